@@ -1,0 +1,3 @@
+"""lacli: a local coding assistant for the terminal with exact lookahead decoding."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,49 @@
+"""The contract of a draft source: it guesses continuations, and is told what became of them. No torch here.
+
+Called by `engine.loop` once per step, in this order: `propose` (unless the source sleeps), then, after the forward,
+`credit` for every draft of which at least one token was verified, then `observe` with the tokens emitted.
+A source must never block on disk or network inside these calls, and must never raise on odd token ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One guessed continuation of the context."""
+
+    token_ids: tuple[int, ...]
+    """The guess, first token first."""
+    chances: tuple[float, ...]
+    """For each token the estimated chance that it *and all before it* are accepted; never increasing."""
+    source: str
+    """Who guessed: window, prompt, session, project, files or successor."""
+    key: int = 0
+    """The source's own note (for instance the class of match), handed back untouched in `credit`."""
+
+
+class DraftSource(Protocol):
+    """One place guesses come from."""
+
+    name: str
+    """As shown in statistics; one of the names of `Draft.source`."""
+
+    def start(self, context: Sequence[int]) -> None:
+        """A reply begins; `context` is the whole prompt."""
+        ...
+
+    def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
+        """Guesses for what follows `context` (its last token is row 0), none longer than `room` tokens."""
+        ...
+
+    def credit(self, draft: Draft, accepted: int) -> None:
+        """Of this draft, cut to the tokens really verified, the first `accepted` were right."""
+        ...
+
+    def observe(self, token_ids: Sequence[int]) -> None:
+        """These tokens were emitted after the context last seen."""
+        ...

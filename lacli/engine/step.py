@@ -1,0 +1,59 @@
+"""The records that pass between the stages of one decoding step. Frozen; ids and counts only, no text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Finish(StrEnum):
+    """Why a reply ended."""
+
+    STOP = "stop"
+    """An end-of-sequence id, or a stop string."""
+    LENGTH = "length"
+    """The token budget is used up."""
+    CONTEXT = "context"
+    """The model's context is full."""
+    CANCELLED = "cancelled"
+    """The caller asked to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What the model agreed with in one step, before any stop rule."""
+
+    path: tuple[int, ...]
+    """Rows walked, from row 0 down."""
+    token_ids: tuple[int, ...]
+    """The draw at each row of `path`: all but the last are tokens of the next row, the last is the bonus token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The one decision on where an accepted run ends."""
+
+    keep: int
+    """Tokens of the run that are delivered; an end-of-sequence id is not."""
+    finish: Finish | None = None
+    """Set when the reply ends here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One forward pass as the reader sees it: yielded only after everything is committed."""
+
+    token_ids: tuple[int, ...]
+    """Tokens delivered by this step, already cut; may be empty in the last one."""
+    sources: tuple[str, ...]
+    """For each delivered token who guessed it: a source's name, or "" where the model's own draw was not guessed."""
+    rows: int
+    """Rows of the forward; 0 for the step that delivers the first token, which comes from prefill."""
+    drafted: int
+    """Guessed tokens verified in this step (rows that a draw could have been compared with)."""
+    forward_ms: float
+    """Time of the forward."""
+    draft_ms: float
+    """Time of proposing, building, accepting, committing and learning: the step less the forward."""
+    finish: Finish | None = None
+    """Set on the last step."""

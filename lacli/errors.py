@@ -1,0 +1,55 @@
+"""The error tree. Every failure a user can meet is one of these; front ends turn it into one line and an exit code.
+
+LacliError                    exit 1   generation failed
+├── UsageError                exit 2   bad arguments or configuration
+├── ModelUnavailable          exit 3   missing, gated, incomplete, offline
+├── OutOfMemory               exit 4   does not fit
+├── PromptTooLong             exit 5   longer than the context
+└── TimedOut                  exit 6   --timeout reached
+"""
+
+from __future__ import annotations
+
+
+class LacliError(Exception):
+    """A failure with its remedy.
+
+    `message` is one sentence without a full stop that names what was found; `hint` says what to do about it.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(LacliError):
+    """The request itself is wrong: an option, a path, a configuration key."""
+
+    exit_code = 2
+
+
+class ModelUnavailable(LacliError):
+    """The model cannot be had: unknown, incomplete, damaged, gated, or the network is off."""
+
+    exit_code = 3
+
+
+class OutOfMemory(LacliError):
+    """Weights, KV cache or disk space do not fit."""
+
+    exit_code = 4
+
+
+class PromptTooLong(LacliError):
+    """The prompt and the tokens reserved for the reply exceed the context."""
+
+    exit_code = 5
+
+
+class TimedOut(LacliError):
+    """The time the user allowed has passed."""
+
+    exit_code = 6

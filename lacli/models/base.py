@@ -1,0 +1,71 @@
+"""What the engine sees of models: `Rows` in, logits out. Imports nothing heavy at run time.
+
+Implementations: `fused.FusedRunner`, `runner.GenericRunner`; test double: `tests/fakes.py: TableRunner`.
+Called by `engine.loop` only. An implementation must never look at the sampler, the drafts or the pool, and a
+failed forward must leave `length` as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of one forward: a tree of guessed tokens below the last emitted one."""
+
+    token_ids: tuple[int, ...]
+    """Token of each row; row 0 is the last emitted token, whose KV row is not in the cache yet."""
+    parents: tuple[int, ...]
+    """Parent row of each row, always smaller than the row itself; -1 for row 0. Mask and positions follow from it:
+    a row sees the whole cache, its ancestors and itself, and sits at position `length + depth`."""
+    wanted: tuple[int, ...]
+    """Rows whose logits are returned, ascending, row 0 always among them."""
+
+    def depths(self) -> list[int]:
+        """Depth of each row; row 0 has depth 0."""
+        depths: list[int] = []
+        for parent in self.parents:
+            depths.append(0 if parent < 0 else depths[parent] + 1)
+        return depths
+
+
+class Runner(Protocol):
+    """A loaded model with one sequence in its KV cache."""
+
+    vocab_size: int
+    """Rows of the output head; ids outside are never sampled and never fed."""
+    context_size: int
+    """Most positions the model may see; `length` never exceeds it."""
+    can_branch: bool
+    """False for models whose cache cannot hold siblings (recurrent, hybrid): the engine then decodes plainly."""
+
+    @property
+    def length(self) -> int:
+        """Token positions in the KV cache."""
+        ...
+
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Tensor | None:
+        """Append `token_ids` in chunks; return the logits of the last one, float32 [vocab].
+
+        `on_chunk(done)` is called after each chunk with the number of tokens done; when it returns False the prefill
+        stops there (what is done stays in the cache) and None is returned.
+        """
+        ...
+
+    def forward(self, rows: Rows) -> Tensor:
+        """Run all rows at once; return float32 logits [len(rows.wanted), vocab]. `length` does not change."""
+        ...
+
+    def keep(self, path: Sequence[int]) -> None:
+        """Commit the KV of these rows of the last forward (a path from row 0 downwards); `length` grows by `len(path)`."""
+        ...
+
+    def truncate(self, length: int) -> None:
+        """Forget all positions from `length` on."""
+        ...

@@ -1,0 +1,59 @@
+"""Every directory lacli uses. Pure: computes names, creates nothing, reads only the environment.
+
+`LACLI_HOME` puts everything below one folder; otherwise the platform's own places are used (platformdirs, XDG).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lacli.errors import UsageError
+
+
+def _dir(kind: str) -> Path:
+    home = os.environ.get("LACLI_HOME", "")
+    if home:
+        return Path(home).expanduser().absolute() / kind
+    import platformdirs  # deferred: 50 ms on the --help path
+
+    name = {
+        "cache": platformdirs.user_cache_dir,
+        "config": platformdirs.user_config_dir,
+        "state": platformdirs.user_state_dir,
+        "data": platformdirs.user_data_dir,
+    }[kind]
+    path = Path(name("lacli", appauthor=False)).expanduser()
+    if not path.is_absolute():  # HOME unset or relative XDG_*: never write below the current directory by accident
+        raise UsageError(f"no home directory for lacli's {kind} files (HOME is unset or relative)", "set LACLI_HOME to an absolute folder")
+    return path
+
+
+def cache_dir() -> Path:
+    """Things that can be made again: fetched and prepared models, measured cost curves."""
+    return _dir("cache")
+
+
+def models_dir() -> Path:
+    """Prepared models, a folder each."""
+    return cache_dir() / "models"
+
+
+def config_dir() -> Path:
+    """The user's settings: config.toml, models.toml."""
+    return _dir("config")
+
+
+def state_dir() -> Path:
+    """Things worth keeping but not settings: pools, histories."""
+    return _dir("state")
+
+
+def pools_dir() -> Path:
+    """The n-gram pools, a folder per project and tokenizer."""
+    return state_dir() / "pools"
+
+
+def data_dir() -> Path:
+    """The user's own data: saved conversations."""
+    return _dir("data")
