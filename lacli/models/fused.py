@@ -1,0 +1,204 @@
+"""Our own forward for Llama-architecture models on a CPU: no transformers, row-exact from ids to logits.
+
+Implements `base.Runner`. Reads a config dict and named tensors; knows nothing of files (that is `load`), sampling,
+drafts or pools.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lacli.errors import LacliError
+from lacli.models.attention import tree_attention, tree_bias
+from lacli.models.base import Rows
+from lacli.models.kv import BranchCache
+from lacli.models.quant import QuantLinear
+
+PREFILL_CHUNK = 64
+"""Rows of a prefill forward: the most for which the linears are tested to be exact by row."""
+
+
+@dataclass(frozen=True, slots=True)
+class FusedConfig:
+    """What the forward needs to know of a model."""
+
+    layers: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    hidden: int
+    intermediate: int
+    vocab_size: int
+    context_size: int
+    norm_eps: float
+    rope: dict[str, Any]
+    """Hugging Face `rope_parameters`: rope_theta, rope_type and that type's own numbers."""
+
+    @staticmethod
+    def read(config: dict[str, Any], context_size: int | None = None) -> FusedConfig | None:
+        """From a Hugging Face config.json; None where this forward does not fit the model."""
+        rope = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
+        rope.setdefault("rope_theta", config.get("rope_theta", 10000.0))
+        rope.setdefault("rope_type", rope.get("type", "default"))
+        plain = (
+            config.get("model_type") == "llama"
+            and config.get("hidden_act", "silu") == "silu"
+            and rope["rope_type"] in ("default", "linear", "llama3")
+            and "quantization_config" not in config
+        )
+        if not plain:
+            return None
+        heads = config["num_attention_heads"]
+        return FusedConfig(
+            layers=config["num_hidden_layers"],
+            heads=heads,
+            kv_heads=config.get("num_key_value_heads") or heads,
+            head_dim=config.get("head_dim") or config["hidden_size"] // heads,
+            hidden=config["hidden_size"],
+            intermediate=config["intermediate_size"],
+            vocab_size=config["vocab_size"],
+            context_size=context_size or config["max_position_embeddings"],
+            norm_eps=config.get("rms_norm_eps", 1e-6),
+            rope=rope,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FusedLayer:
+    """The tensors of one layer; q, k, v and gate, up are one linear each."""
+
+    input_norm: Tensor
+    qkv: QuantLinear
+    output: QuantLinear
+    post_norm: Tensor
+    gate_up: QuantLinear
+    down: QuantLinear
+
+
+def inverse_frequencies(config: FusedConfig) -> Tensor:
+    """Rotary frequencies, float32 [head_dim / 2], for rope types default, linear and llama3 (as transformers has them)."""
+    rope = config.rope
+    exponents = torch.arange(0, config.head_dim, 2, dtype=torch.int64).to(torch.float32) / config.head_dim
+    inverse = 1.0 / (rope["rope_theta"] ** exponents)
+    if "factors" in rope:  # a GGUF's rope_freqs.weight: explicit divisors, written by llama.cpp for llama3 scaling
+        return inverse / torch.tensor(rope["factors"], dtype=torch.float32)
+    if rope["rope_type"] == "linear":
+        return inverse / rope["factor"]
+    if rope["rope_type"] == "llama3":
+        low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+        old_context = rope["original_max_position_embeddings"]
+        wavelength = 2 * math.pi / inverse
+        smooth = (old_context / wavelength - low) / (high - low)
+        blended = (1 - smooth) * inverse / rope["factor"] + smooth * inverse
+        scaled = torch.where(wavelength > old_context / low, inverse / rope["factor"], inverse)
+        medium = (wavelength <= old_context / low) & (wavelength >= old_context / high)
+        return torch.where(medium, blended, scaled)
+    return inverse
+
+
+class FusedRunner:
+    """A Llama-architecture model with one sequence in its cache."""
+
+    can_branch = True
+
+    def __init__(
+        self, config: FusedConfig, embedding: Tensor, layers: Sequence[FusedLayer], final_norm: Tensor, head: QuantLinear
+    ) -> None:
+        self.vocab_size = config.vocab_size
+        self.context_size = config.context_size
+        self._config = config
+        self._embedding = embedding
+        self._layers = list(layers)
+        self._final_norm = final_norm
+        self._head = head
+        self._inverse = inverse_frequencies(config)
+        self._cosine = self._sine = torch.empty(0, config.head_dim)
+        self._cache = BranchCache(config.layers, config.kv_heads, config.head_dim, config.context_size)
+        self._scale = config.head_dim**-0.5
+        self._chain_bias = tree_bias(range(-1, PREFILL_CHUNK - 1))
+
+    @property
+    def length(self) -> int:
+        """Token positions in the KV cache."""
+        return self._cache.length
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes of the KV cache."""
+        return self._cache.nbytes
+
+    @torch.inference_mode()
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Tensor | None:
+        """See `base.Runner.prefill`."""
+        hidden = None
+        for start in range(0, len(token_ids), PREFILL_CHUNK):
+            chunk = token_ids[start : start + PREFILL_CHUNK]
+            rows = len(chunk)
+            hidden = self._hidden(chunk, range(rows), self._chain_bias[:rows, :rows])
+            self._cache.extend(rows)
+            if on_chunk is not None and not on_chunk(start + rows):
+                return None
+        if hidden is None:
+            raise LacliError("there is nothing to prefill", "give a prompt of at least one token")
+        return self._logits(hidden[-1:])[0]
+
+    @torch.inference_mode()
+    def forward(self, rows: Rows) -> Tensor:
+        """See `base.Runner.forward`."""
+        bias = tree_bias(rows.parents)
+        hidden = self._hidden(rows.token_ids, rows.depths(), bias)
+        if len(rows.wanted) != len(rows.token_ids):
+            hidden = hidden[list(rows.wanted)]
+        return self._logits(hidden)
+
+    @torch.inference_mode()
+    def keep(self, path: Sequence[int]) -> None:
+        """See `base.Runner.keep`."""
+        self._cache.keep(path)
+
+    def truncate(self, length: int) -> None:
+        """See `base.Runner.truncate`."""
+        self._cache.truncate(length)
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        normed = nn.functional.rms_norm(hidden, (self._config.hidden,), self._final_norm, self._config.norm_eps)
+        return self._head.forward(normed)
+
+    def _rotary(self, depths: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """cos and sin of each row's position, float32 [rows, head_dim]."""
+        positions = torch.tensor(depths) + self._cache.length
+        needed = self._cache.length + max(depths) + 1
+        if needed > self._cosine.shape[0]:
+            angles = torch.arange(max(needed, 2 * self._cosine.shape[0])).to(torch.float32)[:, None] * self._inverse
+            angles = torch.cat([angles, angles], dim=-1)
+            self._cosine, self._sine = angles.cos(), angles.sin()
+        return self._cosine[positions], self._sine[positions]
+
+    def _hidden(self, token_ids: Sequence[int], depths: Sequence[int], bias: Tensor) -> Tensor:
+        """Hidden states of all rows after the last layer, float32 [rows, hidden]; writes their K and V."""
+        config, rows = self._config, len(token_ids)
+        self._cache.reserve(rows)
+        cosine, sine = self._rotary(depths)
+        heads, kv_heads, head_dim = config.heads, config.kv_heads, config.head_dim
+        half = head_dim // 2
+        x = self._embedding[torch.tensor(token_ids)].to(torch.float32)
+        for index, layer in enumerate(self._layers):
+            normed = nn.functional.rms_norm(x, (config.hidden,), layer.input_norm, config.norm_eps)
+            # [rows, heads + 2 kv_heads, head_dim] -> [heads + 2 kv_heads, rows, head_dim]
+            qkv = layer.qkv.forward(normed).view(rows, heads + 2 * kv_heads, head_dim).transpose(0, 1)
+            turning = qkv[: heads + kv_heads]
+            turned = torch.cat([-turning[..., half:], turning[..., :half]], dim=-1)
+            rotated = turning * cosine + turned * sine
+            keys, values = self._cache.write(index, rotated[heads:], qkv[heads + kv_heads :])
+            mixed = tree_attention(rotated[:heads] * self._scale, keys, values, bias)
+            x = x + layer.output.forward(mixed)
+            normed = nn.functional.rms_norm(x, (config.hidden,), layer.post_norm, config.norm_eps)
+            gate, up = layer.gate_up.forward(normed).split(config.intermediate, dim=-1)
+            x = x + layer.down.forward(nn.functional.silu(gate) * up)
+        return x
