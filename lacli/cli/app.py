@@ -1,0 +1,22 @@
+"""The program's entry: secure the descriptors, run the command, turn what ends it into an exit code.
+
+Nothing else may live here: typer itself is imported inside `guard`, so that an early Ctrl-C is quiet too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lacli.cli import diagnostics
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `lacli` with these arguments (default: the process's own) and return its exit code."""
+    diagnostics.secure_descriptors()
+    return diagnostics.guard(lambda: _run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    from lacli.cli.group import run
+
+    return run(arguments)

@@ -1,0 +1,180 @@
+"""The only writer of stderr, and the owner of exit codes. Notes, warnings, errors, statistics and the live status line.
+
+Called by every command; `guard` wraps the whole program once, in `app.main`. `sys.stderr` is looked up at each call and
+may be missing or closed: then nothing is written and nothing fails. No model text goes through here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Callable
+
+from lacli.cli import output
+from lacli.cli.terminal import can_redraw, plain
+from lacli.errors import LacliError
+
+INTERRUPTED = 130
+STDOUT_CLOSED = 141
+
+
+class _State:
+    """What the options set once per process."""
+
+    quiet = False
+    verbosity = 0
+    status_shown = False
+
+
+_state = _State()
+
+
+def configure(quiet: bool = False, verbosity: int = 0) -> None:
+    """Set how much is said: `quiet` drops notes and statistics, `verbosity` 2 adds tracebacks to errors."""
+    _state.quiet = quiet
+    _state.verbosity = verbosity
+
+
+def is_quiet() -> bool:
+    """Whether notes are dropped (-q)."""
+    return _state.quiet
+
+
+def verbosity() -> int:
+    """How often -v was given."""
+    return _state.verbosity
+
+
+def secure_descriptors() -> None:
+    """Open the null device on each of descriptors 0 to 2 that was closed at start.
+
+    Otherwise the next file opened (a pool, the model) would become stdout, and text would be written into it.
+    `sys.stdout` stays None, so that `output` still knows that nobody reads.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != descriptor:  # cannot happen while the lower ones are open; never leave a stray descriptor
+                os.close(opened)
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - other libraries write to it unasked
+
+
+def note(text: str) -> None:
+    """One line for the user; dropped with -q."""
+    if not _state.quiet:
+        _line(f"lacli: {text}")
+
+
+def warning(text: str) -> None:
+    """One line the user should see even with -q."""
+    _line(f"lacli: warning: {text}")
+
+
+def error(message: str, hint: str = "") -> None:
+    """The one line a failure is reported with: what was found, then the remedy."""
+    _line(f"lacli: error: {message}" + (f"; {hint}" if hint else ""))
+
+
+def plain_line(text: str) -> None:
+    """A line without prefix: statistics, chat help."""
+    _line(text)
+
+
+def can_show_status() -> bool:
+    """Whether a status line may be drawn: both streams are terminals that can redraw, and -q was not given."""
+    return not _state.quiet and can_redraw(sys.stderr) and can_redraw(sys.stdout)
+
+
+def can_show_progress() -> bool:
+    """Whether a progress line may be drawn: stderr is a terminal that can redraw, wherever stdout goes."""
+    return not _state.quiet and can_redraw(sys.stderr)
+
+
+def show_status(text: str) -> None:
+    """Draw a short text right of the cursor and leave the cursor where it is; `erase_status` removes it.
+
+    The caller checks `can_show_status` and that the text fits on the line. Wrapping is off meanwhile, so that a wrong
+    guess of the cursor's column costs the end of the status and never a line of the reply.
+    """
+    output.flush()
+    _raw(f"\x1b7\x1b[?7l\x1b[2m{plain(text)}\x1b[0m\x1b[K\x1b[?7h\x1b8")
+    _state.status_shown = True
+
+
+def erase_status() -> None:
+    """Remove the status line, if one is shown; called before anything else is written."""
+    if _state.status_shown:
+        _state.status_shown = False
+        _raw("\x1b[K")
+
+
+def guard(run: Callable[[], int]) -> int:
+    """Run the program and turn whatever ends it into an exit code and at most one line."""
+    try:
+        code = run()
+        output.flush()
+        return code
+    except BaseException as failure:  # this is the last place anything can be caught
+        return _report(failure)
+
+
+def _report(failure: BaseException) -> int:
+    erase_status()
+    if _state.verbosity >= 2 and not isinstance(failure, SystemExit):
+        import traceback
+
+        _raw("".join(traceback.format_exception(failure)))
+    if isinstance(failure, SystemExit):
+        return failure.code if isinstance(failure.code, int) else int(bool(failure.code))
+    if isinstance(failure, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(failure, output.StdoutClosed | BrokenPipeError):
+        output.abandon()
+        return STDOUT_CLOSED
+    if isinstance(failure, LacliError):
+        error(failure.message, failure.hint)
+        return failure.exit_code
+    code, message, hint = _foreign(failure)
+    error(message, hint)
+    return code
+
+
+def _foreign(failure: BaseException) -> tuple[int, str, str]:
+    """Exit code, message and remedy of a failure that nobody translated."""
+    message = getattr(failure, "message", None) or str(failure)
+    kind = type(failure).__name__
+    if isinstance(failure, MemoryError) or kind == "OutOfMemoryError":
+        return 4, "out of memory", "use a smaller model, a stronger --quant or a shorter prompt"
+    if isinstance(failure, OSError) and failure.errno == errno.ENOSPC:
+        return 4, f"no space left on the device ({failure.filename or 'unknown file'})", "free some space"
+    if isinstance(failure, OSError):
+        where = f": {failure.filename}" if failure.filename else ""
+        return 1, f"{failure.strerror or kind}{where}", "check that the path exists and may be used"
+    return 1, f"internal error: {kind}" + (f": {message}" if message else ""), "repeat with -vv for details"
+
+
+def _line(text: str) -> None:
+    output.flush()  # the reader sees the two streams in the order of writing
+    erase_status()
+    shown = plain(" ".join(text.splitlines()))
+    _raw(shown + "\n")
+
+
+def _raw(text: str) -> None:
+    stream = sys.stderr
+    if stream is None:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        try:
+            stream.write(text)
+        except UnicodeEncodeError:  # a locale that cannot say it must not lose the line
+            encoding = getattr(stream, "encoding", None) or "ascii"
+            stream.write(text.encode(encoding, errors="backslashreplace").decode(encoding))
+        stream.flush()

@@ -1,0 +1,123 @@
+"""The command table, and a group that imports a command's module only when that command is called.
+
+Every module named here has `app`, a `typer.Typer` with one command or several. Called by `app.main` only.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+
+from lacli import __version__
+from lacli.errors import UsageError
+
+
+class Entry(NamedTuple):
+    """A command: where it is, and the line `lacli --help` shows."""
+
+    module: str
+    help: str
+
+
+COMMANDS = {
+    "ask": Entry("lacli.cli.ask", "One question, one answer; piped stdin is its content."),
+    "chat": Entry("lacli.cli.chat", "Talk with the model about your code."),
+    "complete": Entry("lacli.cli.complete", "Print what belongs at a place in a file."),
+    "models": Entry("lacli.cli.models", "List, show and fetch models."),
+    "pool": Entry("lacli.cli.pool", "Show or clear what this project has taught the drafts."),
+    "bench": Entry("lacli.cli.bench", "Measure lookahead against plain decoding, and check that the texts are equal."),
+}
+
+_EPILOG = "For example: lacli ask 'What does os.replace do?'  |  git diff | lacli ask 'write a commit message'"
+
+
+class LazyGroup(TyperGroup):
+    """The `lacli` command; knows its commands from the table and imports none to list them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = typer.main.get_command(importlib.import_module(entry.module).app)
+        command.name = cmd_name
+        return command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name = args[0]
+        if name in COMMANDS:
+            return name, self.get_command(ctx, name), args[1:]
+        near = difflib.get_close_matches(name, COMMANDS, 1)
+        remedy = f"did you mean `lacli {near[0]}`?" if near else "see `lacli --help`; a question is `lacli ask '...'`"
+        raise UsageError(f"there is no command {name!r}", remedy)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lacli {__version__}")
+        raise typer.Exit
+
+
+_HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+application = typer.Typer(
+    cls=LazyGroup,
+    add_completion=False,
+    rich_markup_mode=None,
+    invoke_without_command=True,
+    context_settings=_HELP_NAMES,
+    epilog=_EPILOG,
+)
+
+
+@application.callback()
+def root(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """A local coding assistant: the model's own text, in fewer steps."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def run(arguments: Sequence[str] | None) -> int:
+    """Parse and run; typer's own errors become ours, so that every failure looks the same."""
+    group = typer.main.get_command(application)
+    args = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        with group.make_context("lacli", args) as context:
+            group.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except typer.TyperException as error:
+        raise _translated(error) from None
+    return 0
+
+
+def _translated(error: typer.TyperException) -> UsageError:
+    """One line with the remedy instead of typer's usage block."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "lacli"
+    message = error.format_message().rstrip(".")
+    unknown = getattr(error, "option_name", None)
+    near = getattr(error, "possibilities", None)
+    if unknown is not None and message.startswith("No such option"):
+        remedy = f"did you mean {sorted(near)[0]}?" if near else f"see `{command} --help`"
+        dash = "" if command == "lacli" else " (text that begins with a dash goes after --)"
+        return UsageError(f"no such option {unknown}", remedy + dash)
+    if message[1:2].islower():
+        message = message[:1].lower() + message[1:]
+    return UsageError(message, f"see `{command} --help`")

@@ -1,0 +1,98 @@
+"""The only writer of stdout. Model text, or the one document a command was asked for; nothing else ever.
+
+UTF-8 and `\\n` whatever the locale or platform, flushed at once, and on a terminal (only there) freed of control
+sequences. Called by every command. A reader that went away raises `StdoutClosed`, which `diagnostics.guard` turns into
+exit code 141 after the command has saved what it must.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import select
+import sys
+from typing import Any
+
+from lacli.cli.terminal import Sanitiser, is_terminal, plain
+from lacli.errors import LacliError
+
+
+class StdoutClosed(Exception):
+    """Nobody reads stdout any more (or nobody ever did)."""
+
+
+_sanitiser = Sanitiser()
+
+
+def to_terminal() -> bool:
+    """Whether stdout is a terminal."""
+    return is_terminal(sys.stdout)
+
+
+def text(piece: str) -> None:
+    """Write a piece of model text as it is, without a newline, and flush."""
+    _write(_sanitiser.push(piece) if to_terminal() else piece)
+
+
+def end_text(final: str = "") -> None:
+    """The model text is complete: release what was held back, then write `final`."""
+    _write(_sanitiser.finish() + final)
+
+
+def line(content: str = "") -> None:
+    """Write one line of a listing."""
+    _write((plain(content) if to_terminal() else content) + "\n")
+
+
+def document(value: Any) -> None:
+    """Write one JSON value on one line."""
+    _write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def flush() -> None:
+    """Flush stdout; a reader that went away is left for the next write to find."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+
+
+def abandon() -> None:
+    """Point descriptor 1 at the null device, so that the interpreter's last flush cannot fail."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        descriptor = sys.stdout.fileno()
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, descriptor)
+        os.close(null)
+
+
+def _write(content: str) -> None:
+    if not content:
+        return
+    stream = sys.stdout
+    if stream is None:
+        raise StdoutClosed
+    try:
+        stream.flush()  # whatever another library printed comes first
+        _write_all(stream.buffer, content.encode("utf-8", errors="replace"))
+    except ValueError:  # closed by someone in this process
+        raise StdoutClosed from None
+    except OSError as error:
+        if error.errno in (errno.EPIPE, errno.EBADF) or (os.name == "nt" and error.errno == errno.EINVAL):
+            raise StdoutClosed from None
+        abandon()
+        raise LacliError(f"cannot write to stdout: {error.strerror}", "free some space or write elsewhere") from None
+
+
+def _write_all(buffer: Any, data: bytes) -> None:
+    """Write and flush, waiting where the reader has set the shared descriptor to non-blocking."""
+    while True:
+        try:
+            if data:
+                buffer.write(data)
+                data = b""
+            buffer.flush()
+            return
+        except BlockingIOError as error:
+            data = data[error.characters_written :]
+            select.select([], [buffer], [])

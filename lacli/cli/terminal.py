@@ -1,0 +1,64 @@
+"""What both streams must know of terminals: whether there is one, and how to keep foreign text from steering it.
+
+Pure but for asking a stream whether it is a terminal. Used by `output` and `diagnostics` only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+_SEQUENCE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC
+    r"|\x1b[ -/]*[0-~]"  # other escapes
+)
+_UNFINISHED = re.compile(
+    r"(?:\x1b|(?:\x1b\[|\x9b)[0-?]*[ -/]*|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*\x1b?|\x1b[ -/]+)\Z"
+)
+_CONTROL = re.compile(r"\r(?=\n)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_HELD_BACK = 256
+"""An unfinished sequence longer than this is no sequence: text must not vanish behind a stray introducer."""
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether this stream is a terminal; a missing or closed one is not."""
+    try:
+        return bool(stream is not None and stream.isatty())
+    except (ValueError, OSError):
+        return False
+
+
+def can_redraw(stream: Any) -> bool:
+    """Whether a line on this terminal can be drawn over."""
+    if not is_terminal(stream) or os.environ.get("TERM", "") == "dumb":
+        return False
+    return os.name != "nt" or "WT_SESSION" in os.environ or "TERM" in os.environ
+
+
+def plain(text: str) -> str:
+    """The text without control characters and escape sequences; tab and newline stay."""
+    return _CONTROL.sub("", _SEQUENCE.sub("", text))
+
+
+class Sanitiser:
+    """`plain` for text that comes in pieces: a sequence split between two of them is still recognised."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def push(self, text: str) -> str:
+        """The part of the text that may be shown now."""
+        text = _SEQUENCE.sub("", self._held + text)
+        self._held = ""
+        unfinished = _UNFINISHED.search(text)
+        if unfinished and len(unfinished[0]) <= _HELD_BACK:
+            self._held = unfinished[0]
+            text = text[: unfinished.start()]
+        return _CONTROL.sub("", text)
+
+    def finish(self) -> str:
+        """What was held back, now that nothing follows."""
+        held, self._held = self._held, ""
+        return plain(held)
