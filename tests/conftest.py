@@ -1,0 +1,103 @@
+"""The sandbox every test runs in, and the default model for the tests that need it.
+
+A test sees a `LACLI_HOME` of its own, no network but loopback, and none of the variables a developer may have set.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from lacli.models.prepare import PreparedModel
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is imported, so before any test module is
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+_FOREIGN = ("LACLI_", "HF_", "XDG_", "TRANSFORMERS_", "GIT_", "LC_", "LANG", "TYPER_")
+_KEPT = {"LACLI_CACHE_SEED", "HF_HUB_OFFLINE"}
+_connect = socket.socket.connect
+
+
+def _connect_locally(self: socket.socket, address: Any) -> None:
+    if self.family in (socket.AF_INET, socket.AF_INET6):
+        host = str(address[0])
+        if host != "localhost" and not ipaddress.ip_address(host).is_loopback:
+            raise AssertionError(f"a test tried to reach {host}")
+    _connect(self, address)
+
+
+@pytest.fixture(autouse=True)
+def sandbox(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty `LACLI_HOME`, a clean environment, no network. Returns the home."""
+    for name in list(os.environ):
+        if name.startswith(_FOREIGN) and name not in _KEPT:
+            monkeypatch.delenv(name)
+    for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONIOENCODING", "PYTHONUTF8"):
+        monkeypatch.delenv(name, raising=False)
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("LACLI_HOME", str(home))
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(socket.socket, "connect", _connect_locally)
+    return home
+
+
+@pytest.fixture(scope="session")
+def model_home(request: pytest.FixtureRequest) -> Path:
+    """A `LACLI_HOME` whose cache has the default model, kept between runs; `LACLI_CACHE_SEED` names another one."""
+    seed = os.environ.get("LACLI_CACHE_SEED", "")
+    home = Path(seed) if seed else Path(request.config.cache.mkdir("lacli-home"))
+    with _home(home):
+        from lacli.models.prepare import prepare
+        from lacli.models.registry import load_registry
+
+        prepare(load_registry().resolve(None), "int8", lambda progress: None)
+    return home.absolute()
+
+
+@pytest.fixture(scope="session")
+def prepared_default(model_home: Path) -> PreparedModel:
+    """The default model, prepared as int8."""
+    with _home(model_home):
+        from lacli.models.prepare import prepare
+        from lacli.models.registry import load_registry
+
+        return prepare(load_registry().resolve(None), "int8", lambda progress: None, offline=True)
+
+
+@pytest.fixture
+def sandbox_with_model(sandbox: Path, model_home: Path) -> Path:
+    """The sandbox, with the default model in its cache."""
+    (sandbox / "cache").mkdir(exist_ok=True)
+    (sandbox / "cache" / "models").symlink_to(model_home / "cache" / "models")
+    return sandbox
+
+
+class _home:
+    """`LACLI_HOME` for the length of a with block; session fixtures cannot use monkeypatch."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def __enter__(self) -> None:
+        self._before = os.environ.get("LACLI_HOME")
+        os.environ["LACLI_HOME"] = str(self._home)
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is None:
+            os.environ.pop("LACLI_HOME", None)
+        else:
+            os.environ["LACLI_HOME"] = self._before
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that take the default model carry the marker, so that `-m "not model"` is quick."""
+    for item in items:
+        if {"model_home", "prepared_default", "sandbox_with_model"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.model)

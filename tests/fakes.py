@@ -1,0 +1,121 @@
+"""Stand-ins for the engine's two neighbours: a runner whose next token comes from a table, a source with a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+import torch
+
+from lacli.drafts.base import Draft
+from lacli.models.base import Rows
+
+Table = Mapping[int, int] | Callable[[Sequence[int]], int | Sequence[float]]
+
+
+class TableRunner:
+    """A `lacli.models.base.Runner` without a model.
+
+    The table is a mapping from the last token to the next one, or a function of the whole context that returns the next
+    token or all its logits. Siblings, scattered paths and compaction behave as in a real cache; misuse raises.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        vocab_size: int = 64,
+        context_size: int = 4096,
+        can_branch: bool = True,
+        chunk: int = 512,
+    ) -> None:
+        self.vocab_size = vocab_size
+        self.context_size = context_size
+        self.can_branch = can_branch
+        self.cache: list[int] = []
+        """The ids whose KV would be stored."""
+        self.forwards: list[Rows] = []
+        """Every forward asked for, in order."""
+        self.prefilled: list[tuple[int, ...]] = []
+        """The ids of every prefill."""
+        self._table = table
+        self._chunk = chunk
+
+    @property
+    def length(self) -> int:
+        return len(self.cache)
+
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> torch.Tensor | None:
+        assert token_ids, "a prefill needs a token"
+        assert len(self.cache) + len(token_ids) <= self.context_size, "prefill past the context"
+        self.prefilled.append(tuple(token_ids))
+        for start in range(0, len(token_ids), self._chunk):
+            self.cache += token_ids[start : start + self._chunk]
+            done = min(start + self._chunk, len(token_ids))
+            if on_chunk is not None and not on_chunk(done):
+                return None
+        return self._logits(self.cache)
+
+    def forward(self, rows: Rows) -> torch.Tensor:
+        assert rows.parents[0] == -1
+        assert 0 in rows.wanted
+        assert all(parent < index for index, parent in enumerate(rows.parents))
+        assert all(0 <= token_id < self.vocab_size for token_id in rows.token_ids)
+        assert self.can_branch or len(rows.token_ids) == 1
+        assert self.length + max(rows.depths()) < self.context_size, "a row beyond the context"
+        self.forwards.append(rows)
+        return torch.stack([self._logits(self.cache + self._path(rows, row)) for row in rows.wanted])
+
+    def keep(self, path: Sequence[int]) -> None:
+        rows = self.forwards[-1]
+        assert path, "nothing to keep"
+        assert path[0] == 0, "a path starts at row 0"
+        assert all(rows.parents[row] == above for above, row in pairwise(path)), "not a path"
+        self.cache += [rows.token_ids[row] for row in path]
+
+    def truncate(self, length: int) -> None:
+        assert 0 <= length <= self.length
+        del self.cache[length:]
+
+    def _path(self, rows: Rows, row: int) -> list[int]:
+        token_ids: list[int] = []
+        while row >= 0:
+            token_ids.append(rows.token_ids[row])
+            row = rows.parents[row]
+        return token_ids[::-1]
+
+    def _logits(self, context: Sequence[int]) -> torch.Tensor:
+        answer = self._table.get(context[-1], 0) if isinstance(self._table, Mapping) else self._table(context)
+        if isinstance(answer, int):
+            logits = torch.zeros(self.vocab_size)
+            logits[answer] = 10.0
+            return logits
+        return torch.tensor(answer, dtype=torch.float32)
+
+
+class ListSource:
+    """A `DraftSource` that always proposes the same continuations, and remembers what it was told."""
+
+    def __init__(self, guesses: Sequence[Sequence[int]], name: str = "prompt", chance: float = 0.9) -> None:
+        self.name = name
+        self.guesses = [tuple(guess) for guess in guesses]
+        self.started: list[tuple[int, ...]] = []
+        self.credited: list[tuple[Draft, int]] = []
+        self.observed: list[int] = []
+        self._chance = chance
+
+    def start(self, context: Sequence[int]) -> None:
+        self.started.append(tuple(context))
+
+    def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
+        drafts = []
+        for guess in self.guesses:
+            cut = guess[:room]
+            if cut:
+                drafts.append(Draft(cut, tuple(self._chance ** (depth + 1) for depth in range(len(cut))), self.name))
+        return drafts
+
+    def credit(self, draft: Draft, accepted: int) -> None:
+        self.credited.append((draft, accepted))
+
+    def observe(self, token_ids: Sequence[int]) -> None:
+        self.observed += token_ids
