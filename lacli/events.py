@@ -1,8 +1,37 @@
-"""What `Assistant.reply` yields, and all that CLI, TUI, bench and server read. Frozen, JSON-able, no torch."""
+"""What an assistant is asked and what it yields: all that CLI, TUI, bench and server read. Frozen, JSON-able, no torch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: str
+    """system, user or assistant"""
+    text: str
+    token_ids: tuple[int, ...] = ()
+    """The ids the model wrote, for an assistant's turn; reused as they are, so that the KV cache still matches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One reply asked for. Either `messages`, rendered with the model's chat template, or `text`, fed raw."""
+
+    messages: tuple[Message, ...] = ()
+    text: str = ""
+    """Raw prompt, no template (completion)."""
+    max_tokens: int = 512
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    repetition_penalty: float = 1.0
+    seed: int | None = None
+    stops: tuple[str, ...] = ()
+    drop_oldest: bool = False
+    """Whether whole oldest turns (or the head of `text`) may be left out, with a notice, to fit into the context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +107,11 @@ class ReplyStats:
     @property
     def predicted_per_second(self) -> float | None:
         """Tokens a second after the first one."""
-        return 1000 * (self.predicted_n - 1) / self.predicted_ms if self.predicted_ms > 0 and self.predicted_n > 1 else None
+        return (
+            1000 * (self.predicted_n - 1) / self.predicted_ms
+            if self.predicted_ms > 0 and self.predicted_n > 1
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True)

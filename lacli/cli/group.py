@@ -115,7 +115,8 @@ def _translated(error: typer.TyperException) -> UsageError:
     unknown = getattr(error, "option_name", None)
     near = getattr(error, "possibilities", None)
     if unknown is not None and message.startswith("No such option"):
-        remedy = f"did you mean {sorted(near)[0]}?" if near else f"see `{command} --help`"
+        nearest = difflib.get_close_matches(unknown, near or (), 1, 0.0)
+        remedy = f"did you mean {nearest[0]}?" if nearest else f"see `{command} --help`"
         dash = "" if command == "lacli" else " (text that begins with a dash goes after --)"
         return UsageError(f"no such option {unknown}", remedy + dash)
     if message[1:2].islower():

@@ -1,0 +1,216 @@
+"""Every common option, declared once, checked once. `Common` is the declaration and what a command receives.
+
+A command writes `@with_common(max_tokens=512)` and takes `common: Common` as its last parameter; typer sees one
+parameter for each field. Values out of range are usage errors that name the range. Imports typer only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from lacli.cli import diagnostics
+from lacli.config import Settings
+from lacli.errors import UsageError
+from lacli.events import Message, Request
+
+DEVICES = ("auto", "cpu", "cuda")
+QUANTS = ("nf4", "int8", "bnb-int8", "none")
+
+
+def _number(name: str, low: float, high: float, above: bool = False) -> Callable[[Any], Any]:
+    """A check that the number lies from `low` (or above it) to `high`."""
+    if math.isinf(high):
+        wanted = f"above {low}" if above else f"{low} or more"
+    else:
+        wanted = f"above {low} and at most {high}" if above else f"from {low} to {high}"
+
+    def check(value: Any) -> Any:
+        if value is None:
+            return None
+        inside = low < value <= high if above else low <= value <= high  # both False for nan
+        if not inside or math.isinf(value):
+            raise UsageError(f"{name} {value} is out of range", f"give a number {wanted}")
+        return value
+
+    return check
+
+
+def _device(value: Any) -> Any:
+    if value in ("mps", "metal"):
+        raise UsageError("Apple GPUs are not used", "leave --device away, or give --device cpu")
+    return _one_of("--device", DEVICES)(value)
+
+
+def _one_of(name: str, choices: tuple[str, ...]) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if value is not None and value not in choices:
+            raise UsageError(f"{name} {value!r} is unknown", f"choose one of {', '.join(choices)}")
+        return value
+
+    return check
+
+
+def _stops(values: Any) -> Any:
+    if any(not value for value in values or ()):
+        raise UsageError("--stop is empty", "give the text to stop before, or leave it away")
+    return values
+
+
+def _option(*names: str, help: str, check: Callable[[Any], Any] | None = None, env: str = "", **more: Any) -> Any:  # noqa: A002
+    longest = max((name.split("/")[0] for name in names), key=len)
+    variable = env or "LACLI_" + longest.lstrip("-").replace("-", "_").upper()
+    return typer.Option(*names, help=help, callback=check, envvar=variable, show_envvar=False, **more)
+
+
+_INF = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """The options of `ask`, `chat` and `complete`."""
+
+    model: Annotated[
+        str | None,
+        _option("-m", "--model", metavar="MODEL", help="A name from `lacli models`, a folder or a .gguf file."),
+    ] = None
+    max_tokens: Annotated[
+        int, _option("-n", "--max-tokens", help="Most tokens to write.", check=_number("-n", 0, 2**31))
+    ] = 512
+    temperature: Annotated[
+        float, _option("--temperature", "--temp", help="0 is greedy.", check=_number("--temperature", 0, _INF))
+    ] = 0.0
+    top_p: Annotated[
+        float,
+        _option(
+            "--top-p", help="Sample from the likeliest tokens of this mass.", check=_number("--top-p", 0, 1, above=True)
+        ),
+    ] = 1.0
+    top_k: Annotated[
+        int, _option("--top-k", help="Sample from this many tokens; 0 is all.", check=_number("--top-k", 0, 2**31))
+    ] = 0
+    seed: Annotated[
+        int | None, _option("--seed", help="Makes sampling repeatable.", check=_number("--seed", 0, 2**63 - 1))
+    ] = None
+    stop: Annotated[
+        list[str] | None, _option("--stop", help="Stop before this text; may be repeated.", check=_stops)
+    ] = None
+    repetition_penalty: Annotated[
+        float,
+        _option("--repetition-penalty", help="1 is off.", check=_number("--repetition-penalty", 0, _INF, above=True)),
+    ] = 1.0
+    quant: Annotated[
+        str | None,
+        _option(
+            "--quant",
+            metavar="|".join(QUANTS),
+            help="How weights are stored; by default nf4 on CUDA, int8 on a CPU.",
+            check=_one_of("--quant", QUANTS),
+        ),
+    ] = None
+    device: Annotated[str, _option("--device", metavar="|".join(DEVICES), help="Where to run.", check=_device)] = "auto"
+    threads: Annotated[int | None, _option("--threads", help="CPU threads.", check=_number("--threads", 1, 1024))] = (
+        None
+    )
+    window: Annotated[
+        int | None,
+        _option(
+            "--window",
+            help="Most columns of the lookahead window; 0 only verifies guesses.",
+            check=_number("--window", 0, 1024),
+        ),
+    ] = None
+    ngram: Annotated[
+        int | None, _option("--ngram", help="Length of the window's n-grams.", check=_number("--ngram", 2, 64))
+    ] = None
+    guesses: Annotated[
+        int | None,
+        _option("--guesses", help="Most n-gram guesses verified in a step.", check=_number("--guesses", 0, 1024)),
+    ] = None
+    lookahead: Annotated[
+        bool, _option("--lookahead/--no-lookahead", help="Guess ahead; the text is the same either way.")
+    ] = True
+    pool: Annotated[bool, _option("--pool/--no-pool", help="Read and extend the project's pool on disk.")] = True
+    no_learn: Annotated[bool, _option("--no-learn", help="Read the pool, add nothing to it.")] = False
+    no_stdin: Annotated[bool, _option("--no-stdin", help="Do not read standard input.")] = False
+    stats: Annotated[bool, _option("--stats", help="One JSON line of statistics on stderr.")] = False
+    json: Annotated[bool, _option("--json", help="One JSON object on stdout instead of text.")] = False
+    quiet: Annotated[bool, _option("-q", "--quiet", help="No notes on stderr.")] = False
+    verbose: Annotated[
+        int, _option("-v", "--verbose", count=True, show_default=False, help="Print statistics; twice: tracebacks too.")
+    ] = 0
+
+    def settings(self) -> Settings:
+        """The part that shapes the assistant."""
+        return Settings(
+            model=self.model,
+            quant=self.quant,
+            device=self.device,
+            threads=self.threads,
+            lookahead=self.lookahead,
+            pool=self.pool,
+            learn=not self.no_learn,
+            window=self.window,
+            ngram=self.ngram,
+            guesses=self.guesses,
+            offline=os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"),
+        )
+
+    def request(self, messages: tuple[Message, ...] = (), text: str = "", drop_oldest: bool = False) -> Request:
+        """The part that shapes one reply, with its prompt."""
+        return Request(
+            messages=messages,
+            text=text,
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+            top_k=self.top_k,
+            top_p=self.top_p,
+            repetition_penalty=self.repetition_penalty,
+            seed=self.seed,
+            stops=tuple(self.stop or ()),
+            drop_oldest=drop_oldest,
+        )
+
+
+def with_common(**defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the common options, some with other defaults, as one `Common`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        fields = dataclasses.fields(Common)
+        annotations = inspect.get_annotations(Common, eval_str=True)
+
+        @functools.wraps(command)
+        def run(**values: Any) -> None:
+            common = Common(**{field.name: values.pop(field.name) for field in fields})
+            diagnostics.configure(common.quiet, common.verbose)
+            command(**values, common=common)
+
+        own = [
+            parameter
+            for parameter in inspect.signature(command, eval_str=True).parameters.values()
+            if parameter.name != "common"
+        ]
+        shared = [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(field.name, field.default),
+                annotation=annotations[field.name],
+            )
+            for field in fields
+        ]
+        parameters = [*(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own), *shared]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        del run.__wrapped__  # or inspect would show the command's own parameters
+        return run
+
+    return decorate

@@ -1,0 +1,102 @@
+"""Reading standard input by the rules of the pipe: all of it, as UTF-8, and never silently waiting.
+
+Called by `ask`, `chat` and `complete`. Also turns arguments, which the system hands over as bytes, into text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import sys
+import threading
+
+from lacli.cli import diagnostics
+from lacli.cli.terminal import is_terminal
+
+_NOTICE_AFTER_S = 2.0
+_LOAD_MEANWHILE_AFTER_S = 0.25
+
+
+class Stdin:
+    """Standard input, read in the background from now on, so that a model may load meanwhile."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._failure: OSError | None = None
+        self._done = threading.Event()
+        self._notice = threading.Timer(_NOTICE_AFTER_S, self._say_waiting)
+        self._notice.daemon = True
+        self._notice.start()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def is_slow(self) -> bool:
+        """Whether the end is still to come after a short wait."""
+        return not self._done.wait(_LOAD_MEANWHILE_AFTER_S)
+
+    def text(self) -> str:
+        """All of it, once the other side has closed it."""
+        while not self._done.wait(0.1):  # in short waits, so that Ctrl-C is heard on every platform
+            pass
+        if self._failure is not None:
+            raise self._failure
+        return decoded(bytes(self._data), "stdin")
+
+    def _read(self) -> None:
+        try:
+            descriptor = _descriptor()
+            # os.read and not sys.stdin: a daemon thread inside a buffered read aborts the interpreter at exit
+            while chunk := os.read(descriptor, 1 << 16) if descriptor is not None else sys.stdin.buffer.read():
+                self._notice.cancel()
+                self._data += chunk
+        except OSError as error:
+            self._failure = error
+        finally:
+            self._notice.cancel()
+            self._done.set()
+
+    def _say_waiting(self) -> None:
+        diagnostics.note("reading stdin… (--no-stdin or </dev/null to skip)")
+
+
+def piped(no_stdin: bool) -> Stdin | None:
+    """Standard input if something is piped into it and the user wants it read."""
+    if no_stdin or sys.stdin is None or is_terminal(sys.stdin):
+        return None
+    return Stdin()
+
+
+def decoded(data: bytes, name: str) -> str:
+    """Bytes from outside as text: UTF-8 (or UTF-16 with its mark), bad bytes replaced with one note."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", errors="replace")
+    data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        diagnostics.note(f"{name} is not all UTF-8; the bad bytes are shown to the model as U+FFFD")
+        return data.decode("utf-8", errors="replace")
+
+
+def argument(text: str) -> str:
+    """An argument as its UTF-8 text, whatever the locale made of its bytes."""
+    return decoded(os.fsencode(text), "the prompt")
+
+
+def with_content(content: str, instruction: str, label: str = "stdin") -> str:
+    """Content in a fence of its own, then the instruction: small models obey the last line."""
+    if not content.strip():
+        return instruction
+    if not instruction:
+        return content
+    fence = "```"
+    while fence in content:
+        fence += "`"
+    return f"{fence}{label}\n{content.rstrip()}\n{fence}\n\n{instruction}"
+
+
+def _descriptor() -> int | None:
+    try:
+        return sys.stdin.fileno()
+    except (io.UnsupportedOperation, ValueError, AttributeError):
+        return None

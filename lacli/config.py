@@ -1,0 +1,34 @@
+"""What shapes an assistant, as one frozen record. Front ends fill it; imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that is fixed while an assistant lives; what may change from reply to reply is in `Request`."""
+
+    model: str | None = None
+    """Alias, folder or .gguf file; None is the registry's default."""
+    quant: str | None = None
+    """nf4, int8, bnb-int8 or none; None is the model's or the device's default."""
+    device: str = "auto"
+    """auto, cpu or cuda"""
+    threads: int | None = None
+    """CPU threads; None is one for each physical core."""
+    lookahead: bool = True
+    """False decodes plainly, one row a step."""
+    pool: bool = True
+    """Whether the project's pool on disk is read."""
+    learn: bool = True
+    """Whether it is extended, too."""
+    window: int | None = None
+    """Most columns of the Jacobi window; None leaves it to the device's default. The same for the next two."""
+    ngram: int | None = None
+    guesses: int | None = None
+    offline: bool = False
+    """Never touch the network."""
+    folder: Path | None = None
+    """Where the project is looked for; None is the current folder."""
