@@ -1,4 +1,4 @@
-"""What an assistant is asked and what it yields: all that CLI, TUI, bench and server read. Frozen, JSON-able, no torch."""
+"""What an assistant is asked and what it yields: all that front ends and bench read. Frozen, JSON-able, no torch."""
 
 from __future__ import annotations
 

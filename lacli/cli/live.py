@@ -1,0 +1,144 @@
+"""A reply from events onto the two streams: text to stdout, progress, live tokens per step and statistics to stderr.
+
+Called by `ask`, `chat` and `complete`. The live status is drawn right of the text on the same line and erased before
+each write, so that it never mixes with the reply: not on the screen, and not in a pipe, where it is never drawn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+import unicodedata
+from collections.abc import Iterator
+
+from lacli.cli import diagnostics, output
+from lacli.cli.interrupt import Interrupt
+from lacli.cli.render import live_line, loading_line, stats_line, stats_record
+from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, Request
+from lacli.scripted import Replier
+
+_REDRAW_S = 0.1
+_MARGIN = 4
+
+
+class Live:
+    """What the terminal shows of one reply besides its text."""
+
+    def __init__(self) -> None:
+        self._status = diagnostics.can_show_status()
+        self._progress = diagnostics.can_show_progress()
+        self._column = 0
+        self._measured_at = 0.0
+        self._numbers = ""
+        self._written = False
+        self._late: list[Notice] = []
+
+    def notify(self, event: Event) -> None:
+        """Show a notice or a stage of loading or prefill; other events are not shown here."""
+        if isinstance(event, Notice):
+            self._late.append(event)
+            if not self._written:  # a note never cuts a line of the reply in two
+                self.finish()
+        elif isinstance(event, Loading) and self._progress:
+            self._draw(loading_line(event))
+        elif isinstance(event, Prefill) and self._progress and event.done < event.total:
+            self._draw(f"reading the prompt… {event.done}/{event.total}")
+
+    def text(self, piece: Piece) -> None:
+        """Write a piece of the reply, then the live numbers to its right."""
+        if piece.text:
+            diagnostics.erase_status()
+            output.text(piece.text)
+            self._written = True
+            self._column = _column_after(self._column, piece.text)
+        if self._status:
+            now = time.monotonic()
+            if now - self._measured_at >= _REDRAW_S:
+                self._measured_at, self._numbers = now, live_line(piece.stats)
+            self._draw(self._numbers)
+
+    def finish(self) -> None:
+        """Remove the status and say what had to wait for the end of the text."""
+        diagnostics.erase_status()
+        for late in self._late:
+            (diagnostics.warning if late.level == "warning" else diagnostics.note)(late.text)
+        self._late.clear()
+
+    def _draw(self, text: str) -> None:
+        gap = "  " if self._column else ""
+        diagnostics.erase_status()
+        if self._column + len(gap) + len(text) + _MARGIN <= _width():
+            diagnostics.show_status(gap + text)
+
+
+def load(assistant: Replier) -> None:
+    """Load the model with its progress on stderr; Ctrl-C here ends the program."""
+    live = Live()
+    try:
+        assistant.open(live.notify)
+    finally:
+        live.finish()
+
+
+def stream(assistant: Replier, request: Request, silent: bool = False, newline: bool = True) -> Finished:
+    """Let the assistant reply and write it as it comes; returns how it ended.
+
+    `silent` writes no text (for --json). Ctrl-C ends the reply between two steps; the reason is then "cancelled".
+    """
+    live = Live()
+    finished: Finished | None = None
+    with Interrupt() as interrupt, contextlib.closing(_events(assistant, request, interrupt)) as events:
+        try:
+            for event in events:
+                if isinstance(event, Finished):
+                    finished = event
+                elif not isinstance(event, Piece):
+                    live.notify(event)
+                elif not silent:
+                    live.text(event)
+        finally:
+            diagnostics.erase_status()
+    if finished is None:
+        raise RuntimeError("a reply ended without its last event")
+    if not silent:
+        output.end_text("\n" if newline else "")
+    live.finish()
+    return finished
+
+
+def report_stats(finished: Finished, json_line: bool, verbosity: int) -> None:
+    """Statistics after a reply: JSON where asked for, a line for people on a terminal or with -v."""
+    if json_line:
+        diagnostics.plain_line(json.dumps(stats_record(finished.stats), ensure_ascii=False, allow_nan=False))
+    elif verbosity or diagnostics.can_show_status():
+        diagnostics.plain_line(stats_line(finished.stats))
+
+
+def _events(assistant: Replier, request: Request, interrupt: Interrupt) -> Iterator[Event]:
+    yield from assistant.reply(request, interrupt)
+
+
+def _width() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError, AttributeError):
+        return 80
+
+
+def _column_after(column: int, text: str) -> int:
+    """The cursor's column after the text, near enough to know whether a status fits beside it."""
+    width = _width()
+    _, newline, last = text.rpartition("\n")
+    if newline:
+        column = 0
+    for character in last:
+        if character == "\t":
+            column = min(width - 1, (column // 8 + 1) * 8)
+        elif not unicodedata.combining(character):
+            column += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        if column > width:
+            column -= width
+    return column

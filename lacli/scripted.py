@@ -1,0 +1,113 @@
+"""The contract of an assistant, and its double: replies from a queue, no model, no clock but its own.
+
+Front ends are written against `Replier` and tested with `ScriptedAssistant`; the real one is `lacli.assistant`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+from lacli.errors import LacliError
+from lacli.events import Event, Finished, Piece, Prefill, ReplyStats, Request
+
+Report = Callable[[Event], None]
+Cancel = Callable[[], bool]
+
+
+def ignore(event: Event) -> None:
+    """A report nobody reads."""
+
+
+def never() -> bool:
+    """A cancel that is never asked for."""
+    return False
+
+
+class Replier(Protocol):
+    """What front ends see of an assistant."""
+
+    def open(self, report: Report = ignore) -> None:
+        """Fetch, prepare and load, reporting notices and progress. `reply` does it by itself where it was left out."""
+        ...
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        """The events of one reply, `Finished` last. `cancel` is asked between steps; closing the iterator is safe."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the model; what the pool learned is on disk already."""
+        ...
+
+
+class ScriptedAssistant:
+    """Answers each request with the next script: a text, told word by word, the events themselves, or an error."""
+
+    def __init__(
+        self,
+        scripts: Iterable[str | Sequence[Event] | LacliError],
+        opening: Sequence[Event] = (),
+        step_ms: float = 10.0,
+    ) -> None:
+        self.requests: list[Request] = []
+        """Everything asked so far."""
+        self.closed = False
+        self._scripts = iter(scripts)
+        self._opening = opening
+        self._step_ms = step_ms
+
+    def open(self, report: Report = ignore) -> None:
+        """Report the opening events."""
+        for event in self._opening:
+            report(event)
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        """Play the next script; a cancel between two events ends it as the real assistant would."""
+        self.requests.append(request)
+        script = next(self._scripts)
+        if isinstance(script, LacliError):
+            raise script
+        events = self.told(script) if isinstance(script, str) else script
+        text, stats = "", ReplyStats()
+        for event in events:
+            if cancel() and not isinstance(event, Finished):
+                yield Finished(text, (), "cancelled", stats)
+                return
+            if isinstance(event, Piece):
+                text, stats = text + event.text, event.stats
+            yield event
+
+    def close(self) -> None:
+        """Remember that it was called."""
+        self.closed = True
+
+    def told(self, text: str) -> list[Event]:
+        """The events of a reply of this text: a token a word, two words a step after the first."""
+        words = text.replace(" ", "\0 ").replace("\n", "\n\0").split("\0")
+        steps = [words[:1], *(words[start : start + 2] for start in range(1, len(words), 2))]
+        events: list[Event] = [Prefill(7, 7, 0)]
+        stats = ReplyStats()
+        delivered = guessed = 0
+        for index, step in enumerate(steps):
+            delivered += len(step)
+            guessed += len(step) - 1 if index else 0
+            stats = ReplyStats(
+                model="scripted",
+                prompt_n=7,
+                prompt_ms=self._step_ms,
+                predicted_n=delivered,
+                predicted_ms=index * self._step_ms,
+                steps=index,
+                draft_n=index * 3,
+                draft_n_accepted=guessed,
+                accepted_by_source={"project": guessed} if guessed else {},
+                rows=index * 4,
+                ttft_ms=self._step_ms,
+                pool_size=1000,
+                ctx_used=7 + delivered,
+                ctx_size=2048,
+                finish_reason="stop" if index == len(steps) - 1 else "",
+            )
+            events.append(Piece("".join(step), ("", "project")[: len(step)], stats))
+        events.append(Finished(text, tuple(range(delivered)), "stop", stats))
+        return events
