@@ -1,7 +1,8 @@
 """The contract of a draft source: it guesses continuations, and is told what became of them. No torch here.
 
 Called by `engine.loop` once per step, in this order: `propose` (unless the source sleeps), then, after the forward,
-`credit` for every draft of which at least one token was verified, then `observe` with the tokens emitted.
+`credit` for every draft whose fate the emitted tokens decide (whether or not rows were bought for it), then `observe`
+with the tokens emitted.
 A source must never block on disk or network inside these calls, and must never raise on odd token ids.
 """
 
@@ -41,7 +42,7 @@ class DraftSource(Protocol):
         ...
 
     def credit(self, draft: Draft, accepted: int) -> None:
-        """Of this draft, cut to the tokens really verified, the first `accepted` were right."""
+        """Of this draft, cut to the tokens the text has judged, the first `accepted` were right, any other is wrong."""
         ...
 
     def observe(self, token_ids: Sequence[int]) -> None:

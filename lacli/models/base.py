@@ -63,7 +63,7 @@ class Runner(Protocol):
         ...
 
     def keep(self, path: Sequence[int]) -> None:
-        """Commit the KV of these rows of the last forward (a path from row 0 downwards); `length` grows by `len(path)`."""
+        """Commit the KV of these rows of the last forward, a path from row 0 down; `length` grows by `len(path)`."""
         ...
 
     def truncate(self, length: int) -> None:

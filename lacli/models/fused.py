@@ -82,7 +82,7 @@ class FusedLayer:
 
 
 def inverse_frequencies(config: FusedConfig) -> Tensor:
-    """Rotary frequencies, float32 [head_dim / 2], for rope types default, linear and llama3 (as transformers has them)."""
+    """Rotary frequencies, float32 [head_dim / 2], for rope types default, linear and llama3, as transformers does it."""
     rope = config.rope
     exponents = torch.arange(0, config.head_dim, 2, dtype=torch.int64).to(torch.float32) / config.head_dim
     inverse = 1.0 / (rope["rope_theta"] ** exponents)
@@ -108,7 +108,12 @@ class FusedRunner:
     can_branch = True
 
     def __init__(
-        self, config: FusedConfig, embedding: Tensor, layers: Sequence[FusedLayer], final_norm: Tensor, head: QuantLinear
+        self,
+        config: FusedConfig,
+        embedding: Tensor,
+        layers: Sequence[FusedLayer],
+        final_norm: Tensor,
+        head: QuantLinear,
     ) -> None:
         self.vocab_size = config.vocab_size
         self.context_size = config.context_size

@@ -53,7 +53,11 @@ def physical_threads() -> int:
 
 
 def load_runner(
-    prepared: PreparedModel, quant: Quant, device: Device = "cpu", threads: int | None = None, context: int | None = None
+    prepared: PreparedModel,
+    quant: Quant,
+    device: Device = "cpu",
+    threads: int | None = None,
+    context: int | None = None,
 ) -> Runner:
     """Load the weights of `prepared` for `quant` and return a runner with an empty cache.
 
@@ -75,7 +79,9 @@ def _translated(folder: Path) -> Iterator[None]:
     try:
         yield
     except SafetensorError as error:
-        raise ModelUnavailable(f"the weights in {folder} are damaged: {error}", "remove them with `lacli models rm`") from error
+        raise ModelUnavailable(
+            f"the weights in {folder} are damaged: {error}", "remove them with `lacli models rm`"
+        ) from error
     except MemoryError as error:
         raise OutOfMemory("the model does not fit into memory", "take a smaller model, or --quant int8") from error
     except RuntimeError as error:
@@ -96,7 +102,9 @@ class _Tensors:
 
     def __call__(self, name: str) -> Tensor:
         if name not in self._where:
-            raise ModelUnavailable(f"the weights lack the tensor {name}", "the download is incomplete or of another kind")
+            raise ModelUnavailable(
+                f"the weights lack the tensor {name}", "the download is incomplete or of another kind"
+            )
         return self._where[name].get_tensor(name)
 
     def optional(self, name: str) -> Tensor | None:
@@ -111,7 +119,11 @@ def _load_fused(prepared: PreparedModel, config: FusedConfig, quant: Quant) -> F
     def linear(*names: str) -> QuantLinear:
         """The linears of these names side by side as one."""
         biases = [tensors.optional(f"{name}.bias") for name in names]
-        bias = torch.cat([part.to(torch.float32) for part in biases if part is not None]) if biases[0] is not None else None
+        bias = (
+            torch.cat([part.to(torch.float32) for part in biases if part is not None])
+            if biases[0] is not None
+            else None
+        )
         weights = [tensors(f"{name}.weight") for name in names]
         made: QuantLinear
         if quant == "int8":
@@ -122,7 +134,9 @@ def _load_fused(prepared: PreparedModel, config: FusedConfig, quant: Quant) -> F
             width = config.intermediate if names[0].endswith("down_proj") else config.hidden
             if names[0].endswith("o_proj"):
                 width = config.heads * config.head_dim
-            made = Int8Linear(_joined([weight for weight, _ in parts]), _joined([scale for _, scale in parts]), bias, width)
+            made = Int8Linear(
+                _joined([weight for weight, _ in parts]), _joined([scale for _, scale in parts]), bias, width
+            )
         else:
             made = FloatLinear(_joined(weights), bias)
         if (type(made), made.in_features) not in tested:

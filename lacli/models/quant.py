@@ -48,7 +48,13 @@ class QuantLinear(nn.Module):
 class Int8Linear(QuantLinear):
     """int8 weights per output row, bfloat16 activations, through `torch._weight_int8pack_mm`."""
 
-    def __init__(self, weight: Tensor, scale: Tensor, bias: Tensor | None = None, in_features: int | None = None) -> None:
+    weight: Tensor
+    scale: Tensor
+    bias: Tensor | None
+
+    def __init__(
+        self, weight: Tensor, scale: Tensor, bias: Tensor | None = None, in_features: int | None = None
+    ) -> None:
         super().__init__()
         self.in_features = weight.shape[1] if in_features is None else in_features
         self.out_features = weight.shape[0]
@@ -73,6 +79,8 @@ class FloatLinear(QuantLinear):
     Plain `F.linear` rounds a row differently with the number of rows. The packed kernel does so only for a single
     row of some shapes, so a single row is run as two.
     """
+
+    bias: Tensor | None
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         super().__init__()
@@ -107,6 +115,6 @@ def self_test(linear: QuantLinear) -> None:
     for rows in (1, 2, 5, 16):
         if not torch.equal(linear(x[:rows]), together[:rows]):
             raise LacliError(
-                f"the {type(linear).__name__} kernel of PyTorch {torch.__version__} is not exact by row on this machine",
+                f"the {type(linear).__name__} kernel of PyTorch {torch.__version__} is not exact by row here",
                 "use --no-lookahead, or another --quant",
             )

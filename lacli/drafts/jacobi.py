@@ -1,0 +1,49 @@
+"""The n-grams of the lookahead window as a draft source; filled by `engine.loop`. Lives for one reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from lacli.drafts.base import Draft
+from lacli.drafts.calibration import Calibration
+
+_PER_KEY = 8  # n-grams kept for a first token, newest first
+
+
+class WindowSource:
+    """N-grams by their first token, as the reference's pool keeps them."""
+
+    name = "window"
+
+    def __init__(self, ngram: int) -> None:
+        self._length = ngram - 1
+        self._grams: dict[int, list[tuple[int, ...]]] = {}
+        self._calibration = Calibration([0.3 / (1 + rank) ** 0.5 for rank in range(_PER_KEY)], [0.5] * _PER_KEY)
+
+    def start(self, context: Sequence[int]) -> None:
+        """See `DraftSource.start`."""
+
+    def learn(self, grams: Iterable[tuple[int, ...]]) -> None:
+        """Take the n-grams of one step; a repeated one moves to the front."""
+        for first, *rest in grams:
+            known = self._grams.setdefault(first, [])
+            follow = tuple(rest)
+            if follow in known:
+                known.remove(follow)
+            known.insert(0, follow)
+            del known[_PER_KEY:]
+
+    def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
+        """See `DraftSource.propose`."""
+        drafts = []
+        for rank, gram in enumerate(self._grams.get(context[-1], ())):
+            run = gram[:room]
+            drafts.append(Draft(run, self._calibration.chances(rank, len(run)), self.name, rank))
+        return drafts
+
+    def credit(self, draft: Draft, accepted: int) -> None:
+        """See `DraftSource.credit`."""
+        self._calibration.learn(draft.key, accepted, len(draft.token_ids))
+
+    def observe(self, token_ids: Sequence[int]) -> None:
+        """See `DraftSource.observe`."""

@@ -1,0 +1,111 @@
+"""The sources that look the context's end up in earlier text: this request, this session, this project's pool.
+
+One class each only by what they index and how far they are trusted; the looking up is `index.drafts_from`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from lacli.drafts.base import Draft
+from lacli.drafts.index import LiveIndex, StoredIndex, SuffixIndex, drafts_from, new_calibration
+
+
+class _Lookup:
+    """Proposing and learning, shared by the sources below."""
+
+    name = ""
+
+    def __init__(self, trust: float) -> None:
+        self._calibration = new_calibration(trust)
+        self._judged = False
+        self._right = False
+
+    def _propose(self, index: SuffixIndex, context: Sequence[int], room: int) -> Sequence[Draft]:
+        return drafts_from(index, context, room, self._calibration, self.name) if room > 0 else ()
+
+    def credit(self, draft: Draft, accepted: int) -> None:
+        """See `DraftSource.credit`."""
+        self._calibration.learn(draft.key, accepted, len(draft.token_ids))
+        self._judged = True
+        self._right = self._right or accepted > 0
+
+    def _settle(self) -> None:
+        """A step is over."""
+        if self._judged:
+            self._calibration.settle(right=self._right)
+        self._judged = self._right = False
+
+
+class PromptSource(_Lookup):
+    """The prompt and the reply so far (prompt lookup decoding)."""
+
+    name = "prompt"
+
+    def __init__(self) -> None:
+        super().__init__(trust=1.0)
+        self._index = LiveIndex()
+
+    def start(self, context: Sequence[int]) -> None:
+        """See `DraftSource.start`."""
+        self._index = LiveIndex()
+        self._index.extend(context)
+
+    def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
+        """See `DraftSource.propose`."""
+        return self._propose(self._index, context, room)
+
+    def observe(self, token_ids: Sequence[int]) -> None:
+        """See `DraftSource.observe`."""
+        self._settle()
+        self._index.extend(token_ids)
+
+
+class SessionSource(_Lookup):
+    """Earlier replies of this process. The reply being written is the prompt source's."""
+
+    name = "session"
+
+    def __init__(self) -> None:
+        super().__init__(trust=0.9)
+        self._index = LiveIndex()
+        self._current: list[int] = []
+
+    def start(self, context: Sequence[int]) -> None:
+        """See `DraftSource.start`."""
+        self._index.extend(self._current)
+        self._index.close_segment()
+        # The first token was drawn from prefill, before `observe` begins.
+        self._current = list(context[-1:])
+
+    def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
+        """See `DraftSource.propose`."""
+        return self._propose(self._index, context, room)
+
+    def observe(self, token_ids: Sequence[int]) -> None:
+        """See `DraftSource.observe`."""
+        self._settle()
+        self._current.extend(token_ids)
+
+
+class ProjectSource(_Lookup):
+    """What the model has said before in this project: the pool's segments as they were when it was opened."""
+
+    name = "project"
+
+    def __init__(self, segments: Iterable[Sequence[int] | np.ndarray]) -> None:
+        super().__init__(trust=0.85)
+        self._index = StoredIndex(segments)
+
+    def start(self, context: Sequence[int]) -> None:
+        """See `DraftSource.start`."""
+
+    def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
+        """See `DraftSource.propose`."""
+        return self._propose(self._index, context, room)
+
+    def observe(self, token_ids: Sequence[int]) -> None:
+        """See `DraftSource.observe`."""
+        self._settle()

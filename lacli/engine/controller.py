@@ -1,0 +1,125 @@
+"""Plans each step: which sources are asked, how many rows are bought, whether the window runs.
+
+A row is bought only while it raises expected tokens per millisecond by the measured T(M), so a plain one-row step is
+always among the choices. Sources that keep guessing wrong sleep for exponentially longer, one by one; the window runs
+only while what it is seen to bring pays its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lacli.engine.cost import CostCurve
+
+_PATIENCE = 6  # wrong steps in a row before a source first sleeps: a source that hits one time in five should not
+_LONGEST_SLEEP = 64
+_WINDOW_PRIOR = 0.4  # tokens a step that a window brings on code at 7B (Spec-Bench 1.64 with G=7, MT-Bench less)
+_WINDOW_MEMORY = 0.05
+_MARGIN = 1.05  # rows must promise this much: expected gains are estimates, costs are certain
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Upper bounds the user sets; the controller decides below them."""
+
+    lookahead: bool = True
+    """False: plain decoding, no drafts and no window."""
+    window: int = 5
+    """W, columns of the lookahead window; 0 verifies only."""
+    ngram: int = 4
+    """N, tokens of an n-gram; the window has N-1 levels."""
+    guesses: int = 8
+    """G, most continuations verified in a step."""
+    max_rows: int = 32
+    """Most rows of a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one step may do."""
+
+    rows: int
+    """Most guessed rows below row 0."""
+    depth: int
+    """Most tokens below row 0; also keeps positions inside the context."""
+    window: bool
+    """Whether the lookahead window runs."""
+
+
+class _Nap:
+    """Back-off of one source."""
+
+    __slots__ = ("misses", "sleep_left")
+
+    def __init__(self) -> None:
+        self.misses = 0
+        self.sleep_left = 0
+
+
+class Controller:
+    """Decides for one model and all replies of a process."""
+
+    def __init__(self, cost: CostCurve, limits: Limits) -> None:
+        self.cost = cost
+        self.limits = limits
+        self._naps: dict[str, _Nap] = {}
+        self._window_gain = _WINDOW_PRIOR
+        self._window_sleep = 0
+        self._window_nap = 16
+
+    def plan(self, room: int, window_rows: int) -> Plan:
+        """room: tokens that still fit into budget and context below row 0; window_rows: rows the window would add."""
+        limits = self.limits
+        depth = max(0, min(room, limits.max_rows - 1))
+        if not limits.lookahead or depth == 0:
+            return Plan(0, 0, window=False)
+        window = limits.window > 0 and window_rows > 0 and self._window_pays(window_rows)
+        rows = max(0, limits.max_rows - 1 - (window_rows if window else 0))
+        return Plan(rows if limits.guesses else 0, depth, window)
+
+    def _window_pays(self, window_rows: int) -> bool:
+        if self._window_sleep > 0:
+            self._window_sleep -= 1
+            return False
+        price = (self.cost(1 + window_rows) - self.cost(1)) / self.cost(1)
+        if self._window_gain >= price:
+            return True
+        # It will be tried again: what it brings depends on the text, and rows may become cheaper.
+        self._window_sleep, self._window_nap = self._window_nap, min(2 * self._window_nap, 1024)
+        self._window_gain = max(self._window_gain, min(_WINDOW_PRIOR, 0.9 * self._window_gain + 0.1 * _WINDOW_PRIOR))
+        return False
+
+    def awake(self, source: str) -> bool:
+        """Whether this source is asked in this step; a sleeping one costs nothing at all."""
+        nap = self._naps.setdefault(source, _Nap())
+        if nap.sleep_left > 0:
+            nap.sleep_left -= 1
+            return False
+        return True
+
+    def buy(self, chances: Sequence[float], already: int) -> int:
+        """How many rows of these chances (descending) to add to a step that has `already` rows anyway.
+
+        Maximises expected tokens per millisecond over all counts, none included.
+        """
+        best_count, expected = 0, 1.0
+        best_rate = _MARGIN / self.cost(already)
+        for count, chance in enumerate(chances, start=1):
+            expected += chance
+            rate = expected / self.cost(already + count)
+            if rate >= best_rate:
+                best_count, best_rate = count, rate
+        return best_count
+
+    def learn(self, rows: int, forward_ms: float, outcomes: dict[str, bool], window_accepted: int | None) -> None:
+        """After a step: its rows and time, for each asked source with a guess whether its first token was right, and
+        the tokens that only the window had guessed (None where it did not run)."""
+        self.cost.learn(rows, forward_ms)
+        for source, right in outcomes.items():
+            nap = self._naps.setdefault(source, _Nap())
+            nap.misses = 0 if right else nap.misses + 1
+            if nap.misses >= _PATIENCE:
+                nap.sleep_left = min(2 ** (nap.misses - _PATIENCE), _LONGEST_SLEEP)
+        if window_accepted is not None:
+            self._window_gain += _WINDOW_MEMORY * (window_accepted - self._window_gain)

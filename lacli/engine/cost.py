@@ -1,0 +1,82 @@
+"""T(M): what a forward of M rows costs, measured and kept up to date. Numbers only; files are the caller's.
+
+Only ratios matter to the controller, so the unit (milliseconds) cancels.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+
+from lacli.models.base import Rows, Runner
+
+MEASURED_ROWS = (1, 2, 4, 8, 16, 32)
+_LEARNING = 0.05  # weight of one real step in the curve: a step is noisy, a reply has a hundred
+
+
+class CostCurve:
+    """Piecewise linear through measured points, extended by its last slope."""
+
+    def __init__(self, points: Mapping[int, float], *, learning: bool = True) -> None:
+        """points: rows -> milliseconds, at least two. A curve that is not `learning` stays as given."""
+        self._rows = sorted(points)
+        self._ms = [float(points[rows]) for rows in self._rows]
+        self._learning = learning
+        self._straighten()
+
+    def _straighten(self) -> None:
+        """More rows are never cheaper, whatever the noise says."""
+        for index in range(1, len(self._ms)):
+            self._ms[index] = max(self._ms[index], self._ms[index - 1])
+
+    @staticmethod
+    def flat() -> CostCurve:
+        """Rows are free: for measuring what drafts could bring."""
+        return CostCurve({1: 1.0, 2: 1.0}, learning=False)
+
+    @property
+    def points(self) -> dict[int, float]:
+        """The curve as rows -> milliseconds, for keeping."""
+        return dict(zip(self._rows, self._ms, strict=True))
+
+    def __call__(self, rows: float) -> float:
+        """Milliseconds of a forward of so many rows."""
+        right = min(max(bisect_right(self._rows, rows), 1), len(self._rows) - 1)
+        low, high = self._rows[right - 1], self._rows[right]
+        slope = (self._ms[right] - self._ms[right - 1]) / (high - low)
+        return self._ms[right - 1] + slope * (rows - low)
+
+    def learn(self, rows: int, ms: float) -> None:
+        """Correct the curve by a real forward. Outliers (a busy machine) count no more than a doubling."""
+        if not self._learning:
+            return
+        expected = self(rows)
+        ratio = min(max(ms / expected, 0.5), 2.0) if expected > 0 else 1.0
+        right = min(max(bisect_right(self._rows, rows), 1), len(self._rows) - 1)
+        low, high = self._rows[right - 1], self._rows[right]
+        share = min(max((rows - low) / (high - low), 0.0), 1.0)
+        self._ms[right - 1] *= 1 + _LEARNING * (1 - share) * (ratio - 1)
+        self._ms[right] *= 1 + _LEARNING * share * (ratio - 1)
+        self._straighten()
+
+
+def measure(runner: Runner, rows: Sequence[int] = MEASURED_ROWS, repeats: int = 3, past: int = 128) -> CostCurve:
+    """Time forwards of each size behind a short past; leaves the cache empty.
+
+    The least of the repeats counts: what other processes take is not the step's cost.
+    """
+    runner.truncate(0)
+    runner.prefill([index % runner.vocab_size for index in range(min(past, runner.context_size // 2))])
+    rows = [count for count in rows if count <= runner.context_size // 4] or [1, 2]
+    best: dict[int, float] = {}
+    for attempt in range(repeats + 1):
+        for count in rows:
+            chain = Rows(tuple(range(count)), tuple(range(-1, count - 1)), tuple(range(count)))
+            started = time.perf_counter()
+            int(runner.forward(chain)[-1].argmax())  # reading a value waits for the device
+            spent = 1000 * (time.perf_counter() - started)
+            if attempt:  # the first round warms up
+                best[count] = min(spent, best.get(count, spent))
+    runner.truncate(0)
+    return CostCurve(best)
