@@ -1,0 +1,177 @@
+"""Pool file format: bytes to segments and back. Pure: no files, no clock, no lock; called by `store` and `inventory`.
+
+    file     magic 8 | version u32 | size of header text u32 | CRC32 of the 8 bytes before and the text u32
+             header text: JSON in UTF-8, padded with blanks to a multiple of 4
+    record   count u32 | flags u32 | created, ms since 1970, u64 | CRC32 of payload u32 | CRC32 of the 20 bytes before
+             payload: `count` token ids, u32
+
+Little-endian throughout. A record's head has a CRC of its own, so that a flipped bit in a length is told from a file
+that ends too early. Nothing here raises on bad bytes: what is wrong comes back as `Damage`.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAGIC = b"\x89LACLI\r\n"  # the first byte is no text and the line end is the kind that transfers in text mode break
+VERSION = 1
+REFRESH = 1
+"""Flag of a record that says again what an earlier one said: its payload is that segment's digest."""
+
+_FILE_HEAD = struct.Struct("<8sIII")
+_RECORD_HEAD = struct.Struct("<IIQII")
+_CHECKED = _RECORD_HEAD.size - 4
+_MAX_HEADER_TEXT = 1 << 16
+_DIGEST_BYTES = 8
+
+IdArray: TypeAlias = NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the file says of itself; written once, when the file is made."""
+
+    tokenizer: str
+    """Fingerprint of the tokenizer the ids belong to."""
+    vocab_size: int
+    """Every id in the file is below it."""
+    model: str
+    """The model that wrote first; only information."""
+    created_ms: int
+    nonce: str
+    """Random; a file that was compacted or made anew is recognised by it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """One reply's accepted tokens, or (flag `REFRESH`) the digest of one that came again."""
+
+    token_ids: IdArray
+    created_ms: int
+    flags: int = 0
+
+    def digest(self) -> bytes:
+        """Names the segment by its tokens; for a `REFRESH` record, the segment it speaks of."""
+        raw = self.token_ids.astype("<u4", copy=False).tobytes()
+        return raw if self.flags & REFRESH else blake2b(raw, digest_size=_DIGEST_BYTES).digest()
+
+    def byte_size(self) -> int:
+        """Bytes it takes in the file."""
+        return _RECORD_HEAD.size + 4 * len(self.token_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """The first thing wrong with a file."""
+
+    kind: Literal["empty", "foreign", "future", "header", "record", "ids", "tail"]
+    """`tail`: an append was cut short and only the last record is lost; `future`: a newer lacli wrote the file."""
+    text: str
+    """What is wrong, to follow "the pool file"."""
+    offset: int
+    """Everything before this byte is sound."""
+
+
+def refresh_of(segment: Segment, now_ms: int) -> Segment:
+    """The short record that makes `segment` as recent as now."""
+    return Segment(np.frombuffer(segment.digest(), "<u4"), now_ms, REFRESH)
+
+
+def encode_header(header: Header) -> bytes:
+    """The beginning of a file."""
+    fields = {
+        "tokenizer": header.tokenizer,
+        "vocab_size": header.vocab_size,
+        "model": header.model,
+        "created_ms": header.created_ms,
+        "nonce": header.nonce,
+    }
+    text = json.dumps(fields).encode("ascii")
+    text += b" " * (-len(text) % 4)
+    sizes = struct.pack("<II", VERSION, len(text))
+    return MAGIC + sizes + struct.pack("<I", zlib.crc32(text, zlib.crc32(sizes))) + text
+
+
+def encode_segment(segment: Segment) -> bytes:
+    """One record."""
+    payload = segment.token_ids.astype("<u4", copy=False).tobytes()
+    head = struct.pack("<IIQI", len(segment.token_ids), segment.flags, segment.created_ms, zlib.crc32(payload))
+    return head + struct.pack("<I", zlib.crc32(head)) + payload
+
+
+def header_size(data: bytes) -> int:
+    """Bytes before the first record, as a sound file's first 20 bytes tell; 0 if they cannot be right."""
+    if len(data) < _FILE_HEAD.size or not data.startswith(MAGIC):
+        return 0
+    size: int = _FILE_HEAD.unpack_from(data)[2]
+    return _FILE_HEAD.size + size if size % 4 == 0 and size <= _MAX_HEADER_TEXT else 0
+
+
+def decode_header(data: bytes) -> tuple[Header | None, Damage | None]:
+    """The header, or what is wrong with it; never both."""
+    if not data:
+        return None, Damage("empty", "is empty", 0)
+    if not data.startswith(MAGIC):
+        kind: Literal["header", "foreign"] = "header" if MAGIC.startswith(data) else "foreign"
+        return None, Damage(kind, "is no lacli pool", 0)
+    if len(data) < _FILE_HEAD.size:
+        return None, Damage("header", "ends within its header", 0)
+    _, version, _, crc = _FILE_HEAD.unpack_from(data)
+    if version > VERSION:
+        return None, Damage("future", f"was written by a newer lacli (format {version}, this one knows {VERSION})", 0)
+    end = header_size(data)
+    if not end or len(data) < end or zlib.crc32(data[_FILE_HEAD.size : end], zlib.crc32(data[8:16])) != crc:
+        return None, Damage("header", "has a damaged header", 0)
+    header = _parse_header(data[_FILE_HEAD.size : end])
+    return (header, None) if header and version == VERSION else (None, Damage("header", "has an unusable header", 0))
+
+
+def _parse_header(text: bytes) -> Header | None:
+    try:
+        fields: Any = json.loads(text)
+        header = Header(*(fields[name] for name in ("tokenizer", "vocab_size", "model", "created_ms", "nonce")))
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return None
+    texts = (header.tokenizer, header.model, header.nonce)
+    numbers = (header.vocab_size, header.created_ms)
+    right = all(isinstance(text, str) for text in texts) and all(type(number) is int for number in numbers)
+    return header if right else None
+
+
+def decode_segments(data: bytes, start: int, vocab_size: int) -> tuple[list[Segment], Damage | None]:
+    """The records from byte `start` on, up to the first thing that is wrong. The arrays are views into `data`."""
+    segments: list[Segment] = []
+    view, at, end = memoryview(data), start, len(data)
+    unpack, crc32, size = _RECORD_HEAD.unpack_from, zlib.crc32, _RECORD_HEAD.size
+    while at < end:
+        if end - at < size:
+            return segments, Damage("tail", "ends within a record", at)
+        count, flags, created_ms, payload_crc, head_crc = unpack(data, at)
+        if crc32(view[at : at + _CHECKED]) != head_crc:
+            if data.count(0, at) == end - at:  # a power cut leaves a longer file whose new blocks were never filled
+                return segments, Damage("tail", "ends in zeros", at)
+            return segments, Damage("record", f"is damaged at byte {at}", at)
+        body, after = at + size, at + size + 4 * count
+        if after > end:
+            return segments, Damage("tail", "ends within a record", at)
+        if crc32(view[body:after]) != payload_crc:
+            if after == end:
+                return segments, Damage("tail", "has a damaged last record", at)
+            return segments, Damage("record", f"is damaged at byte {body}", at)
+        token_ids = np.frombuffer(data, "<u4", count, body)
+        if flags & REFRESH:
+            if count * 4 != _DIGEST_BYTES:
+                return segments, Damage("record", f"has an impossible record at byte {at}", at)
+        elif count and int(token_ids.max()) >= vocab_size:
+            return segments, Damage("ids", f"holds token ids its vocabulary of {vocab_size} lacks", at)
+        segments.append(Segment(token_ids, created_ms, flags))
+        at = after
+    return segments, None

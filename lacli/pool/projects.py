@@ -1,0 +1,105 @@
+"""The folders of the pools: a small `project.json` in each project's, and the adoption of one whose project has moved.
+
+    <pools>/<project id>/project.json                the root, and the first commit where git could tell it
+    <pools>/<project id>/<tokenizer>/pool.lacli      a pool, written by `store`
+
+Called by `store` and `inventory`. A record that is missing or damaged costs the adoption, nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lacli.pool import files, identity
+
+POOL_NAME = "pool.lacli"
+RECORD_NAME = "project.json"
+
+_ASK_GIT_AGAIN_S = 86_400.0
+"""A project without a first commit (new, or git too slow) is asked again after a day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What `project.json` says."""
+
+    root: Path
+    """Where the project was when the pool was last written."""
+    first_commit: str = ""
+    """Empty where unknown."""
+    asked_s: float = 0.0
+    """When git was last asked for it, seconds since 1970."""
+
+
+def read_record(folder: Path) -> Record | None:
+    """The record of a project's folder; None if there is none that can be understood."""
+    try:
+        fields: Any = json.loads(files.read(folder / RECORD_NAME, limit=1 << 16))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(fields, dict) or not isinstance(fields.get("root"), str) or "\0" in fields["root"]:
+        return None
+    commit, asked = fields.get("first_commit"), fields.get("asked_s")
+    return Record(
+        Path(fields["root"]),
+        commit if isinstance(commit, str) else "",
+        float(asked) if isinstance(asked, int | float) else 0.0,
+    )
+
+
+def write_record(folder: Path, root: Path) -> None:
+    """Make `project.json` say where the project is now, and which its first commit is; usually it does already."""
+    known = read_record(folder)
+    now = time.time()
+    same_place = known is not None and known.root == root
+    if known is not None and same_place and (known.first_commit or abs(now - known.asked_s) < _ASK_GIT_AGAIN_S):
+        return
+    commit = identity.first_commit(root) or (known.first_commit if known is not None and same_place else "")
+    fields = {"root": str(root), "first_commit": commit or "", "asked_s": round(now)}
+    beside = folder / f"{RECORD_NAME}.{os.getpid()}.tmp"
+    files.replace(folder / RECORD_NAME, beside, json.dumps(fields).encode("ascii"))
+
+
+def locate(pools: Path, root: Path) -> Path:
+    """The folder that holds this project's pools: its own, or, while that does not exist, one left by its old place."""
+    own = pools / identity.project_id(root)
+    if os.path.lexists(own):
+        return own
+    left = _left_behind(pools)
+    if not left:
+        return own
+    commit = identity.first_commit(root)
+    return left.get(commit, own) if commit else own
+
+
+def adopt(pools: Path, root: Path) -> Path:
+    """As `locate`, and give what was found the project's own name, so that the next run need not look for it."""
+    own = pools / identity.project_id(root)
+    found = locate(pools, root)
+    if found == own:
+        return own
+    with contextlib.suppress(OSError):
+        os.rename(found, own)  # another process may have done it in between
+    if not os.path.isdir(own):
+        return found
+    with contextlib.suppress(OSError):
+        write_record(own, root)
+    return own
+
+
+def _left_behind(pools: Path) -> dict[str, Path]:
+    """Folders whose project is no longer where it was, by its first commit; of several the one used last."""
+    dated: list[tuple[float, str, Path]] = []
+    with contextlib.suppress(OSError), os.scandir(pools) as entries:
+        for entry in entries:
+            record = read_record(Path(entry.path))
+            if record is not None and record.first_commit and not os.path.lexists(record.root):
+                with contextlib.suppress(OSError):
+                    dated.append((entry.stat().st_mtime, record.first_commit, Path(entry.path)))
+    return {commit: path for _, commit, path in sorted(dated)}
