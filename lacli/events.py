@@ -22,7 +22,9 @@ class Request:
 
     messages: tuple[Message, ...] = ()
     text: str = ""
-    """Raw prompt, no template (completion)."""
+    """Raw prompt, no template (completion): what stands before the cursor."""
+    suffix: str = ""
+    """What stands behind the cursor."""
     max_tokens: int = 512
     temperature: float = 0.0
     top_k: int = 0
@@ -136,6 +138,8 @@ class Finished:
     reason: str
     """stop, length, context or cancelled"""
     stats: ReplyStats
+    dropped: int = 0
+    """Messages left out at the front of the request to make it fit."""
 
 
 Event = Notice | Loading | Prefill | Piece | Finished

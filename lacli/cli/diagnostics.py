@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 
 from lacli.cli import output
-from lacli.cli.terminal import can_redraw, plain
+from lacli.cli.terminal import can_redraw, is_terminal, plain
 from lacli.errors import LacliError
 
 INTERRUPTED = 130
@@ -64,6 +64,11 @@ def secure_descriptors() -> None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - lives as long as the process
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - other libraries write to it unasked
+
+
+def stdin_is_terminal() -> bool:
+    """Whether someone may be typing."""
+    return is_terminal(sys.stdin)
 
 
 def note(text: str) -> None:

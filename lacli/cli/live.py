@@ -12,7 +12,7 @@ import os
 import sys
 import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from lacli.cli import diagnostics, output
 from lacli.cli.interrupt import Interrupt
@@ -27,8 +27,8 @@ _MARGIN = 4
 class Live:
     """What the terminal shows of one reply besides its text."""
 
-    def __init__(self) -> None:
-        self._status = diagnostics.can_show_status()
+    def __init__(self, numbers: bool = True) -> None:
+        self._status = numbers and diagnostics.can_show_status()
         self._progress = diagnostics.can_show_progress()
         self._column = 0
         self._measured_at = 0.0
@@ -83,12 +83,15 @@ def load(assistant: Replier) -> None:
         live.finish()
 
 
-def stream(assistant: Replier, request: Request, silent: bool = False, newline: bool = True) -> Finished:
+def stream(
+    assistant: Replier, request: Request, silent: bool = False, newline: bool = True, numbers: bool = True
+) -> Finished:
     """Let the assistant reply and write it as it comes; returns how it ended.
 
-    `silent` writes no text (for --json). Ctrl-C ends the reply between two steps; the reason is then "cancelled".
+    `silent` writes no text (for --json), `newline` ends it with one, `numbers` shows live statistics on a terminal.
+    Ctrl-C ends the reply between two steps; the reason is then "cancelled".
     """
-    live = Live()
+    live = Live(numbers)
     finished: Finished | None = None
     with Interrupt() as interrupt, contextlib.closing(_events(assistant, request, interrupt)) as events:
         try:
@@ -109,15 +112,15 @@ def stream(assistant: Replier, request: Request, silent: bool = False, newline: 
     return finished
 
 
-def report_stats(finished: Finished, json_line: bool, verbosity: int) -> None:
+def report_stats(finished: Finished, json_line: bool, verbosity: int, on_terminal: bool = True) -> None:
     """Statistics after a reply: JSON where asked for, a line for people on a terminal or with -v."""
     if json_line:
         diagnostics.plain_line(json.dumps(stats_record(finished.stats), ensure_ascii=False, allow_nan=False))
-    elif verbosity or diagnostics.can_show_status():
+    elif verbosity or (on_terminal and diagnostics.can_show_status()):
         diagnostics.plain_line(stats_line(finished.stats))
 
 
-def _events(assistant: Replier, request: Request, interrupt: Interrupt) -> Iterator[Event]:
+def _events(assistant: Replier, request: Request, interrupt: Interrupt) -> Generator[Event, None, None]:
     yield from assistant.reply(request, interrupt)
 
 

@@ -164,11 +164,14 @@ class Common:
             offline=os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"),
         )
 
-    def request(self, messages: tuple[Message, ...] = (), text: str = "", drop_oldest: bool = False) -> Request:
+    def request(
+        self, messages: tuple[Message, ...] = (), text: str = "", suffix: str = "", drop_oldest: bool = False
+    ) -> Request:
         """The part that shapes one reply, with its prompt."""
         return Request(
             messages=messages,
             text=text,
+            suffix=suffix,
             max_tokens=self.max_tokens,
             temperature=self.temperature,
             top_k=self.top_k,
