@@ -1,0 +1,81 @@
+"""A GGUF file into what a prepared folder is made of: documents and weights. Called by prepare.py, under its lock."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from lacli.models.gguf_config import OWN, read_config
+from lacli.models.gguf_read import GgufFile
+from lacli.models.gguf_weights import gguf_weights
+from lacli.models.hf_eos import end_ids, markers_of, token_text, turn_end, vocabulary_of
+from lacli.models.prepare_folder import HALF_FROM, Making
+from lacli.models.prepare_weights import Weight
+
+
+def making(file: GgufFile, digest: str) -> Making:
+    """Documents, weights and record of `file`."""
+    from lacli.models.gguf_tokenizer import build_tokenizer
+
+    half = file.parameters > HALF_FROM
+    if file.architecture in OWN:
+        config, notes = read_config(file)
+        weights = gguf_weights(file, config)
+    else:
+        from lacli.models.gguf_legacy import convert
+
+        config, notes, weights = convert(file, half)
+    config["dtype"] = "bfloat16" if half else "float32"
+    tokenizer = build_tokenizer(file.fields)
+    parsed = json.loads(tokenizer.tokenizer_json)
+    markers = markers_of(parsed)
+    tokens = tokenizer.tokenizer_config
+    special = {name: text for name in ("bos_token", "eos_token", "unk_token", "pad_token") if (text := token_text(tokens.get(name)))}
+    fields = {f"tokenizer.ggml.{name}_token_id": file.fields.get(f"tokenizer.ggml.{name}_token_id") for name in ("eos", "eot", "eom")}
+    ids, end_notes = end_ids(
+        named={name: None if value in (0xFFFFFFFF, -1) else value for name, value in fields.items()},
+        tokens=[special.get("eos_token"), turn_end(tokenizer.chat_template, markers, special)],
+        vocabulary=vocabulary_of(parsed),
+        vocab_size=config["vocab_size"],
+    )
+    if not ids:
+        end_notes += ("the file names no end token; a reply ends at its token limit",)
+    generation = {"eos_token_id": list(ids)} | {key: config[key] for key in ("bos_token_id", "pad_token_id") if key in config}
+    documents = {
+        "config.json": _json(config),
+        "generation_config.json": _json(generation),
+        "tokenizer.json": tokenizer.tokenizer_json,
+        "tokenizer_config.json": _json({key: value for key, value in tokens.items() if key != "chat_template"}),
+    }
+    if tokenizer.chat_template:
+        documents["chat_template.jinja"] = tokenizer.chat_template
+    record: dict[str, Any] = {
+        "source": _source(file, digest),
+        "documents": sorted(documents),
+        "parameters": file.parameters,
+        "eos_ids": list(ids),
+        "markers": markers,
+        "notes": [*notes, *tokenizer.notes, *end_notes],
+    }
+    return Making(documents, with_tied_head(weights, config), record, half)
+
+
+def with_tied_head(weights: Sequence[Weight], config: dict[str, Any]) -> list[Weight]:
+    """`weights` with an output head where the model reads it from the embeddings; only the int8 variant stores it."""
+    names = {weight.name for weight in weights}
+    embedding = next((weight for weight in weights if weight.name == "model.embed_tokens.weight"), None)
+    if embedding is None or "lm_head.weight" in names or not config.get("tie_word_embeddings"):
+        return list(weights)
+    return [*weights, replace(embedding, name="lm_head.weight", linear=True, int8_only=True)]
+
+
+def _source(file: GgufFile, digest: str) -> dict[str, Any]:
+    found = file.paths[0].stat()
+    return {"path": os.fspath(file.paths[0]), "bytes": found.st_size, "mtime_ns": found.st_mtime_ns, "sha256": digest}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

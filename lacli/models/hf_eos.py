@@ -1,0 +1,94 @@
+"""Which token ids end a reply: the union of what config, generation config, tokenizer and chat template say.
+
+Any of those files may be wrong or absent on its own, and a model whose end token is missed invents the user's next
+turn. Pure but for rendering the template in a sandbox. Called by prepare.py and hf_folder.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_MARK = "lacli-turn-end-probe"
+_GENERATION_TAG = re.compile(r"\{%-?\s*(?:end)?generation\s*-?%\}")
+
+
+def end_ids(
+    *,
+    named: Mapping[str, object],
+    tokens: Iterable[str | None],
+    vocabulary: Mapping[str, int],
+    vocab_size: int,
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Ascending ids and notes.
+
+    `named` maps a file's name to its `eos_token_id` (an id, a list of ids, or None); `tokens` are end tokens by text.
+    """
+    ids: set[int] = set()
+    wrong: list[str] = []
+    for name, value in named.items():
+        for item in value if isinstance(value, list) else [value]:
+            if item is None:
+                continue
+            if isinstance(item, int) and not isinstance(item, bool) and 0 <= item < vocab_size:
+                ids.add(item)
+            else:
+                wrong.append(f"{item!r} ({name})")
+    ids.update(vocabulary[token] for token in tokens if token is not None and vocabulary.get(token, vocab_size) < vocab_size)
+    notes = (f"end token ids outside the vocabulary are ignored: {', '.join(wrong)}",) if wrong else ()
+    return tuple(sorted(ids)), notes
+
+
+def token_text(value: object) -> str | None:
+    """The text of a token as tokenizer_config.json writes it: a string, or a table with `content`."""
+    if isinstance(value, dict):
+        value = value.get("content")
+    return value if isinstance(value, str) and value else None
+
+
+def vocabulary_of(tokenizer: Mapping[str, Any]) -> dict[str, int]:
+    """Piece to id from a parsed tokenizer.json, added tokens included."""
+    model = tokenizer.get("model") or {}
+    vocab = model.get("vocab") or {}
+    pieces = dict(vocab) if isinstance(vocab, dict) else {entry[0]: index for index, entry in enumerate(vocab)}
+    pieces.update(markers_of(tokenizer))
+    return pieces
+
+
+def markers_of(tokenizer: Mapping[str, Any]) -> dict[str, int]:
+    """The added tokens of a parsed tokenizer.json: control markers and the like."""
+    return {token["content"]: token["id"] for token in tokenizer.get("added_tokens") or ()}
+
+
+def turn_end(template: str | None, markers: Mapping[str, int], special: Mapping[str, str]) -> str | None:
+    """The marker the chat template writes after an assistant's turn, or None.
+
+    Found by rendering, not by looking for known spellings. `special` holds bos_token, eos_token and the like.
+    """
+    if not template:
+        return None
+    rendered = _rendered(template, special)
+    if rendered is None or _MARK not in rendered:
+        return None
+    rest = rendered.rpartition(_MARK)[2].lstrip()
+    found = [marker for marker in markers if rest.startswith(marker)]
+    return max(found, key=len) if found else None
+
+
+def _rendered(template: str, special: Mapping[str, str]) -> str | None:
+    from jinja2 import TemplateError
+    from jinja2.ext import loopcontrols
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    def refuse(message: str) -> str:
+        raise TemplateError(message)
+
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+    environment.globals.update(raise_exception=refuse, strftime_now=lambda form: "")
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": _MARK}]
+    try:
+        made = environment.from_string(_GENERATION_TAG.sub("", template))
+        return made.render(messages=messages, add_generation_prompt=False, **special)
+    except Exception:  # a template runs code of its own: whatever it raises means that it has no say here
+        return None

@@ -1,0 +1,94 @@
+"""Makes prepared models: a folder with config, tokenizer, template and the weights a quantisation asks for, once.
+
+Called by the assistant, the bench and `models pull`. The work is done elsewhere: fetch.py gets files, gguf_prepare.py
+and hf_prepare.py read them, prepare_folder.py writes.
+"""
+
+from __future__ import annotations
+
+import json
+
+from lacli.errors import LacliError
+from lacli.models.disk import content_hash, locked
+from lacli.models.fetch import Progress, Report, ensure_local
+from lacli.models.prepare_folder import (
+    FLOAT_NAME,
+    INT8_NAME,
+    PreparedModel,
+    Quant,
+    find_folder,
+    folder_for,
+    make,
+    read_record,
+    variant,
+    with_facts,
+)
+from lacli.models.registry import ModelSpec
+
+__all__ = ["PreparedModel", "Quant", "prepare"]
+
+
+def prepare(spec: ModelSpec, quant: Quant, report: Report, offline: bool = False) -> PreparedModel:
+    """The prepared form of `spec` for `quant`: fetched and made where it is not there yet.
+
+    Raises ModelUnavailable, UsageError or OutOfMemory (disk).
+    """
+    if spec.kind == "hf":
+        from lacli.models.hf_prepare import prepare_hf
+
+        return prepare_hf(spec, quant, report, offline)
+    return _prepare_gguf(spec, quant, report, offline)
+
+
+def _prepare_gguf(spec: ModelSpec, quant: Quant, report: Report, offline: bool) -> PreparedModel:
+    digest = next((source.sha256 for source in spec.sources if source.sha256), "")
+    found = _existing(spec, digest, quant) if digest else None
+    if found is not None:
+        return found
+    path = ensure_local(spec, report, offline)
+    from lacli.models.gguf_read import read_gguf
+
+    file = read_gguf(path)
+    digest = content_hash(file.paths, lambda done, total: report(Progress("check", done, total)))
+    found = _existing(spec, digest, quant)
+    if found is not None:
+        return found
+    from lacli.models.gguf_prepare import making
+
+    folder = find_folder(digest) or folder_for(path.stem, digest)
+    with locked(folder, lambda: report(Progress("wait", text="another lacli is preparing this model"))):
+        found = _existing(spec, digest, quant)
+        if found is None:
+            make(folder, making(file, digest), quant, report)
+            found = _existing(spec, digest, quant)
+    if found is None:
+        raise LacliError(f"{folder} was prepared and cannot be read back", "remove it with `lacli models rm` and try again")
+    return found
+
+
+def _existing(spec: ModelSpec, digest: str, quant: Quant) -> PreparedModel | None:
+    folder = find_folder(digest)
+    record = read_record(folder) if folder else None
+    if folder is None or record is None:
+        return None
+    float_file, int8_file = variant(folder, record, FLOAT_NAME), variant(folder, record, INT8_NAME)
+    if (int8_file if quant == "int8" else float_file) is None:
+        return None
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        template_file = folder / "chat_template.jinja"
+        template = template_file.read_text(encoding="utf-8") if template_file.is_file() else None
+    except (OSError, ValueError):
+        return None
+    markers = record.get("markers", {})
+    ends = {*record["eos_ids"], *(markers[token] for token in spec.stop_tokens if token in markers)}
+    return PreparedModel(
+        folder=folder,
+        spec=with_facts(spec, config, template),
+        config=config,
+        float_files=(float_file,) if float_file else (),
+        int8_file=int8_file,
+        eos_ids=tuple(sorted(ends)),
+        notes=tuple(record["notes"]),
+        chat_template=template,
+    )

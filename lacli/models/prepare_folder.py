@@ -1,0 +1,196 @@
+"""The prepared folder on disk: its name, its record, and writing it all or nothing.
+
+Lives here: naming, variants, what a kill may leave behind. May not: know GGUF or Hugging Face (they hand over a
+`Making`). Called by prepare.py and hf_prepare.py.
+
+A folder is named by its source's hash and the format version, written beside and renamed; what a kill leaves behind
+begins with a dot, is never read and is swept by the next run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from lacli.errors import OutOfMemory
+from lacli.models.disk import require_space
+from lacli.models.fetch import Progress, Report
+from lacli.models.prepare_weights import Weight, float_bytes, int8_bytes, write_float, write_int8
+from lacli.models.registry import ModelSpec
+from lacli.paths import models_dir
+
+FORMAT = 1
+"""Raised whenever what is written into a prepared folder changes."""
+FLOAT_NAME = "model.safetensors"
+INT8_NAME = "model.int8.safetensors"
+RECORD_NAME = "prepared.json"
+HALF_FROM = 1_000_000_000
+"""Parameters above which the float variant is bfloat16."""
+Quant = Literal["int8", "none", "nf4", "bnb-int8"]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedModel:
+    """A model ready to be loaded."""
+
+    folder: Path
+    """Holds config.json and the tokenizer; the user's own folder for Hugging Face models."""
+    spec: ModelSpec
+    """With context and style filled in from the model's files."""
+    config: dict[str, Any]
+    float_files: tuple[Path, ...]
+    """Safetensors under Hugging Face names; empty where only int8 was made."""
+    int8_file: Path | None
+    eos_ids: tuple[int, ...]
+    """Every id that ends a reply."""
+    notes: tuple[str, ...]
+    """What had to be assumed; one line each for the user."""
+    chat_template: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """A source of weights and documents for one prepared folder."""
+
+    documents: dict[str, str]
+    """File name to content."""
+    weights: Sequence[Weight]
+    record: dict[str, Any]
+    """Goes into prepared.json."""
+    half: bool
+    """Whether the float variant is bfloat16."""
+
+
+def folder_for(stem: str, digest: str) -> Path:
+    """The prepared folder of a source."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-") or "model"
+    return models_dir() / f"{plain[:80]}-{digest[:12]}-f{FORMAT}"
+
+
+def make(folder: Path, making: Making, quant: Quant, report: Report) -> None:
+    """Write the folder, or add a variant to it. The caller holds its lock."""
+    sweep(folder)
+    name = INT8_NAME if quant == "int8" else FLOAT_NAME
+    require_space(folder.parent, _needed(making, quant))
+    if read_record(folder) is None:
+        if folder.exists():
+            shutil.rmtree(folder)
+        beside = folder.with_name(f".{folder.name}.tmp-{os.getpid()}")
+        with _removed_on_failure(beside):
+            beside.mkdir(mode=0o700, parents=True)
+            _write_weights(beside / name, making, quant, report)
+            for document, text in making.documents.items():
+                write_text(beside / document, text)
+            _write_record(beside, making.record, {name: (beside / name).stat().st_size})
+            _sync_folder(beside)
+            os.replace(beside, folder)
+            _sync_folder(folder.parent)
+        return
+    beside = folder / f".{name}.tmp-{os.getpid()}"
+    with _removed_on_failure(beside):
+        _write_weights(beside, making, quant, report)
+        os.replace(beside, folder / name)
+        record = read_record(folder) or {}
+        _write_record(folder, making.record, {**record.get("weights", {}), name: (folder / name).stat().st_size})
+
+
+def read_record(folder: Path) -> dict[str, Any] | None:
+    """prepared.json where the folder is whole: right format, all documents there."""
+    try:
+        record = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
+        if record["format"] != FORMAT or not all((folder / name).is_file() for name in record["documents"]):
+            return None
+        return dict(record)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def variant(folder: Path, record: dict[str, Any], name: str) -> Path | None:
+    """A weights file of a prepared folder, where it is there in full."""
+    path = folder / name
+    try:
+        return path if path.stat().st_size == record["weights"].get(name) else None
+    except OSError:
+        return None
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a killed preparation of this folder left. The caller holds its lock."""
+    for stale in [*folder.parent.glob(f".{folder.name}.tmp-*"), *folder.glob(".*.tmp-*")]:
+        if stale.is_dir():
+            shutil.rmtree(stale, ignore_errors=True)
+        else:
+            stale.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write beside, flush to disk, rename."""
+    beside = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    with beside.open("w", encoding="utf-8", newline="\n") as handle:
+        handle.write(text)
+        handle.flush()
+        os.fsync(handle.fileno())
+    os.replace(beside, path)
+
+
+def with_facts(spec: ModelSpec, config: dict[str, Any], template: str | None) -> ModelSpec:
+    """`spec` with the context the model really has, and plain continuation where it has no chat template."""
+    most = config.get("max_position_embeddings") or config.get("n_positions") or config.get("max_seq_len")
+    context = min(spec.context or most, most) if isinstance(most, int) and most > 0 else spec.context or 2048
+    return replace(spec, context=context, style=spec.style if template else "base")
+
+
+def find_folder(digest: str) -> Path | None:
+    """The same content under another file name is prepared only once."""
+    return next(iter(sorted(models_dir().glob(f"[!.]*-{digest[:12]}-f{FORMAT}"))), None)
+
+
+def _needed(making: Making, quant: Quant) -> int:
+    documents = sum(len(text.encode()) for text in making.documents.values())
+    return documents + (int8_bytes(making.weights) if quant == "int8" else float_bytes(making.weights, making.half))
+
+
+def _write_weights(path: Path, making: Making, quant: Quant, report: Report) -> None:
+    def tick(done: int, total: int) -> None:
+        report(Progress("prepare", done, total))
+
+    try:
+        if quant == "int8":
+            write_int8(path, making.weights, tick)
+        else:
+            write_float(path, making.weights, making.half, tick)
+    except OSError as error:
+        raise OutOfMemory(f"cannot write {path}: {error.strerror}", "make room there, or set LACLI_HOME to another disk") from error
+
+
+def _write_record(folder: Path, record: dict[str, Any], weights: dict[str, int]) -> None:
+    write_text(folder / RECORD_NAME, json.dumps({"format": FORMAT, **record, "weights": weights}, indent=1, ensure_ascii=False))
+
+
+@contextmanager
+def _removed_on_failure(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable where the system can (POSIX)."""
+    with suppress(OSError, AttributeError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
