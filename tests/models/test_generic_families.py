@@ -1,0 +1,342 @@
+"""The generic runner on tiny random models of every family, in float64, against transformers' own `generate()`.
+
+Rounding cannot excuse a difference here, so a wrong mask, position, window, rotary base or moved KV row shows.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from transformers import AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
+
+from lacli.errors import LacliError
+from lacli.models import stock_attention
+from lacli.models.base import Rows
+from lacli.models.runner import GenericRunner
+from tests.exact.reference import greedy
+
+VOCAB = 128
+SWITCH = 24
+"""Longest sequence before the rotary frequencies of the length-dependent models change."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """Models this small only lose by threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def _sizes(**changes: Any) -> dict[str, Any]:
+    sizes: dict[str, Any] = {
+        "vocab_size": VOCAB,
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 256,
+        "bos_token_id": 1,
+        "eos_token_id": None,
+        "pad_token_id": 0,
+    }
+    sizes.update(changes)
+    return {name: value for name, value in sizes.items() if value is not ...}
+
+
+def _longrope(**extra: Any) -> dict[str, Any]:
+    return {
+        "rope_type": "longrope",
+        "rope_theta": 10000.0,
+        "short_factor": [1.0, 1.1, 1.2, 1.3],
+        "long_factor": [2.0, 3.0, 4.0, 8.0],
+        "original_max_position_embeddings": SWITCH,
+        **extra,
+    }
+
+
+CONFIGS: dict[str, Callable[[], PreTrainedConfig]] = {
+    "llama": lambda: transformers.LlamaConfig(**_sizes()),
+    "qwen2": lambda: transformers.Qwen2Config(**_sizes()),
+    "qwen2-mixed-windows": lambda: transformers.Qwen2Config(
+        **_sizes(), use_sliding_window=True, sliding_window=6, max_window_layers=1
+    ),
+    "qwen3": lambda: transformers.Qwen3Config(**_sizes(), head_dim=16),
+    "mistral": lambda: transformers.MistralConfig(**_sizes(), sliding_window=6, head_dim=8),
+    "gemma2": lambda: transformers.Gemma2Config(**_sizes(), head_dim=8, sliding_window=6, query_pre_attn_scalar=8),
+    "gemma3": lambda: transformers.Gemma3TextConfig(
+        **_sizes(), head_dim=8, sliding_window=6, layer_types=["sliding_attention", "full_attention"]
+    ),
+    "phi3": lambda: transformers.Phi3Config(**_sizes()),
+    "starcoder2": lambda: transformers.Starcoder2Config(**_sizes(), sliding_window=6),
+    "gpt-neox": lambda: transformers.GPTNeoXConfig(**_sizes(num_key_value_heads=...)),
+    "llama-yarn": lambda: transformers.LlamaConfig(
+        **_sizes(max_position_embeddings=4 * SWITCH),
+        rope_parameters={
+            "rope_type": "yarn",
+            "factor": 4.0,
+            "rope_theta": 10000.0,
+            "original_max_position_embeddings": SWITCH,
+        },
+    ),
+    "llama-dynamic": lambda: transformers.LlamaConfig(
+        **_sizes(max_position_embeddings=SWITCH),
+        rope_parameters={"rope_type": "dynamic", "factor": 4.0, "rope_theta": 10000.0},
+    ),
+    "phi3-longrope": lambda: transformers.Phi3Config(
+        **_sizes(max_position_embeddings=4 * SWITCH), original_max_position_embeddings=SWITCH, rope_parameters=_longrope()
+    ),
+    "llama-longrope": lambda: transformers.LlamaConfig(
+        **_sizes(max_position_embeddings=4 * SWITCH), rope_parameters=_longrope(factor=4.0)
+    ),
+}
+DYNAMIC = ("llama-dynamic", "phi3-longrope", "llama-longrope")
+FIXED = tuple(name for name in CONFIGS if name not in DYNAMIC)
+
+
+@dataclass
+class Family:
+    """A model as transformers has it, and the runner over a copy of it."""
+
+    name: str
+    stock: PreTrainedModel
+    runner: GenericRunner
+
+
+def build(config: PreTrainedConfig) -> PreTrainedModel:
+    """A random model with weights large enough for its logits to depend on everything it sees."""
+    torch.manual_seed(5)
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float64, attn_implementation="eager").eval()
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            parameter.data.mul_(6)
+    return model
+
+
+_made: dict[str, Family] = {}
+
+
+def family(name: str) -> Family:
+    if name not in _made:
+        stock = build(CONFIGS[name]())
+        ours = copy.deepcopy(stock)
+        ours.set_attn_implementation(stock_attention.EXACT)
+        _made[name] = Family(name, stock, GenericRunner(ours))
+    return _made[name]
+
+
+def prompt_of(length: int, seed: int = 0) -> list[int]:
+    return random.Random(seed * 1000 + length).choices(range(2, VOCAB), k=length)
+
+
+def generated(model: PreTrainedModel, prompt: Sequence[int], count: int) -> list[int]:
+    model.generation_config.max_length = None
+    output = model.generate(torch.tensor([prompt]), max_new_tokens=count, do_sample=False, attention_mask=torch.ones(1, len(prompt)))
+    return output[0, len(prompt) :].tolist()
+
+
+def one_row_a_step(runner: GenericRunner, prompt: Sequence[int], token_ids: Sequence[int]) -> torch.Tensor:
+    """Logits after the prompt and after each token, [1 + tokens, vocab]."""
+    runner.truncate(0)
+    first = runner.prefill(prompt)
+    assert first is not None
+    logits = [first]
+    for token_id in token_ids:
+        logits.append(runner.forward(Rows((token_id,), (-1,), (0,)))[0])
+        runner.keep([0])
+    return torch.stack(logits)
+
+
+def scattered_tree(path_ids: Sequence[int], generator: random.Random) -> tuple[Rows, list[int]]:
+    """A tree that holds `path_ids` on scattered rows among junk siblings; also the rows of the path."""
+    ids, parents, path = [path_ids[0]], [-1], [0]
+    for token_id in path_ids[1:]:
+        for _ in range(generator.randrange(4)):
+            ids.append(generator.randrange(2, VOCAB))
+            parents.append(generator.randrange(len(ids) - 1))
+        ids.append(token_id)
+        parents.append(path[-1])
+        path.append(len(ids) - 1)
+    for _ in range(3):
+        ids.append(generator.randrange(2, VOCAB))
+        parents.append(generator.randrange(len(ids) - 1))
+    return Rows(tuple(ids), tuple(parents), tuple(range(len(ids)))), path
+
+
+def stored(runner: GenericRunner) -> list[torch.Tensor]:
+    """Keys and values of the kept positions, layer by layer."""
+    past = runner._pasts[runner._rope.regime(runner.length)]
+    layers = past.cache.layers
+    return [buffer[:, :, : runner.length].clone() for layer in layers for buffer in (layer._key_buffer, layer._value_buffer)]
+
+
+class TestAgainstGenerate:
+    @pytest.mark.parametrize("name", FIXED)
+    def test_plain_decoding_is_generate(self, name: str) -> None:
+        model = family(name)
+        assert model.runner.can_branch
+        for length in (1, 9):
+            prompt = prompt_of(length)
+            assert greedy(prompt, model.runner, 20) == generated(model.stock, prompt, 20)
+
+    @pytest.mark.parametrize("name", ["llama-dynamic", "phi3-longrope"])
+    @pytest.mark.parametrize("length", [SWITCH - 6, SWITCH - 1, SWITCH, SWITCH + 1, SWITCH + 12])
+    def test_also_across_the_length_where_rotary_frequencies_change(self, name: str, length: int) -> None:
+        model = family(name)
+        prompt = prompt_of(length)
+        assert greedy(prompt, model.runner, 14) == generated(copy.deepcopy(model.stock), prompt, 14)
+
+    def test_prompts_of_several_chunks_are_the_same_as_one_batch(self) -> None:
+        model = family("gemma3")
+        prompt = prompt_of(150)
+        assert greedy(prompt, model.runner, 4) == generated(model.stock, prompt, 4)
+
+
+class TestTrees:
+    """Guesses, junk and compaction change nothing."""
+
+    @pytest.mark.parametrize("name", CONFIGS)
+    def test_rows_of_a_tree_have_the_logits_of_one_row_a_step(self, name: str) -> None:
+        runner = family(name).runner
+        generator = random.Random(name)
+        prompt = prompt_of(7)
+        token_ids = generator.choices(range(2, VOCAB), k=30)
+        expected = one_row_a_step(runner, prompt, token_ids)
+        runner.truncate(0)
+        runner.prefill(prompt)
+        done = 0
+        while done < len(token_ids):
+            rows, path = scattered_tree(token_ids[done : done + generator.randint(1, 9)], generator)
+            logits = runner.forward(rows)
+            assert runner.length == len(prompt) + done
+            for depth, row in enumerate(path):
+                torch.testing.assert_close(logits[row], expected[1 + done + depth], rtol=0, atol=1e-9)
+                assert logits[row].argmax() == expected[1 + done + depth].argmax()
+            accepted = path[: generator.randint(1, len(path))]
+            runner.keep(accepted)
+            done += len(accepted)
+        assert runner.length == len(prompt) + done
+
+    @pytest.mark.parametrize("name", FIXED)
+    def test_what_is_kept_is_what_a_fresh_prefill_stores(self, name: str) -> None:
+        runner = family(name).runner
+        generator = random.Random(name)
+        prompt, token_ids = prompt_of(5), prompt_of(12, seed=1)
+        runner.truncate(0)
+        runner.prefill(prompt)
+        rows, path = scattered_tree(token_ids, generator)
+        runner.forward(rows)
+        runner.keep(path)
+        kept = stored(runner)
+        runner.truncate(0)
+        runner.prefill([*prompt, *token_ids])
+        for ours, fresh in zip(kept, stored(runner), strict=True):
+            torch.testing.assert_close(ours, fresh, rtol=0, atol=1e-9)
+
+    @pytest.mark.parametrize("name", CONFIGS)
+    @pytest.mark.parametrize("turn", [(30, 9, 8), (12, 3, 5), (40, 20, 4), (40, 20, 30)])
+    def test_going_back_leaves_no_trace(self, name: str, turn: tuple[int, int, int]) -> None:
+        """(prompt, kept of it, length of the next turn): across the switch and back for length-dependent models."""
+        length, kept, more = turn
+        runner = family(name).runner
+        first, second = prompt_of(length), prompt_of(more, seed=2)
+        fresh = greedy([*first[:kept], *second], runner, 4)
+        greedy(first, runner, 4)
+        runner.truncate(kept)
+        again = runner.prefill(second)
+        assert again is not None
+        token_ids = []
+        for _ in fresh:
+            token_ids.append(int(again.argmax()))
+            again = runner.forward(Rows((token_ids[-1],), (-1,), (0,)))[0]
+            runner.keep([0])
+        assert token_ids == fresh
+
+    @pytest.mark.parametrize("name", DYNAMIC)
+    def test_an_abandoned_forward_past_the_switch_leaves_no_trace(self, name: str) -> None:
+        runner = family(name).runner
+        prompt, token_ids = prompt_of(SWITCH - 4), prompt_of(3, seed=3)
+        expected = one_row_a_step(runner, prompt, token_ids)
+        runner.truncate(0)
+        runner.prefill(prompt)
+        rows, _ = scattered_tree(prompt_of(12, seed=4), random.Random(1))
+        for step, token_id in enumerate(token_ids):
+            runner.forward(rows)
+            logits = runner.forward(Rows((token_id,), (-1,), (0,)))[0]
+            torch.testing.assert_close(logits, expected[step + 1], rtol=0, atol=1e-9)
+            runner.keep([0])
+
+
+class TestPrefill:
+    @pytest.mark.parametrize("name", ["llama", *DYNAMIC])
+    def test_a_cancelled_prefill_goes_on_where_it_stopped(self, name: str) -> None:
+        runner = family(name).runner
+        prompt = prompt_of(90)
+        expected = greedy(prompt, runner, 2)
+        runner.truncate(0)
+        seen: list[int] = []
+
+        def stop(done: int) -> bool:
+            seen.append(done)
+            return False
+
+        assert runner.prefill(prompt, stop) is None
+        assert seen == [runner.length] == [64]
+        logits = runner.prefill(prompt[64:])
+        assert logits is not None
+        assert int(logits.argmax()) == expected[0]
+
+    @pytest.mark.parametrize("name", DYNAMIC)
+    def test_a_cancelled_second_turn_loses_nothing_of_the_first(self, name: str) -> None:
+        runner = family(name).runner
+        first, second = prompt_of(80), prompt_of(8, seed=7)
+        expected = greedy([*first, *second], runner, 3)
+        runner.truncate(0)
+        runner.prefill(first)
+        runner.prefill(second, lambda done: False)
+        assert runner.length >= len(first)
+        runner.truncate(len(first))
+        logits = runner.prefill(second)
+        assert logits is not None
+        assert int(logits.argmax()) == expected[0]
+
+
+class TestModelsThatCannotBranch:
+    @pytest.mark.filterwarnings("ignore")
+    def test_a_recurrent_model_is_decoded_plainly(self) -> None:
+        config = transformers.MambaConfig(
+            vocab_size=VOCAB, hidden_size=16, num_hidden_layers=2, state_size=4, eos_token_id=None
+        )
+        stock = build(config)
+        runner = GenericRunner(copy.deepcopy(stock))
+        assert not runner.can_branch
+        prompt = prompt_of(9)
+        expected = generated(stock, prompt, 12)
+        assert greedy(prompt, runner, 12) == expected
+        with pytest.raises(LacliError, match="several guesses"):
+            runner.forward(Rows((3, 4), (-1, 0), (0,)))
+        runner.truncate(9)
+        logits = runner.forward(Rows((expected[0],), (-1,), (0,)))
+        assert int(logits[0].argmax()) == expected[1]
+
+    def test_a_model_that_biases_by_distance_is_decoded_plainly(self) -> None:
+        """ALiBi takes distances from the mask, which a tree does not fit."""
+        stock = build(transformers.BloomConfig(vocab_size=VOCAB, hidden_size=16, n_layer=2, n_head=2, eos_token_id=None))
+        runner = GenericRunner(copy.deepcopy(stock))
+        assert not runner.can_branch
+        prompt = prompt_of(6)
+        assert greedy(prompt, runner, 8) == generated(stock, prompt, 8)
+
+    def test_an_encoder_decoder_is_refused(self) -> None:
+        config = transformers.T5Config(vocab_size=VOCAB, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2)
+        with pytest.raises(LacliError, match="no decoder"):
+            GenericRunner(transformers.T5ForConditionalGeneration(config))
