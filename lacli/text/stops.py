@@ -141,7 +141,7 @@ class StopStrings:
             self._length += 1
             cuts = [end for watcher in self._watchers if (end := watcher.feed(byte)) is not None]
             if cuts:
-                return max(self._released, min(cuts))
+                return min(cuts)
         return None
 
     def _release(self, until: int) -> bytes:

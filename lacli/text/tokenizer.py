@@ -117,6 +117,15 @@ class Tokenizer:
         whole = "".join(part if isinstance(part, str) else names[part] for part in texts)
         return [owners.get(index, index) for index in fenced.encode(whole, add_special_tokens=False).ids]
 
+    def split_markers(self, text: str) -> list[str | int]:
+        """`text` in pieces, its control markers as their ids: for text that is trusted, such as a template's."""
+        parts: list[str | int] = []
+        end = 0
+        for found in self._typed.finditer(text) if self._typed else ():
+            parts += [text[end : found.start()], self._raw.token_to_id(found[0])]
+            end = found.end()
+        return [part for part in (*parts, text[end:]) if part != ""]
+
     def decode(self, token_ids: Iterable[int]) -> str:
         """The text of these ids as a reply shows it: control tokens have none, a cut-off last character is dropped."""
         stream = TextStream(self)

@@ -1,0 +1,45 @@
+"""What comes from pipes and files as text, and how it is shown to the model beside an instruction.
+
+Pure: bytes and text in, text and notes out. Called by the front ends before they make a request.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_UNDECODED = re.compile("[\udc80-\udcff]")
+
+
+def text_of(data: bytes, name: str) -> tuple[str, str | None]:
+    """Bytes from outside as text, and a note where they were not what they should be.
+
+    UTF-8 whatever the locale (UTF-16 where its mark says so). A byte that is not UTF-8 is read as Latin-1, which is
+    what it nearly always is; where Latin-1 has only a control character U+FFFD stands for it.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace"), None
+    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+    text, count = _UNDECODED.subn(_latin_1, text)
+    if not count:
+        return text, None
+    return text, f"{name} is not all UTF-8: {count} byte{'s were' if count > 1 else ' was'} read as Latin-1"
+
+
+def with_content(content: str, instruction: str, label: str) -> str:
+    """Content in a fence named `label`, then the instruction: small models obey the last line.
+
+    The fence is longer than any run of its character in the content, so that nothing in there ends it.
+    """
+    if not content.strip():
+        return instruction
+    if not instruction.strip():
+        return content
+    longest = max((len(run) for run in re.findall(r"`{3,}", content)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{label}\n{content.rstrip()}\n{fence}\n\n{instruction}"
+
+
+def _latin_1(escaped: re.Match[str]) -> str:
+    byte = ord(escaped[0]) - 0xDC00
+    return chr(byte) if byte >= 0xA0 else "\N{REPLACEMENT CHARACTER}"
