@@ -1,0 +1,200 @@
+"""One loaded model that replies: wires model, drafts, pool and text, and turns engine steps into events.
+
+Called by CLI, TUI, bench and server; `scripted.ScriptedAssistant` is its double. What a reply accepted is in the pool
+on disk before `Finished` is yielded, and also when the reader closes the iterator half way.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from lacli.config import Settings
+from lacli.errors import LacliError, OutOfMemory
+from lacli.events import Event, Finished, Notice, Piece, Prefill, ReplyStats, Request
+from lacli.scripted import Cancel, Report, ignore, never
+
+if TYPE_CHECKING:
+    from lacli.context import Prompt
+    from lacli.engine.step import Step
+    from lacli.loading import Loaded
+    from lacli.text.stops import StopStrings
+
+_PREFILL_CHUNK = 512
+
+
+class Assistant:
+    """A model, its cache and its project's pool. For one thread and one reply at a time."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._loaded: Loaded | None = None
+
+    def open(self, report: Report = ignore) -> None:
+        """See `Replier.open`."""
+        if self._loaded is None:
+            from lacli.loading import load
+
+            self._loaded = load(self._settings, report)
+
+    def close(self) -> None:
+        """See `Replier.close`."""
+        self._loaded = None
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        """See `Replier.reply`."""
+        early: list[Event] = []
+        self.open(early.append)
+        yield from early
+        assert self._loaded is not None
+        yield from _Reply(self._loaded, request, cancel).events()
+
+
+class _Reply:
+    """One reply: its prompt, what was accepted and its counts."""
+
+    def __init__(self, loaded: Loaded, request: Request, cancel: Cancel) -> None:
+        self._loaded = loaded
+        self._request = request
+        self._cancel = cancel
+        self._ids: list[int] = []
+        self._sources: list[str] = []
+        self._steps = self._rows = self._drafted = 0
+        self._draft_ms = 0.0
+        self._started = time.perf_counter()
+        self._prompt_started = self._first_at = self._last_at = self._started
+        self._prompt_n = self._reused_n = 0
+
+    def events(self) -> Iterator[Event]:
+        """All events of the reply; whatever ends it, what was accepted goes into the pool."""
+        from lacli.context import fitted
+        from lacli.text.stops import StopStrings
+
+        loaded = self._loaded
+        prompt = fitted(self._request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size)
+        yield from (Notice(note) for note in prompt.notes)
+        rule = StopStrings(loaded.tokenizer, self._request.stops, prompt.watchers)
+        text: list[str] = []
+        reason = "cancelled"
+        try:
+            for step in self._steps_of(prompt, rule):
+                if isinstance(step, Prefill):
+                    yield step
+                    continue
+                self._count(step)
+                if step.finish is None:
+                    text.append(rule.take())
+                else:
+                    text.append(rule.take() + rule.finish())
+                    self._cut(rule.delivered)
+                    reason = str(step.finish)
+                yield Piece(text[-1], step.sources, self._stats(prompt))
+        finally:
+            self._remember(prompt)
+        if loaded.pool is not None:
+            yield from (Notice(notice) for notice in loaded.pool.notices)
+            loaded.pool.notices.clear()
+        yield Finished("".join(text), tuple(self._ids), reason, self._stats(prompt, reason), prompt.dropped)
+
+    def _steps_of(self, prompt: Prompt, rule: StopStrings) -> Iterator[Step | Prefill]:
+        """Prefill in chunks, so that its progress can be yielded, then the engine's steps."""
+        from lacli.engine.loop import decode
+        from lacli.engine.sampler import Sampler, SamplingOptions
+        from lacli.engine.stop import Stops
+
+        request, cached = self._request, self._loaded.cached
+        self._prompt_started = time.perf_counter()
+        self._reused_n = cached.reusable(prompt.token_ids)
+        self._prompt_n = len(prompt.token_ids) - self._reused_n
+        options = SamplingOptions(
+            temperature=request.temperature,
+            top_k=request.top_k,
+            top_p=request.top_p,
+            repetition_penalty=request.repetition_penalty,
+            seed=request.seed,
+        )
+        try:
+            if request.max_tokens > 0:
+                for end in range(self._reused_n + _PREFILL_CHUNK, len(prompt.token_ids) - 1, _PREFILL_CHUNK):
+                    cached.start(prompt.token_ids[:end], lambda done: True)
+                    yield Prefill(end - self._reused_n, self._prompt_n, self._reused_n)
+                    if self._cancel():
+                        return
+            yield from decode(
+                prompt.token_ids,
+                cached,
+                self._loaded.sources,
+                Sampler(options, prompt.token_ids),
+                Stops(prompt.eos_ids, request.max_tokens, rule),
+                self._loaded.controller,
+                self._cancel,
+            )
+        except MemoryError:
+            raise _out_of_memory() from None
+        except RuntimeError as error:
+            if "memory" not in str(error).lower():
+                raise LacliError(f"the model failed: {str(error).splitlines()[0]}", "repeat with -vv") from error
+            raise _out_of_memory() from error
+
+    def _count(self, step: Step) -> None:
+        now = time.perf_counter()
+        if step.token_ids:
+            self._first_at = self._first_at if self._ids else now
+            self._last_at = now
+        self._ids.extend(step.token_ids)
+        self._sources.extend(step.sources)
+        self._steps += step.rows > 0
+        self._rows += step.rows
+        self._drafted += step.drafted
+        self._draft_ms += step.draft_ms
+
+    def _cut(self, delivered: int) -> None:
+        """Forget tokens of which no text was delivered: the beginning of a stop string that was then completed."""
+        del self._ids[delivered:], self._sources[delivered:]
+
+    def _remember(self, prompt: Prompt) -> None:
+        pool = self._loaded.pool
+        if pool is not None and self._ids:
+            pool.append(self._ids, prompt.last_line + self._loaded.tokenizer.decode(self._ids))
+
+    def _stats(self, prompt: Prompt, reason: str = "") -> ReplyStats:
+        loaded = self._loaded
+        accepted = Counter(source for source in self._sources if source)
+        return ReplyStats(
+            model=loaded.prepared.spec.alias,
+            prompt_n=self._prompt_n,
+            reused_n=self._reused_n,
+            prompt_ms=1000 * (self._first_at - self._prompt_started) if self._ids else 0.0,
+            predicted_n=len(self._ids),
+            predicted_ms=1000 * (self._last_at - self._first_at),
+            steps=self._steps,
+            draft_n=self._drafted,
+            draft_n_accepted=accepted.total(),
+            accepted_by_source=dict(accepted),
+            rows=self._rows,
+            draft_ms=self._draft_ms,
+            ttft_ms=1000 * (self._first_at - self._started) if self._ids else 0.0,
+            load_ms=loaded.load_ms,
+            import_ms=loaded.import_ms,
+            pool_size=loaded.pool.size if loaded.pool is not None else 0,
+            ctx_used=len(prompt.token_ids) + len(self._ids),
+            ctx_size=loaded.cached.runner.context_size,
+            vram_peak_mb=_vram_peak_mb(loaded.device),
+            finish_reason=reason,
+        )
+
+
+def _vram_peak_mb(device: str) -> float | None:
+    if device != "cuda":
+        return None
+    import torch
+
+    return round(torch.cuda.max_memory_allocated() / 2**20, 1)
+
+
+def _out_of_memory() -> OutOfMemory:
+    return OutOfMemory(
+        "the reply does not fit into memory", "use a shorter prompt, a smaller model or a stronger --quant"
+    )

@@ -1,0 +1,122 @@
+"""A request into the ids the model is given, cut to fit where the request allows it. Never silently.
+
+Called by `assistant` only. Knows templates and tokens through `lacli.prompts` and `lacli.text`, nothing of the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lacli.errors import PromptTooLong
+from lacli.events import Message, Request
+
+if TYPE_CHECKING:
+    from lacli.models.prepare import PreparedModel
+    from lacli.prompts.chat import ChatPrompt
+    from lacli.prompts.template import ChatTemplate
+    from lacli.text.stops import Watcher
+    from lacli.text.tokenizer import Tokenizer
+
+_KEPT_SHARE = 0.75
+"""Once turns must go, so many go that the next few turns fit, too: each loss costs a whole prefill."""
+_CHARACTERS_A_TOKEN = 12
+"""Far above what any tokenizer reaches on code: more of a huge file than this is not even tokenised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is fed, and what must be known of it."""
+
+    token_ids: tuple[int, ...]
+    eos_ids: tuple[int, ...]
+    watchers: tuple[Watcher, ...]
+    """Further reasons to stop: repeating what stands behind the cursor."""
+    last_line: str
+    """The line that the reply continues; for judging whether it holds a secret."""
+    dropped: int
+    """Messages left out at the front."""
+    notes: tuple[str, ...]
+    """Lines for the user."""
+
+
+def fitted(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
+    """The prompt of this request for this model. Raises PromptTooLong with the numbers."""
+    room = context_size - request.max_tokens
+    if request.messages:
+        return _conversation(request, prepared, tokenizer, context_size, room)
+    return _completion(request, prepared, tokenizer, context_size, room)
+
+
+def _conversation(
+    request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int, room: int
+) -> Prompt:
+    from lacli.prompts.template import load_template
+
+    notes = []
+    unshowable = sum(tokenizer.unshowable(message.text) for message in request.messages[-1:])
+    if unshowable:
+        notes.append(_unshowable(unshowable))
+    template = load_template(prepared.folder)
+    messages = list(request.messages)
+    rendered = _rendered(messages, template, tokenizer)
+    if request.drop_oldest and len(rendered.token_ids) > room:
+        while len(rendered.token_ids) > room * _KEPT_SHARE and _drop_turn(messages):
+            rendered = _rendered(messages, template, tokenizer)
+    dropped = len(request.messages) - len(messages)
+    if dropped:
+        notes.append(f"the oldest {dropped} messages no longer fit into the context and were left out")
+    _check(len(rendered.token_ids), request.max_tokens, context_size)
+    return Prompt(rendered.token_ids, prepared.eos_ids, (), "", dropped, (*notes, *rendered.notes))
+
+
+def _drop_turn(messages: list[Message]) -> bool:
+    """Leave out the oldest question with its answer; the system message and the last question stay."""
+    first = 1 if messages[0].role == "system" else 0
+    if len(messages) - first < 2:
+        return False
+    del messages[first]
+    while len(messages) - first > 1 and messages[first].role != "user":
+        del messages[first]
+    return True
+
+
+def _check(prompt: int, reserve: int, context_size: int) -> None:
+    if prompt + reserve > context_size:
+        left = context_size - prompt
+        raise PromptTooLong(
+            f"prompt {prompt:,} + reply {reserve:,} > context {context_size:,} tokens",
+            f"use -n {left} or less" if left > 0 else "shorten the prompt",
+        )
+
+
+def _unshowable(count: int) -> str:
+    return f"{count} character{'s' if count > 1 else ''} of the prompt cannot be shown to this model"
+
+
+def _rendered(messages: Sequence[Message], template: ChatTemplate | None, tokenizer: Tokenizer) -> ChatPrompt:
+    from lacli.prompts import chat
+
+    turns = [chat.Message(message.role, message.text, message.token_ids) for message in messages]
+    return chat.compose(turns, template, tokenizer)
+
+
+def _completion(
+    request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int, room: int
+) -> Prompt:
+    from lacli.prompts.chat import with_bos
+
+    notes = []
+    if prepared.spec.fim is None and request.suffix.strip():
+        notes.append("this model knows no fill-in-the-middle: it continues from what stands before the cursor")
+    text = request.text[-_CHARACTERS_A_TOKEN * context_size :]
+    token_ids = with_bos(tokenizer.encode(text), tokenizer)
+    if not token_ids:  # an empty file: a model needs some token to begin after
+        start = tokenizer.bos_id if tokenizer.bos_id is not None else tokenizer.eos_id
+        token_ids = [start if start is not None else 0]
+    if (request.drop_oldest and len(token_ids) > room > 0) or len(text) < len(request.text):
+        token_ids = with_bos(token_ids[-max(1, room - 1) :], tokenizer)
+        notes.append(f"only the last {len(token_ids):,} tokens before the cursor fit into the context")
+    _check(len(token_ids), request.max_tokens, context_size)
+    return Prompt(tuple(token_ids), prepared.eos_ids, (), request.text.rpartition("\n")[2], 0, tuple(notes))

@@ -1,0 +1,202 @@
+"""From settings to everything a reply needs: model, tokenizer, runner, cost curve, draft sources, pool.
+
+Called by `assistant` (and the bench, which wants the same parts). Torch is imported inside the functions only, so that
+front ends may import the assistant before they know that they need a model.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from lacli import paths
+from lacli.config import Settings
+from lacli.errors import LacliError
+from lacli.events import Loading, Notice
+from lacli.scripted import Report
+
+if TYPE_CHECKING:
+    from lacli.drafts.base import DraftSource
+    from lacli.engine.controller import Controller, Limits
+    from lacli.engine.cost import CostCurve
+    from lacli.engine.sequence import CachedSequence
+    from lacli.models.fetch import Progress
+    from lacli.models.prepare import PreparedModel
+    from lacli.models.registry import ModelSpec
+    from lacli.pool.store import Pool
+    from lacli.text.tokenizer import Tokenizer
+
+Quant = Literal["int8", "none", "nf4", "bnb-int8"]
+
+
+@dataclass(slots=True)
+class Loaded:
+    """The parts, alive for as long as the assistant."""
+
+    prepared: PreparedModel
+    tokenizer: Tokenizer
+    cached: CachedSequence
+    controller: Controller
+    sources: list[DraftSource]
+    """In the order that decides between equal promises."""
+    pool: Pool | None
+    """None without a project, with --no-pool, or where there is no place for it."""
+    quant: str
+    device: str
+    import_ms: float
+    """Time to import torch and the engine."""
+    load_ms: float
+    """Time from the prepared folder to the first possible forward, imports not counted."""
+
+
+def load(settings: Settings, report: Report) -> Loaded:
+    """Fetch, prepare and load what `settings` name."""
+    from lacli.models.registry import load_registry
+
+    spec = load_registry().resolve(settings.model)
+    report(Loading("load"))
+    started = time.perf_counter()
+    import torch  # noqa: F401 - timed here, used by everything below
+
+    from lacli.engine.controller import Controller
+    from lacli.engine.sequence import CachedSequence
+    from lacli.models.load import choose_device, load_runner
+    from lacli.text.tokenizer import Tokenizer
+
+    import_ms = _since(started)
+    device = choose_device(settings.device)
+    quant = _quant(settings, spec, device)
+    prepared = _prepare(spec, quant, settings.offline, report)
+    if device == "cpu" and quant in ("nf4", "bnb-int8"):
+        report(Notice(f"{quant} runs through bitsandbytes, which is slow on a CPU; int8 is the quick one there"))
+    report(Loading("load"))
+    started = time.perf_counter()
+    tokenizer = Tokenizer.load(prepared.folder)
+    runner = load_runner(prepared, quant, device, settings.threads, prepared.spec.context or None)
+    cached = CachedSequence(runner)
+    if settings.lookahead and not runner.can_branch:
+        report(Notice("this model's cache cannot hold guesses side by side, so it is decoded plainly"))
+    limits = _limits(settings)
+    curve = _curve(cached, prepared, f"{quant}-{device}-{settings.threads or 0}", needed=limits.lookahead)
+    pool = _open_pool(settings, tokenizer, runner.vocab_size, prepared.spec.alias, report)
+    sources = _sources(pool) if limits.lookahead else []
+    return Loaded(
+        prepared=prepared,
+        tokenizer=tokenizer,
+        cached=cached,
+        controller=Controller(curve, limits),
+        sources=sources,
+        pool=pool,
+        quant=quant,
+        device=device,
+        import_ms=import_ms,
+        load_ms=_since(started),
+    )
+
+
+def _quant(settings: Settings, spec: ModelSpec, device: str) -> Quant:
+    from lacli.models.load import default_quant
+
+    asked = settings.quant or (spec.quant if spec.quant != "auto" else None)
+    quant: str = asked or default_quant("cuda" if device == "cuda" else "cpu")
+    if quant == "int8" and device == "cuda":  # our own int8 linear is the CPU's
+        quant = "bnb-int8"
+    return quant  # type: ignore[return-value]  # checked by the option and the registry
+
+
+def _prepare(spec: ModelSpec, quant: Quant, offline: bool, report: Report) -> PreparedModel:
+    from lacli.models.prepare import prepare
+
+    def progress(step: Progress) -> None:
+        if step.text:
+            report(Notice(step.text))
+        if step.stage != "note":
+            report(Loading(step.stage, step.done, step.total))
+
+    prepared = prepare(spec, quant, progress, offline)
+    for note in prepared.notes:
+        report(Notice(note))
+    return prepared
+
+
+def _limits(settings: Settings) -> Limits:
+    from lacli.engine.controller import Limits
+
+    default = Limits()
+    return Limits(
+        lookahead=settings.lookahead,
+        window=default.window if settings.window is None else settings.window,
+        ngram=default.ngram if settings.ngram is None else settings.ngram,
+        guesses=default.guesses if settings.guesses is None else settings.guesses,
+        max_rows=default.max_rows,
+    )
+
+
+def _sources(pool: Pool | None) -> list[DraftSource]:
+    from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
+
+    sources: list[DraftSource] = [PromptSource(), SessionSource()]
+    if pool is not None and pool.size:
+        sources.append(ProjectSource(pool.segments()))
+    return sources
+
+
+def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed: bool) -> CostCurve:
+    """The measured cost of rows, kept in the cache folder; measuring takes a second and is done once."""
+    from lacli.engine.cost import CostCurve, measure
+
+    if not needed or not cached.runner.can_branch:
+        return CostCurve.flat()
+    import torch
+
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-torch{torch.__version__}")
+    with contextlib.suppress(LacliError, OSError, ValueError, TypeError, AttributeError):
+        stored = json.loads((paths.cache_dir() / "curves" / f"{name}.json").read_text(encoding="utf-8"))
+        points = {int(rows): float(ms) for rows, ms in stored.items()}
+        if len(points) >= 2 and all(rows > 0 and 0 < ms < 1e6 for rows, ms in points.items()):
+            return CostCurve(points)
+    curve = measure(cached.runner)
+    with contextlib.suppress(LacliError, OSError):  # a cache that cannot be written is measured again
+        folder = paths.cache_dir() / "curves"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        beside = folder / f".{name}.{os.getpid()}"
+        beside.write_text(json.dumps(curve.points), encoding="utf-8")
+        os.replace(beside, folder / f"{name}.json")
+    return curve
+
+
+def _open_pool(settings: Settings, tokenizer: Tokenizer, vocab_size: int, model: str, report: Report) -> Pool | None:
+    """The project's pool; without one nothing but speed is lost, so every failure is a notice."""
+    if not settings.pool:
+        return None
+    from lacli.pool.identity import pool_key, project_root
+    from lacli.pool.store import open_pool
+
+    try:
+        root = project_root(settings.folder or Path.cwd())
+        if root is None:
+            return None
+        key = pool_key(root, tokenizer.fingerprint)
+        pool = open_pool(key, paths.pools_dir(), "learn" if settings.learn else "read", vocab_size, model)
+    except (LacliError, OSError) as error:
+        report(Notice(f"no pool in this run: {error}"))
+        return None
+    tell(pool, report)
+    return pool
+
+
+def tell(pool: Pool, report: Report) -> None:
+    """Pass on what the pool has to say, once."""
+    for notice in pool.notices:
+        report(Notice(notice))
+    pool.notices.clear()
+
+
+def _since(started: float) -> float:
+    return 1000 * (time.perf_counter() - started)
