@@ -42,7 +42,9 @@ def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
         except Timeout:
             raise LacliError(f"another lacli has held {name} for an hour", "end that process and try again") from None
     except OSError as error:
-        raise LacliError(f"cannot lock {name}: {error.strerror}", "set LACLI_HOME to a folder you may write to") from error
+        raise LacliError(
+            f"cannot lock {name}: {error.strerror}", "set LACLI_HOME to a folder you may write to"
+        ) from error
     try:
         yield
     finally:
@@ -54,7 +56,9 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise LacliError(f"cannot create {folder}: {error.strerror}", "set LACLI_HOME to a folder you may write to") from error
+        raise LacliError(
+            f"cannot create {folder}: {error.strerror}", "set LACLI_HOME to a folder you may write to"
+        ) from error
 
 
 def require_space(folder: Path, needed: int) -> None:

@@ -48,7 +48,8 @@ def read_config(file: GgufFile) -> tuple[dict[str, Any], tuple[str, ...]]:
     value_dim = keys.whole("attention.value_length", head_dim)
     if value_dim != head_dim or keys.whole("rope.dimension_count", head_dim) != head_dim:
         raise ModelUnavailable(
-            f"{file.paths[0].name} has heads of an unusual shape (key {head_dim}, value {value_dim})", "get another model, or its Hugging Face folder"
+            f"{file.paths[0].name} has heads of an unusual shape (key {head_dim}, value {value_dim})",
+            "get another model, or its Hugging Face folder",
         )
     notes: list[str] = []
     context = keys.whole("context_length", 0)
@@ -90,20 +91,25 @@ def read_config(file: GgufFile) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 def plan(file: GgufFile, config: Mapping[str, Any]) -> list[Planned]:
     """Every tensor of the model; refuses files whose tensors are absent, left over or of the wrong shape."""
+    name = file.paths[0].name
     planned = [item for item in _expected(config) if item.source in file.tensors or not _optional(item, file, config)]
     for item in planned:
         found = file.tensors.get(item.source)
         if found is None:
-            raise ModelUnavailable(f"{file.paths[0].name} lacks the tensor {item.source}", "fetch the file again, or another quantisation")
+            raise ModelUnavailable(
+                f"{file.paths[0].name} lacks the tensor {item.source}", "fetch the file again, or another quantisation"
+            )
         if found.shape != item.shape:
             raise ModelUnavailable(
-                f"{file.paths[0].name}: {item.source} has shape {list(found.shape)}, the metadata asks for {list(item.shape)}", "fetch the file again"
+                f"{name}: {item.source} has shape {list(found.shape)}, its metadata asks for {list(item.shape)}",
+                "fetch the file again",
             )
     used = {item.source for item in planned} | set(_NOT_WEIGHTS)
     unknown = [name for name in file.tensors if name not in used and not name.endswith("attn_rot_embd.weight")]
     if unknown:
         raise ModelUnavailable(
-            f"{file.paths[0].name} is a variant of {config['model_type']} unknown here (tensor {unknown[0]})", "use the Hugging Face folder of the model"
+            f"{file.paths[0].name} is a variant of {config['model_type']} unknown here (tensor {unknown[0]})",
+            "use the Hugging Face folder of the model",
         )
     return planned
 
@@ -133,7 +139,9 @@ def _expected(config: Mapping[str, Any]) -> Iterator[Planned]:
         if config["model_type"] == "qwen3":
             yield Planned(f"{ours}.self_attn.q_norm.weight", f"{theirs}.attn_q_norm.weight", (head_dim,))
             yield Planned(f"{ours}.self_attn.k_norm.weight", f"{theirs}.attn_k_norm.weight", (head_dim,))
-        yield Planned(f"{ours}.self_attn.o_proj.weight", f"{theirs}.attn_output.weight", (hidden, heads * head_dim), True)
+        yield Planned(
+            f"{ours}.self_attn.o_proj.weight", f"{theirs}.attn_output.weight", (hidden, heads * head_dim), True
+        )
         if biased and config["model_type"] != "qwen2":
             yield Planned(f"{ours}.self_attn.o_proj.bias", f"{theirs}.attn_output.bias", (hidden,))
         for short, rows, columns in (("gate", inner, hidden), ("up", inner, hidden), ("down", hidden, inner)):
@@ -144,7 +152,10 @@ def _expected(config: Mapping[str, Any]) -> Iterator[Planned]:
 
 def _refuse_variants(file: GgufFile, architecture: str) -> None:
     if file.fields.get(f"{architecture}.expert_count"):
-        raise ModelUnavailable(f"{file.paths[0].name} is a mixture-of-experts {architecture}, which cannot be read from GGUF here", "use the Hugging Face folder")
+        raise ModelUnavailable(
+            f"{file.paths[0].name} is a mixture-of-experts {architecture}, which cannot be read from GGUF here",
+            "use the Hugging Face folder",
+        )
 
 
 class _Keys:
@@ -164,7 +175,9 @@ class _Keys:
             return default
         if not isinstance(value, int) or isinstance(value, bool) or value < 0 or (value == 0 and default is None):
             found = "lacks" if value is None else f"has {value!r} for"
-            raise ModelUnavailable(f"{self.name} {found} {self.architecture}.{key}", "get a file made with a current llama.cpp")
+            raise ModelUnavailable(
+                f"{self.name} {found} {self.architecture}.{key}", "get a file made with a current llama.cpp"
+            )
         return value
 
     def per_layer(self, key: str, default: int | None = None) -> int:
@@ -173,7 +186,10 @@ class _Keys:
         if not isinstance(value, list):
             return self.whole(key, default)
         if len(set(value)) != 1 or not isinstance(value[0], int):
-            raise ModelUnavailable(f"{self.name} has a different {self.architecture}.{key} per layer", "use the Hugging Face folder of the model")
+            raise ModelUnavailable(
+                f"{self.name} has a different {self.architecture}.{key} per layer",
+                "use the Hugging Face folder of the model",
+            )
         return value[0]
 
     def number(self, key: str, default: float) -> float:
@@ -212,7 +228,10 @@ def _rope(file: GgufFile, keys: _Keys, head_dim: int, context: int) -> dict[str,
         if keys.number("rope.scaling.attn_factor", 0.0):
             rope["attention_factor"] = keys.number("rope.scaling.attn_factor", 0.0)
     elif kind not in ("none", "linear"):
-        raise ModelUnavailable(f"{keys.name} asks for rope scaling {kind!r}, which is unknown here", "use the Hugging Face folder of the model")
+        raise ModelUnavailable(
+            f"{keys.name} asks for rope scaling {kind!r}, which is unknown here",
+            "use the Hugging Face folder of the model",
+        )
     return rope
 
 
@@ -233,7 +252,9 @@ def _long_rope(file: GgufFile, keys: _Keys, theta: float, head_dim: int, origina
 def _values(file: GgufFile, name: str, head_dim: int) -> list[float]:
     values = [float(value) for value in load_tensor(file.tensors[name]).reshape(-1)]
     if len(values) != head_dim // 2 or not all(0 < value < float("inf") for value in values):
-        raise ModelUnavailable(f"{file.paths[0].name}: {name} does not hold {head_dim // 2} positive factors", "fetch the file again")
+        raise ModelUnavailable(
+            f"{file.paths[0].name}: {name} does not hold {head_dim // 2} positive factors", "fetch the file again"
+        )
     return values
 
 

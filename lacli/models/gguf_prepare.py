@@ -33,8 +33,15 @@ def making(file: GgufFile, digest: str) -> Making:
     parsed = json.loads(tokenizer.tokenizer_json)
     markers = markers_of(parsed)
     tokens = tokenizer.tokenizer_config
-    special = {name: text for name in ("bos_token", "eos_token", "unk_token", "pad_token") if (text := token_text(tokens.get(name)))}
-    fields = {f"tokenizer.ggml.{name}_token_id": file.fields.get(f"tokenizer.ggml.{name}_token_id") for name in ("eos", "eot", "eom")}
+    special = {
+        name: text
+        for name in ("bos_token", "eos_token", "unk_token", "pad_token")
+        if (text := token_text(tokens.get(name)))
+    }
+    fields = {
+        f"tokenizer.ggml.{name}_token_id": file.fields.get(f"tokenizer.ggml.{name}_token_id")
+        for name in ("eos", "eot", "eom")
+    }
     ids, end_notes = end_ids(
         named={name: None if value in (0xFFFFFFFF, -1) else value for name, value in fields.items()},
         tokens=[special.get("eos_token"), turn_end(tokenizer.chat_template, markers, special)],
@@ -43,7 +50,9 @@ def making(file: GgufFile, digest: str) -> Making:
     )
     if not ids:
         end_notes += ("the file names no end token; a reply ends at its token limit",)
-    generation = {"eos_token_id": list(ids)} | {key: config[key] for key in ("bos_token_id", "pad_token_id") if key in config}
+    generation = {"eos_token_id": list(ids)} | {
+        key: config[key] for key in ("bos_token_id", "pad_token_id") if key in config
+    }
     documents = {
         "config.json": _json(config),
         "generation_config.json": _json(generation),
@@ -58,6 +67,7 @@ def making(file: GgufFile, digest: str) -> Making:
         "parameters": file.parameters,
         "eos_ids": list(ids),
         "markers": markers,
+        "stores_int8": file.architecture in OWN,
         "notes": [*notes, *tokenizer.notes, *end_notes],
     }
     return Making(documents, with_tied_head(weights, config), record, half)

@@ -159,7 +159,9 @@ def read_gguf(path: Path) -> GgufFile:
             paths.append(part)
         wanted = int(fields.get("split.tensors.count", len(tensors)))
         if wanted != len(tensors):
-            raise ModelUnavailable(f"the {count} parts of {first.name} hold {len(tensors)} tensors, the first asks for {wanted}", _AGAIN)
+            raise ModelUnavailable(
+                f"the {count} parts of {first.name} hold {len(tensors)} tensors, the first asks for {wanted}", _AGAIN
+            )
     _refuse_wrong_kind(first, fields, tensors)
     return GgufFile(tuple(paths), fields, tensors)
 
@@ -187,14 +189,16 @@ def _other_parts(first: Path, count: int) -> list[Path]:
     match = _PART.search(first.name)
     if match is None:
         raise ModelUnavailable(
-            f"{first.name} is part 1 of {count} of a split model, but its name does not end in -00001-of-{count:05d}.gguf",
+            f"{first.name} is part 1 of {count} of a split model, but is not called …-00001-of-{count:05d}.gguf",
             "give the parts their original names, or merge them with llama-gguf-split --merge",
         )
     stem = first.name[: match.start()]
     parts = [first.with_name(f"{stem}-{number:05d}-of-{count:05d}{match[3]}") for number in range(2, count + 1)]
     absent = [part.name for part in parts if not part.is_file()]
     if absent:
-        raise ModelUnavailable(f"{first.name} is one of {count} parts and {_some(absent)} missing", "put all parts into one folder")
+        raise ModelUnavailable(
+            f"{first.name} is one of {count} parts and {_some(absent)} missing", "put all parts into one folder"
+        )
     return parts
 
 
@@ -252,7 +256,9 @@ def _parse(path: Path, data: mmap.mmap) -> tuple[dict[str, Any], dict[str, GgufT
     tensors = {name: _tensor(path, name, shape, kind, base + offset) for name, shape, kind, offset in table}
     needed = max((tensor.offset + tensor.nbytes for tensor in tensors.values()), default=cursor.at)
     if needed > len(data):
-        raise ModelUnavailable(f"{path.name} has {len(data):,} bytes, its header asks for {needed:,}: incomplete download", _AGAIN)
+        raise ModelUnavailable(
+            f"{path.name} has {len(data):,} bytes, its header asks for {needed:,}: incomplete download", _AGAIN
+        )
     return fields, tensors
 
 
@@ -261,9 +267,14 @@ def _check_magic(path: Path, data: mmap.mmap) -> None:
     if not head.startswith(b"GGUF"[: len(head)]):
         start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
         if start.startswith(b"version https://git-lfs"):
-            raise ModelUnavailable(f"{path.name} is a Git LFS pointer, not the model", "run `git lfs pull`, or download the file itself")
+            raise ModelUnavailable(
+                f"{path.name} is a Git LFS pointer, not the model", "run `git lfs pull`, or download the file itself"
+            )
         if start.startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
-            raise ModelUnavailable(f"{path.name} is a web page, not a GGUF file", "download the file itself; the site may want a login first")
+            raise ModelUnavailable(
+                f"{path.name} is a web page, not a GGUF file",
+                "download the file itself; the site may want a login first",
+            )
         if head[:4] in (b"lmgg", b"tjgg", b"fmgg", b"algg"):
             raise ModelUnavailable(f"{path.name} is in the GGML format of 2023", "get the same model as GGUF")
         raise ModelUnavailable(f"{path.name} is not a GGUF file (it begins with {head[:4]!r})", _AGAIN)
@@ -273,9 +284,13 @@ def _check_magic(path: Path, data: mmap.mmap) -> None:
     if version in _VERSIONS:
         return
     if version & 0xFFFF == 0:
-        raise ModelUnavailable(f"{path.name} was written for big-endian machines", "get the little-endian file of the model")
+        raise ModelUnavailable(
+            f"{path.name} was written for big-endian machines", "get the little-endian file of the model"
+        )
     known = " and ".join(str(one) for one in _VERSIONS)
-    raise ModelUnavailable(f"{path.name} has GGUF version {version}, lacli reads {known}", "get a file made with a current llama.cpp")
+    raise ModelUnavailable(
+        f"{path.name} has GGUF version {version}, lacli reads {known}", "get a file made with a current llama.cpp"
+    )
 
 
 def _tensor(path: Path, name: str, shape: tuple[int, ...], kind: int, offset: int) -> GgufTensor:
@@ -284,13 +299,17 @@ def _tensor(path: Path, name: str, shape: tuple[int, ...], kind: int, offset: in
     try:
         quant = gguf.GGMLQuantizationType(kind)
     except ValueError:
-        raise ModelUnavailable(f"{path.name} stores {name} as type {kind}, which is unknown here", "get another quantisation of the model") from None
+        raise ModelUnavailable(
+            f"{path.name} stores {name} as type {kind}, which is unknown here", "get another quantisation of the model"
+        ) from None
     block, block_bytes = gguf.GGML_QUANT_SIZES[quant]
     count = 1
     for size in shape:
         count *= size
     if not shape or shape[-1] % block:
-        raise ValueError(f"{name} has rows of {shape[-1] if shape else 0} values, {quant.name} needs multiples of {block}")
+        raise ValueError(
+            f"{name} has rows of {shape[-1] if shape else 0} values, {quant.name} needs multiples of {block}"
+        )
     return GgufTensor(name, quant.name, shape, path, offset, count // block * block_bytes)
 
 
@@ -306,7 +325,9 @@ def _refuse_wrong_kind(path: Path, fields: Mapping[str, Any], tensors: Mapping[s
     if not isinstance(architecture, str):
         raise ModelUnavailable(f"{path.name} names no architecture (general.architecture)", remedy)
     if architecture in _WRONG_KINDS:
-        raise ModelUnavailable(f"{path.name} is {_WRONG_KINDS[architecture]} (architecture {architecture}), not a language model", remedy)
+        raise ModelUnavailable(
+            f"{path.name} is {_WRONG_KINDS[architecture]} (architecture {architecture}), not a language model", remedy
+        )
     if not tensors:
         raise ModelUnavailable(f"{path.name} holds no tensors", remedy)
     _refuse_undecodable(path, tensors)
@@ -326,5 +347,6 @@ def _refuse_undecodable(path: Path, tensors: Mapping[str, GgufTensor]) -> None:
             gguf.quants.dequantize(np.zeros((1, gguf.GGML_QUANT_SIZES[kind][1]), dtype=np.uint8), kind)
         except NotImplementedError:
             raise ModelUnavailable(
-                f"{path.name} stores {example} as {type_name}, which the gguf library cannot decode", "get another quantisation of the model"
+                f"{path.name} stores {example} as {type_name}, which the gguf library cannot decode",
+                "get another quantisation of the model",
             ) from None

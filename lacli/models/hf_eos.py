@@ -35,7 +35,9 @@ def end_ids(
                 ids.add(item)
             else:
                 wrong.append(f"{item!r} ({name})")
-    ids.update(vocabulary[token] for token in tokens if token is not None and vocabulary.get(token, vocab_size) < vocab_size)
+    ids.update(
+        vocabulary[token] for token in tokens if token is not None and vocabulary.get(token, vocab_size) < vocab_size
+    )
     notes = (f"end token ids outside the vocabulary are ignored: {', '.join(wrong)}",) if wrong else ()
     return tuple(sorted(ids)), notes
 

@@ -21,6 +21,7 @@ from lacli.models.prepare_folder import (
     make,
     read_record,
     variant,
+    variant_name,
     with_facts,
 )
 from lacli.models.registry import ModelSpec
@@ -62,7 +63,9 @@ def _prepare_gguf(spec: ModelSpec, quant: Quant, report: Report, offline: bool) 
             make(folder, making(file, digest), quant, report)
             found = _existing(spec, digest, quant)
     if found is None:
-        raise LacliError(f"{folder} was prepared and cannot be read back", "remove it with `lacli models rm` and try again")
+        raise LacliError(
+            f"{folder} was prepared and cannot be read back", "remove it with `lacli models rm` and try again"
+        )
     return found
 
 
@@ -72,7 +75,7 @@ def _existing(spec: ModelSpec, digest: str, quant: Quant) -> PreparedModel | Non
     if folder is None or record is None:
         return None
     float_file, int8_file = variant(folder, record, FLOAT_NAME), variant(folder, record, INT8_NAME)
-    if (int8_file if quant == "int8" else float_file) is None:
+    if variant(folder, record, variant_name(quant, record)) is None:
         return None
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -77,15 +77,15 @@ def folder_for(stem: str, digest: str) -> Path:
 def make(folder: Path, making: Making, quant: Quant, report: Report) -> None:
     """Write the folder, or add a variant to it. The caller holds its lock."""
     sweep(folder)
-    name = INT8_NAME if quant == "int8" else FLOAT_NAME
-    require_space(folder.parent, _needed(making, quant))
+    name = variant_name(quant, making.record)
+    require_space(folder.parent, _needed(making, name))
     if read_record(folder) is None:
         if folder.exists():
             shutil.rmtree(folder)
         beside = folder.with_name(f".{folder.name}.tmp-{os.getpid()}")
         with _removed_on_failure(beside):
             beside.mkdir(mode=0o700, parents=True)
-            _write_weights(beside / name, making, quant, report)
+            _write_weights(beside / name, making, report)
             for document, text in making.documents.items():
                 write_text(beside / document, text)
             _write_record(beside, making.record, {name: (beside / name).stat().st_size})
@@ -95,10 +95,15 @@ def make(folder: Path, making: Making, quant: Quant, report: Report) -> None:
         return
     beside = folder / f".{name}.tmp-{os.getpid()}"
     with _removed_on_failure(beside):
-        _write_weights(beside, making, quant, report)
+        _write_weights(beside, making, report, name)
         os.replace(beside, folder / name)
         record = read_record(folder) or {}
         _write_record(folder, making.record, {**record.get("weights", {}), name: (folder / name).stat().st_size})
+
+
+def variant_name(quant: Quant, record: Mapping[str, Any]) -> str:
+    """The weights file a quantisation is loaded from: int8 is stored only where our own mapping knows the linears."""
+    return INT8_NAME if quant == "int8" and record.get("stores_int8") else FLOAT_NAME
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
@@ -140,7 +145,7 @@ def write_text(path: Path, text: str) -> None:
     os.replace(beside, path)
 
 
-def with_facts(spec: ModelSpec, config: dict[str, Any], template: str | None) -> ModelSpec:
+def with_facts(spec: ModelSpec, config: Mapping[str, Any], template: str | None) -> ModelSpec:
     """`spec` with the context the model really has, and plain continuation where it has no chat template."""
     most = config.get("max_position_embeddings") or config.get("n_positions") or config.get("max_seq_len")
     context = min(spec.context or most, most) if isinstance(most, int) and most > 0 else spec.context or 2048
@@ -152,26 +157,30 @@ def find_folder(digest: str) -> Path | None:
     return next(iter(sorted(models_dir().glob(f"[!.]*-{digest[:12]}-f{FORMAT}"))), None)
 
 
-def _needed(making: Making, quant: Quant) -> int:
+def _needed(making: Making, name: str) -> int:
     documents = sum(len(text.encode()) for text in making.documents.values())
-    return documents + (int8_bytes(making.weights) if quant == "int8" else float_bytes(making.weights, making.half))
+    return documents + (int8_bytes(making.weights) if name == INT8_NAME else float_bytes(making.weights, making.half))
 
 
-def _write_weights(path: Path, making: Making, quant: Quant, report: Report) -> None:
+def _write_weights(path: Path, making: Making, report: Report, name: str = "") -> None:
     def tick(done: int, total: int) -> None:
         report(Progress("prepare", done, total))
 
     try:
-        if quant == "int8":
+        if (name or path.name) == INT8_NAME:
             write_int8(path, making.weights, tick)
         else:
             write_float(path, making.weights, making.half, tick)
     except OSError as error:
-        raise OutOfMemory(f"cannot write {path}: {error.strerror}", "make room there, or set LACLI_HOME to another disk") from error
+        raise OutOfMemory(
+            f"cannot write {path}: {error.strerror}", "make room there, or set LACLI_HOME to another disk"
+        ) from error
 
 
 def _write_record(folder: Path, record: dict[str, Any], weights: dict[str, int]) -> None:
-    write_text(folder / RECORD_NAME, json.dumps({"format": FORMAT, **record, "weights": weights}, indent=1, ensure_ascii=False))
+    write_text(
+        folder / RECORD_NAME, json.dumps({"format": FORMAT, **record, "weights": weights}, indent=1, ensure_ascii=False)
+    )
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Writes safetensors files one tensor at a time, so that a model of any size is prepared in the memory of its largest tensor.
+"""Writes safetensors files one tensor at a time: a model of any size is prepared in the memory of its largest tensor.
 
 Lives here: the two layouts of a prepared model (float, int8). May not: know where tensors come from - sources hand over
 `Weight`s. Called by prepare.py.
@@ -100,7 +100,9 @@ def float_bytes(weights: Sequence[Weight], half: bool) -> int:
 
 def int8_bytes(weights: Sequence[Weight]) -> int:
     """Size of what `write_int8` writes, header and padding apart."""
-    return sum(math.prod(weight.shape) * (1 if weight.linear else 2 if len(weight.shape) > 1 else 4) for weight in weights)
+    return sum(
+        math.prod(weight.shape) * (1 if weight.linear else 2 if len(weight.shape) > 1 else 4) for weight in weights
+    )
 
 
 class _Writer:
@@ -117,7 +119,11 @@ class _Writer:
         header: dict[str, object] = {"__metadata__": {"format": "pt"}}
         for slot in sorted(slots, key=lambda slot: (slot.nbytes % _ALIGNMENT != 0, -_NAMES[slot.kind])):
             self._slots[slot.name] = (slot, offset)
-            header[slot.name] = {"dtype": slot.kind, "shape": list(slot.shape), "data_offsets": [offset, offset + slot.nbytes]}
+            header[slot.name] = {
+                "dtype": slot.kind,
+                "shape": list(slot.shape),
+                "data_offsets": [offset, offset + slot.nbytes],
+            }
             offset += slot.nbytes
         text = json.dumps(header, separators=(",", ":")).encode()
         text += b" " * (-(len(text) + 8) % _ALIGNMENT)
@@ -136,8 +142,11 @@ class _Writer:
         """Write one tensor at its place, converted to the slot's dtype."""
         slot, offset = self._slots[name]
         if tuple(tensor.shape) != slot.shape:
-            raise LacliError(f"{name} has shape {list(tensor.shape)} where {list(slot.shape)} was announced", "fetch the model again")
-        assert self._file is not None and sys.byteorder == "little"
+            raise LacliError(
+                f"{name} has shape {list(tensor.shape)} where {list(slot.shape)} was announced", "fetch the model again"
+            )
+        assert self._file is not None
+        assert sys.byteorder == "little"
         self._file.seek(len(self._head) + offset)
         self._file.write(_raw(tensor.to(_dtype(slot.kind))))
         self._missing.discard(name)
@@ -160,4 +169,4 @@ def _dtype(kind: str) -> torch.dtype:
 def _raw(tensor: Tensor) -> memoryview:
     import torch
 
-    return memoryview(tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return memoryview(tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy())  # type: ignore[arg-type]

@@ -121,7 +121,8 @@ class Registry:
         near = difflib.get_close_matches(name, self.models, 1, 0.5)
         hint = f"did you mean {near[0]}? " if near else ""
         raise ModelUnavailable(
-            f"no model named {name!r}", f"{hint}`lacli models list` shows all; a folder or .gguf file is given as ./{Path(name).name}"
+            f"no model named {name!r}",
+            f"{hint}`lacli models list` shows all; a folder or .gguf file is given as ./{Path(name).name}",
         )
 
 
@@ -133,9 +134,14 @@ def spec_of_path(path: Path) -> ModelSpec:
     elif path.exists() and path.suffix.lower() == ".gguf":
         kind = "gguf"
     elif path.exists():
-        raise UsageError(f"{path} is neither a folder nor a .gguf file", "give a Hugging Face folder, a .gguf file or a name from `lacli models list`")
+        raise UsageError(
+            f"{path} is neither a folder nor a .gguf file",
+            "give a Hugging Face folder, a .gguf file or a name from `lacli models list`",
+        )
     else:
-        raise ModelUnavailable(f"{path} does not exist", "check the path; `lacli models list` shows the models with names")
+        raise ModelUnavailable(
+            f"{path} does not exist", "check the path; `lacli models list` shows the models with names"
+        )
     return ModelSpec(path.name, path.name, kind, (), "auto", 0, "chat", (), None, "", 0, path)
 
 
@@ -171,7 +177,14 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[Problem] |
                 models[alias], origins[alias] = spec, file
     if default not in models and not found:
         near = difflib.get_close_matches(default, models, 1, 0.5)
-        found.append(Problem(list(files or [shipped_file()])[-1], "default", f"no model named {default!r}", f"did you mean {near[0]}?" if near else ""))
+        found.append(
+            Problem(
+                list(files or [shipped_file()])[-1],
+                "default",
+                f"no model named {default!r}",
+                f"did you mean {near[0]}?" if near else "",
+            )
+        )
     if problems is not None:
         problems.extend(found)
     elif found:
@@ -183,7 +196,7 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[Problem] |
 def _is_path(name: str) -> bool:
     if name.lower().endswith(".gguf") or name.startswith((".", "~")) or os.path.isabs(name):
         return True
-    return (os.sep in name or "/" in name or "\\" in name) and Path(name).exists() or Path(name).is_dir()
+    return ((os.sep in name or "/" in name or "\\" in name) and Path(name).exists()) or Path(name).is_dir()
 
 
 def _read(file: Path, problems: list[Problem]) -> dict[str, Any]:
@@ -217,7 +230,19 @@ def _nearest(key: str, known: Sequence[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
 
 
-_MODEL_KEYS = ("title", "kind", "sources", "quant", "context", "style", "stop_tokens", "fim", "licence", "parameters", "note")
+_MODEL_KEYS = (
+    "title",
+    "kind",
+    "sources",
+    "quant",
+    "context",
+    "style",
+    "stop_tokens",
+    "fim",
+    "licence",
+    "parameters",
+    "note",
+)
 _REQUIRED = ("title", "kind", "sources", "context", "style", "licence", "parameters")
 _SOURCE_KEYS = {
     "wheel": ("kind", "package", "version", "member", "wheel_bytes", "wheel_sha256", "bytes", "sha256"),
@@ -278,7 +303,13 @@ class _Table:
 
     def spec(self, alias: str) -> ModelSpec | None:
         self.only(_MODEL_KEYS, _REQUIRED)
-        if not alias or "/" in alias or "\\" in alias or alias.startswith((".", "-", "~")) or alias.lower().endswith(".gguf"):
+        if (
+            not alias
+            or "/" in alias
+            or "\\" in alias
+            or alias.startswith((".", "-", "~"))
+            or alias.lower().endswith(".gguf")
+        ):
             self.wrong("", f"{alias!r} cannot be an alias", "letters, digits, dots and dashes")
         kind = self.choice("kind", ("gguf", "hf"))
         spec = ModelSpec(
@@ -316,7 +347,9 @@ class _Table:
         known = _SOURCE_KEYS[kind]
         self.only(known, known if kind == "wheel" else ("kind", "repo"))
         if (kind == "wheel") != (model_kind == "gguf"):
-            self.wrong("kind", f"{kind} does not fit a model of kind {model_kind!r}", "gguf goes with wheel, hf with hub")
+            self.wrong(
+                "kind", f"{kind} does not fit a model of kind {model_kind!r}", "gguf goes with wheel, hf with hub"
+            )
         for key in ("sha256", "wheel_sha256"):
             digest = self.text(key)
             if key in self.data and (len(digest) != 64 or digest.strip("0123456789abcdef")):
