@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lacli.config import Settings
@@ -31,6 +31,7 @@ class Assistant:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._loaded: Loaded | None = None
+        self._told: set[str] = set()
 
     def open(self, report: Report = ignore) -> None:
         """See `Replier.open`."""
@@ -49,14 +50,15 @@ class Assistant:
         self.open(early.append)
         yield from early
         assert self._loaded is not None
-        yield from _Reply(self._loaded, request, cancel).events()
+        yield from _Reply(self._loaded, request, cancel, self._told).events()
 
 
 class _Reply:
     """One reply: its prompt, what was accepted and its counts."""
 
-    def __init__(self, loaded: Loaded, request: Request, cancel: Cancel) -> None:
+    def __init__(self, loaded: Loaded, request: Request, cancel: Cancel, told: set[str]) -> None:
         self._loaded = loaded
+        self._told = told
         self._request = request
         self._cancel = cancel
         self._ids: list[int] = []
@@ -74,7 +76,9 @@ class _Reply:
 
         loaded = self._loaded
         prompt = fitted(self._request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size)
-        yield from (Notice(note) for note in prompt.notes)
+        yield from self._said(prompt.notes)
+        if prompt.dropped:
+            yield Notice(f"the oldest {prompt.dropped} messages no longer fit into the context and were left out")
         rule = StopStrings(loaded.tokenizer, self._request.stops, prompt.watchers)
         text: list[str] = []
         reason = "cancelled"
@@ -94,7 +98,7 @@ class _Reply:
         finally:
             self._remember(prompt)
         if loaded.pool is not None:
-            yield from (Notice(notice) for notice in loaded.pool.notices)
+            yield from self._said(loaded.pool.notices)
             loaded.pool.notices.clear()
         yield Finished("".join(text), tuple(self._ids), reason, self._stats(prompt, reason), prompt.dropped)
 
@@ -137,6 +141,13 @@ class _Reply:
             if "memory" not in str(error).lower():
                 raise LacliError(f"the model failed: {str(error).splitlines()[0]}", "repeat with -vv") from error
             raise _out_of_memory() from error
+
+    def _said(self, notes: Sequence[str]) -> Iterator[Notice]:
+        """Notices of what is true of model and pool: once in the assistant's life, not every turn."""
+        for note in notes:
+            if note not in self._told:
+                self._told.add(note)
+                yield Notice(note)
 
     def _count(self, step: Step) -> None:
         now = time.perf_counter()

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _KEPT_SHARE = 0.75
 """Once turns must go, so many go that the next few turns fit, too: each loss costs a whole prefill."""
-_CHARACTERS_A_TOKEN = 12
-"""Far above what any tokenizer reaches on code: more of a huge file than this is not even tokenised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +62,8 @@ def _conversation(
     if request.drop_oldest and len(rendered.token_ids) > room:
         while len(rendered.token_ids) > room * _KEPT_SHARE and _drop_turn(messages):
             rendered = _rendered(messages, template, tokenizer)
-    dropped = len(request.messages) - len(messages)
-    if dropped:
-        notes.append(f"the oldest {dropped} messages no longer fit into the context and were left out")
     _check(len(rendered.token_ids), request.max_tokens, context_size)
+    dropped = len(request.messages) - len(messages)
     return Prompt(rendered.token_ids, prepared.eos_ids, (), "", dropped, (*notes, *rendered.notes))
 
 
@@ -105,18 +101,16 @@ def _rendered(messages: Sequence[Message], template: ChatTemplate | None, tokeni
 def _completion(
     request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int, room: int
 ) -> Prompt:
-    from lacli.prompts.chat import with_bos
+    from lacli.prompts.fim import completion
 
-    notes = []
-    if prepared.spec.fim is None and request.suffix.strip():
-        notes.append("this model knows no fill-in-the-middle: it continues from what stands before the cursor")
-    text = request.text[-_CHARACTERS_A_TOKEN * context_size :]
-    token_ids = with_bos(tokenizer.encode(text), tokenizer)
-    if not token_ids:  # an empty file: a model needs some token to begin after
-        start = tokenizer.bos_id if tokenizer.bos_id is not None else tokenizer.eos_id
-        token_ids = [start if start is not None else 0]
-    if (request.drop_oldest and len(token_ids) > room > 0) or len(text) < len(request.text):
-        token_ids = with_bos(token_ids[-max(1, room - 1) :], tokenizer)
-        notes.append(f"only the last {len(token_ids):,} tokens before the cursor fit into the context")
-    _check(len(token_ids), request.max_tokens, context_size)
-    return Prompt(tuple(token_ids), prepared.eos_ids, (), request.text.rpartition("\n")[2], 0, tuple(notes))
+    fits = room if request.drop_oldest and room > 0 else None
+    made = completion(request.text, request.suffix, prepared.spec.fim, tokenizer, fits)
+    _check(len(made.token_ids), request.max_tokens, context_size)
+    return Prompt(
+        token_ids=made.token_ids,
+        eos_ids=(*prepared.eos_ids, *made.stop_ids),
+        watchers=made.watchers,
+        last_line=request.text.rpartition("\n")[2],
+        dropped=0,
+        notes=made.notes,
+    )

@@ -9,9 +9,10 @@ import typer
 from lacli.cli import diagnostics, live, output
 from lacli.cli.options import Common, with_common
 from lacli.cli.render import reply_record
-from lacli.cli.stdin import Stdin, argument, piped, with_content
+from lacli.cli.stdin import Stdin, argument, piped
 from lacli.errors import UsageError
 from lacli.events import Message
+from lacli.prompts.content import with_content
 from lacli.scripted import Replier
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -50,7 +51,7 @@ def one_turn(assistant: Replier, words: list[str], common: Common) -> None:
     loaded = stdin is not None and stdin.is_slow()
     if loaded:
         live.load(assistant)
-    text = with_content(stdin.text() if stdin else "", prompt)
+    text = with_content(stdin.text() if stdin else "", prompt, "stdin")
     if not text.strip():
         raise UsageError("there is nothing to ask", "give a prompt, or pipe text into stdin")
     if not loaded:

@@ -5,7 +5,6 @@ Called by `ask`, `chat` and `complete`. Also turns arguments, which the system h
 
 from __future__ import annotations
 
-import codecs
 import io
 import os
 import sys
@@ -13,6 +12,7 @@ import threading
 
 from lacli.cli import diagnostics
 from lacli.cli.terminal import is_terminal
+from lacli.prompts.content import text_of
 
 _NOTICE_AFTER_S = 2.0
 _LOAD_MEANWHILE_AFTER_S = 0.25
@@ -67,32 +67,16 @@ def piped(no_stdin: bool) -> Stdin | None:
 
 
 def decoded(data: bytes, name: str) -> str:
-    """Bytes from outside as text: UTF-8 (or UTF-16 with its mark), bad bytes replaced with one note."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", errors="replace")
-    data = data.removeprefix(codecs.BOM_UTF8)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        diagnostics.note(f"{name} is not all UTF-8; the bad bytes are shown to the model as U+FFFD")
-        return data.decode("utf-8", errors="replace")
+    """Bytes from outside as text, with a note where they are not UTF-8."""
+    text, remark = text_of(data, name)
+    if remark:
+        diagnostics.note(remark)
+    return text
 
 
 def argument(text: str) -> str:
     """An argument as its UTF-8 text, whatever the locale made of its bytes."""
     return decoded(os.fsencode(text), "the prompt")
-
-
-def with_content(content: str, instruction: str, label: str = "stdin") -> str:
-    """Content in a fence of its own, then the instruction: small models obey the last line."""
-    if not content.strip():
-        return instruction
-    if not instruction:
-        return content
-    fence = "```"
-    while fence in content:
-        fence += "`"
-    return f"{fence}{label}\n{content.rstrip()}\n{fence}\n\n{instruction}"
 
 
 def _descriptor() -> int | None:

@@ -1,0 +1,153 @@
+"""The program run in this process with a scripted assistant, and in a subprocess or pseudo-terminal for real."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lacli.cli.app import main
+from lacli.scripted import ScriptedAssistant
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run left."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Scripted:
+    """Runs commands whose assistant plays scripts."""
+
+    run: Callable[..., Result]
+    assistants: list[ScriptedAssistant]
+    settings: list[Any]
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Scripted:
+    """`run(arguments, scripts, stdin=None)`: stdin None is a closed pipe without a byte."""
+    made: list[ScriptedAssistant] = []
+    settings: list[Any] = []
+
+    def run(
+        arguments: Sequence[str], scripts: Sequence[Any] = ("hello",), stdin: bytes = b"", opening: Sequence[Any] = ()
+    ) -> Result:
+        def assistant(given: Any) -> ScriptedAssistant:
+            settings.append(given)
+            made.append(ScriptedAssistant(scripts, opening))
+            return made[-1]
+
+        monkeypatch.setattr("lacli.assistant.Assistant", assistant)
+        reader, writer = os.pipe()
+        os.write(writer, stdin)
+        os.close(writer)
+        with open(reader, encoding="utf-8", errors="surrogateescape") as pipe:
+            monkeypatch.setattr(sys, "stdin", pipe)
+            capfdbinary.readouterr()
+            code = main(arguments)
+        out, err = capfdbinary.readouterr()
+        return Result(code, out.decode(), err.decode())
+
+    return Scripted(run, made, settings)
+
+
+SCRIPTED_PROGRAM = """
+import json, os, sys, time
+import lacli.assistant
+from lacli.cli.app import main
+from lacli.scripted import ScriptedAssistant
+
+class Slow(ScriptedAssistant):
+    def reply(self, request, cancel=lambda: False):
+        pause = float(os.environ.get("PAUSE", "0"))
+        for event in super().reply(request, cancel):
+            time.sleep(pause)
+            yield event
+
+lacli.assistant.Assistant = lambda settings: Slow(json.loads(os.environ["SCRIPTS"]))
+sys.exit(main())
+"""
+
+
+@dataclass
+class Program:
+    """The scripted program as a process of its own."""
+
+    folder: Path
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, str(self.folder / "program.py"), *arguments]
+
+    def shell(self, line: str, timeout: float = 30, **environment: str) -> subprocess.CompletedProcess[bytes]:
+        """Run a line of shell in which `lacli` is the program."""
+        script = f'lacli() {{ "{sys.executable}" "{self.folder / "program.py"}" "$@"; }}\n{line}\n'
+        return subprocess.run(
+            ["bash", "-c", script], capture_output=True, timeout=timeout, env=os.environ | environment, check=False
+        )
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
+    """A process whose assistant plays the texts in SCRIPTS (JSON), PAUSE seconds an event."""
+    (tmp_path / "program.py").write_text(SCRIPTED_PROGRAM, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("SCRIPTS", '["hello world"]')
+    return Program(tmp_path)
+
+
+class Terminal:
+    """A process on a pseudo-terminal; `seen` is every byte it wrote."""
+
+    def __init__(self, command: Sequence[str], columns: int = 100) -> None:
+        pty = pytest.importorskip("pty")
+        termios = pytest.importorskip("termios")
+        import fcntl
+        import struct
+
+        self._pid, self._fd = pty.fork()
+        if self._pid == 0:
+            os.environ["TERM"] = "xterm"
+            os.execv(command[0], list(command))
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+        self.seen = b""
+
+    def send(self, data: bytes) -> None:
+        os.write(self._fd, data)
+
+    def wait_for(self, text: bytes, timeout: float = 20) -> None:
+        """Read until `text` was written."""
+        until = time.monotonic() + timeout
+        while text not in self.seen:
+            assert time.monotonic() < until, f"{text!r} never came: {self.seen!r}"
+            self._read()
+
+    def finish(self, timeout: float = 20) -> int:
+        """Read to the end and return the exit code."""
+        until = time.monotonic() + timeout
+        while self._read():
+            assert time.monotonic() < until, f"still running: {self.seen!r}"
+        _, status = os.waitpid(self._pid, 0)
+        os.close(self._fd)
+        return os.waitstatus_to_exitcode(status)
+
+    def _read(self) -> bool:
+        try:
+            data = os.read(self._fd, 4096)
+        except OSError:  # Linux: the other side is gone
+            return False
+        self.seen += data
+        return bool(data)

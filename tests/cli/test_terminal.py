@@ -1,0 +1,35 @@
+"""Foreign text never steers the terminal, however it is cut into pieces."""
+
+from __future__ import annotations
+
+import pytest
+
+from lacli.cli.terminal import Sanitiser, plain
+
+HOSTILE = (
+    "a\x1b[31mred\x1b[0m\x1b]0;title\x07b\x9b2Jc\x1b]8;;http://x\x1b\\link\r\nover\rwrite\x08\x00\tend\n\x1bc\x85é漢"
+)
+CLEAN = "aredbclink\noverwrite\tend\né漢"
+
+
+def test_control_characters_and_sequences_are_removed_and_tab_and_newline_stay() -> None:
+    assert plain(HOSTILE) == CLEAN
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_a_sequence_split_between_pieces_is_still_removed(size: int) -> None:
+    sanitiser = Sanitiser()
+    pieces = [HOSTILE[start : start + size] for start in range(0, len(HOSTILE), size)]
+    assert "".join(map(sanitiser.push, pieces)).replace("\r", "") + sanitiser.finish() == CLEAN
+
+
+def test_text_behind_an_introducer_without_end_is_shown_after_all() -> None:
+    sanitiser = Sanitiser()
+    shown = sanitiser.push("x\x1b]0;") + sanitiser.push("y" * 1000) + sanitiser.finish()
+    assert shown.endswith("y" * 1000)
+
+
+def test_what_is_held_back_at_the_end_is_released_without_its_escape() -> None:
+    sanitiser = Sanitiser()
+    assert sanitiser.push("ok\x1b[3") == "ok"
+    assert "\x1b" not in sanitiser.finish()
