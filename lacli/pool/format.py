@@ -142,7 +142,9 @@ def _parse_header(text: bytes) -> Header | None:
         return None
     texts = (header.tokenizer, header.model, header.nonce)
     numbers = (header.vocab_size, header.created_ms)
-    right = all(isinstance(text, str) for text in texts) and all(type(number) is int for number in numbers)
+    right = all(isinstance(text, str) for text in texts) and all(
+        type(number) is int and 0 <= number < 1 << 62 for number in numbers
+    )
     return header if right else None
 
 

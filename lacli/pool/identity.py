@@ -46,7 +46,8 @@ def pool_key(root: Path, tokenizer_fingerprint: str) -> PoolKey:
 
 def project_id(root: Path) -> str:
     """A folder name for the project, different for every root."""
-    name = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:24].strip("-") or "project"
+    plain = re.sub(rb"[^a-z0-9]+", b"-", os.fsencode(root.name).lower()).decode("ascii")
+    name = plain.strip("-")[:24].strip("-") or "project"
     digest = hashlib.sha256(os.fsencode(os.path.normcase(root))).hexdigest()
     return f"{name}-{digest[:16]}"
 

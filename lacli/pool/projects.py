@@ -45,12 +45,13 @@ def read_record(folder: Path) -> Record | None:
         return None
     if not isinstance(fields, dict) or not isinstance(fields.get("root"), str) or "\0" in fields["root"]:
         return None
-    commit, asked = fields.get("first_commit"), fields.get("asked_s")
-    return Record(
-        Path(fields["root"]),
-        commit if isinstance(commit, str) else "",
-        float(asked) if isinstance(asked, int | float) else 0.0,
-    )
+    try:  # stored as UTF-8 whatever the locale, which may be another one today
+        root = Path(os.fsdecode(fields["root"].encode("utf-8", "surrogateescape")))
+        asked = float(fields.get("asked_s", 0))
+    except (ValueError, TypeError, OverflowError):
+        return None
+    commit = fields.get("first_commit")
+    return Record(root, commit if isinstance(commit, str) else "", asked)
 
 
 def write_record(folder: Path, root: Path) -> None:
@@ -61,7 +62,8 @@ def write_record(folder: Path, root: Path) -> None:
     if known is not None and same_place and (known.first_commit or abs(now - known.asked_s) < _ASK_GIT_AGAIN_S):
         return
     commit = identity.first_commit(root) or (known.first_commit if known is not None and same_place else "")
-    fields = {"root": str(root), "first_commit": commit or "", "asked_s": round(now)}
+    name = os.fsencode(root).decode("utf-8", "surrogateescape")
+    fields = {"root": name, "first_commit": commit or "", "asked_s": round(now)}
     beside = folder / f"{RECORD_NAME}.{os.getpid()}.tmp"
     files.replace(folder / RECORD_NAME, beside, json.dumps(fields).encode("ascii"))
 

@@ -316,7 +316,7 @@ def open_pool(
 
 
 def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
+    return max(0, time.time_ns() // 1_000_000)
 
 
 def _reason(error: OSError) -> str:

@@ -1,0 +1,40 @@
+"""What the pool's tests share: a key, and a way to open its pool again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lacli.pool.identity import PoolKey, pool_key
+from lacli.pool.store import Pool, open_pool
+
+FINGERPRINT = "0123456789abcdef" * 4
+VOCAB = 50_000
+
+Opener = Callable[..., Pool]
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> PoolKey:
+    project = tmp_path / "project"
+    project.mkdir()
+    return pool_key(project, FINGERPRINT)
+
+
+@pytest.fixture
+def pools(tmp_path: Path) -> Path:
+    """The folder of all pools; not made yet, as at a first run."""
+    return tmp_path / "state" / "pools"
+
+
+@pytest.fixture
+def reopen(key: PoolKey, pools: Path) -> Opener:
+    """Open the pool as a new process would."""
+
+    def _open(mode: Any = "learn", vocab_size: int = VOCAB, **options: Any) -> Pool:
+        return open_pool(key, pools, mode, vocab_size, **options)
+
+    return _open

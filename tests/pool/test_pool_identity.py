@@ -1,0 +1,348 @@
+"""identity.py and projects.py: what is one project to a person is one pool, with git, without it, after a move."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from lacli.pool import identity, projects
+from lacli.pool.identity import first_commit, pool_key, project_id, project_root
+from lacli.pool.store import Pool, open_pool
+
+from .conftest import FINGERPRINT, VOCAB
+from .test_pool_store import replies, reply
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="makes repositories with git")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    settings = ["user.name=T", "user.email=t@example.com", "protocol.file.allow=always", "init.defaultBranch=main"]
+    command = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    return subprocess.run(
+        command, cwd=folder, env=environment, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def repository(folder: Path, commit: bool = True) -> Path:
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q")
+    (folder / "src" / "deep").mkdir(parents=True)
+    if commit:
+        (folder / "src" / "a.py").write_text(f"# {folder.name}\n")
+        git(folder, "add", ".")
+        git(folder, "commit", "-q", "-m", f"start of {folder.name}")
+    return folder
+
+
+def pool_of(folder: Path, pools: Path) -> Pool:
+    root = project_root(folder)
+    assert root is not None
+    return open_pool(pool_key(root, FINGERPRINT), pools, "learn", VOCAB)
+
+
+class TestProjectRoot:
+    def test_a_folder_outside_any_repository_is_itself(self, tmp_path: Path) -> None:
+        (tmp_path / "notes" / "deep").mkdir(parents=True)
+        assert project_root(tmp_path / "notes" / "deep") == tmp_path / "notes" / "deep"
+
+    @needs_git
+    def test_everything_in_a_repository_is_one_project(self, tmp_path: Path) -> None:
+        top = repository(tmp_path / "repo")
+        for inside in (top, top / "src", top / "src" / "deep", top / ".git", top / ".git" / "refs"):
+            assert project_root(inside) == top
+
+    @needs_git
+    def test_worktrees_share_the_main_one_s_root(self, tmp_path: Path) -> None:
+        top = repository(tmp_path / "repo")
+        git(top, "worktree", "add", "-q", str(tmp_path / "feature"))
+        git(top, "worktree", "add", "-q", "-b", "inner", str(top / "inner"))
+        assert project_root(tmp_path / "feature" / "src") == top
+        assert project_root(top / "inner") == top
+
+    @needs_git
+    def test_a_submodule_is_its_own_project_and_its_worktrees_share_it(self, tmp_path: Path) -> None:
+        library, top = repository(tmp_path / "library"), repository(tmp_path / "repo")
+        git(top, "submodule", "add", "-q", str(library), "lib")
+        assert project_root(top / "lib" / "src") == top / "lib"
+        assert project_root(top / "src") == top
+        git(top / "lib", "worktree", "add", "-q", str(tmp_path / "lib2"))
+        assert project_root(tmp_path / "lib2") == top / "lib"
+
+    @needs_git
+    def test_a_bare_repository_is_itself(self, tmp_path: Path) -> None:
+        bare = tmp_path / "bare.git"
+        git(tmp_path, "clone", "-q", "--bare", str(repository(tmp_path / "repo")), str(bare))
+        assert project_root(bare) == project_root(bare / "refs" / "heads") == bare
+        git(bare, "worktree", "add", "-q", str(tmp_path / "tree"))
+        assert project_root(tmp_path / "tree" / "src") == bare
+
+    @needs_git
+    def test_worktrees_beside_a_bare_repository_share_the_folder(self, tmp_path: Path) -> None:
+        """project/.bare, project/.git pointing to it, and a folder for each branch."""
+        top = tmp_path / "project"
+        git(tmp_path, "clone", "-q", "--bare", str(repository(tmp_path / "repo")), str(top / ".bare"))
+        (top / ".git").write_text("gitdir: ./.bare\n")
+        git(top, "worktree", "add", "-q", "one", "main")
+        assert project_root(top / "one" / "src") == project_root(top) == top
+
+    @needs_git
+    def test_a_git_folder_kept_elsewhere(self, tmp_path: Path) -> None:
+        (tmp_path / "files").mkdir()
+        git(tmp_path / "files", "init", "-q", "--separate-git-dir", str(tmp_path / "store"))
+        assert project_root(tmp_path / "files") == tmp_path / "files"
+
+    @pytest.mark.parametrize(
+        "text",
+        ["gitdir: /nowhere/at/all\n", "gitdir: \n", "gitdir:", "", "nonsense", "gitdir: ..\n", "gitdir: a\0b", "\xff"],
+    )
+    def test_a_broken_git_file_marks_a_project_of_its_own(self, tmp_path: Path, text: str) -> None:
+        top = tmp_path / "above"
+        for part in ("objects", "refs"):
+            (top / ".git" / part).mkdir(parents=True)
+        (top / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        (top / "pruned" / "src").mkdir(parents=True)
+        (top / "pruned" / ".git").write_bytes(text.encode("latin-1"))
+        assert project_root(top / "pruned" / "src") == top / "pruned"
+        assert project_root(top) == top
+
+    def test_an_empty_git_folder_is_passed_over_as_git_does(self, tmp_path: Path) -> None:
+        (tmp_path / "a" / ".git").mkdir(parents=True)
+        assert project_root(tmp_path / "a") == tmp_path / "a"
+        assert identity._repository(tmp_path / "a") is None
+
+    def test_files_that_would_block_are_not_opened(self, tmp_path: Path) -> None:
+        git_dir = tmp_path / "a" / ".git"
+        for part in ("objects", "refs"):
+            (git_dir / part).mkdir(parents=True)
+        (git_dir / "HEAD").write_text("ref: refs/heads/main\n")
+        for name in ("commondir", "config", "config.worktree"):
+            os.mkfifo(git_dir / name)
+        os.mkfifo(tmp_path / ".git")
+        assert project_root(tmp_path / "a") == tmp_path / "a"
+
+    def test_symlinks_are_resolved(self, tmp_path: Path) -> None:
+        (tmp_path / "real").mkdir()
+        (tmp_path / "link").symlink_to("real")
+        (tmp_path / "loop").symlink_to("loop")
+        assert project_root(tmp_path / "link") == tmp_path / "real"
+        assert project_root(tmp_path / "loop") is None
+
+    def test_folders_that_hold_everything_are_no_projects(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        home, temporary = tmp_path / "home", tmp_path / "temporary"
+        for folder in (home / "work", temporary / "work"):
+            folder.mkdir(parents=True)
+        monkeypatch.setenv("HOME", str(home))
+        monkeypatch.setenv("TMPDIR", str(temporary))
+        (tmp_path / "also-home").symlink_to(home)
+        for none in (home, temporary, Path("/"), Path("/tmp"), tmp_path / "also-home", tmp_path / "missing"):
+            assert project_root(none) is None, none
+        assert project_root(home / "work") == home / "work"
+        assert project_root(temporary / "work") == temporary / "work"
+
+    @needs_git
+    def test_a_repository_of_the_home_folder_does_not_swallow_all(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        home = repository(tmp_path / "home")
+        monkeypatch.setenv("HOME", str(home))
+        assert project_root(home) is None
+        assert project_root(home / "src") == home / "src"
+
+    @pytest.mark.parametrize("home", ["", "relative", "/", "/nonexistent", "/proc", None])
+    def test_a_strange_home_does_no_harm(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str | None
+    ) -> None:
+        if home is None:
+            monkeypatch.delenv("HOME")
+        else:
+            monkeypatch.setenv("HOME", home)
+        assert project_root(tmp_path) == tmp_path
+
+    def test_a_current_folder_that_was_deleted(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "gone").mkdir()
+        monkeypatch.chdir(tmp_path / "gone")
+        (tmp_path / "gone").rmdir()
+        assert project_root(Path(".")) is None
+
+    @needs_git
+    def test_git_s_variables_and_absence_change_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        top, other = repository(tmp_path / "repo"), repository(tmp_path / "other")
+        first = _first(top)
+        monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+        monkeypatch.setenv("GIT_WORK_TREE", str(other))
+        monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(top))
+        assert project_root(top / "src") == top
+        assert first_commit(top) == first
+        monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+        assert project_root(top / "src") == top
+        assert first_commit(top) is None
+
+    def test_looking_writes_nothing(self, tmp_path: Path) -> None:
+        (tmp_path / "a").mkdir()
+        project_root(tmp_path / "a")
+        assert list((tmp_path / "a").iterdir()) == []
+
+
+class TestNames:
+    def test_every_root_has_its_own_readable_name(self, tmp_path: Path) -> None:
+        strange = [Path(f"/x/{name}") for name in ("Site", "site ", "Übung", "..", "a/b", "漢字", "x" * 300, "CON")]
+        strange.append(Path(os.fsdecode(b"/x/\xff\xfe")))
+        names = [project_id(root) for root in strange]
+        assert len(set(names)) == len(names)
+        assert names[0].startswith("site-")
+        assert all(name.isascii() and len(name) <= 41 and "/" not in name and name[0] not in ".-" for name in names)
+
+    def test_a_fingerprint_of_any_form_makes_a_folder_name(self) -> None:
+        names = [
+            pool_key(Path("/x"), text).tokenizer_folder() for text in (FINGERPRINT, "../../etc", "", "a b", "\udcff")
+        ]
+        assert len(set(names)) == len(names)
+        assert names[0] == FINGERPRINT[:16]
+        assert all(len(name) == 16 and name.isalnum() for name in names)
+
+    def test_a_root_that_is_no_utf_8_is_recorded(self, tmp_path: Path, pools: Path) -> None:
+        root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+        root.mkdir()
+        open_pool(pool_key(root, FINGERPRINT), pools, "learn", VOCAB).append(reply(1))
+        record = projects.read_record(pools / project_id(root))
+        assert record is not None
+        assert record.root == root
+
+
+def _first(top: Path) -> str:
+    return git(top, "rev-list", "--max-parents=0", "HEAD")
+
+
+@needs_git
+class TestMoves:
+    def test_a_moved_repository_keeps_its_pool(self, tmp_path: Path, pools: Path) -> None:
+        top = repository(tmp_path / "old")
+        pool_of(top, pools).append(reply(1))
+        top.rename(tmp_path / "new")
+        pool = pool_of(tmp_path / "new" / "src", pools)
+        assert replies(pool) == [reply(1)]
+        assert pool.append(reply(2))
+        assert replies(pool_of(tmp_path / "new", pools)) == [reply(1), reply(2)]
+        assert len(list(pools.iterdir())) == 1
+        record = projects.read_record(next(pools.iterdir()))
+        assert record is not None
+        assert record.root == tmp_path / "new"
+
+    def test_reading_finds_it_too_but_renames_nothing(self, tmp_path: Path, pools: Path) -> None:
+        top = repository(tmp_path / "old")
+        pool_of(top, pools).append(reply(1))
+        before = sorted(pools.rglob("*"))
+        top.rename(tmp_path / "new")
+        pool = open_pool(pool_key(tmp_path / "new", FINGERPRINT), pools, "read", VOCAB)
+        assert replies(pool) == [reply(1)]
+        assert sorted(pools.rglob("*")) == before
+
+    def test_two_clones_that_both_exist_stay_apart(self, tmp_path: Path, pools: Path) -> None:
+        top = repository(tmp_path / "one")
+        pool_of(top, pools).append(reply(1))
+        git(tmp_path, "clone", "-q", str(top), str(tmp_path / "two"))
+        assert replies(pool_of(tmp_path / "two", pools)) == []
+        pool_of(tmp_path / "two", pools).append(reply(2))
+        assert replies(pool_of(top, pools)) == [reply(1)]
+
+    def test_another_repository_adopts_nothing(self, tmp_path: Path, pools: Path) -> None:
+        top = repository(tmp_path / "old")
+        pool_of(top, pools).append(reply(1))
+        shutil.rmtree(top)
+        assert replies(pool_of(repository(tmp_path / "unrelated"), pools)) == []
+        (tmp_path / "no-repository").mkdir()
+        assert replies(pool_of(tmp_path / "no-repository", pools)) == []
+
+    def test_without_git_nothing_is_adopted_and_nothing_fails(
+        self, tmp_path: Path, pools: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        top = repository(tmp_path / "old")
+        pool_of(top, pools).append(reply(1))
+        top.rename(tmp_path / "new")
+        monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+        pool = pool_of(tmp_path / "new", pools)
+        assert replies(pool) == []
+        assert pool.append(reply(2))
+        assert pool.notices == []
+
+    @pytest.mark.parametrize(
+        "bad", [b"", b"{", b"[]", b'{"root": 5}', b'{"root": "/a\\u0000b"}', b"\xff", b"[" * 60_000]
+    )
+    def test_a_damaged_record_costs_nothing_but_the_adoption(self, tmp_path: Path, pools: Path, bad: bytes) -> None:
+        top = repository(tmp_path / "repo")
+        pool_of(top, pools).append(reply(1))
+        record = pools / project_id(top) / projects.RECORD_NAME
+        record.write_bytes(bad)
+        pool = pool_of(top, pools)
+        assert replies(pool) == [reply(1)]
+        assert pool.append(reply(2))
+        assert pool.notices == []
+        repaired = projects.read_record(record.parent)
+        assert repaired is not None
+        assert repaired.first_commit == _first(top)
+
+
+@needs_git
+class TestFirstCommit:
+    def test_it_is_the_first_and_not_the_last(self, tmp_path: Path) -> None:
+        top = repository(tmp_path / "repo")
+        first = git(top, "rev-parse", "HEAD")
+        git(top, "commit", "-q", "--allow-empty", "-m", "second")
+        assert first_commit(top) == first
+
+    def test_an_empty_or_a_shallow_repository_has_none(self, tmp_path: Path) -> None:
+        assert first_commit(repository(tmp_path / "empty", commit=False)) is None
+        top = repository(tmp_path / "repo")
+        git(top, "commit", "-q", "--allow-empty", "-m", "second")
+        git(tmp_path, "clone", "-q", "--depth", "1", f"file://{top}", str(tmp_path / "shallow"))
+        assert first_commit(tmp_path / "shallow") is None
+        (tmp_path / "none").mkdir()
+        assert first_commit(tmp_path / "none") is None
+
+    @pytest.mark.parametrize(
+        "script",
+        ["sleep 60", "sleep 60 & exit 0", "trap '' TERM INT; sleep 60", "exit 1", "echo nonsense", "kill -9 $$"],
+    )
+    def test_a_git_that_hangs_or_lies_is_not_waited_for(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+    ) -> None:
+        top = repository(tmp_path / "repo")
+        program = tmp_path / "bin" / "git"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+        start = time.monotonic()
+        assert first_commit(top, wait_s=0.3) is None
+        assert time.monotonic() - start < 3
+
+    def test_a_program_that_is_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        top = repository(tmp_path / "repo")
+        program = tmp_path / "bin" / "git"
+        program.parent.mkdir()
+        program.write_bytes(b"\x7fELF not really")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(program.parent))
+        assert first_commit(top) is None
+
+    @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="gives a repository to another user")
+    def test_a_repository_of_another_user_changes_no_configuration(self, tmp_path: Path) -> None:
+        top = repository(tmp_path / "repo")
+        config = (top / ".git" / "config").read_bytes()
+        for path in [top, *top.rglob("*")]:
+            os.chown(path, 65534, 65534)
+        assert project_root(top / "src") == top
+        assert first_commit(top) in (None, _first_as_owner(top))
+        assert (top / ".git" / "config").read_bytes() == config
+
+
+def _first_as_owner(top: Path) -> str:
+    return git(top, "-c", f"safe.directory={top}", "rev-list", "--max-parents=0", "HEAD")

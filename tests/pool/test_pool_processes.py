@@ -1,0 +1,93 @@
+"""Several processes at one pool, and processes that are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lacli.pool.identity import PoolKey
+
+from .conftest import FINGERPRINT, VOCAB, Opener
+from .test_pool_store import replies, reply
+
+_APPENDER = """
+import random, sys
+from pathlib import Path
+from lacli.pool.identity import pool_key
+from lacli.pool.store import open_pool
+project, pools, fingerprint, vocab, first, count, cap = sys.argv[1:]
+key = pool_key(Path(project), fingerprint)
+pool = open_pool(key, Path(pools), "learn", int(vocab), cap_bytes=int(cap))
+for number in range(int(first), int(first) + int(count)):
+    rng = random.Random(number)
+    assert pool.append([rng.randrange(int(vocab)) for _ in range(40)]), pool.notices
+    print(number, flush=True)
+"""
+
+
+def _appender(key: PoolKey, pools: Path, first: int, count: int, cap: int = 1 << 20) -> subprocess.Popen[str]:
+    arguments = [str(key.root), str(pools), FINGERPRINT, str(VOCAB), str(first), str(count), str(cap)]
+    return subprocess.Popen([sys.executable, "-c", _APPENDER, *arguments], stdout=subprocess.PIPE, text=True)
+
+
+def test_what_two_processes_append_survives(key: PoolKey, pools: Path, reopen: Opener) -> None:
+    both = [_appender(key, pools, first, 50) for first in (0, 1_000)]
+    for each in both:
+        each.communicate(timeout=60)
+        assert each.returncode == 0
+    pool = reopen("read")
+    found = replies(pool)
+    assert pool.notices == []
+    for first in (0, 1_000):  # each in its own order, interleaved as it came
+        mine = [reply(number) for number in range(first, first + 50)]
+        assert [each for each in found if each in mine] == mine
+    assert len(found) == 100
+
+
+def test_two_processes_that_compact_all_the_time_leave_a_sound_pool(key: PoolKey, pools: Path, reopen: Opener) -> None:
+    cap = 3_000
+    both = [_appender(key, pools, first, 40, cap) for first in (0, 1_000)]
+    for each in both:
+        each.communicate(timeout=60)
+        assert each.returncode == 0
+    pool = reopen("read")
+    known = [reply(number) for first in (0, 1_000) for number in range(first, first + 40)]
+    assert replies(pool)
+    assert all(each in known for each in replies(pool))
+    assert pool.path.stat().st_size <= cap
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9 is POSIX's")
+@pytest.mark.parametrize("cap", [1 << 20, 3_000])
+def test_kill_9_in_the_middle_of_appends_loses_at_most_the_last(
+    key: PoolKey, pools: Path, reopen: Opener, cap: int
+) -> None:
+    first = 0
+    for round_ in range(4):
+        process = _appender(key, pools, first, 10_000, cap)
+        assert process.stdout is not None
+        said = [int(process.stdout.readline())]
+        deadline = time.monotonic() + 0.05 + 0.03 * round_
+        while time.monotonic() < deadline:
+            said.append(int(process.stdout.readline()))
+        process.send_signal(signal.SIGKILL)
+        rest, _ = process.communicate(timeout=20)
+        said += [int(line) for line in rest.split()]
+        pool = reopen(cap_bytes=cap)
+        found = replies(pool)
+        assert pool.append(reply(1_000_000 + round_))  # the dead process's lock holds nobody up
+        assert len(pool.notices) <= 1  # of a torn record
+        written = [reply(number) for number in said]
+        missing = [each for each in written if each not in found]
+        if cap > 100_000:
+            assert missing == []
+        else:
+            assert written[-1] in found
+        first = said[-1] + 2
+    assert reopen("read").notices == []

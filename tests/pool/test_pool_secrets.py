@@ -1,0 +1,131 @@
+"""secrets.py: what must never be stored, and ordinary code that must be."""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import random
+import string
+import textwrap
+import time
+
+import pytest
+
+from lacli.pool import format as pool_format
+from lacli.pool import identity, store
+from lacli.pool.secrets import loops, refuse
+
+_SOME = "aB3dE5gH7jK9mN1pQ4sT6vW8xY2zA5cD7fG9hJ1kL3"
+
+SECRETS = [
+    "AKIAIOSFODNN7EXAMPLE",
+    "aws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY",
+    "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "ghp_" + _SOME[:36],
+    "github_pat_" + _SOME,
+    "glpat-" + _SOME[:20],
+    "xoxb-123456789012-abcdefghijkl",
+    "sk-" + _SOME,
+    "sk-proj-" + _SOME,
+    "sk-ant-api03-" + _SOME,
+    "sk_live_" + _SOME[:24],
+    "AIza" + _SOME[:35],
+    "hf_" + "abcdefghijklmnopqrstuvwxyzabcdefgh",
+    "npm_" + _SOME[:36],
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n",
+    "-----BEGIN RSA PRIVATE KEY-----",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.x",
+    "postgres://bob:pw123@localhost/db",
+    "Authorization: Bearer abcdefghijklmnopqrstuvwx",
+    "DB_PASSWORD=swordfish",
+    "export API_KEY='abcdefgh'",
+    "password: s3cr3t!pw",
+    '{"password": "correct horse"}',
+    "config['password'] = 'hunter22'",
+    "token := `abc-def-ghi`",
+    "digest 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+]
+
+ORDINARY = [
+    "password = request.form['password']",
+    "def login(user: str, password: str) -> bool:\n    return check(user, password)",
+    "API_KEY = os.environ['API_KEY']",
+    "password = getpass.getpass('Password: ')",
+    'self.token_type = "identifier"',
+    "token_endpoint = 'https://example.com/oauth'",
+    'parser.add_argument("--password", help="the password to use")',
+    'api_key = "your-api-key-here"',
+    'api_key = "<your key>"',
+    "SmolLM2-135M-Instruct-Q4_1-GGUF",
+    "author = 'Jane Austen'",
+    "https://example.com:8080/path?x=1",
+    "git@github.com:someone/something.git",
+    "550e8400-e29b-41d4-a716-446655440000",
+    "tokens = [101, 2023, 2003, 1037, 3231, 6251, 102]",
+    "test_that_a_very_long_function_name_2_is_fine_3_times_4",
+    "0x00000000000000000000000000000000000000ff",
+    "AbstractSingletonProxyFactoryBeanVisitor",
+    "=" * 80,
+    "",
+]
+
+
+class TestRefuse:
+    @pytest.mark.parametrize("text", SECRETS)
+    def test_secrets_are_found_wherever_they_stand(self, text: str) -> None:
+        assert refuse(text)
+        assert refuse(f"Here is the file:\n\n```\n{text}\n```\nand so on")
+
+    @pytest.mark.parametrize("text", ORDINARY)
+    def test_ordinary_code_is_kept(self, text: str) -> None:
+        assert refuse(text) is None
+
+    def test_our_own_code_is_kept(self) -> None:
+        for module in (store, identity, pool_format, textwrap, inspect):
+            assert refuse(inspect.getsource(module)) is None, module
+
+    def test_random_strings_are_found(self) -> None:
+        rng = random.Random(5)
+        letters = string.ascii_letters + string.digits
+        made = ["".join(rng.choices(letters, k=length)) for length in (24, 32, 40) for _ in range(100)]
+        made += [base64.b64encode(rng.randbytes(32)).decode() for _ in range(100)]
+        found = sum(refuse(f"the value is {each} and so on") is not None for each in made)
+        assert found >= 0.93 * len(made)
+
+    @pytest.mark.parametrize(
+        "part",
+        ["a", "password=", "token: ", "a:", "-", "A1", '"', " ", "\n", "\n ", "A", "x.", "sk-", "://", "PASS", "a_"],
+    )
+    def test_no_text_makes_it_slow(self, part: str) -> None:
+        """Every pattern is linear; a quadratic one would take minutes here."""
+        start = time.perf_counter()
+        refuse(part * (200_000 // len(part)))
+        assert time.perf_counter() - start < 5
+
+
+class TestLoops:
+    @pytest.mark.parametrize("period", [1, 2, 7, 60])
+    def test_one_round_of_a_loop_is_kept(self, period: int) -> None:
+        rng = random.Random(period)
+        before = [rng.randrange(1_000, 9_000) for _ in range(50)]
+        loop = [rng.randrange(1_000) for _ in range(period)]
+        repeated = loop * (200 // period + 4)
+        assert loops(before + repeated) == 50 + period
+        assert loops(before + repeated + [9_999]) == 50 + period  # the end-of-turn marker
+        assert loops(before + repeated + loop[: period // 2]) == 50 + period  # cut by the budget
+        assert loops(repeated) == period
+
+    def test_replies_that_only_repeat_a_little_are_whole(self) -> None:
+        rng = random.Random(1)
+        words = [rng.randrange(5_000) for _ in range(400)]
+        assert loops(words) is None
+        assert loops(words[:100] * 3) is None
+        assert loops([*words, *([5] * 20)]) is None
+        assert loops([*([5, 6] * 40), *words]) is None  # a table in the middle is no loop at the end
+        assert loops([]) is None
+        assert loops([1] * 10) is None
+
+    def test_a_long_reply_is_looked_at_at_once(self) -> None:
+        start = time.perf_counter()
+        loops(list(range(8_000)))
+        assert time.perf_counter() - start < 1
