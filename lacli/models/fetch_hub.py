@@ -29,7 +29,6 @@ _VARIABLES = (
     "http_proxy",
     "ALL_PROXY",
     "all_proxy",
-    "SSL_CERT_FILE",
     "HF_TOKEN_PATH",
 )
 _ANSWERS = {
@@ -167,7 +166,7 @@ def _refuse(source: Source, answer: dict[str, Any], host: str, here: str, by_han
     status, text, cause = answer.get("status"), str(answer.get("text", "")), str(answer.get("cause", ""))
     if "No space left" in text + cause:
         raise OutOfMemory(f"the disk of {hub_cache()} is full", "make room there, or set HF_HOME to another disk")
-    force = variables_in_force(_VARIABLES)
+    force = variables_in_force(_VARIABLES, text + cause)
     if answer.get("error") == "GatedRepoError":
         raise ModelUnavailable(
             f"{source.repo} is gated: {host} refuses access ({status or 403}){force}",

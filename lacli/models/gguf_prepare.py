@@ -38,12 +38,8 @@ def making(file: GgufFile, digest: str) -> Making:
         for name in ("bos_token", "eos_token", "unk_token", "pad_token")
         if (text := token_text(tokens.get(name)))
     }
-    fields = {
-        f"tokenizer.ggml.{name}_token_id": file.fields.get(f"tokenizer.ggml.{name}_token_id")
-        for name in ("eos", "eot", "eom")
-    }
     ids, end_notes = end_ids(
-        named={name: None if value in (0xFFFFFFFF, -1) else value for name, value in fields.items()},
+        named={file.paths[0].name: list(tokenizer.eos_ids)},
         tokens=[special.get("eos_token"), turn_end(tokenizer.chat_template, markers, special)],
         vocabulary=vocabulary_of(parsed),
         vocab_size=config["vocab_size"],

@@ -42,20 +42,26 @@ _LINEARS = ("_proj.weight", ".c_fc.weight", "lm_head.weight")
 def prepare_hf(spec: ModelSpec, quant: Quant, report: Report, offline: bool) -> PreparedModel:
     """Check the folder, make the int8 variant where one is wanted, and find the end tokens."""
     folder = ensure_local(spec, report, offline)
-    record = read_record(folder)  # a prepared folder of ours that was copied
-    int8_file = variant(folder, record, INT8_NAME) if record else None
-    if int8_file is not None and not (folder / FLOAT_NAME).is_file():
+    found = look_into(folder)
+    own = next((shard for shard in found.shards if shard.name == INT8_NAME), None)
+    if own is not None:
         if quant != "int8":
             raise ModelUnavailable(
                 f"{folder} holds int8 weights only, --quant {quant} needs others",
                 "use --quant int8, or the model itself",
             )
-        found = read_folder(folder, [int8_file])
-        return _prepared(spec, found, float_files=(), int8_file=int8_file)
-    found = read_folder(folder)
-    if quant == "int8" and int8_file is None and _stores_int8(found):
-        int8_file = _int8(found, _stem(folder), report)
+        return _prepared(spec, found, float_files=(), int8_file=own)
+    int8_file = _int8(found, _stem(folder), report) if quant == "int8" and _stores_int8(found) else None
     return _prepared(spec, found, found.shards, int8_file)
+
+
+def look_into(folder: Path) -> HfFolder:
+    """Check a folder; one that lacli prepared and someone copied may have int8 weights only."""
+    record = read_record(folder)
+    int8_file = variant(folder, record, INT8_NAME) if record else None
+    if int8_file is not None and not (folder / FLOAT_NAME).is_file():
+        return read_folder(folder, [int8_file])
+    return read_folder(folder)
 
 
 def hf_weights(found: HfFolder) -> list[Weight]:

