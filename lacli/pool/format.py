@@ -60,8 +60,8 @@ class Segment:
 
     def digest(self) -> bytes:
         """Names the segment by its tokens; for a `REFRESH` record, the segment it speaks of."""
-        raw = self.token_ids.astype("<u4", copy=False).tobytes()
-        return raw if self.flags & REFRESH else blake2b(raw, digest_size=_DIGEST_BYTES).digest()
+        raw = np.ascontiguousarray(self.token_ids, "<u4").data
+        return raw.tobytes() if self.flags & REFRESH else blake2b(raw, digest_size=_DIGEST_BYTES).digest()
 
     def byte_size(self) -> int:
         """Bytes it takes in the file."""

@@ -153,17 +153,21 @@ def _common_dir(git_dir: Path) -> Path | None:
     """The git directory all worktrees share; None if `git_dir` is none, or points to none."""
     if not os.path.lexists(git_dir / "HEAD"):
         return None
-    common: Path | None = Path(os.path.realpath(git_dir))
+    common = Path(os.path.realpath(git_dir))
     linked = _read_small(git_dir / "commondir")
     if linked is not None:
-        common = _resolved(git_dir, linked.rstrip("\r\n"))
-    if common is None or not os.path.isdir(common / "objects") or not os.path.isdir(common / "refs"):
+        found, places = _resolved(git_dir, linked.rstrip("\r\n")), common.parent
+        # Where git puts a worktree's folder. Otherwise an unpacked archive could claim any project, and its pool.
+        if found is None or places != found / "worktrees":
+            return None
+        common = found
+    if not os.path.isdir(common / "objects") or not os.path.isdir(common / "refs"):
         return None
     return common
 
 
 def _configured_worktree(common: Path) -> Path | None:
-    """`core.worktree` of a git directory, if that folder exists."""
+    """`core.worktree` of a git directory, if that folder says the same by its `.git` file."""
     for name in ("config.worktree", "config"):
         section = ""
         for raw in (_read_small(common / name) or "").splitlines():
@@ -173,7 +177,7 @@ def _configured_worktree(common: Path) -> Path | None:
             key, _, value = line.partition("=")
             if section == "core" and key.strip().lower() == "worktree":
                 found = _resolved(common, value.strip().strip('"'))
-                if found is not None and os.path.isdir(found):
+                if found is not None and _linked_git_dir(found / ".git") == common:
                     return found
     return None
 
@@ -195,6 +199,7 @@ def _bounded(command: list[str], wait_s: float) -> str:
     """What a program prints; "" if it fails or takes longer. It can ask, fetch and lock nothing."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    environment["GIT_ALLOW_PROTOCOL"] = "none"  # a repository's own settings may name programs to fetch with
     silent = subprocess.DEVNULL
     try:
         process = subprocess.Popen(

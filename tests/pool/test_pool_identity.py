@@ -111,6 +111,24 @@ class TestProjectRoot:
         assert project_root(top / "pruned" / "src") == top / "pruned"
         assert project_root(top) == top
 
+    @needs_git
+    def test_an_unpacked_archive_cannot_claim_another_project(self, tmp_path: Path) -> None:
+        """Its replies would be learned there, and that project's drafts tried here."""
+        victim = repository(tmp_path / "victim")
+        git_dir = tmp_path / "archive" / "store"
+        for part in ("objects", "refs"):
+            (git_dir / part).mkdir(parents=True)
+        (git_dir / "HEAD").write_text("ref: refs/heads/main\n")
+        (git_dir / "commondir").write_text(f"{victim}/.git\n")
+        (tmp_path / "archive" / ".git").write_text("gitdir: store\n")
+        assert project_root(tmp_path / "archive") == tmp_path / "archive"
+        bare = tmp_path / "bare.git"
+        git(tmp_path, "init", "-q", "--bare", str(bare))
+        with open(bare / "config", "a") as config:
+            config.write(f"[core]\n\tbare = false\n\tworktree = {victim}\n")
+        assert project_root(bare) == bare
+        assert project_root(victim) == victim
+
     def test_an_empty_git_folder_is_passed_over_as_git_does(self, tmp_path: Path) -> None:
         (tmp_path / "a" / ".git").mkdir(parents=True)
         assert project_root(tmp_path / "a") == tmp_path / "a"
