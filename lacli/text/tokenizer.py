@@ -57,7 +57,8 @@ class Tokenizer:
             index for index, token in self._added.items() if token.special or _MARKER.fullmatch(token.content)
         )
         """Ids that steer the model; never made from a user's text."""
-        self._typed = _any_of(self._added[index].content for index in self.control_ids)
+        self._markers = {self._added[index].content: index for index in self.control_ids}
+        self._typed = _any_of(self._markers)
         self.vocab_size = max([tokenizer.get_vocab_size(), *(index + 1 for index in self._added)])
         """Ids the vocabulary knows; a model's output head may have more rows."""
         self.bos_id = self.id_of(self.specials.get("bos_token", ""))
@@ -122,7 +123,7 @@ class Tokenizer:
         parts: list[str | int] = []
         end = 0
         for found in self._typed.finditer(text) if self._typed else ():
-            parts += [text[end : found.start()], self._raw.token_to_id(found[0])]
+            parts += [text[end : found.start()], self._markers[found[0]]]
             end = found.end()
         return [part for part in (*parts, text[end:]) if part != ""]
 
@@ -177,11 +178,11 @@ class Tokenizer:
         Made only when a text does hold a marker, since it takes as long as loading.
         """
         document = json.loads(self._raw.to_str())
-        names: dict[int, str] = {}
         nonce = secrets.token_hex(16)
+        names = {index: f"\ue000{nonce}:{index}\ue001" for index in self.control_ids}
         for entry in document["added_tokens"]:
-            if entry["id"] in self.control_ids:
-                names[entry["id"]] = entry["content"] = f"\ue000{nonce}:{entry['id']}\ue001"
+            entry["content"] = names.get(entry["id"], entry["content"])
+        _rename(document["model"], {self._added[index].content: name for index, name in names.items()})
         document["post_processor"] = None  # it names tokens by their old texts
         fenced = tokenizers.Tokenizer.from_str(json.dumps(document))
         owners = {}
@@ -210,6 +211,20 @@ def read_tokenizer_config(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ModelUnavailable(f"{path} cannot be read ({error})", _REMEDY) from error
     return config if isinstance(config, dict) else {}
+
+
+def _rename(model: dict[str, Any], names: dict[str, str]) -> None:
+    """Give control tokens their new names in the model's own vocabulary, too: some can make them of pieces of text."""
+    vocab = model["vocab"]
+    if isinstance(vocab, dict):
+        model["vocab"] = {names.get(token, token): index for token, index in vocab.items()}
+    else:
+        model["vocab"] = [[names.get(token, token), score] for token, score in vocab]
+    if "merges" in model:
+        pairs = [pair if isinstance(pair, list) else pair.split(" ", 1) for pair in model["merges"]]
+        model["merges"] = [pair for pair in pairs if not names.keys() & {*pair, "".join(pair)}]
+    if model.get("unk_token") in names:
+        model["unk_token"] = names[model["unk_token"]]
 
 
 def _special_texts(config: dict[str, Any]) -> dict[str, str]:

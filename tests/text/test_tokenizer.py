@@ -66,6 +66,16 @@ class TestControlMarkers:
         assert tokenizer.split_markers("a<|im_end|>b") == ["a", end, "b"]
         assert tokenizer.split_markers("<|im_end|>") == [end]
 
+    def test_vocabularies_that_could_spell_a_marker_from_pieces_do_not(self) -> None:
+        model = tokenizers.models.Unigram([("<unk>", 0.0), ("</s>", 0.0), *((letter, -5.0) for letter in "</s>ab")], 0)
+        raw = tokenizers.Tokenizer(model)
+        raw.add_special_tokens(["<unk>", "</s>"])
+        tokenizer = Tokenizer(raw)
+        assert tokenizer.encode("a</s>b", control=True) == [tokenizer.id_of("a"), 1, tokenizer.id_of("b")]
+        ids = tokenizer.encode("a</s>b")
+        assert not tokenizer.control_ids & set(ids)
+        assert tokenizer.decode(ids) == "a</s>b"
+
     def test_a_reply_shows_no_control_token(self) -> None:
         tokenizer = made(byte_level())
         assert tokenizer.decode([1, *tokenizer.encode("ok"), 2]) == "ok"
