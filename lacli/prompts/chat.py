@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lacli.errors import UsageError
-from lacli.prompts.template import ChatTemplate, Refused
+from lacli.models.chat_template import ChatTemplate, Refused
 from lacli.text.tokenizer import Tokenizer
 
 _FOLDED = "this model's template takes no system message; it was put in front of the first question"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lacli.errors import UsageError
+from lacli.models.chat_template import ChatTemplate
 from lacli.prompts.chat import Message, compose, render, with_bos
-from lacli.prompts.template import ChatTemplate, load_template
+from lacli.prompts.template import load_template
 from lacli.text.tokenizer import Tokenizer
 from tests.vocabularies import byte_level, made
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from lacli.errors import ModelUnavailable
-from lacli.prompts import template as module
-from lacli.prompts.template import ChatTemplate, Refused, load_template
+from lacli.models import chat_template as module
+from lacli.models.chat_template import ChatTemplate, Refused
+from lacli.prompts.template import load_template
 
 NOW = datetime(2026, 3, 9, 8, 5)
 
