@@ -208,7 +208,8 @@ def _read(file: Path, problems: list[Problem]) -> dict[str, Any]:
     except UnicodeDecodeError:
         problems.append(Problem(file, "", "is not UTF-8 text", "save it as UTF-8"))
     except tomllib.TOMLDecodeError as error:
-        problems.append(Problem(file, "", str(error)))
+        last = f"(at line {len(text.splitlines())}, the end)"
+        problems.append(Problem(file, "", str(error).replace("(at end of document)", last)))
     return {}
 
 

@@ -93,7 +93,9 @@ CONFIGS: dict[str, Callable[[], PreTrainedConfig]] = {
         rope_parameters={"rope_type": "dynamic", "factor": 4.0, "rope_theta": 10000.0},
     ),
     "phi3-longrope": lambda: transformers.Phi3Config(
-        **_sizes(max_position_embeddings=4 * SWITCH), original_max_position_embeddings=SWITCH, rope_parameters=_longrope()
+        **_sizes(max_position_embeddings=4 * SWITCH),
+        original_max_position_embeddings=SWITCH,
+        rope_parameters=_longrope(),
     ),
     "llama-longrope": lambda: transformers.LlamaConfig(
         **_sizes(max_position_embeddings=4 * SWITCH), rope_parameters=_longrope(factor=4.0)
@@ -140,7 +142,9 @@ def prompt_of(length: int, seed: int = 0) -> list[int]:
 
 def generated(model: PreTrainedModel, prompt: Sequence[int], count: int) -> list[int]:
     model.generation_config.max_length = None
-    output = model.generate(torch.tensor([prompt]), max_new_tokens=count, do_sample=False, attention_mask=torch.ones(1, len(prompt)))
+    output = model.generate(
+        torch.tensor([prompt]), max_new_tokens=count, do_sample=False, attention_mask=torch.ones(1, len(prompt))
+    )
     return output[0, len(prompt) :].tolist()
 
 
@@ -176,7 +180,9 @@ def stored(runner: GenericRunner) -> list[torch.Tensor]:
     """Keys and values of the kept positions, layer by layer."""
     past = runner._pasts[runner._rope.regime(runner.length)]
     layers = past.cache.layers
-    return [buffer[:, :, : runner.length].clone() for layer in layers for buffer in (layer._key_buffer, layer._value_buffer)]
+    return [
+        buffer[:, :, : runner.length].clone() for layer in layers for buffer in (layer._key_buffer, layer._value_buffer)
+    ]
 
 
 class TestAgainstGenerate:
@@ -330,7 +336,9 @@ class TestModelsThatCannotBranch:
 
     def test_a_model_that_biases_by_distance_is_decoded_plainly(self) -> None:
         """ALiBi takes distances from the mask, which a tree does not fit."""
-        stock = build(transformers.BloomConfig(vocab_size=VOCAB, hidden_size=16, n_layer=2, n_head=2, eos_token_id=None))
+        stock = build(
+            transformers.BloomConfig(vocab_size=VOCAB, hidden_size=16, n_layer=2, n_head=2, eos_token_id=None)
+        )
         runner = GenericRunner(copy.deepcopy(stock))
         assert not runner.can_branch
         prompt = prompt_of(6)

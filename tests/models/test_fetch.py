@@ -1,0 +1,386 @@
+"""Fetching: local files first, everything checked, bounded in time, and one plain line where it fails."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_models import write_folder, write_gguf
+
+from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
+from lacli.models import disk, fetch, fetch_hub
+from lacli.models.fetch import Progress, ensure_local, place_file
+from lacli.models.registry import ModelSpec, Source, load_registry
+from lacli.paths import models_dir
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    """A wheel like that of the default model, with a tiny one inside."""
+    model = write_gguf(tmp_path / "tiny.gguf")
+    path = tmp_path / "index" / "tiny_model-1.0-py3-none-any.whl"
+    path.parent.mkdir()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(model, "tiny_model/tiny.gguf")
+        archive.writestr("tiny_model-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n")
+        archive.writestr("tiny_model-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr("tiny_model-1.0.dist-info/RECORD", "")
+    return path
+
+
+@pytest.fixture
+def spec(wheel: Path) -> ModelSpec:
+    """The tiny model as the registry would describe it."""
+    model = wheel.parent.parent / "tiny.gguf"
+    source = Source(
+        kind="wheel",
+        package="tiny-model",
+        version="1.0",
+        member="tiny_model/tiny.gguf",
+        wheel_bytes=wheel.stat().st_size,
+        wheel_sha256=hashlib.sha256(wheel.read_bytes()).hexdigest(),
+        bytes=model.stat().st_size,
+        sha256=hashlib.sha256(model.read_bytes()).hexdigest(),
+    )
+    return replace(load_registry().resolve(None), alias="tiny", sources=(source,))
+
+
+@pytest.fixture
+def index(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """pip finds the wheel in a folder and asks no index."""
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel.parent))
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    return wheel.parent
+
+
+class Heard:
+    """A report that remembers."""
+
+    def __init__(self) -> None:
+        self.steps: list[Progress] = []
+
+    def __call__(self, step: Progress) -> None:
+        self.steps.append(step)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(step.text for step in self.steps)
+
+
+def refusal(spec: ModelSpec, kind: type[LacliError] = ModelUnavailable, offline: bool = False) -> LacliError:
+    with pytest.raises(kind) as caught:
+        ensure_local(spec, Heard(), offline)
+    assert "\n" not in caught.value.message
+    return caught.value
+
+
+def leftovers() -> list[Path]:
+    return [path for path in models_dir().rglob("*") if ".tmp-" in path.name or path.suffix == ".part"]
+
+
+class TestWheel:
+    def test_is_fetched_by_pip_and_the_model_taken_out(self, spec: ModelSpec, index: Path) -> None:
+        heard = Heard()
+        path = ensure_local(spec, heard)
+        assert path.read_bytes() == (index.parent / "tiny.gguf").read_bytes()
+        assert "tiny-model 1.0" in heard.text
+        assert "demonstration" in heard.text
+        done = [step.done for step in heard.steps if step.stage == "fetch"]
+        assert done == sorted(done)
+        assert leftovers() == []
+
+    def test_is_not_fetched_twice(self, spec: ModelSpec, index: Path) -> None:
+        ensure_local(spec, Heard())
+        shutil.rmtree(index)
+        heard = Heard()
+        ensure_local(spec, heard, offline=True)
+        assert heard.text == ""
+
+    def test_a_model_changed_on_disk_is_fetched_again(self, spec: ModelSpec, index: Path) -> None:
+        path = ensure_local(spec, Heard())
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+        assert ensure_local(spec, Heard()).read_bytes() == (index.parent / "tiny.gguf").read_bytes()
+
+    @pytest.mark.parametrize("key", ["wheel_sha256", "sha256"])
+    def test_both_hashes_are_checked(self, spec: ModelSpec, index: Path, key: str) -> None:
+        wrong = replace(spec, sources=(replace(spec.sources[0], **{key: "0" * 64}),))
+        assert "not the expected file" in refusal(wrong).message
+        assert not fetch.target_of(wrong.sources[0]).exists()
+        assert leftovers() == []
+
+    def test_without_pip_a_throw_away_environment_is_made(
+        self, spec: ModelSpec, index: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found: list[list[str]] = []
+        find, run = fetch.importlib.util.find_spec, subprocess.run
+
+        def venv(command: list[str], **options: Any) -> Any:
+            found.append(command)
+            python = Path(command[-1]) / "bin" / "python"
+            python.parent.mkdir(parents=True)
+            python.symlink_to(sys.executable)
+            return run([sys.executable, "-c", ""], **options)
+
+        monkeypatch.setattr(fetch.importlib.util, "find_spec", lambda name: None if name == "pip" else find(name))
+        monkeypatch.setattr(fetch.subprocess, "run", venv)
+        used: list[str] = []
+        watched = fetch.watched
+        monkeypatch.setattr(
+            fetch,
+            "watched",
+            lambda command, *rest: used.append(command[0]) or watched([sys.executable, *command[1:]], *rest),
+        )
+        ensure_local(spec, Heard())
+        assert found[0][1:3] == ["-m", "venv"]
+        assert used[0].startswith(found[0][-1])
+        assert leftovers() == []
+
+    def test_offline_names_the_two_ways_without_a_network(self, spec: ModelSpec) -> None:
+        hint = refusal(spec, offline=True).hint
+        assert "lacli models pull tiny --from tiny_model-1.0-py3-none-any.whl" in hint
+        assert "lacli models pull tiny --from tiny.gguf" in hint
+
+    def test_a_refused_connection_names_the_variable_in_force_without_its_password(
+        self, spec: ModelSpec, index: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("PIP_NO_INDEX")
+        monkeypatch.delenv("PIP_FIND_LINKS")
+        monkeypatch.setenv("PIP_INDEX_URL", "http://me:secret@127.0.0.1:9/simple")
+        error = refusal(spec)
+        assert "PIP_INDEX_URL=http://127.0.0.1:9/simple" in error.message
+        assert "secret" not in error.message
+        assert "--from" in error.hint
+        assert leftovers() == []
+
+    def test_a_network_that_hangs_is_given_up(
+        self, spec: ModelSpec, index: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(fetch, "STALL_S", 1.5)
+        monkeypatch.delenv("PIP_NO_INDEX")
+        monkeypatch.delenv("PIP_FIND_LINKS")
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.getsockname()[1]}/simple")
+            started = time.monotonic()
+            message = refusal(spec).message
+            assert time.monotonic() - started < 10
+        assert "nothing arrived" in message
+        assert "PIP_INDEX_URL" in message
+
+    def test_the_real_limit_is_below_twenty_seconds(self) -> None:
+        assert fetch.STALL_S < 20
+
+    def test_a_full_disk_is_said_first_with_need_free_and_path(
+        self, spec: ModelSpec, index: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 2_000_000))
+        monkeypatch.setattr(fetch, "watched", lambda *_: pytest.fail("something was fetched"))
+        error = refusal(spec, OutOfMemory)
+        assert error.exit_code == 4
+        assert "needed, 2 MB free" in error.message
+        assert str(models_dir() / "sources") in error.message
+
+    def test_what_a_kill_left_is_swept(self, spec: ModelSpec, index: Path) -> None:
+        stale = models_dir() / "sources" / ".tiny.gguf.tmp-99999"
+        (stale / "pip").mkdir(parents=True)
+        (stale / "pip" / "half.whl").write_bytes(b"x")
+        ensure_local(spec, Heard())
+        assert leftovers() == []
+
+
+class TestByHand:
+    def test_a_wheel_or_the_model_itself_can_be_given(self, spec: ModelSpec, wheel: Path, sandbox: Path) -> None:
+        for given in (wheel, wheel.parent.parent / "tiny.gguf"):
+            target = place_file(spec, given, Heard())
+            assert target.is_file()
+            assert ensure_local(spec, Heard(), offline=True) == target
+            target.unlink()
+
+    @pytest.mark.parametrize("suffix", [".whl", ".gguf"])
+    def test_a_truncated_file_is_an_incomplete_download(
+        self, spec: ModelSpec, wheel: Path, tmp_path: Path, suffix: str
+    ) -> None:
+        source = wheel if suffix == ".whl" else tmp_path / "tiny.gguf"
+        cut = tmp_path / f"cut{suffix}"
+        cut.write_bytes(source.read_bytes()[:-100])
+        with pytest.raises(ModelUnavailable, match="incomplete download"):
+            place_file(spec, cut, Heard())
+        assert not fetch.target_of(spec.sources[0]).exists()
+
+    def test_another_file_is_refused(self, spec: ModelSpec, tmp_path: Path) -> None:
+        other = write_gguf(tmp_path / "other.gguf", seed=5)
+        with pytest.raises(ModelUnavailable, match="not the expected file"):
+            place_file(spec, other, Heard())
+
+    def test_other_kinds_of_files_are_a_usage_error(self, spec: ModelSpec, tmp_path: Path) -> None:
+        with pytest.raises(UsageError):
+            place_file(spec, tmp_path / "x.zip", Heard())
+        with pytest.raises(UsageError):
+            place_file(load_registry().resolve("qwen2.5-coder-3b"), tmp_path / "x.gguf", Heard())
+
+
+class Hub(http.server.ThreadingHTTPServer):
+    """A hub with one repository, or one that answers with a status."""
+
+    def __init__(self, folder: Path | None, status: int = 200) -> None:
+        self.folder = folder
+        self.status = status
+        self.asked: list[str] = []
+        super().__init__(("127.0.0.1", 0), _Answer)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Answer(http.server.BaseHTTPRequestHandler):
+    server: Hub
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)
+        commit = "a" * 40
+        if self.server.status != 200 or self.server.folder is None:
+            headers = {"Location": "https://elsewhere.invalid/"} if self.server.status // 100 == 3 else {}
+            if self.server.status == 403:
+                headers = {"X-Error-Code": "GatedRepo", "X-Error-Message": "Access is restricted"}
+            return self.answer(self.server.status, b"", headers)
+        files = sorted(path for path in self.server.folder.iterdir() if path.is_file())
+        if self.path.startswith("/api/models/"):
+            if "/tree/" in self.path:
+                tree = [
+                    {"type": "file", "path": path.name, "size": path.stat().st_size, "oid": "b" * 40} for path in files
+                ]
+                return self.answer(200, json.dumps(tree).encode(), {})
+            siblings = [{"rfilename": path.name} for path in files]
+            document = {"id": "someone/tiny", "sha": commit, "siblings": siblings, "private": False}
+            return self.answer(200, json.dumps(document).encode(), {})
+        path = self.server.folder / self.path.rpartition("/")[2]
+        data = path.read_bytes()
+        return self.answer(200, data, {"X-Repo-Commit": commit, "ETag": f'"{hashlib.sha1(data).hexdigest()}"'})
+
+    def answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        return None
+
+
+class TestHub:
+    @pytest.fixture
+    def spec(self) -> ModelSpec:
+        return replace(
+            load_registry().resolve("qwen2.5-coder-1.5b"),
+            alias="tiny",
+            sources=(Source("hub", repo="someone/tiny"),),
+            parameters=1000,
+        )
+
+    @pytest.fixture(autouse=True)
+    def online(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("HF_HUB_OFFLINE")
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "Ünï hub"))
+        for name in ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"):
+            monkeypatch.delenv(name, raising=False)
+
+    @pytest.fixture
+    def serve(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+        running: list[Hub] = []
+
+        def start(folder: Path | None, status: int = 200) -> Hub:
+            hub = Hub(folder, status)
+            running.append(hub)
+            threading.Thread(target=hub.serve_forever, daemon=True).start()
+            monkeypatch.setenv("HF_ENDPOINT", hub.address + "/")
+            return hub
+
+        yield start
+        for hub in running:
+            hub.shutdown()
+            hub.server_close()
+
+    def test_is_fetched_from_the_named_host_and_then_never_asked_again(
+        self, spec: ModelSpec, serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = write_folder(tmp_path / "model", "qwen2")
+        (folder / "pytorch_model.bin").write_bytes(b"\x80")
+        hub = serve(folder)
+        found = ensure_local(spec, Heard())
+        assert (found / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
+        assert not any("//" in path for path in hub.asked)
+        assert not any("pytorch_model.bin" in path for path in hub.asked)
+        hub.asked.clear()
+        assert ensure_local(spec, Heard()) == found
+        assert ensure_local(spec, Heard(), offline=True) == found
+        assert hub.asked == []
+
+    def test_a_half_filled_cache_is_said_to_be_incomplete(self, spec: ModelSpec, tmp_path: Path) -> None:
+        cache = fetch_hub.repository_folder(spec.sources[0])
+        snapshot = cache / "snapshots" / ("a" * 40)
+        snapshot.mkdir(parents=True)
+        (cache / "refs").mkdir()
+        (cache / "refs" / "main").write_text("a" * 40)
+        for name in ("config.json", "tokenizer.json", "one.safetensors"):
+            (snapshot / name).write_text("{}")
+        index = {"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}
+        (snapshot / "model.safetensors.index.json").write_text(json.dumps(index))
+        message = refusal(spec, offline=True).message
+        assert "two.safetensors" in message
+        assert "one.safetensors" not in message
+
+    @pytest.mark.parametrize(
+        ("status", "words"), [(401, "401"), (403, "gated"), (404, "404"), (500, "500"), (307, "elsewhere")]
+    )
+    def test_an_answer_of_refusal_is_one_plain_line(self, spec: ModelSpec, serve: Any, status: int, words: str) -> None:
+        serve(None, status)
+        error = refusal(spec)
+        assert words in error.message or (status == 307 and "cannot fetch" in error.message)
+        assert "HF_ENDPOINT" in error.message
+        assert "Traceback" not in error.message
+        assert error.hint
+
+    def test_an_unreachable_hub_is_one_plain_line(self, spec: ModelSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+        error = refusal(spec)
+        assert "127.0.0.1:9" in error.message
+        assert "HF_ENDPOINT" in error.message
+        assert "-m ./folder" in error.hint
+
+    def test_a_hub_that_hangs_is_given_up(self, spec: ModelSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(fetch, "STALL_S", 2.0)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
+            started = time.monotonic()
+            assert "nothing arrived" in refusal(spec).message
+            assert time.monotonic() - started < 10
+
+    def test_the_variable_for_offline_is_honoured(self, spec: ModelSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        monkeypatch.setattr(fetch_hub, "watched", lambda *_: pytest.fail("the network was asked"))
+        assert "offline" in refusal(spec).message
