@@ -36,7 +36,7 @@ _ANSWERS = {
     302: "the repository has moved",
     307: "the repository has moved",
     308: "the repository has moved",
-    401: "the hub wants a valid token",
+    401: "there is no such repository, or the hub wants a valid token",
     403: "the hub refuses access",
     404: "there is no such repository",
     429: "the hub asks to wait (too many requests)",
@@ -145,7 +145,7 @@ def _download(spec: ModelSpec, source: Source, report: Report, here: str, by_han
     finally:
         shutil.rmtree(work, ignore_errors=True)
     if status is None:
-        answer = {"error": "Stalled", "text": f"nothing arrived for {STALL_S:.0f} s"}
+        answer = {"text": f"nothing arrived for {STALL_S:.0f} s"}
     if "folder" not in answer:
         _refuse(source, answer, host, here, by_hand)
 
@@ -159,7 +159,7 @@ def _answer(log: Path) -> dict[str, Any]:
             continue
         if isinstance(found, dict):
             return found
-    return {"error": "", "text": lines[-1] if lines else "the download ended without a word"}
+    return {"text": lines[-1] if lines else "the download ended without a word"}
 
 
 def _refuse(source: Source, answer: dict[str, Any], host: str, here: str, by_hand: str) -> None:
@@ -167,20 +167,16 @@ def _refuse(source: Source, answer: dict[str, Any], host: str, here: str, by_han
     if "No space left" in text + cause:
         raise OutOfMemory(f"the disk of {hub_cache()} is full", "make room there, or set HF_HOME to another disk")
     force = variables_in_force(_VARIABLES, text + cause)
-    if answer.get("error") == "GatedRepoError":
+    if "GatedRepoError" in answer.get("errors", ()):
         raise ModelUnavailable(
             f"{source.repo} is gated: {host} refuses access ({status or 403}){force}",
             f"accept its licence on https://{host}/{source.repo}, then log in with `hf auth login` or set HF_TOKEN",
         )
     if isinstance(status, int) and (status in _ANSWERS or status >= 400):
-        said = _ANSWERS.get(status, "the hub answers with an error")
+        said = _ANSWERS.get(status, "the hub has a fault of its own" if status >= 500 else "the hub refuses")
         remedy = "check HF_TOKEN, or log in again with `hf auth login`" if status in (401, 403) else by_hand
         raise ModelUnavailable(f"{host} answers {status} for {source.repo}: {said}{force}", remedy)
-    reason = (
-        (cause if answer.get("error") in ("LocalEntryNotFoundError", "RevisionResolutionError") and cause else text)
-        .strip()
-        .splitlines()
-    )
-    raise ModelUnavailable(
-        f"cannot fetch {source.repo} from {host}: {reason[0][:200] if reason else 'no answer'}{force}; {here}", by_hand
-    )
+    words = (cause or text).strip().splitlines() or ["no answer"]
+    asked = str(answer.get("host", ""))
+    sent_on = f", which sends on to {asked}" if asked and asked != host.rpartition(":")[0] and asked != host else ""
+    raise ModelUnavailable(f"cannot fetch {source.repo} from {host}{sent_on}: {words[0][:200]}{force}; {here}", by_hand)

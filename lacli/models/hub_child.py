@@ -6,8 +6,10 @@ Prints one JSON object: the snapshot's folder, or what went wrong. Called by fet
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+from typing import Any
 
 PATTERNS = ("*.safetensors", "*.json", "*.jinja", "tokenizer.model", "merges.txt", "vocab.txt")
 NOT = ("*/*", "consolidated*", "*training_args*", "trainer_state.json", "optimizer*")
@@ -29,19 +31,27 @@ def main() -> int:
         )
         print(json.dumps({"folder": folder}))
     except Exception as error:  # whatever the library raises is reported to the parent, in one form
-        response = getattr(error, "response", None)
-        cause = error.__cause__ or error.__context__
-        print(
-            json.dumps(
-                {
-                    "error": type(error).__name__,
-                    "status": getattr(response, "status_code", None),
-                    "text": str(error),
-                    "cause": f"{type(cause).__name__}: {cause}" if cause else "",
-                }
-            )
-        )
+        print(json.dumps(_told(error)))
     return 0
+
+
+def _told(error: BaseException) -> dict[str, Any]:
+    """The answer of the hub, wherever in the chain of causes it is, and the last cause in words."""
+    chain = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        chain.append(cause)
+    statuses = [getattr(getattr(each, "response", None), "status_code", None) for each in chain]
+    hosts = []
+    for each in chain:
+        with contextlib.suppress(Exception):  # httpx raises where there was no request
+            hosts.append(str(each.request.url.host))  # type: ignore[attr-defined]
+    return {
+        "errors": [type(each).__name__ for each in chain],
+        "status": next((status for status in statuses if status), None),
+        "text": str(error),
+        "cause": str(chain[-1]),
+        "host": hosts[-1] if hosts else "",
+    }
 
 
 if __name__ == "__main__":
