@@ -1,6 +1,6 @@
 """Rotary embeddings whose frequencies depend on the length of the sequence: made a function of the row alone.
 
-transformers takes the length from the largest position in the call, so guessed rows past the switch would change the
+transformers takes the length from the largest position in a call, so guessed rows past the switch would change the
 rows before it, and a larger base stays after going back. A forward hook on the rotary modules asks them again with the
 length each row has when tokens are decoded one by one. Nothing inside transformers is replaced. Called by `runner` only.
 
@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig
+
+from lacli.models.stock_exact import VECTOR, rotary_in_whole_vectors
 
 
 class RopeSwitch:
@@ -35,6 +37,8 @@ class RopeSwitch:
                 self.limit = min([*limits.values()] + ([] if self.limit is None else [self.limit]))
                 self.rebuilds = self.rebuilds or "longrope" in limits
                 module.register_forward_hook(self._rotate, with_kwargs=True)
+            elif hasattr(module, "rope_type"):
+                module.register_forward_hook(rotary_in_whole_vectors, with_kwargs=True)
 
     def prompt_span(self, length: int) -> int:
         """`span` for a prompt that makes the sequence `length` tokens long."""
@@ -73,7 +77,7 @@ def _limits(module: nn.Module, config: PreTrainedConfig) -> dict[str, int]:
             parameters = parameters if layer_type is None else parameters[layer_type]
             limits["longrope"] = int(parameters["original_max_position_embeddings"])
         elif "dynamic" in kind:
-            limits["dynamic"] = int(module.original_max_seq_len)
+            limits["dynamic"] = int(cast("int", module.original_max_seq_len))
     return limits
 
 
@@ -81,9 +85,10 @@ def _ask(module: nn.Module, call: inspect.BoundArguments, positions: Tensor, spa
     """The module's answer for `positions` in a sequence of `span` tokens, whatever it was asked before."""
     # The first position alone takes back a base that an earlier, longer sequence has grown.
     module.forward(**{**call.arguments, "position_ids": positions.new_zeros(1, 1)})
-    last = positions.new_full((1, 1), span - 1)
+    count = positions.shape[1]
+    last = positions.new_full((1, VECTOR - count % VECTOR), span - 1)
     answer = module.forward(**{**call.arguments, "position_ids": torch.cat([positions, last], dim=1)})
-    rows = [tensor[:, :-1].clone() for tensor in _tensors(answer)]
+    rows = [tensor[:, :count].clone() for tensor in _tensors(answer)]
     return rows[0] if isinstance(answer, Tensor) else tuple(rows)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -19,14 +19,31 @@ from transformers.cache_utils import CacheLayerMixin, DynamicCache
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
 from lacli.models.base import Rows
+from lacli.models.quant import Quant
 from lacli.models.rope import RopeSwitch
 from lacli.models.stock_cache import BranchPast, Past, RecurrentPast
+from lacli.models.stock_load import load_model
 from lacli.models.stock_mask import LayerMasks
+
+if TYPE_CHECKING:
+    from lacli.models.prepare import PreparedModel
 
 PREFILL_CHUNK = 64
 """Rows of a prefill forward: the most for which the linears are tested to be exact by row."""
 
+_PLAIN = "this model cannot check guesses side by side, so it is decoded one token at a time"
 _UNBOUNDED = 1 << 20  # context of models that name none (recurrent ones)
+
+
+def load_generic(
+    prepared: PreparedModel, *, quant: Quant, device: str = "cpu", context: int | None = None
+) -> GenericRunner:
+    """Load any decoder that transformers knows; raises LacliError subclasses.
+
+    float32 on a CPU, bfloat16 on CUDA. int8 on CUDA is bitsandbytes'.
+    """
+    model, notes = load_model(prepared, quant, device)
+    return GenericRunner(model, context, notes)
 
 
 class GenericRunner:
@@ -37,7 +54,7 @@ class GenericRunner:
     engine: it costs time, never text.
     """
 
-    def __init__(self, model: PreTrainedModel, context_size: int | None = None) -> None:
+    def __init__(self, model: PreTrainedModel, context_size: int | None = None, notes: Sequence[str] = ()) -> None:
         self._model = model.eval().requires_grad_(False)
         self._config = model.config.get_text_config(decoder=True)
         parameters = inspect.signature(model.forward).parameters
@@ -45,7 +62,8 @@ class GenericRunner:
         self._cache_name = "cache" if "cache" in parameters else "past_key_values"
         if self._cache_name not in parameters or self._config.is_encoder_decoder:
             raise ModelUnavailable(
-                f"{type(model).__name__} is no decoder with a cache that lacli can drive", "choose a decoder-only language model"
+                f"{type(model).__name__} is no decoder with a cache that lacli can drive",
+                "choose a decoder-only language model",
             )
         self._logits_to_keep = "logits_to_keep" in parameters
         self._takes_positions = "position_ids" in parameters
@@ -59,6 +77,8 @@ class GenericRunner:
         self._rows = Rows((), (), ())
         with _translated():
             self.can_branch = self._try_branching()
+        self.notes = tuple(notes) if self.can_branch else (*notes, _PLAIN)
+        """What the user should know of this model, a line each."""
         self._reset()
 
     @property
@@ -167,7 +187,11 @@ class GenericRunner:
         cache = past.begin()
         start = past.filled
         device = self._model.device
-        inputs: dict[str, Any] = {"input_ids": torch.tensor([token_ids], device=device), self._cache_name: cache, "use_cache": True}
+        inputs: dict[str, Any] = {
+            "input_ids": torch.tensor([token_ids], device=device),
+            self._cache_name: cache,
+            "use_cache": True,
+        }
         if not past.whole_prompt:
             assert self._masks is not None
             rows = Rows(tuple(token_ids), tuple(parents), ())
@@ -188,7 +212,9 @@ class GenericRunner:
         """Ask the model once: do guessed siblings leave a row's logits alone, and does decoding by steps work at all?"""
         token_ids = [(7 * index + 3) % self.vocab_size for index in range(6)]
         junk = (token_ids[-1] + 1) % self.vocab_size
-        whole = self._model(input_ids=torch.tensor([token_ids], device=self._model.device), use_cache=False).logits[0, -1]
+        whole = self._model(input_ids=torch.tensor([token_ids], device=self._model.device), use_cache=False).logits[
+            0, -1
+        ]
         self.vocab_size = whole.shape[-1]
         for branches in (True, False):
             if branches and (self._masks is None or not _attends_only(self._model, self._config)):
@@ -245,7 +271,11 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except torch.OutOfMemoryError as error:
-        raise OutOfMemory("the device ran out of memory in a forward pass", "use a smaller model, context or --quant nf4") from error
+        raise OutOfMemory(
+            "the device ran out of memory in a forward pass", "use a smaller model, context or --quant nf4"
+        ) from error
     except RuntimeError as error:
         first_line = str(error).strip().split("\n")[0]
-        raise LacliError(f"the model's forward pass failed: {first_line}", "try --quant none, or another model") from error
+        raise LacliError(
+            f"the model's forward pass failed: {first_line}", "try --quant none, or another model"
+        ) from error

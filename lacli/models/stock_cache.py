@@ -8,7 +8,7 @@ Called by `runner` only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor
@@ -139,27 +139,35 @@ class BranchPast:
         self.cache = Cache(layer_class_to_replicate=BranchLayer)
 
     @property
+    def layers(self) -> list[BranchLayer]:
+        """The layers the model has used so far."""
+        return cast("list[BranchLayer]", self.cache.layers)
+
+    @property
     def nbytes(self) -> int:
         """See `Past`."""
-        return sum(layer.nbytes for layer in self.cache.layers)
+        return sum(layer.nbytes for layer in self.layers)
 
     def settle(self) -> None:
         """See `Past`: they lie behind the kept rows and are overwritten."""
 
     def begin(self) -> Cache:
         """See `Past`."""
-        for layer in self.cache.layers:
+        for layer in self.layers:
             layer.length, layer.pending = self.filled, 0
         return self.cache
 
     def check(self, rows: int) -> None:
         """See `Past`: some releases ignore a cache passed under an old name without a word."""
-        if not any(layer.pending == rows for layer in self.cache.layers):
-            raise LacliError("the model did not store its rows in the cache it was given", "use another model or release of transformers")
+        if not any(layer.pending == rows for layer in self.layers):
+            raise LacliError(
+                "the model did not store its rows in the cache it was given",
+                "use another model or release of transformers",
+            )
 
     def keep(self, path: Sequence[int]) -> None:
         """See `Past`."""
-        for layer in self.cache.layers:
+        for layer in self.layers:
             layer.keep(path)
         self.filled += len(path)
 
@@ -204,7 +212,7 @@ class RecurrentPast:
     def keep(self, path: Sequence[int]) -> None:
         """See `Past`; rows are kept as they came."""
         self.filled += len(path)
-        self._moved = False
+        self._moved = self._moved and not path
 
     def truncate(self, length: int) -> None:
         """See `Past`."""

@@ -1,0 +1,81 @@
+"""Makes the rows of a stock model independent of each other on a CPU, down to the last bit.
+
+Linears round a row differently with the number of rows; vectorised functions treat the last few elements of a buffer
+differently, and which those are depends on the number of rows. Attention is `stock_attention`'s. Reached through
+modules and hooks only, so what a model computes between its modules stays as it is. Called by `stock_load` and `rope`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import transformers.activations
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
+
+from lacli.models import bnb
+from lacli.models.quant import FloatLinear, Int8Linear, QuantLinear, quantise_rows, self_test
+
+VECTOR = 32
+"""Elements a vectorised loop takes at a time (two AVX-512 registers of float32); the rest goes another way."""
+
+
+def make_row_exact(model: PreTrainedModel, *, int8: bool, uses_bnb: bool) -> None:
+    """Replace every linear whose rounding of a row depends on the others, test one of each kind, widen activations."""
+    make: Callable[[Tensor, Tensor | None], QuantLinear] = _int8 if int8 else FloatLinear
+    tested: set[tuple[type[nn.Module], int]] = set()
+    for name, module in list(model.named_modules()):
+        if _is_activation(module):
+            module.register_forward_pre_hook(_widen)
+            module.register_forward_hook(_narrow)
+        made = module if isinstance(module, QuantLinear) else None
+        if type(module) is nn.Linear or isinstance(module, Conv1D):
+            weight = module.weight.data if type(module) is nn.Linear else module.weight.data.T
+            bias = None if module.bias is None else module.bias.data.to(torch.float32)
+            made = make(weight.to(torch.float32), bias)
+        elif uses_bnb:
+            made = bnb.exact_linear(module)
+        if made is None:
+            continue
+        if made is not module:
+            model.set_submodule(name, made)
+        if (type(made), made.in_features) not in tested:
+            tested.add((type(made), made.in_features))
+            self_test(made)
+
+
+def _int8(weight: Tensor, bias: Tensor | None) -> QuantLinear:
+    return Int8Linear(*quantise_rows(weight), bias, weight.shape[1])
+
+
+def _is_activation(module: nn.Module) -> bool:
+    own = type(module).__module__ == transformers.activations.__name__
+    return own or isinstance(module, (nn.SiLU, nn.GELU, nn.Tanh, nn.Sigmoid, nn.Softplus, nn.Mish))
+
+
+def _widen(module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Activations in float64: the two ways of computing them agree once rounded to float32."""
+    return tuple(value.to(torch.float64) if isinstance(value, Tensor) else value for value in args)
+
+
+def _narrow(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> Tensor:
+    return output.to(torch.float32)
+
+
+def rotary_in_whole_vectors(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
+    """Forward hook of a rotary embedding: no sine or cosine is left over for the scalar loop."""
+    tensors = [output] if isinstance(output, Tensor) else list(output)
+    rows = tensors[0].shape[1]
+    if tensors[0].device.type != "cpu" or all(tensor.shape[-1] % VECTOR == 0 for tensor in tensors):
+        return output
+    call = inspect.signature(module.forward).bind(*args, **kwargs)
+    positions: Tensor = call.arguments["position_ids"]
+    padding = positions[:, -1:].expand(-1, -rows % VECTOR)
+    padded = module.forward(**{**call.arguments, "position_ids": torch.cat([positions, padding], dim=1)})
+    if isinstance(padded, Tensor):
+        return padded[:, :rows]
+    return tuple(tensor[:, :rows] for tensor in padded)

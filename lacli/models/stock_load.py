@@ -1,0 +1,165 @@
+"""Loads a prepared folder as a stock transformers model, with linears that are exact by row on a CPU.
+
+Safetensors only, nothing from the network, no code from the folder. Called by `runner.load_generic` only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+import transformers
+from safetensors import safe_open
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
+
+from lacli.errors import LacliError, ModelUnavailable
+from lacli.models import bnb, stock_attention
+from lacli.models.quant import Int8Linear, Quant
+from lacli.models.stock_exact import make_row_exact
+
+if TYPE_CHECKING:
+    from lacli.models.prepare import PreparedModel
+
+
+def load_model(prepared: PreparedModel, quant: Quant, device: str) -> tuple[PreTrainedModel, tuple[str, ...]]:
+    """The model on `device`, and what the user should know of it, a line each."""
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    notes: list[str] = []
+    with _translated(prepared.folder):
+        config = AutoConfig.from_pretrained(prepared.folder, local_files_only=True, trust_remote_code=False)
+        stored = _stored_quantisation(config, prepared.folder)
+        if stored:
+            notes.append(f"the model is stored in bitsandbytes {stored} and used as it is")
+        elif quant == "int8" and device != "cpu":
+            quant = "bnb-int8"
+        skeleton, attention = _skeleton(config, device)
+        dtype = torch.float32 if device == "cpu" else torch.bfloat16
+        options: dict[str, Any] = {"config": config, "dtype": dtype, "attn_implementation": attention}
+        uses_bnb = bool(stored) or quant in ("nf4", "bnb-int8")
+        if uses_bnb:
+            wanted = bnb.config_for(quant, device)
+            options.update({} if stored else {"quantization_config": wanted}, device_map={"": device})
+        elif device != "cpu":
+            options.update(device_map={"": device})
+        if quant == "int8" and not stored and prepared.int8_file is not None:
+            model = _from_int8(skeleton, prepared.int8_file, options)
+        else:
+            model, found = cast("Any", type(skeleton)).from_pretrained(
+                prepared.folder,
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+                **options,
+            )
+            _refuse_incomplete(found, prepared.folder)
+    if uses_bnb:
+        bnb.ignore_outliers(model)
+    if device == "cpu":
+        if uses_bnb:
+            notes.append(bnb.SLOW_ON_CPU)
+        make_row_exact(model, int8=quant == "int8" and not stored, uses_bnb=uses_bnb)
+    return model, tuple(notes)
+
+
+def _skeleton(config: PreTrainedConfig, device: str) -> tuple[PreTrainedModel, str]:
+    """The model without weights, and the attention function it takes: ours, or its own where it knows no other."""
+    ours = stock_attention.EXACT if device == "cpu" else stock_attention.FAST
+    with torch.device("meta"):
+        try:
+            return AutoModelForCausalLM.from_config(config, attn_implementation=ours), ours
+        except KeyError:  # an older family with a table of attention classes of its own
+            return AutoModelForCausalLM.from_config(config, attn_implementation="eager"), "eager"
+
+
+def _stored_quantisation(config: PreTrainedConfig, folder: Path) -> str:
+    """`4-bit` or `8-bit` for a bitsandbytes checkpoint, empty for a plain one; others are refused."""
+    stored = getattr(config, "quantization_config", None)
+    if stored is None:
+        return ""
+    stored = stored if isinstance(stored, dict) else stored.to_dict()
+    method = str(stored.get("quant_method", "unknown"))
+    if method != "bitsandbytes":
+        raise ModelUnavailable(
+            f"the weights in {folder} are stored in {method}, which lacli cannot run",
+            "get the unquantised model, a bitsandbytes one, or a GGUF file",
+        )
+    return "4-bit" if stored.get("load_in_4bit") or stored.get("_load_in_4bit") else "8-bit"
+
+
+def _from_int8(skeleton: PreTrainedModel, file: Path, options: dict[str, Any]) -> PreTrainedModel:
+    """A model whose linears come from the prepared int8 file as they are.
+
+    transformers first gets stand-ins of one element for them, so the float weights never exist.
+    """
+    shapes = {name: module.weight.shape for name, module in skeleton.named_modules() if type(module) is nn.Linear}
+    tied = {name.removesuffix(".weight") for name in (skeleton.all_tied_weights_keys or ())}
+    state: dict[str, Tensor] = {}
+    linears: dict[str, tuple[Tensor, Tensor]] = {}
+    with safe_open(str(file), framework="pt", device="cpu") as tensors:
+        names = set(tensors.keys())
+        for name in sorted(names):
+            stem, _, kind = name.rpartition(".")
+            if kind == "scale" and f"{stem}.weight" in names:
+                continue
+            tensor = tensors.get_tensor(name)
+            if tensor.dtype != torch.int8:
+                state[name] = tensor
+                continue
+            scale = tensors.get_tensor(f"{stem}.scale")
+            if stem in shapes:
+                linears[stem] = (tensor, scale)
+                if stem not in tied:
+                    state[name] = torch.zeros(1).expand(shapes[stem])
+            else:  # transformers joins or renames it: it is quantised again afterwards
+                state[name] = tensor.to(torch.float32) * scale.to(torch.float32)[:, None]
+    model, found = cast("Any", type(skeleton)).from_pretrained(
+        None, state_dict=state, output_loading_info=True, **options
+    )
+    _refuse_incomplete(found, file)
+    for name, (weight, scale) in linears.items():
+        linear = model.get_submodule(name)
+        bias = None if linear.bias is None else linear.bias.data.to(torch.float32)
+        model.set_submodule(name, Int8Linear(weight, scale, bias, linear.in_features))
+    return model
+
+
+def _refuse_incomplete(found: dict[str, Any], where: Path) -> None:
+    """transformers fills what a checkpoint lacks with random numbers; that is no model."""
+    missing = sorted(found["missing_keys"])
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise ModelUnavailable(
+            f"the weights in {where} lack {missing[0]}{more}", "the download is incomplete or of another kind"
+        )
+    if found["mismatched_keys"]:
+        raise ModelUnavailable(
+            f"{len(found['mismatched_keys'])} tensors in {where} do not fit its config.json", "fetch the model again"
+        )
+
+
+@contextlib.contextmanager
+def _translated(folder: Path) -> Iterator[None]:
+    """What transformers says about files and configurations, as our errors."""
+    try:
+        yield
+    except LacliError:
+        raise
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        text = str(error).strip().split("\n")[0]
+        if "trust_remote_code" in str(error):
+            text, hint = (
+                f"the model in {folder} needs code of its own",
+                "lacli runs no code from model folders; choose another model",
+            )
+        else:
+            text, hint = (
+                f"transformers cannot load {folder}: {text}",
+                "choose a decoder-only language model in safetensors form",
+            )
+        raise ModelUnavailable(text, hint) from error
