@@ -39,6 +39,21 @@ class TestAgainstTransformers:
         with torch.inference_mode():
             assert torch.equal(theirs(ids).logits, ours(ids).logits)
 
+    @pytest.mark.parametrize("quant", ["none", "int8"])
+    def test_other_architectures_go_through_their_loader_and_are_written_by_us(
+        self, tmp_path: Path, quant: str
+    ) -> None:
+        from transformers import AutoModelForCausalLM
+
+        path = write_gguf(tmp_path / "x.gguf", "starcoder2")
+        theirs = AutoModelForCausalLM.from_pretrained(tmp_path, gguf_file="x.gguf", dtype=torch.float32)
+        prepared = prepare_file(path, quant)
+        assert prepared.int8_file is None
+        ours = AutoModelForCausalLM.from_pretrained(prepared.folder, dtype=torch.float32)
+        ids = torch.tensor([[1, 40, 41, 7, 99]])
+        with torch.inference_mode():
+            assert torch.equal(theirs(ids).logits, ours(ids).logits)
+
     def test_qwen3_heads_may_be_wider_than_the_model(self, tmp_path: Path) -> None:
         """Where their reader ignores the head size and fails."""
         from transformers import AutoModelForCausalLM

@@ -42,6 +42,10 @@ def shapes(architecture: str, vocab: int, head_dim: int = HIDDEN // HEADS) -> di
             f"{block}.ffn_up.weight": (INNER, HIDDEN),
             f"{block}.ffn_down.weight": (HIDDEN, INNER),
         }
+        if architecture == "starcoder2":  # no gate, and a bias everywhere
+            del found[f"{block}.ffn_gate.weight"]
+            weights = [name for name in found if name.startswith(block) or name == "output_norm.weight"]
+            found |= {name.removesuffix("weight") + "bias": found[name][:1] for name in weights}
         if architecture == "qwen2":
             found |= {f"{block}.attn_{short}.bias": found[f"{block}.attn_{short}.weight"][:1] for short in "qkv"}
         if architecture == "qwen3":
@@ -75,6 +79,7 @@ def write_gguf(
         f"{architecture}.attention.head_count": HEADS,
         f"{architecture}.attention.head_count_kv": KV_HEADS,
         f"{architecture}.attention.layer_norm_rms_epsilon": 1e-5,
+        f"{architecture}.attention.layer_norm_epsilon": 1e-5,
         f"{architecture}.rope.freq_base": 10000.0,
         f"{architecture}.vocab_size": len(vocabulary()),
         "tokenizer.ggml.model": "gpt2",

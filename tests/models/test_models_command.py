@@ -1,0 +1,148 @@
+"""`lacli models`: documents on stdout, remarks on stderr, no torch until something is prepared."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_models import prepare_file, write_folder, write_gguf
+
+from lacli.cli.app import main
+from lacli.models.registry import load_registry, shipped_file
+
+HEAVY = "torch, transformers, textual, huggingface_hub"
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["models", *arguments])
+    said = capfd.readouterr()
+    return code, said.out, said.err
+
+
+class TestList:
+    def test_is_what_the_bare_command_does(self, capfd: pytest.CaptureFixture[str]) -> None:
+        bare, listed = run(capfd), run(capfd, "list")
+        assert bare == listed
+        assert bare[0] == 0
+        assert bare[2] == ""
+
+    def test_has_a_line_for_each_model_and_marks_the_default(self, capfd: pytest.CaptureFixture[str]) -> None:
+        lines = run(capfd, "list")[1].splitlines()
+        assert len(lines) == len(load_registry([shipped_file()]).models)
+        assert [line.split()[1] for line in lines if line.startswith("*")] == ["smollm2-135m"]
+
+    def test_json_is_one_list(self, capfd: pytest.CaptureFixture[str]) -> None:
+        found = json.loads(run(capfd, "list", "--json")[1])
+        assert found[0]["name"] == "smollm2-135m"
+        assert found[0]["ready"] is False
+
+    def test_a_mistake_in_the_users_file_is_exit_2(self, capfd: pytest.CaptureFixture[str], sandbox: Path) -> None:
+        (sandbox / "config").mkdir()
+        (sandbox / "config" / "models.toml").write_text("[models.x]\ntitel = 'X'\n")
+        code, out, err = run(capfd, "list")
+        assert (code, out) == (2, "")
+        assert "models.x.titel" in err
+        assert len(err.splitlines()) == 1
+
+
+class TestShow:
+    def test_of_a_registered_model(self, capfd: pytest.CaptureFixture[str]) -> None:
+        code, out, _ = run(capfd, "show", "qwen2.5-coder-7b")
+        assert code == 0
+        assert "Apache-2.0" in out
+        assert "<|fim_middle|>" in out
+
+    def test_of_a_file_says_how_it_is_really_stored(self, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        path = write_gguf(tmp_path / "IQ4_XS.gguf", stored_as=lambda name: "Q8_0" if "ffn_up" in name else "Q4_1")
+        code, out, err = run(capfd, "show", str(path))
+        assert (code, err) == (0, "")
+        assert "Q4_1 13" in out
+        assert "Q8_0 2" in out
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"drop": ("tokenizer.ggml.pre",)}, "tokenizer.ggml.pre"),
+            ({"fields": {"tokenizer.ggml.pre": "banana"}}, "banana"),
+        ],
+    )
+    def test_of_a_file_says_what_is_assumed(
+        self, capfd: pytest.CaptureFixture[str], tmp_path: Path, options: dict[str, object], words: str
+    ) -> None:
+        path = write_gguf(tmp_path / "x.gguf", **options)  # type: ignore[arg-type]
+        code, _, err = run(capfd, "show", str(path))
+        assert code == 0
+        assert words in err
+        assert len(err.splitlines()) == 1
+
+    def test_of_a_folder(self, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        found = json.loads(run(capfd, "show", str(write_folder(tmp_path / "model")), "--json")[1])
+        assert found["architecture"] == "llama"
+        assert found["stored_as"] == {"F32": 20}
+
+    def test_of_the_wrong_kind_says_what_it_is(self, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        code, out, err = run(capfd, "show", str(write_gguf(tmp_path / "x.gguf", declared="clip")))
+        assert (code, out) == (3, "")
+        assert "image projector" in err
+        assert len(err.splitlines()) == 1
+
+
+class TestPathAndRemove:
+    def test_path_without_a_name_is_the_folder_of_all(self, capfd: pytest.CaptureFixture[str], sandbox: Path) -> None:
+        assert run(capfd, "path")[1] == f"{sandbox / 'cache' / 'models'}\n"
+
+    def test_path_of_what_is_not_here_is_exit_3_with_the_remedy(self, capfd: pytest.CaptureFixture[str]) -> None:
+        code, out, err = run(capfd, "path", "smollm2-135m")
+        assert (code, out) == (3, "")
+        assert "lacli models pull smollm2-135m" in err
+
+    def test_rm_clears_what_was_prepared_and_leaves_the_users_file(
+        self, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        path = write_gguf(tmp_path / "x.gguf")
+        folder = prepare_file(path).folder
+        assert run(capfd, "path", str(path))[1] == f"{folder}\n"
+        assert run(capfd, "rm", str(path))[0] == 0
+        assert path.is_file()
+        assert not folder.exists()
+        assert "nothing" in run(capfd, "rm", str(path))[2]
+
+    def test_rm_clears_partial_downloads(self, capfd: pytest.CaptureFixture[str], sandbox: Path) -> None:
+        sources = sandbox / "cache" / "models" / "sources"
+        partial = sources / ".SmolLM2-135M-Instruct.Q4_1.gguf.tmp-123"
+        partial.mkdir(parents=True)
+        (partial / "half.whl").write_bytes(bytes(5_000_000))
+        code, _, err = run(capfd, "rm", "smollm2-135m")
+        assert code == 0
+        assert "5 MB" in err
+        assert list(sources.iterdir()) == []
+
+
+class TestPull:
+    def test_of_an_own_file_prepares_it(self, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        path = write_gguf(tmp_path / "x.gguf")
+        code, out, err = run(capfd, "pull", str(path))
+        assert (code, out) == (0, "")
+        assert "ready" in err
+        assert run(capfd, "path", str(path))[0] == 0
+
+    def test_offline_without_the_model_is_exit_3_with_two_ways(self, capfd: pytest.CaptureFixture[str]) -> None:
+        code, out, err = run(capfd, "pull", "smollm2-135m", "--offline")
+        assert (code, out) == (3, "")
+        assert err.count("--from") == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["list", "--json"], ["show", "smollm2-135m"], ["path"], ["pull", "-h"]]
+)
+def test_nothing_heavy_is_imported_to_list_or_show(arguments: list[str]) -> None:
+    code = (
+        "import sys; from lacli.cli.app import main; code = main(sys.argv[1:]);"
+        f"heavy = {{name.strip() for name in {HEAVY!r}.split(',')}} & set(sys.modules);"
+        "sys.exit(f'imported {heavy}' if heavy else code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "models", *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
