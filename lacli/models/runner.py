@@ -209,7 +209,7 @@ class GenericRunner:
 
     @torch.no_grad()
     def _try_branching(self) -> bool:
-        """Ask the model once: do guessed siblings leave a row's logits alone, and does decoding by steps work at all?"""
+        """Ask the model once whether guessed siblings leave a row alone, and whether it can be decoded by steps."""
         token_ids = [(7 * index + 3) % self.vocab_size for index in range(6)]
         junk = (token_ids[-1] + 1) % self.vocab_size
         whole = self._model(input_ids=torch.tensor([token_ids], device=self._model.device), use_cache=False).logits[

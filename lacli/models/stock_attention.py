@@ -109,7 +109,7 @@ def fast_attention(
     return mixed.transpose(1, 2).contiguous(), None
 
 
-# With `eager_mask` a model that is not given a mask builds a complete additive one: these functions know no causal flag.
+# With `eager_mask` a model given no mask builds a complete additive one: these functions know no causal flag.
 AttentionInterface.register(EXACT, exact_attention)
 AttentionInterface.register(FAST, fast_attention)
 AttentionMaskInterface.register(EXACT, eager_mask)

@@ -16,11 +16,21 @@ import torch
 import transformers
 from transformers import AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 
+from lacli.drafts.base import DraftSource
+from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
+from lacli.engine.controller import Controller, Limits
+from lacli.engine.cost import CostCurve
+from lacli.engine.loop import decode
+from lacli.engine.sampler import Sampler, SamplingOptions
+from lacli.engine.sequence import CachedSequence
+from lacli.engine.step import Step
+from lacli.engine.stop import Stops
 from lacli.errors import LacliError
 from lacli.models import stock_attention
 from lacli.models.base import Rows
 from lacli.models.runner import GenericRunner
 from tests.exact.reference import greedy
+from tests.exact.sources import LiarSource, OracleSource
 
 VOCAB = 128
 SWITCH = 24
@@ -280,6 +290,65 @@ class TestTrees:
             logits = runner.forward(Rows((token_id,), (-1,), (0,)))[0]
             torch.testing.assert_close(logits, expected[step + 1], rtol=0, atol=1e-9)
             runner.keep([0])
+
+
+def decoded(
+    runner: GenericRunner, prompt: Sequence[int], count: int, sources: Sequence[DraftSource], **limits: int
+) -> tuple[list[int], list[Step]]:
+    """A reply through the engine where rows cost nothing, so that every guess is verified."""
+    runner.truncate(0)
+    controller = Controller(CostCurve.flat(), Limits(max_rows=32, **limits))
+    steps = list(
+        decode(prompt, CachedSequence(runner), sources, Sampler(SamplingOptions()), Stops((), count), controller)
+    )
+    return [token_id for step in steps for token_id in step.token_ids], steps
+
+
+class TestLookahead:
+    """The engine's text is the dumb loop's, whatever is guessed."""
+
+    @pytest.mark.parametrize("name", CONFIGS)
+    def test_no_pool_changes_a_token(self, name: str) -> None:
+        runner = family(name).runner
+        count = 40
+        prompt = prompt_of(10)
+        reply = greedy(prompt, runner, count)
+        other = greedy(prompt_of(11), runner, count)
+        stale = [other, prompt_of(200, seed=9), [*reply[5:20], *other, *reply[3:12]]]
+        oracle = OracleSource(len(prompt), reply)
+        pools: dict[str, list[DraftSource]] = {
+            "empty": [PromptSource(), SessionSource()],
+            "adversarial": [LiarSource(len(prompt), reply, VOCAB)],
+            "maximal": [oracle],
+            "all": [oracle, LiarSource(len(prompt), reply, VOCAB), PromptSource()],
+            "stale": [ProjectSource(stale), PromptSource()],
+        }
+        for pool, sources in pools.items():
+            for window in (0, 4):
+                text, steps = decoded(runner, prompt, count, sources, window=window)
+                assert text == reply, (pool, window)
+                if pool == "maximal":
+                    assert len(steps) <= 4
+
+    @pytest.mark.parametrize("name", DYNAMIC)
+    def test_guesses_past_the_switch_change_no_token_before_it(self, name: str) -> None:
+        runner = family(name).runner
+        for length in range(SWITCH - 8, SWITCH + 3):
+            prompt = prompt_of(length)
+            reply = greedy(prompt, runner, 16)
+            sources = [OracleSource(length, [*reply[:12], 5, 6, 7]), LiarSource(length, reply, VOCAB)]
+            assert decoded(runner, prompt, 16, sources, window=3)[0] == reply
+
+    def test_a_model_that_cannot_branch_gives_its_plain_text(self) -> None:
+        stock = build(
+            transformers.BloomConfig(vocab_size=VOCAB, hidden_size=16, n_layer=2, n_head=2, eos_token_id=None)
+        )
+        runner = GenericRunner(stock)
+        prompt = prompt_of(6)
+        reply = greedy(prompt, runner, 12)
+        text, steps = decoded(runner, prompt, 12, [OracleSource(len(prompt), reply)])
+        assert text == reply
+        assert all(step.rows <= 1 for step in steps)
 
 
 class TestPrefill:
