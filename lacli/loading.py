@@ -140,10 +140,12 @@ def _limits(settings: Settings) -> Limits:
 
 def _sources(pool: Pool | None) -> list[DraftSource]:
     from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
+    from lacli.drafts.successor import SuccessorSource
 
     sources: list[DraftSource] = [PromptSource(), SessionSource()]
     if pool is not None and pool.size:
         sources.append(ProjectSource(pool.segments()))
+    sources.append(SuccessorSource())
     return sources
 
 

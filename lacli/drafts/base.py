@@ -1,8 +1,8 @@
 """The contract of a draft source: it guesses continuations, and is told what became of them. No torch here.
 
 Called by `engine.loop` once per step, in this order: `propose` (unless the source sleeps), then, after the forward,
-`credit` for every draft whose fate the emitted tokens decide (whether or not rows were bought for it), then `observe`
-with the tokens emitted.
+`credit` for every chain whose fate the emitted tokens decide (whether or not rows were bought for it), then `observe`
+with the tokens emitted. A tree is not credited: its source sees in `observe` what was right.
 A source must never block on disk or network inside these calls, and must never raise on odd token ids.
 """
 
@@ -15,16 +15,18 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One guessed continuation of the context."""
+    """One guessed continuation of the context, or a tree of them."""
 
     token_ids: tuple[int, ...]
     """The guess, first token first."""
     chances: tuple[float, ...]
-    """For each token the estimated chance that it *and all before it* are accepted; never increasing."""
+    """For each token the estimated chance that it *and all before it* are accepted; never above its parent's."""
     source: str
     """Who guessed: window, prompt, session, project, files or successor."""
     key: int = 0
     """The source's own note (for instance the class of match), handed back untouched in `credit`."""
+    parents: tuple[int, ...] = ()
+    """For a tree the parent of each token, smaller than itself, -1 below the context; () for a chain."""
 
 
 class DraftSource(Protocol):

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from lacli.models.base import Rows, Runner
 
 MEASURED_ROWS = (1, 2, 4, 8, 16, 32)
-_LEARNING = 0.05  # weight of one real step in the curve: a step is noisy, a reply has a hundred
+_SPEED_LEARNING = 0.1
+_SHAPE_LEARNING = 0.02  # a step is noisy, a reply has a hundred
 
 
 class CostCurve:
@@ -23,6 +24,7 @@ class CostCurve:
         self._rows = sorted(points)
         self._ms = [float(points[rows]) for rows in self._rows]
         self._learning = learning
+        self._speed = 1.0
         self._straighten()
 
     def _straighten(self) -> None:
@@ -48,16 +50,24 @@ class CostCurve:
         return self._ms[right - 1] + slope * (rows - low)
 
     def learn(self, rows: int, ms: float) -> None:
-        """Correct the curve by a real forward. Outliers (a busy machine) count no more than a doubling."""
+        """Correct the curve by a real forward.
+
+        What slows all steps alike (another program, a longer context) goes into one factor that leaves the ratios
+        alone; only what a size of step costs beyond that bends the curve, slowly. Outliers count no more than a doubling.
+        """
         if not self._learning:
             return
-        expected = self(rows)
+        expected = self._speed * self(rows)
         ratio = min(max(ms / expected, 0.5), 2.0) if expected > 0 else 1.0
+        self._speed *= 1 + _SPEED_LEARNING * (ratio - 1)
+        if rows == 1:
+            return
         right = min(max(bisect_right(self._rows, rows), 1), len(self._rows) - 1)
         low, high = self._rows[right - 1], self._rows[right]
         share = min(max((rows - low) / (high - low), 0.0), 1.0)
-        self._ms[right - 1] *= 1 + _LEARNING * (1 - share) * (ratio - 1)
-        self._ms[right] *= 1 + _LEARNING * share * (ratio - 1)
+        if right > 1:
+            self._ms[right - 1] *= 1 + _SHAPE_LEARNING * (1 - share) * (ratio - 1)
+        self._ms[right] *= 1 + _SHAPE_LEARNING * share * (ratio - 1)
         self._straighten()
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from lacli.drafts.base import Draft, DraftSource
 from lacli.drafts.jacobi import WindowSource
+from lacli.drafts.successor import SUCCESSORS, SuccessorSource
 from lacli.engine import tree
 from lacli.engine.accept import accept
 from lacli.engine.controller import Controller, Plan
@@ -112,6 +113,7 @@ class _Guesses:
         self._window_source = WindowSource(limits.ngram)
         if self._window is not None:
             self._sources.append(self._window_source)
+        self._successors = next((source for source in self._sources if isinstance(source, SuccessorSource)), None)
         self._active = active
         self._drafts: list[tuple[DraftSource, Draft]] = []
         self._newest: list[int] | None = None
@@ -160,6 +162,8 @@ class _Guesses:
         """Tell everyone what was emitted. A draft is judged by the text even where no row was bought for it."""
         outcomes: dict[str, bool] = {}
         for source, draft in self._drafts:
+            if draft.parents:
+                continue
             matched = _common(draft.token_ids, kept)
             judged = min(matched + 1, len(draft.token_ids), len(kept))
             if judged:
@@ -167,6 +171,9 @@ class _Guesses:
                 outcomes[source.name] = outcomes.get(source.name, False) or matched > 0
         for source in self._sources:
             source.observe(kept)
+        if self._successors is not None:
+            best = logits.topk(min(SUCCESSORS, logits.shape[1]), dim=-1).indices.tolist()
+            self._successors.learn((rows.token_ids[row] for row in rows.wanted), best)
         window_accepted = None
         if self._newest is not None and self._window is not None and kept:
             slots = {row: slot for slot, row in enumerate(rows.wanted)}

@@ -54,13 +54,19 @@ def _trie(drafts: Sequence[Draft], depth: int, vocab_size: int) -> _Node:
     """All drafts merged; a node reached by several keeps the highest chance and who gave it."""
     root = _Node()
     for draft in drafts:
-        node = root
-        for token_id, chance in zip(draft.token_ids[:depth], draft.chances, strict=False):
-            if not 0 <= token_id < vocab_size:
-                break
-            node = node.children.setdefault(token_id, _Node())
-            if chance > node.chance:
-                node.chance, node.source = chance, draft.source
+        nodes: list[_Node | None] = []
+        depths: list[int] = []
+        for index, token_id in enumerate(draft.token_ids):
+            parent = draft.parents[index] if draft.parents else index - 1
+            above = nodes[parent] if parent >= 0 else root
+            depths.append(depths[parent] + 1 if parent >= 0 else 1)
+            if above is None or depths[index] > depth or not 0 <= token_id < vocab_size:
+                nodes.append(None)
+                continue
+            node = above.children.setdefault(token_id, _Node())
+            nodes.append(node)
+            if draft.chances[index] > node.chance:
+                node.chance, node.source = draft.chances[index], draft.source
     return root
 
 
