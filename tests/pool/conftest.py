@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,9 @@ from lacli.pool.store import Pool, open_pool
 
 FINGERPRINT = "0123456789abcdef" * 4
 VOCAB = 50_000
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="Windows has no such files or modes")
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's file systems")
 
 Opener = Callable[..., Pool]
 

@@ -20,7 +20,7 @@ from lacli.pool.format import MAGIC, Header, Segment, decode_header, encode_head
 from lacli.pool.identity import PoolKey
 from lacli.pool.store import Pool, open_pool
 
-from .conftest import FINGERPRINT, VOCAB, Opener
+from .conftest import FINGERPRINT, VOCAB, Opener, linux_only, posix_only
 from .test_pool_store import replies, reply
 
 
@@ -118,6 +118,7 @@ class TestDamage:
         assert (aside(pool)[0] / "something").read_text() == "of the user's"
         assert replies(reopen()) == [reply(9)]
 
+    @posix_only
     def test_a_fifo_does_not_block(self, reopen: Opener, sound: bytes) -> None:
         path = reopen().path
         path.unlink()
@@ -127,6 +128,7 @@ class TestDamage:
         assert pool.append(reply(9))
         assert stat.S_ISFIFO(aside(pool)[0].stat().st_mode)
 
+    @linux_only
     def test_a_socket_or_an_endless_device(self, reopen: Opener, sound: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
         path = reopen().path
         path.unlink()
@@ -142,6 +144,7 @@ class TestDamage:
             assert not pool.append(reply(9))
             assert len(pool.notices) == 1
 
+    @posix_only
     def test_a_dangling_link_is_left_alone(self, reopen: Opener, sound: bytes, tmp_path: Path) -> None:
         """It may lead to a disk that is not there today."""
         path = reopen().path
@@ -153,6 +156,7 @@ class TestDamage:
         assert path.is_symlink()
         assert aside(pool) == []
 
+    @posix_only
     def test_a_link_to_a_sound_pool_is_followed(self, reopen: Opener, sound: bytes, tmp_path: Path) -> None:
         path = reopen().path
         path.rename(tmp_path / "elsewhere")
@@ -274,6 +278,7 @@ class TestDisk:
         assert not pool.append(reply(1))
         assert len(pool.notices) == 1
 
+    @linux_only
     @pytest.mark.parametrize("place", ["/proc/nothing/here", "/dev/null/pools", "/sys/x"])
     def test_places_where_nothing_can_be_made(self, key: PoolKey, place: str) -> None:
         pool = open_pool(key, Path(place), "learn", VOCAB)
@@ -296,7 +301,7 @@ def _filling_disk(room: int) -> Callable[[int, Any], int]:
     return _write
 
 
-@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+@posix_only
 class TestPermissions:
     """In a child that has given up root, since root may do anything."""
 

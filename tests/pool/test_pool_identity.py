@@ -14,7 +14,7 @@ from lacli.pool import identity, projects
 from lacli.pool.identity import first_commit, pool_key, project_id, project_root
 from lacli.pool.store import Pool, open_pool
 
-from .conftest import FINGERPRINT, VOCAB
+from .conftest import FINGERPRINT, VOCAB, linux_only, posix_only
 from .test_pool_store import replies, reply
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="makes repositories with git")
@@ -134,6 +134,7 @@ class TestProjectRoot:
         assert project_root(tmp_path / "a") == tmp_path / "a"
         assert identity._repository(tmp_path / "a") is None
 
+    @posix_only
     def test_files_that_would_block_are_not_opened(self, tmp_path: Path) -> None:
         git_dir = tmp_path / "a" / ".git"
         for part in ("objects", "refs"):
@@ -144,6 +145,7 @@ class TestProjectRoot:
         os.mkfifo(tmp_path / ".git")
         assert project_root(tmp_path / "a") == tmp_path / "a"
 
+    @posix_only
     def test_symlinks_are_resolved(self, tmp_path: Path) -> None:
         (tmp_path / "real").mkdir()
         (tmp_path / "link").symlink_to("real")
@@ -151,6 +153,7 @@ class TestProjectRoot:
         assert project_root(tmp_path / "link") == tmp_path / "real"
         assert project_root(tmp_path / "loop") is None
 
+    @posix_only
     def test_folders_that_hold_everything_are_no_projects(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -184,6 +187,7 @@ class TestProjectRoot:
             monkeypatch.setenv("HOME", home)
         assert project_root(tmp_path) == tmp_path
 
+    @linux_only
     def test_a_current_folder_that_was_deleted(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "gone").mkdir()
         monkeypatch.chdir(tmp_path / "gone")
@@ -226,6 +230,7 @@ class TestNames:
         assert names[0] == FINGERPRINT[:16]
         assert all(len(name) == 16 and name.isalnum() for name in names)
 
+    @linux_only
     def test_a_root_that_is_no_utf_8_is_recorded(self, tmp_path: Path, pools: Path) -> None:
         root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
         root.mkdir()
@@ -325,6 +330,7 @@ class TestFirstCommit:
         (tmp_path / "none").mkdir()
         assert first_commit(tmp_path / "none") is None
 
+    @posix_only
     @pytest.mark.parametrize(
         "script",
         ["sleep 60", "sleep 60 & exit 0", "trap '' TERM INT; sleep 60", "exit 1", "echo nonsense", "kill -9 $$"],
@@ -342,6 +348,7 @@ class TestFirstCommit:
         assert first_commit(top, wait_s=0.3) is None
         assert time.monotonic() - start < 3
 
+    @posix_only
     def test_a_program_that_is_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         top = repository(tmp_path / "repo")
         program = tmp_path / "bin" / "git"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import pytest
 
 from lacli.pool.identity import PoolKey
 
-from .conftest import FINGERPRINT, VOCAB, Opener
+from .conftest import FINGERPRINT, VOCAB, Opener, posix_only
 from .test_pool_store import replies, reply
 
 _APPENDER = """
@@ -63,7 +62,7 @@ def test_two_processes_that_compact_all_the_time_leave_a_sound_pool(key: PoolKey
     assert pool.path.stat().st_size <= cap
 
 
-@pytest.mark.skipif(os.name != "posix", reason="kill -9 is POSIX's")
+@posix_only
 @pytest.mark.parametrize("cap", [1 << 20, 3_000])
 def test_kill_9_in_the_middle_of_appends_loses_at_most_the_last(
     key: PoolKey, pools: Path, reopen: Opener, cap: int

@@ -15,7 +15,7 @@ from lacli.pool import store
 from lacli.pool.identity import PoolKey, pool_key
 from lacli.pool.store import Pool, open_pool
 
-from .conftest import FINGERPRINT, VOCAB, Opener
+from .conftest import FINGERPRINT, VOCAB, Opener, posix_only
 
 
 def replies(pool: Pool) -> list[list[int]]:
@@ -92,6 +92,7 @@ class TestLearning:
 
 
 class TestPlaces:
+    @posix_only
     def test_only_the_owner_may_read(self, reopen: Opener, pools: Path) -> None:
         before = os.umask(0)
         try:
@@ -102,6 +103,7 @@ class TestPlaces:
             wanted = 0o700 if path.is_dir() else 0o600
             assert stat.S_IMODE(path.stat().st_mode) == wanted, path
 
+    @posix_only
     def test_what_was_opened_to_others_is_closed_again(self, reopen: Opener) -> None:
         pool = reopen()
         pool.append(reply(1))
