@@ -152,9 +152,8 @@ def _show(pool: PoolInfo) -> None:
     if pool.damage:
         output.line(f"  state   the file {pool.damage}")
     made = f", made {_age(pool.created_s)}" if pool.created_s else ""
-    output.line(
-        f"  holds   {pool.tokens:,} tokens in {pool.segments:,} {'reply' if pool.segments == 1 else 'replies'}, {_size(pool.byte_size)}"
-    )
+    replies = "reply" if pool.segments == 1 else "replies"
+    output.line(f"  holds   {pool.tokens:,} tokens in {pool.segments:,} {replies}, {_size(pool.byte_size)}")
     output.line(f"  age     used {_age(pool.updated_s)}{made}")
     output.line(f"  model   {pool.model or 'unknown'}, tokenizer {pool.tokenizer[:16] or 'unknown'}")
 
