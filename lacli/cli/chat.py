@@ -6,7 +6,9 @@ The conversation is a list of messages that carry the ids the model wrote; the a
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import sys
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -143,12 +145,12 @@ class Conversation:
 
 
 def _prompt_session() -> Any:
-    import sys
-
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings
     from prompt_toolkit.output import create_output
 
+    # No menus are shown, so the cursor's position is not asked for: some terminals never answer.
+    os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
     bindings = KeyBindings()
 
     @bindings.add("c-j")  # arrives distinct from Enter everywhere, tmux included

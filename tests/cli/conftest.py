@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import subprocess
 import sys
 import time
@@ -124,27 +126,33 @@ class Terminal:
             os.execv(command[0], list(command))
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
         self.seen = b""
+        self._waited = 0
 
     def send(self, data: bytes) -> None:
         os.write(self._fd, data)
 
     def wait_for(self, text: bytes, timeout: float = 20) -> None:
-        """Read until `text` was written."""
+        """Read until `text` was written after what was waited for before."""
         until = time.monotonic() + timeout
-        while text not in self.seen:
-            assert time.monotonic() < until, f"{text!r} never came: {self.seen!r}"
-            self._read()
+        while text not in self.seen[self._waited :]:
+            assert self._read(until), f"{text!r} never came: {self.seen!r}"
+        self._waited = self.seen.index(text, self._waited) + len(text)
 
     def finish(self, timeout: float = 20) -> int:
         """Read to the end and return the exit code."""
         until = time.monotonic() + timeout
-        while self._read():
-            assert time.monotonic() < until, f"still running: {self.seen!r}"
+        while self._read(until):
+            pass
         _, status = os.waitpid(self._pid, 0)
         os.close(self._fd)
         return os.waitstatus_to_exitcode(status)
 
-    def _read(self) -> bool:
+    def _read(self, until: float) -> bool:
+        """Some more bytes; False at the end. A process that says nothing until then is killed."""
+        ready, _, _ = select.select([self._fd], [], [], max(0.0, until - time.monotonic()))
+        if not ready:
+            os.kill(self._pid, signal.SIGKILL)
+            raise AssertionError(f"still running: {self.seen!r}")
         try:
             data = os.read(self._fd, 4096)
         except OSError:  # Linux: the other side is gone

@@ -1,0 +1,152 @@
+"""`lacli ask`: content and instruction, streams, statistics and exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lacli.errors import ModelUnavailable, PromptTooLong
+from lacli.events import Finished, Loading, Notice, Piece, Prefill, ReplyStats
+from tests.cli.conftest import Scripted
+
+KEYS = """
+prompt_n prompt_ms predicted_n predicted_ms predicted_per_second draft_n draft_n_accepted steps tokens_per_step
+pool_hits pool_size load_ms ctx_used ctx_size vram_peak_mb finish_reason model accepted_by_source rows ttft_ms
+"""
+
+
+def prompt_of(scripted: Scripted) -> str:
+    (message,) = scripted.assistants[-1].requests[0].messages
+    assert message.role == "user"
+    return message.text
+
+
+def test_the_reply_alone_is_on_stdout_with_one_final_newline(scripted: Scripted) -> None:
+    result = scripted.run(["ask", "hi"], ["Hello there.\nBye"])
+    assert (result.code, result.out, result.err) == (0, "Hello there.\nBye\n", "")
+
+
+def test_the_assistant_is_closed(scripted: Scripted) -> None:
+    scripted.run(["ask", "hi"])
+    assert scripted.assistants[0].closed
+
+
+class TestPrompt:
+    def test_piped_stdin_is_content_in_a_fence_and_the_argument_the_last_line(self, scripted: Scripted) -> None:
+        scripted.run(["ask", "write a commit message"], stdin=b"+new ``` line\n")
+        assert prompt_of(scripted) == "````stdin\n+new ``` line\n````\n\nwrite a commit message"
+
+    def test_stdin_alone_is_the_prompt(self, scripted: Scripted) -> None:
+        scripted.run(["ask"], stdin=b"what is 1+1?\n")
+        assert prompt_of(scripted) == "what is 1+1?\n"
+
+    def test_empty_stdin_is_no_content(self, scripted: Scripted) -> None:
+        scripted.run(["ask", "hi"], stdin=b"\n")
+        assert prompt_of(scripted) == "hi"
+
+    def test_no_stdin_leaves_it_unread(self, scripted: Scripted) -> None:
+        scripted.run(["ask", "hi", "--no-stdin"], stdin=b"content")
+        assert prompt_of(scripted) == "hi"
+
+    def test_a_dash_reads_stdin_whatever_no_stdin_says(self, scripted: Scripted) -> None:
+        scripted.run(["ask", "-", "--no-stdin"], stdin=b"question")
+        assert prompt_of(scripted) == "question"
+
+    def test_words_are_joined_and_after_two_dashes_all_is_text(self, scripted: Scripted) -> None:
+        scripted.run(["ask", "two", "words"])
+        assert prompt_of(scripted) == "two words"
+        scripted.run(["ask", "--", "--answer briefly: why?"])
+        assert prompt_of(scripted) == "--answer briefly: why?"
+
+    def test_text_that_begins_with_a_dash_is_refused_with_the_remedy(self, scripted: Scripted) -> None:
+        result = scripted.run(["ask", "- name two sorting methods"])
+        assert result.code == 2
+        assert "goes after --" in result.err
+
+    @pytest.mark.parametrize("arguments", [["ask"], ["ask", "  "], ["ask", "--no-stdin"]])
+    def test_nothing_to_ask_is_exit_2(self, scripted: Scripted, arguments: list[str]) -> None:
+        result = scripted.run(arguments, stdin=b"")
+        assert result.code == 2
+        assert "nothing to ask" in result.err
+        assert scripted.assistants[-1].requests == []
+
+    def test_bytes_that_are_not_utf8_are_read_with_one_note(self, scripted: Scripted) -> None:
+        result = scripted.run(["ask", "list names"], stdin=b"# caf\xe9\n")
+        assert "café" in prompt_of(scripted)
+        assert result.err.count("stdin is not all UTF-8") == 1
+
+    def test_an_argument_with_bad_bytes_has_no_surrogates(self, scripted: Scripted) -> None:
+        result = scripted.run(["ask", "--no-stdin", "what is \udcff\udcfe?"])
+        assert prompt_of(scripted) == "what is ÿþ?"
+        assert "the prompt is not all UTF-8" in result.err
+
+
+class TestStreams:
+    def test_notices_go_to_stderr_and_loading_is_silent_in_a_pipe(self, scripted: Scripted) -> None:
+        result = scripted.run(["ask", "hi"], ["x"], opening=[Loading("fetch", 1, 2), Notice("fetching y")])
+        assert result.err == "lacli: fetching y\n"
+
+    def test_a_notice_within_the_reply_waits_for_its_end(self, scripted: Scripted) -> None:
+        stats = ReplyStats(predicted_n=1)
+        script = [
+            Piece("a", ("",), stats),
+            Notice("late"),
+            Piece("b", ("",), stats),
+            Finished("ab", (1, 2), "stop", stats),
+        ]
+        result = scripted.run(["ask", "hi"], [script])
+        assert (result.out, result.err) == ("ab\n", "lacli: late\n")
+
+    def test_quiet_drops_notices(self, scripted: Scripted) -> None:
+        assert scripted.run(["ask", "hi", "-q"], ["x"], opening=[Notice("fetching y")]).err == ""
+
+    def test_json_is_one_object_and_no_text(self, scripted: Scripted) -> None:
+        result = scripted.run(["ask", "hi", "--json"], ["a b 漢"])
+        assert result.out.count("\n") == 1
+        document = json.loads(result.out)
+        assert document["text"] == "a b 漢"
+        assert document["finish_reason"] == "stop"
+        assert document["stats"]["predicted_n"] == 3
+
+
+class TestStatistics:
+    def test_stats_is_one_json_line_with_the_agreed_keys(self, scripted: Scripted) -> None:
+        result = scripted.run(["ask", "hi", "--stats"], ["one two three four five"])
+        assert result.err.count("\n") == 1
+        stats = json.loads(result.err)
+        assert set(stats) >= set(KEYS.split())
+        assert stats["tokens_per_step"] == (stats["predicted_n"] - 1) / stats["steps"]
+        assert stats["draft_n_accepted"] <= stats["draft_n"]
+        assert stats["accepted_by_source"] == {"project": stats["draft_n_accepted"]}
+
+    def test_one_token_has_no_rate_and_no_infinity(self, scripted: Scripted) -> None:
+        result = scripted.run(["ask", "hi", "--stats"], ["one"])
+        stats = json.loads(result.err, parse_constant=lambda name: pytest.fail(name))
+        assert stats["tokens_per_step"] is None
+        assert stats["predicted_per_second"] is None
+
+    def test_verbose_gives_the_line_for_people(self, scripted: Scripted) -> None:
+        result = scripted.run(["ask", "hi", "-v"], ["one two three four five"])
+        assert result.err == (
+            "5 tok in 2 steps · 2.00 tok/step · 200.0 tok/s · guessed 40% (project 40%) · pool 1,000 tok"
+            " · first token 10 ms\n"
+        )
+
+    def test_a_pipe_gets_no_statistics_unasked(self, scripted: Scripted) -> None:
+        assert scripted.run(["ask", "hi"]).err == ""
+
+
+class TestFailures:
+    def test_a_failure_has_its_code_and_one_line(self, scripted: Scripted) -> None:
+        result = scripted.run(["ask", "hi"], [PromptTooLong("prompt 9 + reply 9 > context 10 tokens", "use -n 1")])
+        assert result.code == 5
+        assert result.err == "lacli: error: prompt 9 + reply 9 > context 10 tokens; use -n 1\n"
+        assert scripted.run(["ask", "hi"], [ModelUnavailable("m", "h")]).code == 3
+
+    def test_a_cancelled_reply_is_kept_and_exits_130(self, scripted: Scripted) -> None:
+        stats = ReplyStats(predicted_n=1, finish_reason="cancelled")
+        script = [Prefill(1, 1, 0), Piece("part", ("",), stats), Finished("part", (1,), "cancelled", stats)]
+        result = scripted.run(["ask", "hi", "--stats"], [script])
+        assert (result.code, result.out) == (130, "part\n")
+        assert json.loads(result.err)["finish_reason"] == "cancelled"

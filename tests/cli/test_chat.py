@@ -1,0 +1,73 @@
+"""`lacli chat`: turns, commands and what is remembered. The terminal itself is tested in test_pty.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from lacli.cli.chat import Conversation
+from lacli.cli.options import Common
+from lacli.errors import PromptTooLong
+from lacli.events import Finished, ReplyStats
+from lacli.scripted import ScriptedAssistant
+from tests.cli.conftest import Scripted
+
+
+def talk(scripts: list[object], *lines: str) -> tuple[Conversation, ScriptedAssistant, list[bool]]:
+    assistant = ScriptedAssistant(scripts)  # type: ignore[arg-type]
+    conversation = Conversation(assistant, Common())
+    return conversation, assistant, [conversation.handle(line) for line in lines]
+
+
+def test_a_turn_is_asked_with_all_before_it_and_the_ids_the_model_wrote(capfd: pytest.CaptureFixture[str]) -> None:
+    _, assistant, _ = talk(["one two", "three"], "a?", "b?")
+    first, second = assistant.requests
+    assert [(m.role, m.text) for m in first.messages] == [("user", "a?")]
+    assert [(m.role, m.text) for m in second.messages] == [("user", "a?"), ("assistant", "one two"), ("user", "b?")]
+    assert second.messages[1].token_ids == (0, 1)
+    assert second.drop_oldest
+    assert capfd.readouterr().out == "one two\nthree\n"
+
+
+def test_clear_forgets_and_exit_leaves(capfd: pytest.CaptureFixture[str]) -> None:
+    _, assistant, stays = talk(["x", "y"], "a?", "/clear", "b?", "/exit")
+    assert [m.text for m in assistant.requests[1].messages] == ["b?"]
+    assert stays == [True, True, True, False]
+
+
+def test_help_and_stats_go_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    talk(["a b c d e"], "/stats", "/help", "hi", "/stats", "/nonsense")
+    captured = capfd.readouterr()
+    assert captured.out == "a b c d e\n"
+    for words in ("no reply yet", "/clear", "tok/step", "no command /nonsense"):
+        assert words in captured.err
+
+
+@pytest.mark.parametrize("line", ["/usr/bin/env is what?", "", "   "])
+def test_a_path_is_a_question_and_blanks_are_nothing(line: str, capfd: pytest.CaptureFixture[str]) -> None:
+    _, assistant, stays = talk(["x"], line)
+    assert len(assistant.requests) == (1 if line.strip() else 0)
+    assert stays == [True]
+
+
+def test_a_failed_turn_is_one_line_and_the_chat_goes_on_without_it(capfd: pytest.CaptureFixture[str]) -> None:
+    _, assistant, stays = talk([PromptTooLong("too long", "shorten it"), "fine"], "long", "short")
+    assert stays == [True, True]
+    assert [m.text for m in assistant.requests[1].messages] == ["short"]
+    assert "lacli: error: too long; shorten it" in capfd.readouterr().err
+
+
+def test_a_turn_stopped_before_its_first_token_never_happened(capfd: pytest.CaptureFixture[str]) -> None:
+    _, assistant, _ = talk([[Finished("", (), "cancelled", ReplyStats())], "fine"], "first", "second")
+    assert [m.text for m in assistant.requests[1].messages] == ["second"]
+
+
+def test_dropped_messages_are_not_sent_again(capfd: pytest.CaptureFixture[str]) -> None:
+    dropping = [Finished("r3", (3,), "stop", ReplyStats(), dropped=2)]
+    _, assistant, _ = talk(["r1", "r2", dropping, "r4"], "q1", "q2", "q3", "q4")
+    assert [m.text for m in assistant.requests[3].messages] == ["q2", "r2", "q3", "r3", "q4"]
+
+
+def test_with_a_prompt_or_piped_stdin_it_is_one_turn(scripted: Scripted) -> None:
+    assert scripted.run(["chat", "hi"], ["yo"]).out == "yo\n"
+    assert scripted.run(["chat"], ["yo"], stdin=b"question").out == "yo\n"
+    assert scripted.run(["chat"], ["yo"], stdin=b"").code == 2

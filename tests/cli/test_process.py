@@ -1,0 +1,108 @@
+"""The program as a process: pipes that break, descriptors that are closed, signals, and a locale that knows nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.cli.conftest import Program
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+
+
+def test_a_reader_that_goes_away_ends_the_program_quietly_with_141(program: Program) -> None:
+    scripts = json.dumps(["word " * 2000])
+    done = program.shell("lacli ask hi --no-stdin | head -c 5; echo ${PIPESTATUS[0]}", SCRIPTS=scripts)
+    assert done.stdout.decode() == "word 141\n"
+    assert done.stderr == b""
+
+
+def test_help_into_a_closed_pipe_is_141_too(program: Program) -> None:
+    done = program.shell("lacli --help | true; echo ${PIPESTATUS[0]}")
+    assert done.stdout.decode().strip() in ("141", "0")  # 0 where the help was faster than true
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "out"),
+    [("<&-", 0, "hello world\n"), ("2>&-", 0, "hello world\n"), (">&-", 141, ""), (">&- 2>&-", 141, "")],
+)
+def test_closed_descriptors(program: Program, closed: str, code: int, out: str) -> None:
+    done = program.shell(f"lacli ask hi {closed}")
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (code, out, b"")
+
+
+def test_without_stdin_and_stderr_complete_works(program: Program) -> None:
+    (program.folder / "a.py").write_text("x = ", encoding="utf-8")
+    done = program.shell(f"cd '{program.folder}'; lacli complete a.py <&- 2>&-")
+    assert (done.returncode, done.stdout) == (0, b"hello world")
+
+
+def test_text_is_utf8_in_a_locale_that_is_not(program: Program) -> None:
+    scripts = json.dumps(["naïve 漢字 👩‍💻"])
+    done = program.shell(
+        "lacli ask --no-stdin 'é'", SCRIPTS=scripts, LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="latin-1"
+    )
+    assert done.stdout.decode("utf-8") == "naïve 漢字 👩‍💻\n"
+    assert done.stderr == b""
+
+
+def test_control_characters_pass_through_a_pipe_unchanged(program: Program) -> None:
+    done = program.shell("lacli ask hi --no-stdin", SCRIPTS=json.dumps(["a\x1b[31mb\r\n\tc"]))
+    assert done.stdout == b"a\x1b[31mb\r\n\tc\n"
+
+
+def test_interrupt_keeps_what_was_written_and_exits_130(program: Program) -> None:
+    running = subprocess.Popen(
+        program.command("ask", "hi", "--no-stdin", "--stats"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        env=os.environ | {"SCRIPTS": json.dumps(["word " * 200]), "PAUSE": "0.05"},
+    )
+    assert running.stdout is not None
+    first = running.stdout.read(5)
+    running.send_signal(signal.SIGINT)
+    rest, err = running.communicate(timeout=10)
+    text = (first + rest).decode()
+    assert running.returncode == 130
+    assert text.startswith("word")
+    assert text.endswith("\n")
+    assert len(text) < 500
+    assert json.loads(err)["predicted_n"] == text.count("word")
+
+
+def test_a_second_interrupt_leaves_at_once(program: Program) -> None:
+    running = subprocess.Popen(
+        program.command("ask", "hi", "--no-stdin"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"SCRIPTS": json.dumps(["word " * 50]), "PAUSE": "3"},
+    )
+    time.sleep(1.5)
+    running.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=2)
+    assert (running.returncode, err) == (130, b"")
+
+
+def test_a_silent_stdin_is_named_after_two_seconds_and_a_slow_one_is_read_whole(program: Program) -> None:
+    done = program.shell("(printf 'first '; sleep 0.4; printf second) | lacli ask --json; sleep 3 | lacli ask hi")
+    assert done.stderr.decode() == "lacli: reading stdin… (--no-stdin or </dev/null to skip)\n"
+
+
+def test_interrupt_while_waiting_for_stdin_is_quiet(program: Program) -> None:
+    running = subprocess.Popen(
+        program.command("ask", "hi"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(1.2)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=5)
+    assert (running.returncode, out, err) == (130, b"", b"")

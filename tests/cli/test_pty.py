@@ -1,0 +1,141 @@
+"""What a person sees: the same commands on a pseudo-terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Program, Terminal
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+
+READY = b"\x1b[?2004h"
+"""Written when the prompt begins to listen: pastes come in brackets from now on."""
+
+
+def screen(data: bytes, columns: int = 100) -> list[str]:
+    """The lines a terminal shows after these bytes, for the few sequences lacli itself writes."""
+    rows: list[list[str]] = [[]]
+    row = column = 0
+    saved = (0, 0)
+    for token in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[78]|.|\n", data.decode(), re.DOTALL):
+        if token == "\n":
+            row += 1
+            rows.extend([] for _ in range(row + 1 - len(rows)))
+        elif token == "\r":
+            column = 0
+        elif token == "\x1b7":
+            saved = (row, column)
+        elif token == "\x1b8":
+            row, column = saved
+        elif token == "\x1b[K":
+            del rows[row][column:]
+        elif not token.startswith("\x1b"):
+            rows[row].extend(" " for _ in range(column - len(rows[row])))
+            rows[row][column : column + 1] = token
+            column += 1
+    return ["".join(row).rstrip() for row in rows]
+
+
+def test_live_numbers_never_mix_with_the_text_and_the_last_line_has_the_statistics(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "def f(x):\n    return x + 1\n\n" + "a rather long line of words " * 6
+    monkeypatch.setenv("SCRIPTS", json.dumps([text]))
+    monkeypatch.setenv("PAUSE", "0.03")
+    terminal = Terminal(program.command("ask", "hi", "--no-stdin"))
+    assert terminal.finish() == 0
+    assert b"tok/step" in terminal.seen.split(b"words")[0]  # shown while it streamed
+    shown = [line for line in screen(terminal.seen) if line]
+    assert "\n".join(shown[:-1]) == "\n".join(line.rstrip() for line in text.splitlines() if line)
+    assert re.fullmatch(r"\d+ tok in \d+ steps · [\d.]+ tok/step · .*first token \d+ ms", shown[-1])
+
+
+def test_a_dumb_terminal_sees_no_escape_sequence(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(["/usr/bin/env", "TERM=dumb", *program.command("ask", "hi", "--no-stdin")])
+    assert terminal.finish() == 0
+    assert b"\x1b" not in terminal.seen
+    assert terminal.seen == b"hello world\r\n"
+
+
+def test_quiet_shows_the_text_only(program: Program) -> None:
+    terminal = Terminal(program.command("ask", "hi", "--no-stdin", "-q"))
+    assert terminal.finish() == 0
+    assert terminal.seen == b"hello world\r\n"
+
+
+def test_hostile_text_is_disarmed_on_a_terminal(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIPTS", json.dumps(["a\x1b]0;title\x07 \x1b[2Jb"]))
+    terminal = Terminal(program.command("ask", "hi", "--no-stdin", "-q"))
+    terminal.finish()
+    assert terminal.seen == b"a b\r\n"
+
+
+def test_complete_shows_the_inserted_text_and_nothing_else(program: Program) -> None:
+    (program.folder / "a.py").write_text("x = ", encoding="utf-8")
+    terminal = Terminal(program.command("complete", str(program.folder / "a.py")))
+    assert terminal.finish() == 0
+    assert terminal.seen == b"hello world"
+
+
+class TestChat:
+    def test_a_conversation(self, program: Program, monkeypatch: pytest.MonkeyPatch, sandbox: Path) -> None:
+        monkeypatch.setenv("SCRIPTS", json.dumps(["first answer here", "second"]))
+        terminal = Terminal(program.command("chat"))
+        terminal.wait_for(b"Ctrl-D leaves")
+        terminal.wait_for(READY)
+        terminal.send(b"one?\r")
+        terminal.wait_for(b"answer here")
+        terminal.wait_for(b"tok in")
+        terminal.wait_for(READY)
+        terminal.send(b"two?\r")
+        terminal.wait_for(b"second")
+        terminal.wait_for(READY)
+        terminal.send(b"\x04")
+        assert terminal.finish() == 0
+        history = sandbox / "state" / "chat_history"
+        assert "one?" in history.read_text(encoding="utf-8")
+        assert stat.S_IMODE(history.stat().st_mode) == 0o600
+
+    def test_ctrl_c_keeps_the_partial_reply_and_returns_to_the_prompt(
+        self, program: Program, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SCRIPTS", json.dumps(["word " * 300, "second"]))
+        monkeypatch.setenv("PAUSE", "0.05")
+        terminal = Terminal(program.command("chat"))
+        terminal.wait_for(READY)
+        terminal.send(b"one?\r")
+        terminal.wait_for(b" word")
+        terminal.send(b"\x03")
+        terminal.wait_for(b"tok in")
+        terminal.wait_for(READY)
+        terminal.send(b"two?\r")
+        terminal.wait_for(b"second")
+        terminal.wait_for(READY)
+        terminal.send(b"/exit\r")
+        assert terminal.finish() == 0
+
+    def test_two_ctrl_c_at_the_empty_prompt_exit_130(self, program: Program) -> None:
+        terminal = Terminal(program.command("chat"))
+        terminal.wait_for(READY)
+        terminal.send(b"\x03")
+        terminal.wait_for(b"/exit leaves")
+        terminal.wait_for(READY)
+        terminal.send(b"\x03")
+        assert terminal.finish() == 130
+
+    def test_pasted_lines_are_one_question(self, program: Program, sandbox: Path) -> None:
+        terminal = Terminal(program.command("chat"))
+        terminal.wait_for(READY)
+        terminal.send(b"\x1b[200~line one\nline two\x1b[201~")
+        terminal.send(b"\r")
+        terminal.wait_for(b" world")
+        terminal.wait_for(READY)
+        terminal.send(b"\x04")
+        assert terminal.finish() == 0
+        assert "+line one\n+line two" in (sandbox / "state" / "chat_history").read_text(encoding="utf-8")

@@ -1,0 +1,64 @@
+"""What must not be imported for commands that load no model: a static contract cannot say it, a process can."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = ("torch", "transformers", "textual", "bitsandbytes", "rich", "numpy", "tokenizers", "prompt_toolkit")
+PROGRAM = """
+import sys
+from lacli.cli.app import main
+code = main(sys.argv[1:])
+print(",".join(sorted(sys.modules)), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def modules_after(folder: Path, *arguments: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines()[-1].split(","))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], [], ["ask", "--help"], ["chat", "--help"], ["complete", "--help"], ["bench", "--help"]],
+)
+def test_help_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
+    assert not modules_after(tmp_path, *arguments) & set(HEAVY)
+
+
+@pytest.mark.parametrize("arguments", [["models", "list"], ["models", "path"], ["pool", "info"], ["pool", "path"]])
+def test_listings_import_neither_torch_nor_a_front_end(arguments: list[str], tmp_path: Path) -> None:
+    assert not modules_after(tmp_path, *arguments) & {"torch", "transformers", "textual", "bitsandbytes"}
+
+
+def test_listing_the_commands_imports_none_of_them(tmp_path: Path) -> None:
+    loaded = modules_after(tmp_path, "--help")
+    assert not {f"lacli.cli.{name}" for name in ("ask", "chat", "complete", "models", "pool", "bench")} & loaded
+
+
+def test_front_ends_may_import_the_assistant_without_torch(tmp_path: Path) -> None:
+    program = "import sys, lacli.assistant, lacli.loading, lacli.context; sys.exit('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0
