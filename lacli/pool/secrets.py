@@ -96,8 +96,9 @@ def refuse(text: str) -> str | None:
 def _is_random(run: str) -> bool:
     """Whether a run of key characters is too uneven to be a name or a number.
 
-    Tried on 20,000 pieces of Python code: 0.7 % refused, most for a commit's hash; of random base 62 and base 64
-    strings of 20 characters and more at least 92 % are.
+    Measured on 15,097 pieces of 25 lines of Python that the limits were not chosen on: `refuse` drops 0.56 %, about
+    half of the random-looking ones for a hexadecimal digest. Of random strings in running text it finds 92 to 99 % in
+    base 62 and base 64 from 20 characters on, but only three quarters of those in lower case letters and digits.
     """
     if (found := _HEX.search(run)) is not None:
         return _entropy(found[0]) > 3.0
