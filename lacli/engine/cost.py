@@ -53,7 +53,7 @@ class CostCurve:
         """Correct the curve by a real forward.
 
         What slows all steps alike (another program, a longer context) goes into one factor that leaves the ratios
-        alone; only what a size of step costs beyond that bends the curve, slowly. Outliers count no more than a doubling.
+        alone; only what a size of step costs beyond that bends the curve, slowly. Outliers count as a doubling.
         """
         if not self._learning:
             return
@@ -71,22 +71,36 @@ class CostCurve:
         self._straighten()
 
 
-def measure(runner: Runner, rows: Sequence[int] = MEASURED_ROWS, repeats: int = 3, past: int = 128) -> CostCurve:
+def measure(runner: Runner, rows: Sequence[int] = MEASURED_ROWS, budget_s: float = 1.0, past: int = 128) -> CostCurve:
     """Time forwards of each size behind a short past; leaves the cache empty.
 
-    The least of the repeats counts: what other processes take is not the step's cost.
+    Goes through the sizes again and again until the budget is used up; a slow model is measured at the small sizes
+    only, and the curve goes on with their slope. The least time counts: what other processes take is not the step's.
     """
     runner.truncate(0)
     runner.prefill([index % runner.vocab_size for index in range(min(past, runner.context_size // 2))])
-    rows = [count for count in rows if count <= runner.context_size // 4] or [1, 2]
+    sizes = [count for count in rows if count <= runner.context_size // 4 or count <= 2]
     best: dict[int, float] = {}
-    for attempt in range(repeats + 1):
-        for count in rows:
-            chain = Rows(tuple(range(count)), tuple(range(-1, count - 1)), tuple(range(count)))
-            started = time.perf_counter()
-            int(runner.forward(chain)[-1].argmax())  # reading a value waits for the device
-            spent = 1000 * (time.perf_counter() - started)
-            if attempt:  # the first round warms up
+    _timed(runner, 2)  # the first forward warms up
+    deadline = time.perf_counter() + budget_s
+    for attempt in range(4):
+        for count in sizes:
+            if len(best) >= 2 and time.perf_counter() > deadline:
+                break
+            spent = _timed(runner, count)
+            if attempt == 0 or count in best:
                 best[count] = min(spent, best.get(count, spent))
     runner.truncate(0)
     return CostCurve(best)
+
+
+def _timed(runner: Runner, count: int) -> float:
+    """Milliseconds of one forward of a chain."""
+    chain = Rows(
+        tuple(index % runner.vocab_size for index in range(count)),
+        tuple(range(-1, count - 1)),
+        tuple(range(count)),
+    )
+    started = time.perf_counter()
+    int(runner.forward(chain)[-1].argmax())  # reading a value waits for the device
+    return 1000 * (time.perf_counter() - started)
