@@ -44,7 +44,6 @@ def decode(
     if stops.room <= 0:
         yield Step((), (), 0, 0, 0.0, 0.0, Finish.LENGTH)
         return
-    guesses = _Guesses(prompt, sources, controller, cached)
     context = list(prompt)
     reused = cached.reusable(prompt)
 
@@ -56,6 +55,7 @@ def decode(
     if logits is None:
         yield Step((), (), 0, 0, 0.0, 0.0, Finish.CANCELLED)
         return
+    guesses = _Guesses(prompt, sources, controller, cached)
     run: tuple[int, ...] = (sampler.draw(logits),)
     cut = stops.cut(run)
     context.extend(run[: cut.keep])
@@ -85,11 +85,20 @@ def decode(
         guesses.learn(rows, logits, kept, sources_of, forward_ms)
         finish = cut.finish or _full(cached)
         draft_ms = 1000 * (time.perf_counter() - started) - forward_ms
-        yield Step(kept, sources_of, len(rows.token_ids), len(rows.wanted) - 1, forward_ms, draft_ms, finish)
+        yield Step(kept, sources_of, len(rows.token_ids), _drafted(rows), forward_ms, draft_ms, finish)
 
 
 def _full(cached: CachedSequence) -> Finish | None:
     return Finish.CONTEXT if cached.runner.length >= cached.runner.context_size else None
+
+
+def _drafted(rows: Rows) -> int:
+    """Rows a draw could be compared with; a window's newest level is wanted for its argmax, but nothing leads there."""
+    reached = {0}
+    for row in rows.wanted[1:]:
+        if rows.parents[row] in reached:
+            reached.add(row)
+    return len(reached) - 1
 
 
 def _sources_of(accepted: Accepted, row_sources: Sequence[str], keep: int) -> tuple[str, ...]:
