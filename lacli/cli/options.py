@@ -11,7 +11,7 @@ import functools
 import inspect
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -183,11 +183,13 @@ class Common:
         )
 
 
-def with_common(**defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the common options, some with other defaults, as one `Common`."""
+def with_common(
+    only: Collection[str] | None = None, **defaults: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the common options (`only` those named), some with other defaults, as one `Common`."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        fields = dataclasses.fields(Common)
+        fields = [field for field in dataclasses.fields(Common) if only is None or field.name in only]
         annotations = inspect.get_annotations(Common, eval_str=True)
 
         @functools.wraps(command)

@@ -1,0 +1,70 @@
+"""A runner that is made to write a given reply. Every forward is the real one and costs what it costs.
+
+Where the rows so far spell the reference, the reference's next token is raised above all others; elsewhere the model's
+own logits stand. So the quality of drafts is measured on real edits, not on what a small demonstration model makes of
+them. Called by `runner`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
+
+from lacli.models.base import Rows, Runner
+
+_RAISED = 100.0  # above the best logit: the whole nucleus of any sampler in use here
+
+
+class ReferenceRunner:
+    """Implements `Runner` around another one; the cache must begin with `prompt`."""
+
+    def __init__(self, runner: Runner, prompt: Sequence[int], reply: Sequence[int], end: int) -> None:
+        """end: the end-of-sequence id that follows the reply."""
+        self._runner = runner
+        self._prompt_length = len(prompt)
+        self._reference = (*reply, end)
+        self.vocab_size = runner.vocab_size
+        self.context_size = runner.context_size
+        self.can_branch = runner.can_branch
+
+    @property
+    def length(self) -> int:
+        """See `Runner.length`."""
+        return self._runner.length
+
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Tensor | None:
+        """See `Runner.prefill`."""
+        logits = self._runner.prefill(token_ids, on_chunk)
+        if logits is None or self.length != self._prompt_length:
+            return logits
+        return _raised(logits[None], [(0, self._reference[0])])[0]
+
+    def forward(self, rows: Rows) -> Tensor:
+        """See `Runner.forward`."""
+        logits = self._runner.forward(rows)
+        place = self.length - self._prompt_length  # of row 0 in the reference
+        places: list[int | None] = []
+        for token_id, parent in zip(rows.token_ids, rows.parents, strict=True):
+            above = place - 1 if parent < 0 else places[parent]
+            here = None if above is None else above + 1
+            right = here is not None and here < len(self._reference) - 1 and self._reference[here] == token_id
+            places.append(here if right else None)
+        slots = [(slot, places[row]) for slot, row in enumerate(rows.wanted)]
+        return _raised(logits, [(slot, self._reference[here + 1]) for slot, here in slots if here is not None])
+
+    def keep(self, path: Sequence[int]) -> None:
+        """See `Runner.keep`."""
+        self._runner.keep(path)
+
+    def truncate(self, length: int) -> None:
+        """See `Runner.truncate`."""
+        self._runner.truncate(length)
+
+
+def _raised(logits: Tensor, wanted: Sequence[tuple[int, int]]) -> Tensor:
+    """logits: [rows, vocab]; wanted: (row, token that must win)."""
+    logits = logits.clone()
+    for slot, token_id in wanted:
+        logits[slot, token_id] = logits[slot].max() + _RAISED
+    return logits

@@ -1,0 +1,209 @@
+"""Decodes the prompts of the bench in every mode, in one process, interleaved by prompt.
+
+The loop is the engine's own; only the model's settings come from `lacli.loading`. The user's pool is neither read nor
+written. Called by `exact` and `lacli bench`; `report` makes tables of what is returned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from lacli.bench.loops import LoopStop, loop_start
+from lacli.bench.modes import MEASURED, PLAIN, WRONG_POOL, Mode, poisoned
+from lacli.bench.oracle import ReferenceRunner
+from lacli.bench.suites import Case
+from lacli.context import fitted
+from lacli.engine.controller import Controller, Limits
+from lacli.engine.cost import CostCurve
+from lacli.engine.loop import decode
+from lacli.engine.sampler import Sampler
+from lacli.engine.sequence import CachedSequence
+from lacli.engine.stop import Stops
+from lacli.events import Message, Request
+from lacli.loading import Loaded
+from lacli.models.base import Runner
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A case as this model sees it."""
+
+    case: Case
+    prompt: tuple[int, ...]
+    eos_ids: tuple[int, ...]
+    reference: tuple[int, ...]
+    """The ids of the reply that is forced; () where the model answers by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One reply in one mode."""
+
+    case: str
+    suite: str
+    mode: str
+    token_ids: tuple[int, ...]
+    steps: int
+    """Forwards after prefill."""
+    rows: int
+    """Rows of all of them."""
+    drafted: int
+    """Guessed tokens verified."""
+    accepted: dict[str, int]
+    """Delivered tokens by who guessed them."""
+    prefill_ms: float
+    """Until the first token; only a case's first run prefills the whole prompt."""
+    decode_ms: float
+    """From the first token to the last."""
+    forward_ms: float
+    draft_ms: float
+    looped: float = 0.0
+    """Share of the full reply that was left out because it goes round in circles."""
+
+    @property
+    def tokens_per_step(self) -> float | None:
+        """(delivered - 1) / forwards after prefill; None where there was none."""
+        return (len(self.token_ids) - 1) / self.steps if self.steps and self.token_ids else None
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Tokens a second after the first one."""
+        return 1000 * (len(self.token_ids) - 1) / self.decode_ms if self.steps and self.token_ids else None
+
+    @property
+    def rows_per_step(self) -> float | None:
+        """Mean rows of a forward."""
+        return self.rows / self.steps if self.steps else None
+
+    @property
+    def drafting_share(self) -> float | None:
+        """Share of the step time spent outside the forward."""
+        return self.draft_ms / (self.draft_ms + self.forward_ms) if self.steps else None
+
+
+class Bench:
+    """A loaded model and the budget its modes run under."""
+
+    def __init__(self, loaded: Loaded, max_tokens: int, rows: int | None = None, forced: bool = True) -> None:
+        """rows: so many rows are free and no more are allowed; None buys them by the measured cost.
+
+        forced: whether edit-ref replies are forced; they then run to their end whatever `max_tokens` says.
+        """
+        self._loaded = loaded
+        self._max_tokens = max_tokens
+        self._forced = forced
+        self._points = None if rows else loaded.controller.cost.points
+        self.limits: Limits = replace(loaded.controller.limits, lookahead=True)
+        if rows:
+            self.limits = replace(self.limits, max_rows=rows)
+
+    @property
+    def runner(self) -> Runner:
+        """The model."""
+        return self._loaded.cached.runner
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids the model knows."""
+        return self.runner.vocab_size
+
+    def task(self, case: Case) -> Task:
+        """Turn a case into ids. Raises PromptTooLong where it does not fit."""
+        loaded = self._loaded
+        reference = tuple(loaded.tokenizer.encode(case.reply)) if case.reply and self._forced else ()
+        request = Request(messages=(Message("user", case.prompt),), max_tokens=len(reference) or self._max_tokens)
+        prompt = fitted(request, loaded.prepared, loaded.tokenizer, self.runner.context_size)
+        return Task(case, prompt.token_ids, prompt.eos_ids, reference)
+
+    def cached(self, task: Task) -> CachedSequence:
+        """An empty cache for the runs of one task."""
+        if task.reference:
+            return CachedSequence(ReferenceRunner(self.runner, task.prompt, task.reference, task.eos_ids[0]))
+        return CachedSequence(self.runner)
+
+    def play(
+        self,
+        task: Task,
+        mode: Mode,
+        cached: CachedSequence,
+        segments: Sequence[Sequence[int]] = (),
+        stop_loops: bool = True,
+    ) -> Run:
+        """One reply, with a controller and sources that know nothing yet but `segments`."""
+        cost = CostCurve(self._points) if self._points else CostCurve.flat()
+        rule = LoopStop() if stop_loops and not task.reference else None
+        # A forced reply ends with its own end-of-sequence token.
+        room = len(task.reference) + 1 if task.reference else self._max_tokens
+        started = first = last = time.perf_counter()
+        token_ids: list[int] = []
+        counts: Counter[str] = Counter()
+        accepted: Counter[str] = Counter()
+        forward_ms = draft_ms = 0.0
+        for step in decode(
+            task.prompt,
+            cached,
+            mode.sources(segments),
+            Sampler(mode.options, task.prompt),
+            Stops(task.eos_ids, room, rule),
+            Controller(cost, mode.limits(self.limits)),
+        ):
+            last = time.perf_counter()
+            first = last if step.rows == 0 else first
+            token_ids.extend(step.token_ids)
+            counts.update(steps=int(step.rows > 0), rows=step.rows, drafted=step.drafted)
+            accepted.update(source for source in step.sources if source)
+            forward_ms += step.forward_ms
+            draft_ms += step.draft_ms
+        return Run(
+            case=task.case.name,
+            suite=task.case.suite,
+            mode=mode.name,
+            token_ids=tuple(token_ids),
+            steps=counts["steps"],
+            rows=counts["rows"],
+            drafted=counts["drafted"],
+            accepted=dict(accepted),
+            prefill_ms=1000 * (first - started),
+            decode_ms=1000 * (last - first),
+            forward_ms=forward_ms,
+            draft_ms=draft_ms,
+        )
+
+    def segments(self, task: Task, mode: Mode, replies: dict[str, tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """What the pool holds in this mode. replies: plain replies of this suite by the name of the case."""
+        own = replies[task.case.name]
+        if mode.pool == "others":
+            return [reply for name, reply in replies.items() if name != task.case.name]
+        if mode.pool == "own":
+            return [own]
+        return poisoned(own, self.vocab_size) if mode.pool == "wrong" else []
+
+
+def measure(bench: Bench, cases: Sequence[Case], progress: Progress) -> list[Run]:
+    """All modes on all cases. First the plain replies, for the pools; then, case by case, every mode."""
+    tasks = [bench.task(case) for case in cases]
+    full: dict[str, dict[str, tuple[int, ...]]] = {}
+    for number, task in enumerate(tasks, start=1):
+        progress(f"recording {task.case.suite} {number}/{len(tasks)} {task.case.name}")
+        reply = task.reference or bench.play(task, PLAIN, bench.cached(task), stop_loops=False).token_ids
+        full.setdefault(task.case.suite, {})[task.case.name] = reply
+    runs = []
+    for number, task in enumerate(tasks, start=1):
+        progress(f"measuring {task.case.suite} {number}/{len(tasks)} {task.case.name}")
+        replies = {name: reply[: loop_start(reply)] for name, reply in full[task.case.suite].items()}
+        own = full[task.case.suite][task.case.name]
+        looped = 0.0 if task.reference or not own else 1 - loop_start(own) / len(own)
+        modes = [*MEASURED, *([WRONG_POOL] if task.case.suite == "prose" else [])]
+        if len(replies) == 1:
+            modes = [mode for mode in modes if mode.pool != "others"]
+        shift = number % len(modes)  # no mode always runs first, on a cold cache, or last, on a warm processor
+        cached = bench.cached(task)
+        for mode in [*modes[shift:], *modes[:shift]]:
+            run = bench.play(task, mode, cached, bench.segments(task, mode, replies))
+            runs.append(replace(run, looped=looped if not mode.sampled else 0.0))
+    return runs

@@ -1,0 +1,73 @@
+"""The prompts of the bench, read from `suites/` inside the package. Text only; knows no model.
+
+Called by `runner`, `exact`, `reference` and `lacli bench`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+from lacli.errors import UsageError
+
+SUITES = ("code", "edit", "edit-ref", "prose")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One prompt."""
+
+    name: str
+    """Unique within its suite."""
+    suite: str
+    """code, edit, edit-ref or prose"""
+    prompt: str
+    """What the user says; goes through the model's chat template."""
+    reply: str = ""
+    """The reply the model is made to give (edit-ref); "" where it answers by itself."""
+
+
+def load_suites(name: str, limit: int | None = None) -> tuple[Case, ...]:
+    """The cases of a suite, or of all; at most `limit` of each."""
+    if name != "all" and name not in SUITES:
+        raise UsageError(f"there is no suite {name!r}", f"choose one of {', '.join(SUITES)}, all")
+    names = SUITES if name == "all" else (name,)
+    return tuple(case for suite in names for case in _load(suite)[:limit])
+
+
+def python_sources() -> str:
+    """A fixed text of Python source, for perplexity: the files of edit-ref after their edits."""
+    pairs = [tomllib.loads(text) for text in _pairs()]
+    return "\n\n".join(pair["after"] for pair in pairs if pair["language"] == "python")
+
+
+def word_overlap(left: str, right: str, size: int = 3) -> float:
+    """Share of the runs of `size` words that two texts have in common (Jaccard); 1 for equal texts."""
+    ours, theirs = _runs(left.lower().split(), size), _runs(right.lower().split(), size)
+    return len(ours & theirs) / max(1, len(ours | theirs))
+
+
+def _runs(words: Sequence[str], size: int) -> set[tuple[str, ...]]:
+    return {tuple(words[start : start + size]) for start in range(max(1, len(words) - size + 1))}
+
+
+def _load(suite: str) -> list[Case]:
+    if suite == "edit-ref":
+        return [_pair(tomllib.loads(text)) for text in _pairs()]
+    folder = resources.files("lacli.bench") / "suites"
+    table = tomllib.loads((folder / f"{suite}.toml").read_text(encoding="utf-8"))
+    return [Case(entry["name"], suite, entry["text"]) for entry in table["prompt"]]
+
+
+def _pairs() -> list[str]:
+    folder = resources.files("lacli.bench") / "suites" / "edit_ref"
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+    return [file.read_text(encoding="utf-8") for file in files]
+
+
+def _pair(entry: dict[str, str]) -> Case:
+    fence = f"```{entry['language']}\n"
+    prompt = f"{entry['instruction']}\n{fence}{entry['before']}```"
+    return Case(entry["name"], "edit-ref", prompt, f"{fence}{entry['after']}```")

@@ -1,0 +1,179 @@
+"""`lacli bench`: measures lookahead against plain decoding, or proves that the texts are equal."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lacli.cli import diagnostics, output
+from lacli.cli.live import Live
+from lacli.cli.options import Common, with_common
+from lacli.errors import UsageError
+
+if TYPE_CHECKING:
+    from lacli.bench.exact import Comparison
+    from lacli.bench.suites import Case
+    from lacli.loading import Loaded
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_OPTIONS = (
+    *("model", "max_tokens", "quant", "device", "threads", "window", "ngram", "guesses"),
+    *("json", "quiet", "verbose"),
+)
+_MOST_ROWS = 64  # the most for which a step is known to be exact by row
+_EXAMPLES = """
+Examples:
+
+  lacli bench --suite code --limit 4
+
+  lacli bench --suite all --rows 64 --json > bench.json
+
+  lacli bench --suite all --exact -n 64
+"""
+
+
+@app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@with_common(only=_OPTIONS, max_tokens=128)
+def bench(
+    suite: Annotated[str, typer.Option(metavar="code|edit|edit-ref|prose|all", help="Which prompts.")] = "code",
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Compare all texts with plain decoding, nothing else.")
+    ] = False,
+    rows: Annotated[int | None, typer.Option(help="Allow so many rows a step as if they cost nothing.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Take only the first prompts of each suite.")] = None,
+    *,
+    common: Common,
+) -> None:
+    """Measure lookahead against plain decoding on fixed prompts, or check that the texts are equal.
+
+    The project's pool is neither read nor written. Edit-ref replies are given, so -n does not cut them.
+    """
+    _check("--rows", rows, 2, _MOST_ROWS)
+    _check("--limit", limit, 1, 1000)
+    _check("-n", common.max_tokens, 1, 2**20)
+    from lacli.bench.suites import load_suites
+
+    cases = load_suites(suite, limit)
+    loaded = _load(common, measured=rows is None)
+    if exact:
+        _compare(loaded, cases, common, rows)
+    else:
+        _measure(loaded, cases, common, rows)
+
+
+def _check(name: str, value: int | None, low: int, high: int) -> None:
+    if value is not None and not low <= value <= high:
+        raise UsageError(f"{name} {value} is out of range", f"give a number from {low} to {high}")
+
+
+def _load(common: Common, measured: bool) -> Loaded:
+    """The model without a pool; without lookahead the cost of rows is not measured, which free rows do not need."""
+    from lacli.loading import load
+
+    live = Live()
+    try:
+        return load(dataclasses.replace(common.settings(), pool=False, lookahead=measured), live.notify)
+    finally:
+        live.finish()
+
+
+def _progress(text: str) -> None:
+    if diagnostics.can_show_progress():
+        diagnostics.erase_status()
+        diagnostics.show_status(text)
+    else:
+        diagnostics.note(text)
+
+
+def _compare(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int | None) -> None:
+    from lacli.bench.exact import compare
+    from lacli.bench.machine import machine, machine_line
+    from lacli.bench.runner import Bench
+
+    result = compare(Bench(loaded, common.max_tokens, rows, forced=False), cases, _progress)
+    diagnostics.erase_status()
+    facts = machine()
+    if common.json:
+        record = dataclasses.asdict(result) | {"equal": not result.differences}
+        output.document({"machine": facts, "model": _model(loaded), **record})
+    else:
+        output.line(machine_line(facts))
+        for line in _differences(result):
+            output.line(line)
+    if result.differences:
+        raise typer.Exit(1)
+
+
+def _differences(result: Comparison) -> list[str]:
+    lines = [
+        f"DIFFERENT: {found.suite} {found.prompt}, {found.mode}, token {found.position}: "
+        f"plain {list(found.expected)}, found {list(found.found)}"
+        for found in result.differences
+    ]
+    equal = result.texts - len(result.differences)
+    return [
+        *lines,
+        f"{equal} of {result.texts} texts ({result.tokens:,} tokens, {result.prompts} prompts) equal plain decoding",
+    ]
+
+
+def _measure(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int | None) -> None:
+    from lacli.bench import report
+    from lacli.bench.machine import machine, machine_line
+    from lacli.bench.runner import Bench, measure
+    from lacli.bench.step_cost import step_times
+
+    facts = machine()
+    bench = Bench(loaded, common.max_tokens, rows)
+    _progress("timing steps")
+    times = step_times(bench.runner)
+    curve = None if rows else loaded.controller.cost.points
+    runs = measure(bench, cases, _progress)
+    diagnostics.erase_status()
+    records = report.figures(runs)
+    first = report.first_token(runs, loaded.import_ms, loaded.load_ms)
+    if common.json:
+        output.document(
+            {
+                "machine": facts,
+                "model": _model(loaded),
+                "max_tokens": common.max_tokens,
+                "limits": dataclasses.asdict(bench.limits),
+                "rows": f"{rows} free" if rows else "as bought",
+                "cost_curve_ms": curve,
+                "step_ms": times,
+                "first_token": first,
+                "figures": records,
+                "runs": report.prompt_records(runs),
+            }
+        )
+        return
+    output.line(machine_line(facts))
+    limits = bench.limits
+    output.line(
+        f"{loaded.prepared.spec.alias} {loaded.quant} on {loaded.device}; at most {limits.max_rows} rows a step, "
+        f"{'free' if rows else 'as the controller buys them'}; W={limits.window} N={limits.ngram} G={limits.guesses}"
+    )
+    output.line()
+    for line in report.table(records):
+        output.line(line)
+    output.line("T(M), ids in to accepted tokens out: " + _curve(times))
+    if curve is not None:
+        output.line("cost of a forward the controller began with: " + _curve(curve))
+    shares = ", ".join(f"{part} {first[f'{part}_ms']:.0f} ms ({first[f'{part}_share']:.0%})" for part in _PARTS)
+    output.line(f"time to first token: {shares}")
+
+
+_PARTS = ("import", "load", "prefill")
+
+
+def _curve(points: dict[int, float]) -> str:
+    one = points[min(points)]
+    return ", ".join(f"{rows} rows {ms:.1f} ms ({ms / one:.2f}x)" for rows, ms in sorted(points.items()))
+
+
+def _model(loaded: Loaded) -> dict[str, Any]:
+    return {"name": loaded.prepared.spec.alias, "quant": loaded.quant, "device": loaded.device}
