@@ -73,6 +73,8 @@ class FourBitLinear(QuantLinear):
         """See `QuantLinear`."""
         from bitsandbytes.functional import dequantize_4bit
 
+        if not x.is_floating_point():  # some models cast their input to the dtype of the weight
+            raise TypeError("this model casts activations to the dtype of its weights")
         weight = dequantize_4bit(self.get_buffer("weight"), self._state).to(torch.float32)
         rows = x.reshape(-1, self.in_features).to(torch.float32)
         count = rows.shape[0]

@@ -2,7 +2,7 @@
 
 transformers takes the length from the largest position in a call, so guessed rows past the switch would change the
 rows before it, and a larger base stays after going back. A forward hook on the rotary modules asks them again with the
-length each row has when tokens are decoded one by one. Nothing inside transformers is replaced. Called by `runner` only.
+length each row has when tokens are decoded one by one; nothing inside transformers is replaced. Called by `runner`.
 
 Two kinds exist. *dynamic* (NTK): a prompt is rotated for its whole length, every later token for its own.
 *longrope*: past the switch the whole sequence is rotated by other factors, so keys made before are void.

@@ -40,10 +40,21 @@ def load_generic(
 ) -> GenericRunner:
     """Load any decoder that transformers knows; raises LacliError subclasses.
 
-    float32 on a CPU, bfloat16 on CUDA. int8 on CUDA is bitsandbytes'.
+    float32 on a CPU, bfloat16 on CUDA. int8 on CUDA is bitsandbytes'. A model that reaches into the weights of its own
+    layers cannot have them quantised or replaced; it is loaded as it is, with a note.
     """
     model, notes = load_model(prepared, quant, device)
-    return GenericRunner(model, context, notes)
+    try:
+        return GenericRunner(model, context, notes)
+    except (ModelUnavailable, OutOfMemory):
+        raise
+    except LacliError:
+        if not prepared.float_files:
+            raise
+        model, notes = load_model(prepared, "none", device, touch_layers=False)
+        if quant != "none":
+            notes = (*notes, f"the layers of this model cannot be quantised to {quant}, so it runs as it is")
+        return GenericRunner(model, context, notes)
 
 
 class GenericRunner:
@@ -274,7 +285,7 @@ def _translated() -> Iterator[None]:
         raise OutOfMemory(
             "the device ran out of memory in a forward pass", "use a smaller model, context or --quant nf4"
         ) from error
-    except RuntimeError as error:
+    except (RuntimeError, AttributeError, TypeError) as error:
         first_line = str(error).strip().split("\n")[0]
         raise LacliError(
             f"the model's forward pass failed: {first_line}", "try --quant none, or another model"

@@ -24,6 +24,16 @@ VECTOR = 32
 """Elements a vectorised loop takes at a time (two AVX-512 registers of float32); the rest goes another way."""
 
 
+class StockInt8Linear(Int8Linear):
+    """`Int8Linear` inside a stock model, some of which cast their input to the dtype of the weight."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """See `QuantLinear`; raises where the model has thrown the fractions away."""
+        if not x.is_floating_point():
+            raise TypeError("this model casts activations to the dtype of its weights")
+        return super().forward(x)
+
+
 def make_row_exact(model: PreTrainedModel, *, int8: bool, uses_bnb: bool) -> None:
     """Replace every linear whose rounding of a row depends on the others, test one of each kind, widen activations."""
     make: Callable[[Tensor, Tensor | None], QuantLinear] = _int8 if int8 else FloatLinear
@@ -49,7 +59,7 @@ def make_row_exact(model: PreTrainedModel, *, int8: bool, uses_bnb: bool) -> Non
 
 
 def _int8(weight: Tensor, bias: Tensor | None) -> QuantLinear:
-    return Int8Linear(*quantise_rows(weight), bias, weight.shape[1])
+    return StockInt8Linear(*quantise_rows(weight), bias, weight.shape[1])
 
 
 def _is_activation(module: nn.Module) -> bool:

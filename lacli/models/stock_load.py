@@ -18,15 +18,20 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, Pre
 
 from lacli.errors import LacliError, ModelUnavailable
 from lacli.models import bnb, stock_attention
-from lacli.models.quant import Int8Linear, Quant
-from lacli.models.stock_exact import make_row_exact
+from lacli.models.quant import Quant
+from lacli.models.stock_exact import StockInt8Linear, make_row_exact
 
 if TYPE_CHECKING:
     from lacli.models.prepare import PreparedModel
 
 
-def load_model(prepared: PreparedModel, quant: Quant, device: str) -> tuple[PreTrainedModel, tuple[str, ...]]:
-    """The model on `device`, and what the user should know of it, a line each."""
+def load_model(
+    prepared: PreparedModel, quant: Quant, device: str, *, touch_layers: bool = True
+) -> tuple[PreTrainedModel, tuple[str, ...]]:
+    """The model on `device`, and what the user should know of it, a line each.
+
+    `touch_layers=False` leaves its layers as transformers made them, for models that reach into their weights.
+    """
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     notes: list[str] = []
@@ -54,15 +59,15 @@ def load_model(prepared: PreparedModel, quant: Quant, device: str) -> tuple[PreT
                 use_safetensors=True,
                 local_files_only=True,
                 trust_remote_code=False,
+                ignore_mismatched_sizes=True,  # reported below, by name
                 output_loading_info=True,
                 **options,
             )
             _refuse_incomplete(found, prepared.folder)
     if uses_bnb:
         bnb.ignore_outliers(model)
-    if device == "cpu":
-        if uses_bnb:
-            notes.append(bnb.SLOW_ON_CPU)
+        notes.extend([bnb.SLOW_ON_CPU] if device == "cpu" else [])
+    if device == "cpu" and touch_layers:
         make_row_exact(model, int8=quant == "int8" and not stored, uses_bnb=uses_bnb)
     return model, tuple(notes)
 
@@ -125,7 +130,7 @@ def _from_int8(skeleton: PreTrainedModel, file: Path, options: dict[str, Any]) -
     for name, (weight, scale) in linears.items():
         linear = model.get_submodule(name)
         bias = None if linear.bias is None else linear.bias.data.to(torch.float32)
-        model.set_submodule(name, Int8Linear(weight, scale, bias, linear.in_features))
+        model.set_submodule(name, StockInt8Linear(weight, scale, bias, linear.in_features))
     return model
 
 

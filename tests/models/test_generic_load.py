@@ -1,0 +1,304 @@
+"""Stock models from folders: every quantisation exact by row on a CPU, and clear words for what cannot be loaded."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+from lacli.drafts.lookup import PromptSource
+from lacli.engine.controller import Controller, Limits
+from lacli.engine.cost import CostCurve
+from lacli.engine.loop import decode
+from lacli.engine.sampler import Sampler, SamplingOptions
+from lacli.engine.sequence import CachedSequence
+from lacli.engine.stop import Stops
+from lacli.errors import LacliError, ModelUnavailable, UsageError
+from lacli.models import bnb
+from lacli.models.base import Rows, Runner
+from lacli.models.prepare import PreparedModel, prepare
+from lacli.models.quant import Quant
+from lacli.models.registry import load_registry
+from lacli.models.runner import GenericRunner, load_generic
+from tests.exact.reference import greedy
+from tests.exact.sources import LiarSource, OracleSource
+
+VOCAB = 160
+QUANTS: tuple[Quant, ...] = ("none", "int8", "nf4", "bnb-int8")
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore:.*:FutureWarning")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """Models this small only lose by threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def _sizes(**changes: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": VOCAB,
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "max_position_embeddings": 256,
+        "bos_token_id": 1,
+        "eos_token_id": None,
+        "pad_token_id": 0,
+        **changes,
+    }
+
+
+CONFIGS: dict[str, Callable[[], transformers.PreTrainedConfig]] = {
+    "qwen2": lambda: transformers.Qwen2Config(**_sizes(num_key_value_heads=2), tie_word_embeddings=True),
+    "gemma2": lambda: transformers.Gemma2Config(
+        **_sizes(num_key_value_heads=2), head_dim=16, sliding_window=6, query_pre_attn_scalar=16
+    ),
+    "gpt-neox": lambda: transformers.GPTNeoXConfig(**_sizes()),
+    "gpt2": lambda: transformers.GPT2Config(
+        vocab_size=VOCAB, n_embd=64, n_layer=2, n_head=4, n_positions=256, bos_token_id=1, eos_token_id=None
+    ),
+    "odd-widths": lambda: transformers.LlamaConfig(
+        **_sizes(num_key_value_heads=2, hidden_size=72, intermediate_size=100), head_dim=18
+    ),
+}
+
+
+def write_folder(folder: Path, config: transformers.PreTrainedConfig) -> PreparedModel:
+    torch.manual_seed(3)
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            parameter.data.mul_(5)
+    model.save_pretrained(folder)
+    return as_prepared(folder)
+
+
+def as_prepared(folder: Path) -> PreparedModel:
+    """A folder as `prepare` hands it over, without a registry around it."""
+    return PreparedModel(
+        folder=folder,
+        spec=load_registry().resolve(None),
+        config={},
+        float_files=(folder / "model.safetensors",),
+        int8_file=None,
+        eos_ids=(),
+        notes=(),
+    )
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], PreparedModel]:
+    made: dict[str, PreparedModel] = {}
+
+    def folder(name: str) -> PreparedModel:
+        if name not in made:
+            made[name] = write_folder(tmp_path_factory.mktemp("models") / name, CONFIGS[name]())
+        return made[name]
+
+    return folder
+
+
+def rows_that_differ(runner: GenericRunner) -> int:
+    """Rows of trees, behind a prompt prefilled in other chunks, whose bits are not those of one row a step."""
+    generator = random.Random(4)
+    prompt = generator.choices(range(2, runner.vocab_size), k=20)
+    token_ids = generator.choices(range(2, runner.vocab_size), k=36)
+    runner.truncate(0)
+    runner.prefill(prompt)
+    expected = []
+    for token_id in token_ids:
+        expected.append(runner.forward(Rows((token_id,), (-1,), (0,)))[0])
+        runner.keep([0])
+    runner.truncate(0)
+    for start in range(0, len(prompt), 7):
+        runner.prefill(prompt[start : start + 7])
+    differ = done = 0
+    while done < len(token_ids):
+        ids, parents, path = [token_ids[done]], [-1], [0]
+        for token_id in token_ids[done + 1 : done + generator.randint(1, 9)]:
+            for _ in range(generator.randrange(3)):
+                ids.append(generator.randrange(2, runner.vocab_size))
+                parents.append(generator.randrange(len(ids) - 1))
+            ids.append(token_id)
+            parents.append(path[-1])
+            path.append(len(ids) - 1)
+        logits = runner.forward(Rows(tuple(ids), tuple(parents), tuple(range(len(ids)))))
+        differ += sum(not torch.equal(logits[row], expected[done + step]) for step, row in enumerate(path))
+        runner.keep(path)
+        done += len(path)
+    return differ
+
+
+def by_lookahead(runner: Runner, prompt: Sequence[int], reply: Sequence[int]) -> list[int]:
+    sources = [OracleSource(len(prompt), reply), LiarSource(len(prompt), reply, runner.vocab_size), PromptSource()]
+    controller = Controller(CostCurve.flat(), Limits(window=3, max_rows=16))
+    runner.truncate(0)
+    sampler, stops = Sampler(SamplingOptions()), Stops((), len(reply))
+    steps = decode(prompt, CachedSequence(runner), sources, sampler, stops, controller)
+    return [token_id for step in steps for token_id in step.token_ids]
+
+
+class TestRowsAreExact:
+    @pytest.mark.parametrize("quant", QUANTS)
+    @pytest.mark.parametrize("name", CONFIGS)
+    def test_a_row_has_the_same_bits_in_any_company(
+        self, folders: Callable[[str], PreparedModel], name: str, quant: Quant
+    ) -> None:
+        runner = load_generic(folders(name), quant=quant)
+        assert runner.can_branch
+        assert rows_that_differ(runner) == 0
+        prompt = list(range(5, 17))
+        reply = greedy(prompt, runner, 16)
+        assert by_lookahead(runner, prompt, reply) == reply
+
+    @pytest.mark.parametrize("quant", ["int8", "nf4", "bnb-int8"])
+    def test_quantised_logits_are_near_the_float_ones(
+        self, folders: Callable[[str], PreparedModel], quant: Quant
+    ) -> None:
+        prompt = list(range(3, 40))
+        exact = load_generic(folders("qwen2"), quant="none").prefill(prompt)
+        coarse = load_generic(folders("qwen2"), quant=quant).prefill(prompt)
+        assert exact is not None
+        assert coarse is not None
+        assert 0 < (exact - coarse).norm() / exact.norm() < (0.6 if quant == "nf4" else 0.15)
+
+
+@pytest.mark.parametrize("quant", ["nf4", "bnb-int8"])
+def test_the_default_model_in_bitsandbytes_says_the_same_with_and_without_lookahead(
+    model_home: Path, monkeypatch: pytest.MonkeyPatch, quant: Quant
+) -> None:
+    monkeypatch.setenv("LACLI_HOME", str(model_home))
+    prepared = prepare(load_registry().resolve(None), quant, lambda progress: None)
+    runner = load_generic(prepared, quant=quant)
+    assert runner.notes == (bnb.SLOW_ON_CPU,)
+    prompt = [1604, 3675, 28, 2775, 4035, 198, 284]
+    reply = greedy(prompt, runner, 8)
+    assert len(set(reply)) > 2
+    assert by_lookahead(runner, prompt, reply) == reply
+
+
+def test_the_prepared_int8_file_is_used_as_it_is(prepared_default: PreparedModel) -> None:
+    from lacli.models.load import load_runner
+
+    ours, fused = load_generic(prepared_default, quant="int8"), load_runner(prepared_default, "int8")
+    prompt = [1604, 3675, 28, 2775, 4035, 198, 284]
+    generic_logits, fused_logits = ours.prefill(prompt), fused.prefill(prompt)
+    assert generic_logits is not None
+    assert fused_logits is not None
+    assert (generic_logits - fused_logits).norm() / fused_logits.norm() < 0.02
+    assert int(generic_logits.argmax()) == int(fused_logits.argmax())
+
+
+class TestRefusals:
+    @pytest.fixture
+    def broken(self, folders: Callable[[str], PreparedModel], tmp_path: Path) -> PreparedModel:
+        """A copy of a good folder to be damaged."""
+        return as_prepared(Path(shutil.copytree(folders("qwen2").folder, tmp_path / "broken")))
+
+    def _edit(self, prepared: PreparedModel, **changes: Any) -> None:
+        file = prepared.folder / "config.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+    def test_a_missing_tensor_is_named_not_made_up(self, broken: PreparedModel) -> None:
+        tensors = load_file(broken.float_files[0])
+        del tensors["model.norm.weight"]
+        save_file(tensors, broken.float_files[0], {"format": "pt"})
+        with pytest.raises(ModelUnavailable, match=r"lack model\.norm\.weight"):
+            load_generic(broken, quant="none")
+
+    def test_tensors_of_another_shape_are_refused(self, broken: PreparedModel) -> None:
+        self._edit(broken, intermediate_size=96)
+        with pytest.raises(ModelUnavailable, match="do not fit its config"):
+            load_generic(broken, quant="none")
+
+    def test_a_pickle_is_never_opened(self, broken: PreparedModel, tmp_path: Path) -> None:
+        class Canary:
+            def __reduce__(self) -> tuple[Any, ...]:
+                return Path.touch, (tmp_path / "canary",)
+
+        broken.float_files[0].unlink()
+        torch.save({"model.norm.weight": Canary()}, broken.folder / "pytorch_model.bin")
+        with pytest.raises(ModelUnavailable):
+            load_generic(broken, quant="none")
+        assert not (tmp_path / "canary").exists()
+
+    def test_code_in_the_folder_is_never_run(self, broken: PreparedModel, tmp_path: Path) -> None:
+        self._edit(broken, model_type="own", auto_map={"AutoConfig": "own.C", "AutoModelForCausalLM": "own.M"})
+        (broken.folder / "own.py").write_text(f"open({str(tmp_path / 'canary')!r}, 'w')")
+        with pytest.raises(ModelUnavailable, match="needs code of its own"):
+            load_generic(broken, quant="none")
+        assert not (tmp_path / "canary").exists()
+
+    @pytest.mark.parametrize("method", ["awq", "gptq", "fp8", "nosuch"])
+    def test_another_stored_quantisation_is_named(self, broken: PreparedModel, method: str) -> None:
+        self._edit(broken, quantization_config={"quant_method": method})
+        with pytest.raises(ModelUnavailable, match=f"stored in {method}"):
+            load_generic(broken, quant="nf4")
+
+    def test_an_encoder_decoder_is_no_decoder(self, broken: PreparedModel) -> None:
+        (broken.folder / "config.json").write_text(json.dumps({"model_type": "t5", "is_encoder_decoder": True}))
+        with pytest.raises(ModelUnavailable, match="cannot load"):
+            load_generic(broken, quant="none")
+
+    def test_wanted_cuda_is_never_silently_a_cpu(
+        self, folders: Callable[[str], PreparedModel], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        with pytest.raises(UsageError, match="CUDA") as caught:
+            load_generic(folders("qwen2"), quant="nf4", device="cuda")
+        assert "--quant int8" in caught.value.hint
+
+    def test_a_missing_bitsandbytes_is_named(
+        self, folders: Callable[[str], PreparedModel], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bnb, "find_spec", lambda name: None if name == "bitsandbytes" else object())
+        with pytest.raises(UsageError, match="needs bitsandbytes, not installed"):
+            load_generic(folders("qwen2"), quant="nf4")
+
+
+class TestUnusualModels:
+    @pytest.mark.parametrize("options", [{"load_in_8bit": True}, {"load_in_4bit": True}])
+    def test_a_bitsandbytes_checkpoint_is_used_as_stored(
+        self, folders: Callable[[str], PreparedModel], tmp_path: Path, options: dict[str, bool]
+    ) -> None:
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            folders("qwen2").folder,
+            quantization_config=transformers.BitsAndBytesConfig(**options),
+            device_map={"": "cpu"},
+        )
+        model.save_pretrained(tmp_path)
+        runner = load_generic(as_prepared(tmp_path), quant="int8")
+        assert "used as it is" in runner.notes[0]
+        assert rows_that_differ(runner) == 0
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_a_model_whose_layers_cannot_be_replaced_runs_as_it_is(self, tmp_path: Path) -> None:
+        config = transformers.MambaConfig(vocab_size=VOCAB, hidden_size=16, num_hidden_layers=2, state_size=4)
+        prepared = write_folder(tmp_path / "mamba", config)
+        runner = load_generic(prepared, quant="int8")
+        assert not runner.can_branch
+        assert [note for note in runner.notes if "cannot be quantised" in note]
+        assert [note for note in runner.notes if "one token at a time" in note]
+        with pytest.raises(LacliError):
+            runner.forward(Rows((1, 2), (-1, 0), (0,)))
+
+    def test_a_mixture_of_experts_may_branch(self, tmp_path: Path) -> None:
+        config = transformers.MixtralConfig(**_sizes(num_key_value_heads=2), num_local_experts=4)
+        runner = load_generic(write_folder(tmp_path / "moe", config), quant="none")
+        assert runner.can_branch
+        prompt = list(range(5, 17))
+        reply = greedy(prompt, runner, 12)
+        assert by_lookahead(runner, prompt, reply) == reply
