@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from lacli.errors import LacliError, OutOfMemory
+from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
 from lacli.paths import models_dir
 
 _BLOCK = 1 << 22
@@ -42,7 +42,7 @@ def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
         except Timeout:
             raise LacliError(f"another lacli has held {name} for an hour", "end that process and try again") from None
     except OSError as error:
-        raise LacliError(
+        raise ModelUnavailable(
             f"cannot lock {name}: {error.strerror}", "set LACLI_HOME to a folder you may write to"
         ) from error
     try:
@@ -56,7 +56,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise LacliError(
+        raise ModelUnavailable(
             f"cannot create {folder}: {error.strerror}", "set LACLI_HOME to a folder you may write to"
         ) from error
 
@@ -97,17 +97,24 @@ def content_hash(paths: Sequence[Path], tick: Callable[[int, int], None] | None 
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
-def _remembered(path: Path, tick: Callable[[int, int], None] | None) -> str:
+def known_hash(path: Path) -> str | None:
+    """The hash of a file that has not changed since it was last computed; reads none of its bytes."""
     real = Path(os.path.realpath(path))
     if real.parent.name == "blobs" and len(real.name) == 64 and not real.name.strip("0123456789abcdef"):
         return real.name  # the hub's cache names a file by its hash
-    found = real.stat()
-    state = [str(real), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
-    note = models_dir() / "hashes" / f"{hashlib.sha256(str(real).encode()).hexdigest()[:24]}.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
-        known = json.loads(note.read_text(encoding="utf-8"))
-        if known["state"] == state:
+        known = json.loads(_note(real).read_text(encoding="utf-8"))
+        if known["state"] == _state(real):
             return str(known["sha256"])
+    return None
+
+
+def _remembered(path: Path, tick: Callable[[int, int], None] | None) -> str:
+    known = known_hash(path)
+    if known is not None:
+        return known
+    real = Path(os.path.realpath(path))
+    state, note = _state(real), _note(real)
     digest = file_hash(real, tick)
     with suppress(OSError):  # a cache of hashes is not worth failing for
         note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -115,3 +122,13 @@ def _remembered(path: Path, tick: Callable[[int, int], None] | None) -> str:
         beside.write_text(json.dumps({"state": state, "sha256": digest}), encoding="utf-8")
         os.replace(beside, note)
     return digest
+
+
+def _state(real: Path) -> list[str | int]:
+    """What changes with a file's content: the change time also where size and modification time are forged."""
+    found = real.stat()
+    return [str(real), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+
+
+def _note(real: Path) -> Path:
+    return models_dir() / "hashes" / f"{hashlib.sha256(str(real).encode()).hexdigest()[:24]}.json"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lacli.errors import LacliError, ModelUnavailable
+from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
 from lacli.models.disk import content_hash, locked
 from lacli.models.fetch import Progress, Report, ensure_local
 from lacli.models.gguf_prepare import with_tied_head
@@ -51,8 +51,14 @@ def prepare_hf(spec: ModelSpec, quant: Quant, report: Report, offline: bool) -> 
                 "use --quant int8, or the model itself",
             )
         return _prepared(spec, found, float_files=(), int8_file=own)
-    int8_file = _int8(found, _stem(folder), report) if quant == "int8" and _stores_int8(found) else None
-    return _prepared(spec, found, found.shards, int8_file)
+    int8_file: Path | None = None
+    notes: tuple[str, ...] = ()
+    if quant == "int8" and _stores_int8(found):
+        try:
+            int8_file = _int8(found, _stem(folder), report)
+        except (ModelUnavailable, OutOfMemory) as error:  # no place to keep it is no reason not to answer
+            notes = (f"the int8 form cannot be kept and is made anew at each start: {error.message}",)
+    return _prepared(spec, found, found.shards, int8_file, notes)
 
 
 def look_into(folder: Path) -> HfFolder:
@@ -130,8 +136,10 @@ def _int8(found: HfFolder, stem: str, report: Report) -> Path:
     return path
 
 
-def _prepared(spec: ModelSpec, found: HfFolder, float_files: tuple[Path, ...], int8_file: Path | None) -> PreparedModel:
-    ids, notes = folder_end_ids(found, spec.stop_tokens)
+def _prepared(
+    spec: ModelSpec, found: HfFolder, float_files: tuple[Path, ...], int8_file: Path | None, notes: tuple[str, ...] = ()
+) -> PreparedModel:
+    ids, end_notes = folder_end_ids(found, spec.stop_tokens)
     return PreparedModel(
         folder=found.folder,
         spec=with_facts(spec, found.config, found.chat_template),
@@ -139,7 +147,7 @@ def _prepared(spec: ModelSpec, found: HfFolder, float_files: tuple[Path, ...], i
         float_files=float_files,
         int8_file=int8_file,
         eos_ids=ids,
-        notes=found.notes + notes,
+        notes=found.notes + notes + end_notes,
         chat_template=found.chat_template,
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from lacli.errors import LacliError
-from lacli.models.disk import content_hash, locked
+from lacli.models.disk import content_hash, known_hash, locked
 from lacli.models.fetch import Progress, Report, ensure_local
 from lacli.models.prepare_folder import (
     FLOAT_NAME,
@@ -47,6 +47,10 @@ def _prepare_gguf(spec: ModelSpec, quant: Quant, report: Report, offline: bool) 
     if found is not None:
         return found
     path = ensure_local(spec, report, offline)
+    digest = known_hash(path) or ""
+    found = _existing(spec, digest, quant) if digest else None
+    if found is not None:
+        return found
     from lacli.models.gguf_read import read_gguf
 
     file = read_gguf(path)

@@ -154,7 +154,10 @@ def shipped_file() -> Path:
 
 def registry_files() -> list[Path]:
     """The shipped file, then the user's own where there is one."""
-    own = config_dir() / "models.toml"
+    try:
+        own = config_dir() / "models.toml"
+    except UsageError:  # without a home there are no settings either; who needs a place to write says so
+        return [shipped_file()]
     return [shipped_file(), *([own] if os.path.lexists(own) else [])]
 
 

@@ -135,6 +135,16 @@ class TestOnce:
 
 
 class TestAllOrNothing:
+    def test_without_a_place_to_write_the_remedy_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = write_gguf(tmp_path / "x.gguf")
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("LACLI_HOME", str(tmp_path / "file" / "home"))
+        with pytest.raises(ModelUnavailable) as caught:
+            prepare_file(path)
+        assert "LACLI_HOME" in caught.value.hint
+
     def test_a_kill_leaves_nothing_that_loads_and_the_next_run_clears_it(self, tmp_path: Path) -> None:
         path = write_gguf(tmp_path / "x.gguf")
         victim = child(path, 0.2)
@@ -216,6 +226,17 @@ class TestHuggingFaceFolders:
         name = "model.layers.0.mlp.gate_proj"
         assert torch.equal(stored[f"{name}.weight"], quantise_rows(floats[f"{name}.weight"])[0])
         assert "lm_head.scale" in stored
+
+    def test_without_a_place_for_the_int8_variant_the_folder_is_used_as_it_is(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = write_folder(tmp_path / "model")
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("LACLI_HOME", str(tmp_path / "file" / "home"))
+        prepared = prepare_file(folder, "int8")
+        assert prepared.int8_file is None
+        assert prepared.float_files == (folder / "model.safetensors",)
+        assert any("at each start" in note for note in prepared.notes)
 
     def test_a_copied_int8_folder_works_by_itself(self, tmp_path: Path) -> None:
         made = prepare_file(write_gguf(tmp_path / "x.gguf"), "int8")
