@@ -55,7 +55,7 @@ def compare(bench: Bench, cases: Sequence[Case], progress: Progress, modes: Sequ
             known = replies[task.case.suite, plain_of(mode).name]
             segments = bench.segments(task, mode, known)
             if mode.pool == "wrong":  # right for a while, too, so that the walk ends inside a chain
-                segments += poisoned(known[task.case.name], bench.vocab_size, right=3)
+                segments += poisoned(task.prompt, known[task.case.name], bench.vocab_size, right=3)
             found = bench.play(task, mode, cached, segments, stop_loops=False).token_ids
             texts, tokens = texts + 1, tokens + len(found)
             difference = _difference(task, mode, known[task.case.name], found)

@@ -12,7 +12,7 @@ from lacli.drafts.successor import SuccessorSource
 from lacli.engine.controller import Limits
 from lacli.engine.sampler import SamplingOptions
 
-_MATCHED = 6  # tokens of the text in front of each wrong continuation: the index asks for four
+_MATCHED = 4  # the longest key of the index; any longer and a segment would also hold right continuations
 _WRONG = 24
 _SEED = 1
 
@@ -78,10 +78,11 @@ def plain_of(mode: Mode) -> Mode:
     return SAMPLED_PLAIN if mode.sampled else PLAIN
 
 
-def poisoned(reply: Sequence[int], vocab_size: int, right: int = 0) -> list[tuple[int, ...]]:
-    """Segments that match a reply at every place and go on wrongly, after `right` tokens that are right."""
+def poisoned(prompt: Sequence[int], reply: Sequence[int], vocab_size: int, right: int = 0) -> list[tuple[int, ...]]:
+    """Segments that match the text at every place of a reply and go on wrongly, after `right` tokens that are right."""
+    text = (*prompt[-_MATCHED:], *reply)
     segments = []
-    for place in range(4, len(reply) - right):
-        wrong = [(token_id + 1 + place) % vocab_size for token_id in reply[place + right : place + right + _WRONG]]
-        segments.append((*reply[max(0, place - _MATCHED) : place + right], *wrong))
+    for place in range(_MATCHED, len(text) - right):
+        wrong = [(token_id + 1 + place) % vocab_size for token_id in text[place + right : place + right + _WRONG]]
+        segments.append((*text[place - _MATCHED : place + right], *wrong))
     return segments

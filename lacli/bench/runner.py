@@ -181,7 +181,7 @@ class Bench:
             return [reply for name, reply in replies.items() if name != task.case.name]
         if mode.pool == "own":
             return [own]
-        return poisoned(own, self.vocab_size) if mode.pool == "wrong" else []
+        return poisoned(task.prompt, own, self.vocab_size) if mode.pool == "wrong" else []
 
 
 def measure(bench: Bench, cases: Sequence[Case], progress: Progress) -> list[Run]:

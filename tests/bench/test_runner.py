@@ -1,0 +1,143 @@
+"""Modes and pools: what may guess, what the pool holds, what is counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from lacli.bench.loops import loop_start
+from lacli.bench.modes import MEASURED, PLAIN, WRONG_POOL, Mode, poisoned
+from lacli.bench.runner import measure
+from lacli.drafts.lookup import ProjectSource
+from tests.bench.fakes import TableBench, cases
+from tests.fakes import TableRunner
+
+MODES = {mode.name: mode for mode in (*MEASURED, WRONG_POOL)}
+
+
+def quiet(text: str) -> None:
+    """A progress nobody reads."""
+
+
+def test_every_mode_gives_the_text_of_plain_decoding() -> None:
+    runs = measure(TableBench(), cases(3, "prose"), quiet)
+    for run in runs:
+        plain = "sampled plain" if run.mode.startswith("sampled") else "plain"
+        (expected,) = [other for other in runs if other.case == run.case and other.mode == plain]
+        assert run.token_ids == expected.token_ids, run.mode
+
+
+def test_modes_are_interleaved_by_prompt_and_do_not_always_start_with_the_same() -> None:
+    runs = measure(TableBench(), cases(3), quiet)
+    order = [run.case for run in runs]
+    assert order == sorted(order)
+    firsts = {run.case: run.mode for run in reversed(runs)}
+    assert len(set(firsts.values())) == 3
+    assert len(runs) == 3 * len(MEASURED)
+
+
+def test_the_wrong_pool_is_measured_on_prose_only() -> None:
+    names = {run.mode for run in measure(TableBench(), cases(2, "prose"), quiet)}
+    assert names == {*(mode.name for mode in MEASURED), "wrong pool"}
+
+
+def test_a_single_prompt_has_no_others_to_warm_it() -> None:
+    assert "warm-similar" not in {run.mode for run in measure(TableBench(), cases(1), quiet)}
+
+
+def test_leave_one_out_leaves_exactly_the_own_reply_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[tuple[int, ...]]] = []
+
+    class Watched(ProjectSource):
+        def __init__(self, segments) -> None:  # type: ignore[no-untyped-def]
+            seen.append([tuple(segment) for segment in segments])
+            super().__init__(seen[-1])
+
+    monkeypatch.setattr("lacli.bench.modes.ProjectSource", Watched)
+    bench = TableBench()
+    runs = measure(bench, cases(3), quiet)
+    replies = {run.case: run.token_ids for run in runs if run.mode == "plain"}
+    others = [segments for segments in seen if len(segments) == 2]
+    own = [segments for segments in seen if len(segments) == 1]
+    assert others == [[reply for other, reply in replies.items() if other != case] for case in replies]
+    assert own == [[reply] for reply in replies.values()]
+
+
+def test_cold_modes_see_no_pool_whatever_is_handed_in() -> None:
+    bench = TableBench()
+    task = bench.task(cases(1)[0])
+    for name in ("plain", "jacobi", "prompt lookup", "cold", "sampled cold"):
+        assert bench.segments(task, MODES[name], {"case-0": (1, 2, 3)}) == []
+
+
+def test_nothing_learned_in_one_reply_helps_the_next() -> None:
+    bench = TableBench()
+    task = bench.task(cases(1)[0])
+    first = bench.play(task, MODES["cold"], bench.cached(task))
+    second = bench.play(task, MODES["cold"], bench.cached(task))
+    assert (first.steps, first.rows, first.accepted) == (second.steps, second.rows, second.accepted)
+
+
+def test_poisoned_segments_match_at_every_place_and_go_on_wrongly() -> None:
+    prompt, reply = [9, 8, 7, 6, 5], [(index * 37) % 61 for index in range(40)]
+    text = [*prompt[1:], *reply]
+    for right in (0, 3):
+        segments = poisoned(prompt, reply, 64, right)
+        assert len(segments) == len(reply) - right
+        for place, segment in enumerate(segments, start=4):
+            assert list(segment[: 4 + right]) == text[place - 4 : place + right]
+            assert segment[4 + right] != text[place + right]
+
+
+def test_a_wrong_pool_is_looked_up_but_never_accepted() -> None:
+    bench = TableBench()
+    task = bench.task(cases(1)[0])
+    reply = bench.play(task, PLAIN, bench.cached(task)).token_ids
+    only_pool = Mode("wrong pool", "all", "wrong")
+    run = bench.play(task, only_pool, bench.cached(task), bench.segments(task, only_pool, {"case-0": reply}))
+    assert run.token_ids == reply
+    assert run.accepted.get("project", 0) == 0
+
+
+def test_a_looping_reply_is_cut_in_every_mode_at_the_same_token_and_the_share_is_told() -> None:
+    table = {token: 10 + (token + 1) % 5 for token in range(64)}
+    runs = measure(TableBench(table, max_tokens=100), cases(1), quiet)
+    greedy = [run for run in runs if not run.mode.startswith("sampled")]
+    kept = loop_start(reply_of(table, 100))
+    assert {len(run.token_ids) for run in greedy} == {kept}
+    assert kept < 30
+    assert greedy[0].looped == pytest.approx(1 - kept / 100)
+
+
+def reply_of(table: dict[int, int], count: int) -> list[int]:
+    """What the table says after the first case."""
+    token_ids, last = [], 9
+    for _ in range(count):
+        last = table[last]
+        token_ids.append(last)
+    return token_ids
+
+
+def test_free_rows_are_bounded_by_the_number_given() -> None:
+    inner = TableRunner({token: (token + 1) % 5 for token in range(64)}, vocab_size=64)
+    bench = TableBench(runner=inner, rows=20)
+    task = bench.task(cases(1)[0])
+    bench.play(task, MODES["warm-replay"], bench.cached(task), [[0, 1, 2, 3, 4] * 20])
+    most = max(len(rows.token_ids) for rows in inner.forwards)
+    assert 14 < most <= 20
+
+
+def test_progress_names_each_prompt() -> None:
+    said: list[str] = []
+    measure(TableBench(max_tokens=4), cases(2), said.append)
+    assert [text for text in said if "measuring" in text] == [
+        "measuring code 1/2 case-0",
+        "measuring code 2/2 case-1",
+    ]
+
+
+def test_the_sources_of_a_cold_run_are_those_of_the_assistant() -> None:
+    """The bench must measure what users get."""
+    from lacli import loading
+
+    ours = [source.name for source in MODES["cold"].sources([])]
+    assert ours == [source.name for source in loading._sources(None)]
