@@ -23,6 +23,9 @@ from lacli.models.quant import QuantLinear
 PREFILL_CHUNK = 64
 """Rows of a prefill forward: the most for which the linears are tested to be exact by row."""
 
+_ONE_THREAD = 32_768
+"""Elements up to which PyTorch runs an elementwise operation on one thread (at::internal::GRAIN_SIZE)."""
+
 
 @dataclass(frozen=True, slots=True)
 class FusedConfig:
@@ -82,7 +85,7 @@ class FusedLayer:
 
 
 def inverse_frequencies(config: FusedConfig) -> Tensor:
-    """Rotary frequencies, float32 [head_dim / 2], for rope types default, linear and llama3, as transformers does it."""
+    """Rotary frequencies, float32 [head_dim / 2], for rope types default, linear and llama3, as in transformers."""
     rope = config.rope
     exponents = torch.arange(0, config.head_dim, 2, dtype=torch.int64).to(torch.float32) / config.head_dim
     inverse = 1.0 / (rope["rope_theta"] ** exponents)
@@ -100,6 +103,17 @@ def inverse_frequencies(config: FusedConfig) -> Tensor:
         medium = (wavelength <= old_context / low) & (wavelength >= old_context / high)
         return torch.where(medium, blended, scaled)
     return inverse
+
+
+def _gated(gate: Tensor, up: Tensor) -> Tensor:
+    """silu(gate) * up, [rows, intermediate], in calls too small for PyTorch to share among threads.
+
+    A share ends anywhere in a row, and its last few elements are rounded by other code than the rest.
+    """
+    rows = max(1, _ONE_THREAD // gate.shape[1])
+    if gate.shape[0] <= rows:
+        return nn.functional.silu(gate) * up
+    return torch.cat([nn.functional.silu(part) for part in gate.split(rows)]).mul_(up)
 
 
 class FusedRunner:
@@ -205,5 +219,5 @@ class FusedRunner:
             x = x + layer.output.forward(mixed)
             normed = nn.functional.rms_norm(x, (config.hidden,), layer.post_norm, config.norm_eps)
             gate, up = layer.gate_up.forward(normed).split(config.intermediate, dim=-1)
-            x = x + layer.down.forward(nn.functional.silu(gate) * up)
+            x = x + layer.down.forward(_gated(gate, up))
         return x
