@@ -15,7 +15,7 @@ from lacli.models.disk import content_hash, locked
 from lacli.models.fetch import Progress, Report, ensure_local
 from lacli.models.gguf_prepare import with_tied_head
 from lacli.models.hf_eos import end_ids, markers_of, token_text, turn_end, vocabulary_of
-from lacli.models.hf_folder import HfFolder, StoredTensor, read_folder
+from lacli.models.hf_folder import HfFolder, StoredTensor, missing_files, read_folder
 from lacli.models.prepare_folder import (
     FLOAT_NAME,
     INT8_NAME,
@@ -63,9 +63,8 @@ def prepare_hf(spec: ModelSpec, quant: Quant, report: Report, offline: bool) -> 
 
 def look_into(folder: Path) -> HfFolder:
     """Check a folder; one that lacli prepared and someone copied may have int8 weights only."""
-    record = read_record(folder)
-    int8_file = variant(folder, record, INT8_NAME) if record else None
-    if int8_file is not None and not (folder / FLOAT_NAME).is_file():
+    int8_file = folder / INT8_NAME
+    if int8_file.is_file() and missing_files(folder) == [FLOAT_NAME]:
         return read_folder(folder, [int8_file])
     return read_folder(folder)
 

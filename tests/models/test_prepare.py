@@ -242,7 +242,9 @@ class TestHuggingFaceFolders:
         made = prepare_file(write_gguf(tmp_path / "x.gguf"), "int8")
         copy = tmp_path / "copy"
         shutil.copytree(made.folder, copy)
+        (copy / "generation_config.json").unlink()
         prepared = prepare_file(copy, "int8")
+        assert prepared.eos_ids == (2,)
         assert prepared.int8_file == copy / "model.int8.safetensors"
         with pytest.raises(ModelUnavailable, match="int8 weights only"):
             prepare_file(copy, "none")
