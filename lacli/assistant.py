@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lacli.loading import Loaded
     from lacli.text.stops import StopStrings
 
-_PREFILL_CHUNK = 512
+_PREFILL_CHUNK = 256
 
 
 class Assistant:

@@ -50,7 +50,7 @@ class Loading:
     """The model is being fetched, prepared or loaded."""
 
     stage: str
-    """fetch, prepare or load"""
+    """fetch, check, prepare, wait (for another process that prepares it) or load"""
     done: int = 0
     total: int = 0
     """Bytes or parts; 0 where unknown."""

@@ -9,7 +9,13 @@ from typing import Any
 
 from lacli.events import Finished, Loading, ReplyStats
 
-_STAGES = {"fetch": "fetching the model", "prepare": "preparing the model (once)", "load": "loading the model"}
+_STAGES = {
+    "fetch": "fetching the model",
+    "check": "checking the download",
+    "prepare": "preparing the model (once)",
+    "wait": "waiting for another lacli that prepares it",
+    "load": "loading the model",
+}
 
 
 def stats_record(stats: ReplyStats) -> dict[str, Any]:
