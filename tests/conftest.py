@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lacli.models.base import Runner
     from lacli.models.prepare import PreparedModel
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is imported, so before any test module is
@@ -71,6 +74,29 @@ def prepared_default(model_home: Path) -> PreparedModel:
         return prepare(load_registry().resolve(None), "int8", lambda progress: None, offline=True)
 
 
+@pytest.fixture(scope="session")
+def prepared_float(model_home: Path) -> PreparedModel:
+    """The default model, prepared in float32 too: a folder transformers can load."""
+    with _home(model_home):
+        from lacli.models.prepare import prepare
+        from lacli.models.registry import load_registry
+
+        return prepare(load_registry().resolve(None), "none", lambda progress: None, offline=True)
+
+
+@pytest.fixture(scope="session", params=["int8", "none"])
+def default_runner(request: pytest.FixtureRequest, prepared_default: PreparedModel) -> Iterator[Runner]:
+    """The default model in memory, on one thread, as int8 and as float32; whoever takes it empties its cache first."""
+    import torch
+
+    from lacli.models.load import load_runner
+
+    prepared = prepared_default if request.param == "int8" else request.getfixturevalue("prepared_float")
+    before = torch.get_num_threads()
+    yield load_runner(prepared, request.param, threads=1)
+    torch.set_num_threads(before)
+
+
 @pytest.fixture
 def sandbox_with_model(sandbox: Path, model_home: Path) -> Path:
     """The sandbox, with the default model in its cache."""
@@ -96,8 +122,11 @@ class _home:
             os.environ["LACLI_HOME"] = self._before
 
 
+_WITH_MODEL = {"model_home", "prepared_default", "prepared_float", "default_runner", "sandbox_with_model"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that take the default model carry the marker, so that `-m "not model"` is quick."""
     for item in items:
-        if {"model_home", "prepared_default", "sandbox_with_model"} & set(getattr(item, "fixturenames", ())):
+        if _WITH_MODEL & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.model)
