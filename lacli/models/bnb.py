@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from lacli.errors import UsageError
 from lacli.models.quant import Quant, QuantLinear
+from lacli.models.stock_linear import row_exact_product
 
 if TYPE_CHECKING:
     from transformers import BitsAndBytesConfig
@@ -56,11 +57,7 @@ def config_for(quant: Quant, device: str) -> BitsAndBytesConfig:
 
 
 class FourBitLinear(QuantLinear):
-    """A bitsandbytes 4-bit linear on a CPU: its weights unpacked by bitsandbytes, multiplied exactly by row.
-
-    bitsandbytes' own product rounds a row differently with the number of rows (a vector kernel for one, a matrix
-    kernel for more). oneDNN's does so only for a single row, which is run as two.
-    """
+    """A bitsandbytes 4-bit linear on a CPU: its weights unpacked by bitsandbytes, multiplied exactly by row."""
 
     def __init__(self, linear: Any) -> None:
         super().__init__()
@@ -76,12 +73,8 @@ class FourBitLinear(QuantLinear):
         if not x.is_floating_point():  # some models cast their input to the dtype of the weight
             raise TypeError("this model casts activations to the dtype of its weights")
         weight = dequantize_4bit(self.get_buffer("weight"), self._state).to(torch.float32)
-        rows = x.reshape(-1, self.in_features).to(torch.float32)
-        count = rows.shape[0]
-        if count == 1:
-            rows = rows.expand(2, -1)
-        result = torch.ops.mkldnn._linear_pointwise(rows.contiguous(), weight, self.bias, "none", [], "")
-        return result[:count].to(x.dtype).reshape(*x.shape[:-1], self.out_features)
+        bias = None if self.bias is None else self.get_buffer("bias")
+        return row_exact_product(x.to(torch.float32), weight, bias).to(x.dtype)
 
 
 def exact_linear(module: nn.Module) -> QuantLinear | None:

@@ -19,6 +19,7 @@ from transformers.pytorch_utils import Conv1D
 
 from lacli.models import bnb
 from lacli.models.quant import FloatLinear, Int8Linear, QuantLinear, quantise_rows, self_test
+from lacli.models.stock_linear import make_products_exact, multiplies_by_itself
 
 VECTOR = 32
 """Elements a vectorised loop takes at a time (two AVX-512 registers of float32); the rest goes another way."""
@@ -56,6 +57,12 @@ def make_row_exact(model: PreTrainedModel, *, int8: bool, uses_bnb: bool) -> Non
         if (type(made), made.in_features) not in tested:
             tested.add((type(made), made.in_features))
             self_test(made)
+    own = [module for module in model.modules() if multiplies_by_itself(module)]
+    for module in own:
+        make_products_exact(module)
+    if any(part.dim() == 3 for module in own for part in module.parameters(recurse=False)):
+        # The joined kernels for experts round by group; one expert after the other adds up in a fixed order.
+        model.set_experts_implementation("eager")
 
 
 def _int8(weight: Tensor, bias: Tensor | None) -> QuantLinear:

@@ -67,6 +67,8 @@ def load_model(
     if uses_bnb:
         bnb.ignore_outliers(model)
         notes.extend([bnb.SLOW_ON_CPU] if device == "cpu" else [])
+    if device == "cpu" and attention == "eager":
+        notes.append("the attention of this older family is exact only up to rounding")
     if device == "cpu" and touch_layers:
         make_row_exact(model, int8=quant == "int8" and not stored, uses_bnb=uses_bnb)
     return model, tuple(notes)

@@ -216,6 +216,17 @@ class TestAgainstGenerate:
         prompt = prompt_of(150)
         assert greedy(prompt, model.runner, 4) == generated(model.stock, prompt, 4)
 
+    @pytest.mark.parametrize("name", ["llama", "gemma2", "mistral"])
+    def test_the_attention_for_gpus_says_the_same(self, name: str) -> None:
+        stock = family(name).stock
+        ours = copy.deepcopy(stock)
+        ours.set_attn_implementation(stock_attention.FAST)
+        prompt = prompt_of(9)
+        expected = generated(stock, prompt, 12)
+        runner = GenericRunner(ours)
+        assert greedy(prompt, runner, 12) == expected
+        assert decoded(runner, prompt, 12, [OracleSource(len(prompt), expected)])[0] == expected
+
 
 class TestTrees:
     """Guesses, junk and compaction change nothing."""

@@ -295,10 +295,26 @@ class TestUnusualModels:
         with pytest.raises(LacliError):
             runner.forward(Rows((1, 2), (-1, 0), (0,)))
 
-    def test_a_mixture_of_experts_may_branch(self, tmp_path: Path) -> None:
-        config = transformers.MixtralConfig(**_sizes(num_key_value_heads=2), num_local_experts=4)
-        runner = load_generic(write_folder(tmp_path / "moe", config), quant="none")
+    @pytest.mark.parametrize(
+        "config",
+        [
+            lambda: transformers.MixtralConfig(**_sizes(num_key_value_heads=2), num_local_experts=4),
+            lambda: transformers.GptOssConfig(
+                **_sizes(num_key_value_heads=2),
+                num_local_experts=4,
+                head_dim=16,
+                sliding_window=6,
+                rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+            ),
+        ],
+        ids=["mixtral", "gpt-oss"],
+    )
+    def test_rows_of_a_mixture_of_experts_are_exact_too(
+        self, tmp_path: Path, config: Callable[[], transformers.PreTrainedConfig]
+    ) -> None:
+        runner = load_generic(write_folder(tmp_path / "moe", config()), quant="none")
         assert runner.can_branch
+        assert rows_that_differ(runner) == 0
         prompt = list(range(5, 17))
         reply = greedy(prompt, runner, 12)
         assert by_lookahead(runner, prompt, reply) == reply
