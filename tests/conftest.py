@@ -99,9 +99,8 @@ def default_runner(request: pytest.FixtureRequest, prepared_default: PreparedMod
 
 @pytest.fixture
 def sandbox_with_model(sandbox: Path, model_home: Path) -> Path:
-    """The sandbox, with the default model in its cache."""
-    (sandbox / "cache").mkdir(exist_ok=True)
-    (sandbox / "cache" / "models").symlink_to(model_home / "cache" / "models")
+    """The sandbox, with the default model and its measured cost curve in its cache."""
+    (sandbox / "cache").symlink_to(model_home / "cache")
     return sandbox
 
 
