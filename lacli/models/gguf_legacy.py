@@ -5,6 +5,8 @@ Such a model refuses `save_pretrained`, and it is in memory whole while it is pr
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +32,13 @@ def convert(file: GgufFile, half: bool) -> tuple[dict[str, Any], tuple[str, ...]
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     try:
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            str(file.paths[0].parent),
-            gguf_file=name,
-            dtype=torch.bfloat16 if half else torch.float32,
-            local_files_only=True,
-        )
+        with contextlib.redirect_stderr(io.StringIO()):  # its progress bar knows no switch
+            model = transformers.AutoModelForCausalLM.from_pretrained(
+                str(file.paths[0].parent),
+                gguf_file=name,
+                dtype=torch.bfloat16 if half else torch.float32,
+                local_files_only=True,
+            )
     except Exception as error:  # a foreign loader over a foreign file: any failure means that it cannot be read
         said = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
         raise ModelUnavailable(

@@ -41,13 +41,15 @@ class TestAgainstTransformers:
 
     @pytest.mark.parametrize("quant", ["none", "int8"])
     def test_other_architectures_go_through_their_loader_and_are_written_by_us(
-        self, tmp_path: Path, quant: str
+        self, tmp_path: Path, quant: str, capfd: pytest.CaptureFixture[str]
     ) -> None:
         from transformers import AutoModelForCausalLM
 
         path = write_gguf(tmp_path / "x.gguf", "starcoder2")
         theirs = AutoModelForCausalLM.from_pretrained(tmp_path, gguf_file="x.gguf", dtype=torch.float32)
+        capfd.readouterr()
         prepared = prepare_file(path, quant)
+        assert capfd.readouterr() == ("", "")
         assert prepared.int8_file is None
         ours = AutoModelForCausalLM.from_pretrained(prepared.folder, dtype=torch.float32)
         ids = torch.tensor([[1, 40, 41, 7, 99]])
