@@ -89,8 +89,6 @@ def inverse_frequencies(config: FusedConfig) -> Tensor:
     rope = config.rope
     exponents = torch.arange(0, config.head_dim, 2, dtype=torch.int64).to(torch.float32) / config.head_dim
     inverse = 1.0 / (rope["rope_theta"] ** exponents)
-    if "factors" in rope:  # a GGUF's rope_freqs.weight: explicit divisors, written by llama.cpp for llama3 scaling
-        return inverse / torch.tensor(rope["factors"], dtype=torch.float32)
     if rope["rope_type"] == "linear":
         return inverse / rope["factor"]
     if rope["rope_type"] == "llama3":
