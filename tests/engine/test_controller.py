@@ -1,0 +1,167 @@
+"""What a step may cost: rows are bought only where they pay, wrong sources sleep, the window runs while it earns."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from lacli.engine.controller import Controller, Limits, Plan
+from lacli.engine.cost import CostCurve
+from tests.engine.replies import reply, successor
+from tests.exact.sources import LiarSource
+from tests.fakes import TableRunner
+
+STEEP = CostCurve({1: 10.0, 2: 20.0, 4: 40.0}, learning=False)
+"""A row costs as much as a step."""
+CPU = CostCurve({1: 32.0, 2: 42.0, 4: 50.0, 8: 77.0, 16: 131.0, 32: 245.0}, learning=False)
+"""The default model as measured (research/kernels.md §4.5)."""
+
+
+def controller(curve: CostCurve, **limits: int) -> Controller:
+    return Controller(curve, Limits(**limits))  # type: ignore[arg-type]
+
+
+class TestBuying:
+    def test_nothing_where_a_row_costs_a_step(self) -> None:
+        assert controller(STEEP).buy([0.99] * 10, already=1) == 0
+
+    def test_everything_where_rows_are_free(self) -> None:
+        assert controller(CostCurve.flat()).buy([0.9, 0.5, 0.1, 0.001], already=1) == 4
+
+    def test_nothing_unlikely(self) -> None:
+        assert controller(CPU).buy([0.25, 0.2, 0.1], already=1) == 0
+        assert controller(CPU).buy([0.9, 0.8, 0.7, 0.02, 0.01], already=1) == 3
+
+    def test_up_to_a_cliff_and_no_further(self) -> None:
+        cliff = CostCurve({1: 10.0, 8: 10.5, 9: 30.0, 64: 31.0}, learning=False)
+        assert controller(cliff).buy([0.5] * 20, already=1) == 7
+        # Unless enough certain rows lie behind it.
+        assert controller(cliff).buy([0.99] * 60, already=1) == 60
+
+    def test_rows_that_are_there_anyway_are_no_price(self) -> None:
+        steps = CostCurve({1: 10.0, 10: 100.0, 11: 100.5, 20: 105.0}, learning=False)
+        assert controller(steps).buy([0.2], already=1) == 0
+        assert controller(steps).buy([0.2], already=10) == 1
+
+    def test_never_a_worse_rate_than_the_plain_step(self) -> None:
+        """Tokens per millisecond as expected, against every other count."""
+        generator = random.Random(1)
+        for _ in range(300):
+            points = {1: 10.0}
+            for rows in (2, 4, 8, 16, 32):
+                points[rows] = points[rows // 2] * generator.uniform(1.0, 1.9)
+            curve = CostCurve(points, learning=False)
+            chances = sorted((generator.random() ** 2 for _ in range(generator.randrange(31))), reverse=True)
+            already = generator.choice([1, 5])
+            count = controller(curve).buy(chances, already)
+
+            def rate(bought: int, curve: CostCurve = curve, chances=chances, already: int = already) -> float:  # type: ignore[no-untyped-def]
+                return (1 + sum(chances[:bought])) / curve(already + bought)
+
+            assert rate(count) >= rate(0)
+            assert count == 0 or rate(count) >= max(rate(other) for other in range(len(chances) + 1)) - 1e-12
+
+
+class TestPlanning:
+    def test_plain_when_asked_or_without_room(self) -> None:
+        nothing = Plan(0, 0, window=False)
+        assert Controller(CostCurve.flat(), Limits(lookahead=False)).plan(50, 10) == nothing
+        assert controller(CostCurve.flat()).plan(0, 10) == nothing
+        assert controller(CostCurve.flat()).plan(-3, 10) == nothing
+        assert controller(CostCurve.flat(), max_rows=1).plan(50, 10) == nothing
+
+    def test_depth_is_what_budget_and_context_leave(self) -> None:
+        assert controller(CostCurve.flat()).plan(5, 0).depth == 5
+        assert controller(CostCurve.flat(), max_rows=8).plan(500, 0).depth == 7
+
+    def test_the_window_takes_its_rows_from_the_drafts(self) -> None:
+        assert controller(CostCurve.flat(), max_rows=32).plan(50, 14) == Plan(17, 31, window=True)
+        assert controller(CostCurve.flat(), max_rows=8).plan(50, 14) == Plan(0, 7, window=True)
+        assert controller(CostCurve.flat(), max_rows=32, guesses=0).plan(50, 14) == Plan(0, 31, window=True)
+
+
+class TestBackOff:
+    def asked(self, made: Controller, outcomes: list[bool]) -> list[int]:
+        """Steps in which a source is asked that is then right or wrong in turn; the last outcome repeats."""
+        steps: list[int] = []
+        for step in range(600):
+            if made.awake("prompt"):
+                right = outcomes[min(len(steps), len(outcomes) - 1)]
+                made.learn(2, 1.0, {"prompt": right}, None)
+                steps.append(step)
+        return steps
+
+    def test_a_source_that_is_always_wrong_sleeps_longer_each_time_and_wakes(self) -> None:
+        steps = self.asked(controller(CPU), [False])
+        gaps = [later - earlier for earlier, later in pairwise(steps)]
+        assert gaps[:12] == [1, 1, 1, 1, 1, 2, 3, 5, 9, 17, 33, 65]
+        assert set(gaps[12:]) == {65}  # never for good
+
+    def test_one_right_guess_wakes_it_for_good(self) -> None:
+        steps = self.asked(controller(CPU), [False] * 10 + [True])
+        assert steps[-100:] == list(range(500, 600))
+
+    def test_a_source_that_is_right_now_and_then_never_sleeps(self) -> None:
+        assert self.asked(controller(CPU), [False, False, False, False, True] * 130) == list(range(600))
+
+    def test_sources_sleep_one_by_one(self) -> None:
+        made = controller(CPU)
+        for _ in range(8):
+            made.awake("project")
+            made.learn(2, 1.0, {"project": False, "prompt": True}, None)
+        assert not made.awake("project")
+        assert made.awake("prompt")
+
+    def test_a_source_that_is_not_asked_loses_nothing(self) -> None:
+        made = controller(CPU)
+        for _ in range(50):
+            made.learn(2, 1.0, {"prompt": False}, None)
+        assert made.awake("session")
+
+    def test_a_poisoned_pool_costs_a_reply_few_rows(self) -> None:
+        """Always matching, always wrong, always sure of itself."""
+        runner = TableRunner(successor)
+        truth = [(10 + step) % 50 for step in range(600)]
+        source = LiarSource(1, truth, 64)
+        source.name = "project"
+        made = controller(CPU, window=0)
+        # The first token of every guess is wrong: the three that begin right are cut off.
+        source.propose = lambda context, room, ask=source.propose: ask(context, room)[:1]  # type: ignore[method-assign]
+        done = reply(runner, (9,), 600, [source], controller=made)
+        assert done.ids == truth
+        guessed = sum(step.rows - 1 for step in done.steps if step.rows)
+        assert sum(step.rows > 1 for step in done.steps) < 25
+        assert guessed < 600
+
+
+class TestWindow:
+    def test_never_runs_where_its_rows_cost_too_much(self) -> None:
+        made = controller(STEEP)
+        assert not any(made.plan(50, 14).window for _ in range(200))
+
+    def test_stops_when_it_brings_nothing_and_is_tried_again(self) -> None:
+        cheap = CostCurve({1: 10.0, 15: 11.5, 64: 20.0}, learning=False)
+        made = controller(cheap)
+        ran = []
+        for _ in range(3000):
+            plan = made.plan(50, 14)
+            ran.append(plan.window)
+            made.learn(15 if plan.window else 1, 10.0, {}, 0 if plan.window else None)
+        assert all(ran[:10])
+        assert sum(ran) < 300
+        assert any(ran[500:])
+
+    def test_goes_on_while_it_pays(self) -> None:
+        cheap = CostCurve({1: 10.0, 15: 11.5, 64: 20.0}, learning=False)
+        made = controller(cheap)
+        for step in range(500):
+            assert made.plan(50, 14).window
+            made.learn(15, 10.0, {}, step % 2)
+
+    @pytest.mark.parametrize("window", [0, 5])
+    def test_is_off_where_it_has_no_columns_or_no_rows(self, window: int) -> None:
+        made = controller(CostCurve.flat(), window=window)
+        assert not made.plan(50, 0).window
+        assert made.plan(50, 14).window == (window > 0)

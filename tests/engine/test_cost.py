@@ -1,0 +1,95 @@
+"""T(M): interpolated, monotone, corrected by real steps without being bent by a busy machine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from lacli.engine.cost import MEASURED_ROWS, CostCurve, measure
+from tests.fakes import TableRunner
+
+POINTS = {1: 32.0, 2: 42.0, 4: 50.0, 8: 77.0, 16: 131.0, 32: 245.0}
+
+
+def ratios(curve: CostCurve) -> list[float]:
+    return [curve(rows) / curve(1) for rows in POINTS]
+
+
+def run(curve: CostCurve, steps: int, true_ms: Callable[[int], float], seed: int = 0) -> None:
+    """Steps of mixed sizes, each with a little noise."""
+    generator = random.Random(seed)
+    for _ in range(steps):
+        rows = generator.choice([1, 1, 2, 3, 5, 8, 16])
+        curve.learn(rows, true_ms(rows) * generator.uniform(0.97, 1.06))
+
+
+class TestCurve:
+    def test_goes_through_its_points_and_straight_between_and_beyond(self) -> None:
+        curve = CostCurve(POINTS)
+        assert [curve(rows) for rows in POINTS] == list(POINTS.values())
+        assert curve(3) == 46.0
+        assert curve(12) == 104.0
+        assert curve(48) == pytest.approx(245 + 16 * (245 - 131) / 16)
+        assert curve.points == POINTS
+
+    def test_more_rows_are_never_cheaper_whatever_was_measured(self) -> None:
+        curve = CostCurve({1: 30.0, 2: 28.0, 4: 60.0, 8: 50.0})
+        costs = [curve(rows) for rows in range(1, 20)]
+        assert costs == sorted(costs)
+
+    def test_flat_makes_rows_free_for_ever(self) -> None:
+        curve = CostCurve.flat()
+        run(curve, 50, lambda rows: 10.0 * rows)
+        assert {curve(rows) for rows in (1, 2, 50)} == {1.0}
+
+
+class TestLearning:
+    def test_a_machine_that_slows_down_as_a_whole_changes_no_ratio(self) -> None:
+        curve, true = CostCurve(POINTS), CostCurve(POINTS, learning=False)
+        before = ratios(curve)
+        for factor in (1.0, 2.0, 5.0, 1.0, 0.5):
+            run(curve, 150, lambda rows, factor=factor: factor * true(rows))  # type: ignore[misc]
+            assert ratios(curve) == pytest.approx(before, rel=0.15), factor
+
+    def test_steps_of_a_size_that_cost_more_than_measured_bend_the_curve_there(self) -> None:
+        curve, true = CostCurve(POINTS), CostCurve(POINTS, learning=False)
+        run(curve, 2000, lambda rows: true(rows) * (1.5 if rows >= 8 else 1.0))
+        assert curve(8) / curve(1) == pytest.approx(1.5 * true(8) / true(1), rel=0.2)
+        assert curve(2) / curve(1) == pytest.approx(true(2) / true(1), rel=0.2)
+
+    def test_one_stall_counts_no_more_than_a_doubling(self) -> None:
+        stalled, doubled = CostCurve(POINTS), CostCurve(POINTS)
+        stalled.learn(8, 77.0 * 1000)
+        doubled.learn(8, 77.0 * 2)
+        assert stalled.points == doubled.points
+        assert stalled(8) <= 1.03 * 77.0
+
+    def test_whatever_is_learned_more_rows_are_never_cheaper(self) -> None:
+        curve, generator = CostCurve(POINTS), random.Random(2)
+        for _ in range(2000):
+            curve.learn(generator.randrange(1, 60), generator.uniform(0.0, 400.0))
+        costs = [curve(rows) for rows in range(1, 70)]
+        assert costs == sorted(costs)
+        assert costs[0] > 0
+
+
+class TestMeasuring:
+    def test_times_each_size_and_leaves_the_cache_empty(self) -> None:
+        runner = TableRunner({}, context_size=512)
+        curve = measure(runner, budget_s=60.0)
+        assert tuple(curve.points) == MEASURED_ROWS
+        assert all(cost > 0 for cost in curve.points.values())
+        assert runner.length == 0
+        assert {len(rows.token_ids) for rows in runner.forwards} == set(MEASURED_ROWS)
+
+    def test_a_slow_model_is_measured_at_the_small_sizes(self) -> None:
+        runner = TableRunner({}, context_size=512)
+        curve = measure(runner, budget_s=0.0)
+        assert tuple(curve.points) == MEASURED_ROWS[:2]
+        assert curve(32) >= curve(2)
+
+    @pytest.mark.parametrize("context", [4, 6, 8, 40])
+    def test_also_in_a_tiny_context(self, context: int) -> None:
+        assert measure(TableRunner({}, vocab_size=3, context_size=context), budget_s=60.0)(2) > 0

@@ -1,0 +1,223 @@
+"""One draw per emitted token: ties, extreme options, penalties, and the distribution with guesses riding along."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+import torch
+from scipy.stats import chisquare
+
+from lacli.engine.accept import accept
+from lacli.engine.controller import Limits
+from lacli.engine.sampler import Sampler, SamplingOptions
+from lacli.errors import LacliError
+from lacli.models.base import Rows
+from tests.engine.replies import PLAIN, reply
+from tests.exact.sources import LiarSource, OracleSource
+from tests.fakes import ListSource, TableRunner
+
+INF = float("inf")
+PROBABLE = 1e-4
+"""The seeds are fixed, so a right sampler passes always; a wrong one has p-values far below this."""
+
+
+def draws(options: SamplingOptions, logits: Sequence[float], count: int = 400) -> Counter[int]:
+    sampler, tensor = Sampler(options), torch.tensor(logits)
+    return Counter(sampler.draw(tensor) for _ in range(count))
+
+
+def moody(context: Sequence[int]) -> list[float]:
+    """Logits of a vocabulary of 12 that depend on the last two tokens."""
+    generator = random.Random(100 * context[-1] + (context[-2] if len(context) > 1 else 0))
+    return [generator.gauss(0, 1.5) for _ in range(12)]
+
+
+class TestGreedy:
+    @pytest.mark.parametrize("size", [3, 17, 49_152])
+    def test_the_lowest_id_wins_a_tie(self, size: int) -> None:
+        logits = torch.linspace(-3, 0, size)
+        for low, high in ((0, size - 1), (1, 2), (size // 2, size - 1), (size - 2, size - 1)):
+            tied = logits.clone()
+            tied[low] = tied[high] = 7.0
+            assert Sampler(SamplingOptions()).draw(tied) == low
+
+    def test_logits_that_are_no_numbers_are_an_error(self) -> None:
+        for bad in ([0.0, float("nan"), 1.0], [0.0, INF], [-INF, -INF]):
+            for temperature in (0.0, 0.7):
+                with pytest.raises(LacliError, match="not finite"):
+                    Sampler(SamplingOptions(temperature, seed=1)).draw(torch.tensor(bad))
+
+    def test_ids_a_model_forbids_are_never_drawn(self) -> None:
+        assert set(draws(SamplingOptions(2.0, seed=0), [-INF, 1.0, -INF, 0.5])) == {1, 3}
+
+
+class TestExtremes:
+    LOGITS = (1.0, 2.5, 2.4, -3.0, 0.0)
+
+    @pytest.mark.parametrize("temperature", [1e-5, 1e-30, 1e-300])
+    def test_next_to_no_temperature_is_greedy(self, temperature: float) -> None:
+        assert set(draws(SamplingOptions(temperature, seed=3), self.LOGITS)) == {1}
+
+    def test_so_is_a_whole_text(self) -> None:
+        greedy = reply(TableRunner(moody, vocab_size=12), (3,), 40, limits=PLAIN).ids
+        for options in (SamplingOptions(1e-30, seed=1), SamplingOptions(0.8, top_k=1, seed=1)):
+            assert reply(TableRunner(moody, vocab_size=12), (3,), 40, options=options).ids == greedy
+
+    def test_endless_temperature_is_even(self) -> None:
+        counts = draws(SamplingOptions(1e9, seed=3), self.LOGITS, 5000)
+        assert chisquare([counts[token] for token in range(5)]).pvalue > PROBABLE
+
+    def test_a_nucleus_of_one_token(self) -> None:
+        for top_p in (0.0, 1e-9, 0.5):
+            assert set(draws(SamplingOptions(1.0, top_p=top_p, seed=3), (0.0, 50.0, 0.0))) == {1}
+        # All probability on one token leaves nothing to divide by; also where every other is impossible.
+        assert set(draws(SamplingOptions(1.0, top_p=0.9, seed=3), (-INF, -INF, 1.0))) == {2}
+
+    def test_a_nucleus_is_the_smallest_set_that_reaches_p(self) -> None:
+        logits = torch.tensor([0.5, 0.3, 0.15, 0.05]).log().tolist()
+        for top_p, kept in ((0.49, {0}), (0.51, {0, 1}), (0.79, {0, 1}), (0.81, {0, 1, 2}), (1.0, {0, 1, 2, 3})):
+            assert set(draws(SamplingOptions(1.0, top_p=top_p, seed=5), logits)) == kept
+
+    def test_a_wide_nucleus_is_not_cut_short(self) -> None:
+        flat = draws(SamplingOptions(1.0, top_p=0.9, seed=5), torch.linspace(0, 0.01, 2000).tolist(), 4000)
+        assert min(flat) >= 190
+        assert max(flat) == 1999
+        assert len(flat) > 1400
+
+    def test_top_k_keeps_all_tied_with_the_last_of_them(self) -> None:
+        logits = (1.0, 3.0, 2.0, 2.0, 0.0)
+        assert set(draws(SamplingOptions(3.0, top_k=1, seed=1), logits)) == {1}
+        assert set(draws(SamplingOptions(3.0, top_k=2, seed=1), logits)) == {1, 2, 3}
+        assert set(draws(SamplingOptions(3.0, top_k=3, seed=1), logits)) == {1, 2, 3}
+
+    @pytest.mark.parametrize("top_k", [0, 5, 6, 10**6])
+    def test_top_k_of_all_is_all(self, top_k: int) -> None:
+        assert draws(SamplingOptions(2.0, top_k=top_k, seed=1), self.LOGITS) == draws(
+            SamplingOptions(2.0, seed=1), self.LOGITS
+        )
+
+    @pytest.mark.parametrize("seed", [0, -1, 2**63, 2**70])
+    def test_any_whole_number_is_a_seed(self, seed: int) -> None:
+        options = SamplingOptions(1.0, seed=seed)
+        assert draws(options, self.LOGITS) == draws(options, self.LOGITS)
+
+    def test_without_a_seed_two_runs_differ(self) -> None:
+        texts = {
+            tuple(reply(TableRunner(moody, vocab_size=12), (3,), 40, options=SamplingOptions(1.0)).ids)
+            for _ in range(3)
+        }
+        assert len(texts) == 3
+
+
+class TestRepetitionPenalty:
+    def test_divides_what_is_positive_and_multiplies_what_is_negative(self) -> None:
+        sampler = Sampler(SamplingOptions(repetition_penalty=2.0), [0, 3])
+        assert sampler.draw(torch.tensor([3.0, 2.0, 1.0, 9.0])) == 3  # 1.5, 2.0, 1.0, 4.5
+        assert sampler.draw(torch.tensor([3.0, 2.0, 1.0, 3.9])) == 1  # 1.5, 2.0, 1.0, 1.95
+        assert Sampler(SamplingOptions(repetition_penalty=2.0), [1]).draw(torch.tensor([-1.5, -1.0])) == 0
+
+    def test_counts_a_token_once_however_often_it_was_said(self) -> None:
+        sampler = Sampler(SamplingOptions(repetition_penalty=1.5), [0, 0, 0])
+        for _ in range(3):
+            assert sampler.draw(torch.tensor([4.0, 2.5])) == 0  # 2.67 each time
+
+    def test_leaves_the_logits_it_is_given_alone(self) -> None:
+        logits = torch.tensor([4.0, 2.5])
+        Sampler(SamplingOptions(repetition_penalty=1.5), [0]).draw(logits)
+        assert logits.tolist() == [4.0, 2.5]
+
+
+class TestSameTextWithGuesses:
+    @pytest.mark.parametrize(
+        "options",
+        [
+            SamplingOptions(0.8, seed=5),
+            SamplingOptions(1.3, top_k=4, seed=6),
+            SamplingOptions(1.0, top_p=0.9, seed=7),
+            SamplingOptions(0.9, 5, 0.8, 1.6, seed=8),
+            SamplingOptions(repetition_penalty=1.6),
+        ],
+    )
+    @pytest.mark.parametrize("window", [0, 4])
+    def test_a_seed_gives_the_plain_text_whatever_is_guessed(self, options: SamplingOptions, window: int) -> None:
+        prompt = (3, 1)
+        plain = reply(TableRunner(moody, vocab_size=12), prompt, 80, options=options, limits=PLAIN)
+        pools = [
+            [OracleSource(2, plain.ids)],
+            [LiarSource(2, plain.ids, 12)],
+            [ListSource([(1, 2), (1, 3), (1, 2, 5), (4,), (4, 4)])],
+        ]
+        for sources in pools:
+            done = reply(
+                TableRunner(moody, vocab_size=12), prompt, 80, sources, options=options, limits=Limits(window=window)
+            )
+            assert done.ids == plain.ids
+        certain = reply(TableRunner(moody, vocab_size=12), prompt, 80, pools[0], options=options)
+        assert certain.forwards == 3  # the guesses did ride along
+
+    def test_a_penalty_does_change_the_text(self) -> None:
+        plain = reply(TableRunner(moody, vocab_size=12), (3, 1), 80, limits=PLAIN)
+        penalised = SamplingOptions(repetition_penalty=1.6)
+        assert reply(TableRunner(moody, vocab_size=12), (3, 1), 80, options=penalised, limits=PLAIN).ids != plain.ids
+
+
+class TestDistribution:
+    """Guesses of unlikely tokens, doubled prefixes among them, leave every probability as it was."""
+
+    FIRST = (0.5, 0.3, 0.15, 0.05)
+    SECOND = ((0.1, 0.2, 0.3, 0.4), (0.25, 0.25, 0.25, 0.25), (0.7, 0.1, 0.1, 0.1), (0.4, 0.3, 0.2, 0.1))
+
+    def test_of_whole_replies_at_the_first_place_and_after_a_rejection(self) -> None:
+        def table(context: Sequence[int]) -> list[float]:
+            return torch.tensor(self.FIRST if len(context) == 1 else self.SECOND[context[-1]]).log().tolist()
+
+        count = 3000
+        seen: Counter[tuple[int, ...]] = Counter()
+        for seed in range(count):
+            done = reply(
+                TableRunner(table, vocab_size=4),
+                (0,),
+                3,
+                [ListSource([(3, 0), (3, 0, 1), (3, 1), (2, 3)])],
+                options=SamplingOptions(1.0, seed=seed),
+            )
+            seen[tuple(done.ids)] += 1
+
+        def like(observed: list[int], chances: Sequence[float]) -> bool:
+            return bool(chisquare(observed, [sum(observed) * chance for chance in chances]).pvalue > PROBABLE)
+
+        def number(place: int, *tokens: int) -> int:
+            return sum(n for ids, n in seen.items() if ids[place : place + len(tokens)] == tokens)
+
+        assert like([number(0, token) for token in range(4)], self.FIRST)
+        for before in range(3):
+            # At place 1 four guesses were verified, at place 2 one more had just been rejected or accepted.
+            assert like([number(0, before, token) for token in range(4)], self.SECOND[before])
+            assert like([number(1, before, token) for token in range(4)], self.SECOND[before])
+
+    @pytest.mark.parametrize(
+        ("options", "kept"),
+        [
+            (SamplingOptions(1.0, seed=1), (0.5, 0.3, 0.15, 0.05)),
+            (SamplingOptions(0.5, seed=2), (0.25, 0.09, 0.0225, 0.0025)),
+            (SamplingOptions(1.0, top_k=2, seed=3), (0.5, 0.3, 0, 0)),
+            (SamplingOptions(1.0, top_p=0.85, seed=4), (0.5, 0.3, 0.15, 0)),
+        ],
+    )
+    def test_of_20000_draws_on_a_tree_of_guesses(self, options: SamplingOptions, kept: tuple[float, ...]) -> None:
+        """Row 0 has two children (3 and 2), the first of them two more; logits differ from row to row."""
+        rows = Rows((0, 3, 2, 1, 0), (-1, 0, 0, 1, 1), (0, 1, 2, 3, 4))
+        logits = torch.tensor([self.FIRST, self.SECOND[3], *self.SECOND[:3]]).log()
+        sampler = Sampler(options)
+        seen: Counter[int] = Counter()
+        for _ in range(20_000):
+            accepted = accept(rows, logits, sampler)
+            assert len(accepted.path) == len(accepted.token_ids)
+            seen[accepted.token_ids[0]] += 1
+        allowed = [token for token, weight in enumerate(kept) if weight]
+        assert set(seen) == set(allowed)
+        expected = [20_000 * kept[token] / sum(kept) for token in allowed]
+        assert chisquare([seen[token] for token in allowed], expected).pvalue > PROBABLE
