@@ -6,12 +6,13 @@ turn. Pure but for rendering the template in a sandbox. Called by prepare.py and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
+from lacli.errors import ModelUnavailable
+
 _MARK = "lacli-turn-end-probe"
-_GENERATION_TAG = re.compile(r"\{%-?\s*(?:end)?generation\s*-?%\}")
 
 
 def end_ids(
@@ -79,18 +80,10 @@ def turn_end(template: str | None, markers: Mapping[str, int], special: Mapping[
 
 
 def _rendered(template: str, special: Mapping[str, str]) -> str | None:
-    from jinja2 import TemplateError
-    from jinja2.ext import loopcontrols
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+    from lacli.models.chat_template import ChatTemplate, Refused
 
-    def refuse(message: str) -> str:
-        raise TemplateError(message)
-
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
-    environment.globals.update(raise_exception=refuse, strftime_now=lambda form: "")
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": _MARK}]
     try:
-        made = environment.from_string(_GENERATION_TAG.sub("", template))
-        return made.render(messages=messages, add_generation_prompt=False, **special)
-    except Exception:  # a template runs code of its own: whatever it raises means that it has no say here
+        return ChatTemplate(template, "").render(messages, special, datetime.now(), reply_follows=False)
+    except (ModelUnavailable, Refused):  # whatever is wrong with it is told when a prompt is made
         return None
