@@ -74,7 +74,8 @@ class LiveIndex:
         end = len(self._tokens)
         for size in (4, 2, 1):
             places = self._places.get(tuple(context[-size:])) if len(context) >= size else None
-            found = [place for place in places[-_CANDIDATES:] if place < end] if places else []
+            recent = places[-_CANDIDATES:] if places else []
+            found = [place for place in recent if place < end and self._tokens[place] != SEPARATOR]
             if found:
                 return [(_match_length(self._tokens, place, context, size), place) for place in found]
         return []

@@ -57,7 +57,7 @@ class SuccessorSource:
             nonlocal count
             for rate, follower in zip(rates, self._table.get(token_id, ()), strict=False):
                 if rate * chance < _FLOOR:
-                    break
+                    continue
                 count += 1
                 heapq.heappush(ahead, (-rate * chance, count, follower, parent, depth))
 
