@@ -16,7 +16,7 @@ from lacli.models.base import Runner
 ROWS = (1, 4, 8, 16, 32)
 
 
-def step_times(runner: Runner, rows: Sequence[int] = ROWS, repeats: int = 9, past: int = 128) -> dict[int, float]:
+def step_times(runner: Runner, rows: Sequence[int] = ROWS, repeats: int = 7, past: int = 128) -> dict[int, float]:
     """Median milliseconds of a step with so many rows behind a short past; sizes are taken in turn."""
     cached = CachedSequence(runner)
     prompt = [1 + index % (runner.vocab_size - 1) for index in range(min(past, runner.context_size // 2))]

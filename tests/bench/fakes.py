@@ -22,15 +22,22 @@ def walk(context: Sequence[int]) -> list[float]:
     return [((seed * (index + 11)) % 97) / 10 - (100 if index == END else 0) for index in range(VOCAB)]
 
 
+def loaded_table(runner: Any = None) -> Any:
+    """What `lacli.loading.load` would return, as far as the bench looks at it before it has a prompt."""
+    return SimpleNamespace(
+        cached=SimpleNamespace(runner=runner),
+        controller=Controller(CostCurve.flat(), Limits()),
+        prepared=SimpleNamespace(spec=SimpleNamespace(alias="table")),
+        quant="none",
+        device="cpu",
+    )
+
+
 class TableBench(Bench):
     """Its cases' prompts are written as numbers, replies too."""
 
     def __init__(self, table: Table = walk, max_tokens: int = 40, rows: int | None = 32, runner: Any = None) -> None:
-        made = runner or TableRunner(table, vocab_size=VOCAB)
-        loaded: Any = SimpleNamespace(
-            cached=SimpleNamespace(runner=made), controller=Controller(CostCurve.flat(), Limits())
-        )
-        super().__init__(loaded, max_tokens, rows)
+        super().__init__(loaded_table(runner or TableRunner(table, vocab_size=VOCAB)), max_tokens, rows)
 
     def task(self, case: Case) -> Task:
         prompt = tuple(int(word) for word in case.prompt.split())

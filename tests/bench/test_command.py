@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lacli.bench.exact import Comparison, Difference
 from lacli.bench.step_cost import step_times
 from lacli.cli.app import main
+from tests.bench.fakes import loaded_table
 from tests.fakes import TableRunner
 
 
@@ -39,7 +41,7 @@ def test_step_times_have_every_size_and_leave_positive_numbers() -> None:
 def test_measuring_the_real_model_gives_one_document_and_touches_no_pool(
     sandbox_with_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["bench", "--suite", "code", "--limit", "1", "-n", "6", "--rows", "8", "--json", "-q"]) == 0
+    assert main(["bench", "--suite", "code", "--limit", "1", "-n", "4", "--rows", "8", "--json", "-q"]) == 0
     shown = capsys.readouterr()
     record = json.loads(shown.out)
     assert shown.err == ""
@@ -50,8 +52,16 @@ def test_measuring_the_real_model_gives_one_document_and_touches_no_pool(
     assert not (sandbox_with_model / "state").exists()
 
 
-def test_exact_on_the_real_model_says_how_much_was_compared(
-    sandbox_with_model: Path, capsys: pytest.CaptureFixture[str]
+def test_exact_says_how_much_was_compared_and_fails_on_a_difference(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["bench", "--suite", "edit", "--limit", "1", "-n", "4", "--rows", "8", "--exact", "-q"]) == 0
-    assert "texts" in capsys.readouterr().out.splitlines()[-1]
+    difference = Difference("edit", "inventory-rename", "warm-replay", 17, (1, 2), (3, 4))
+    results = iter([Comparison(2, 22, 1408, ()), Comparison(2, 22, 1408, (difference,))])
+    monkeypatch.setattr("lacli.bench.exact.compare", lambda *arguments: next(results))
+    monkeypatch.setattr("lacli.loading.load", lambda settings, report: loaded_table())
+    assert main(["bench", "--suite", "edit", "--exact"]) == 0
+    assert "22 of 22 texts (1,408 tokens, 2 prompts) equal" in capsys.readouterr().out
+    assert main(["bench", "--suite", "edit", "--exact"]) == 1
+    shown = capsys.readouterr().out
+    assert "edit inventory-rename, warm-replay, token 17" in shown
+    assert "21 of 22 texts" in shown
