@@ -82,10 +82,10 @@ class TestExtremes:
             assert set(draws(SamplingOptions(1.0, top_p=top_p, seed=5), logits)) == kept
 
     def test_a_wide_nucleus_is_not_cut_short(self) -> None:
-        flat = draws(SamplingOptions(1.0, top_p=0.9, seed=5), torch.linspace(0, 0.01, 2000).tolist(), 4000)
-        assert min(flat) >= 190
-        assert max(flat) == 1999
-        assert len(flat) > 1400
+        flat = draws(SamplingOptions(1.0, top_p=0.9, seed=5), torch.linspace(0, 0.01, 1000).tolist(), 2500)
+        assert min(flat) >= 95
+        assert max(flat) > 990
+        assert len(flat) > 750
 
     def test_top_k_keeps_all_tied_with_the_last_of_them(self) -> None:
         logits = (1.0, 3.0, 2.0, 2.0, 0.0)
@@ -207,17 +207,17 @@ class TestDistribution:
             (SamplingOptions(1.0, top_p=0.85, seed=4), (0.5, 0.3, 0.15, 0)),
         ],
     )
-    def test_of_20000_draws_on_a_tree_of_guesses(self, options: SamplingOptions, kept: tuple[float, ...]) -> None:
+    def test_of_8000_draws_on_a_tree_of_guesses(self, options: SamplingOptions, kept: tuple[float, ...]) -> None:
         """Row 0 has two children (3 and 2), the first of them two more; logits differ from row to row."""
         rows = Rows((0, 3, 2, 1, 0), (-1, 0, 0, 1, 1), (0, 1, 2, 3, 4))
         logits = torch.tensor([self.FIRST, self.SECOND[3], *self.SECOND[:3]]).log()
         sampler = Sampler(options)
         seen: Counter[int] = Counter()
-        for _ in range(20_000):
+        for _ in range(8000):
             accepted = accept(rows, logits, sampler)
             assert len(accepted.path) == len(accepted.token_ids)
             seen[accepted.token_ids[0]] += 1
         allowed = [token for token, weight in enumerate(kept) if weight]
         assert set(seen) == set(allowed)
-        expected = [20_000 * kept[token] / sum(kept) for token in allowed]
+        expected = [8000 * kept[token] / sum(kept) for token in allowed]
         assert chisquare([seen[token] for token in allowed], expected).pvalue > PROBABLE
