@@ -73,15 +73,13 @@ def load(settings: Settings, report: Report) -> Loaded:
     device = choose_device(settings.device)
     quant = _quant(settings, spec, device)
     prepared = _prepare(spec, quant, settings.offline, report)
-    if device == "cpu" and quant in ("nf4", "bnb-int8"):
-        report(Notice(f"{quant} runs through bitsandbytes, which is slow on a CPU; int8 is the quick one there"))
     report(Loading("load"))
     started = time.perf_counter()
     tokenizer = Tokenizer.load(prepared.folder)
     runner = load_runner(prepared, quant, device, settings.threads, prepared.spec.context or None)
+    for note in runner.notes:
+        report(Notice(note))
     cached = CachedSequence(runner)
-    if settings.lookahead and not runner.can_branch:
-        report(Notice("this model's cache cannot hold guesses side by side, so it is decoded plainly"))
     limits = _limits(settings)
     curve = _curve(cached, prepared, f"{quant}-{device}-{settings.threads or 0}", needed=limits.lookahead)
     pool = _open_pool(settings, tokenizer, runner.vocab_size, prepared.spec.alias, report)

@@ -45,6 +45,9 @@ class Runner(Protocol):
     can_branch: bool
     """False for models whose cache cannot hold siblings (recurrent, hybrid): the engine then decodes plainly."""
 
+    notes: tuple[str, ...]
+    """What the user should know of how this model runs, a line each."""
+
     @property
     def length(self) -> int:
         """Token positions in the KV cache."""

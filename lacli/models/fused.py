@@ -118,6 +118,7 @@ class FusedRunner:
     """A Llama-architecture model with one sequence in its cache."""
 
     can_branch = True
+    notes: tuple[str, ...] = ()
 
     def __init__(
         self,
