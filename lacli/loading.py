@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lacli import paths
 from lacli.config import Settings
-from lacli.errors import LacliError
+from lacli.errors import LacliError, UsageError
 from lacli.events import Loading, Notice
 from lacli.scripted import Report
 
@@ -59,6 +59,7 @@ def load(settings: Settings, report: Report) -> Loaded:
     """Fetch, prepare and load what `settings` name."""
     from lacli.models.registry import load_registry
 
+    folder = settings.folder or _current_folder()
     spec = load_registry().resolve(settings.model)
     report(Loading("load"))
     started = time.perf_counter()
@@ -82,7 +83,7 @@ def load(settings: Settings, report: Report) -> Loaded:
     cached = CachedSequence(runner)
     limits = _limits(settings)
     curve = _curve(cached, prepared, f"{quant}-{device}-{settings.threads or 0}", needed=limits.lookahead)
-    pool = _open_pool(settings, tokenizer, runner.vocab_size, prepared.spec.alias, report)
+    pool = _open_pool(settings, folder, tokenizer, runner.vocab_size, prepared.spec.alias, report)
     sources = _sources(pool) if limits.lookahead else []
     return Loaded(
         prepared=prepared,
@@ -171,7 +172,17 @@ def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed
     return curve
 
 
-def _open_pool(settings: Settings, tokenizer: Tokenizer, vocab_size: int, model: str, report: Report) -> Pool | None:
+def _current_folder() -> Path:
+    """Where the user stands; torch itself cannot be loaded from a folder that is gone."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("the current folder no longer exists", "change to another folder") from None
+
+
+def _open_pool(
+    settings: Settings, folder: Path, tokenizer: Tokenizer, vocab_size: int, model: str, report: Report
+) -> Pool | None:
     """The project's pool; without one nothing but speed is lost, so every failure is a notice."""
     if not settings.pool:
         return None
@@ -179,7 +190,7 @@ def _open_pool(settings: Settings, tokenizer: Tokenizer, vocab_size: int, model:
     from lacli.pool.store import open_pool
 
     try:
-        root = project_root(settings.folder or Path.cwd())
+        root = project_root(folder)
         if root is None:
             return None
         key = pool_key(root, tokenizer.fingerprint)

@@ -52,7 +52,9 @@ def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
 
     def made(lookahead: bool = True, learn: bool = True, pool: bool = True) -> Assistant:
         settings = Settings(folder=tmp_path, learn=learn, pool=pool, lookahead=lookahead)
-        opened = _open_pool(settings, loaded.tokenizer, loaded.cached.runner.vocab_size, "test", lambda event: None)
+        opened = _open_pool(
+            settings, tmp_path, loaded.tokenizer, loaded.cached.runner.vocab_size, "test", lambda event: None
+        )
         assistant = Assistant(settings)
         assistant._loaded = dataclasses.replace(
             loaded,

@@ -5,6 +5,8 @@ Nothing else may live here: typer itself is imported inside `guard`, so that an 
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 
 from lacli.cli import diagnostics
@@ -13,7 +15,10 @@ from lacli.cli import diagnostics
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `lacli` with these arguments (default: the process's own) and return its exit code."""
     diagnostics.secure_descriptors()
-    return diagnostics.guard(lambda: _run(arguments))
+    with warnings.catch_warnings():
+        if not sys.warnoptions:  # other libraries' warnings are for their developers, not for users of lacli
+            warnings.simplefilter("ignore")
+        return diagnostics.guard(lambda: _run(arguments))
 
 
 def _run(arguments: Sequence[str] | None) -> int:
