@@ -195,15 +195,20 @@ def measure(bench: Bench, cases: Sequence[Case], progress: Progress) -> list[Run
     runs = []
     for number, task in enumerate(tasks, start=1):
         progress(f"measuring {task.case.suite} {number}/{len(tasks)} {task.case.name}")
-        replies = {name: reply[: loop_start(reply)] for name, reply in full[task.case.suite].items()}
-        own = full[task.case.suite][task.case.name]
-        looped = 0.0 if task.reference or not own else 1 - loop_start(own) / len(own)
-        modes = [*MEASURED, *([WRONG_POOL] if task.case.suite == "prose" else [])]
-        if len(replies) == 1:
-            modes = [mode for mode in modes if mode.pool != "others"]
+        known = full[task.case.suite]
+        replies = {name: reply if task.reference else reply[: loop_start(reply)] for name, reply in known.items()}
+        own = task.case.name
+        looped = 1 - len(replies[own]) / len(known[own]) if known[own] else 0.0
+        modes = _modes(task, alone=len(replies) == 1)
         shift = number % len(modes)  # no mode always runs first, on a cold cache, or last, on a warm processor
         cached = bench.cached(task)
         for mode in [*modes[shift:], *modes[:shift]]:
             run = bench.play(task, mode, cached, bench.segments(task, mode, replies))
             runs.append(replace(run, looped=looped if not mode.sampled else 0.0))
     return runs
+
+
+def _modes(task: Task, alone: bool) -> list[Mode]:
+    """What is measured: no sampling of a forced reply, no others' replies where there are none."""
+    modes = [*MEASURED, *([WRONG_POOL] if task.case.suite == "prose" else [])]
+    return [mode for mode in modes if not (mode.sampled and task.reference) and not (mode.pool == "others" and alone)]

@@ -7,6 +7,7 @@ import pytest
 from lacli.bench.loops import loop_start
 from lacli.bench.modes import MEASURED, PLAIN, WRONG_POOL, Mode, poisoned
 from lacli.bench.runner import measure
+from lacli.bench.suites import Case
 from lacli.drafts.lookup import ProjectSource
 from tests.bench.fakes import TableBench, cases
 from tests.fakes import TableRunner
@@ -42,6 +43,14 @@ def test_the_wrong_pool_is_measured_on_prose_only() -> None:
 
 def test_a_single_prompt_has_no_others_to_warm_it() -> None:
     assert "warm-similar" not in {run.mode for run in measure(TableBench(), cases(1), quiet)}
+
+
+def test_a_forced_reply_is_not_sampled_and_is_never_cut_for_looping() -> None:
+    reply = [5, 6] * 30
+    case = Case("loop", "edit-ref", "1 2 3", " ".join(map(str, reply)))
+    runs = measure(TableBench(), [case], quiet)
+    assert not [run.mode for run in runs if "sampled" in run.mode]
+    assert {(run.token_ids, run.looped) for run in runs} == {(tuple(reply), 0.0)}
 
 
 def test_leave_one_out_leaves_exactly_the_own_reply_out(monkeypatch: pytest.MonkeyPatch) -> None:
