@@ -27,6 +27,7 @@ class ReferenceRunner:
         self.vocab_size = runner.vocab_size
         self.context_size = runner.context_size
         self.can_branch = runner.can_branch
+        self.notes = runner.notes
 
     @property
     def length(self) -> int:
