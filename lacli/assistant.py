@@ -111,7 +111,7 @@ class _Reply:
         request, cached = self._request, self._loaded.cached
         self._prompt_started = time.perf_counter()
         self._reused_n = cached.reusable(prompt.token_ids)
-        self._prompt_n = len(prompt.token_ids) - self._reused_n
+        self._prompt_n = len(prompt.token_ids) - self._reused_n if request.max_tokens > 0 else 0
         options = SamplingOptions(
             temperature=request.temperature,
             top_k=request.top_k,
