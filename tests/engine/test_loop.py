@@ -265,6 +265,9 @@ class TestOneAfterAnother:
         edited = (1, 2, 3, 9, 5, 6)
         assert reply(cached, edited, 10).ids == reply(TableRunner(chaotic), edited, 10).ids
         assert runner.prefilled[-1] == (9, 5, 6)
+        undone = (1, 2, 3, 4, 5, 6, 8)
+        assert reply(cached, undone, 10).ids == reply(TableRunner(chaotic), undone, 10).ids
+        assert runner.prefilled[-1] == (4, 5, 6, 8)
         shorter = (1, 2, 3)
         assert reply(cached, shorter, 10).ids == reply(TableRunner(chaotic), shorter, 10).ids
         assert runner.prefilled[-1] == (3,)

@@ -124,6 +124,10 @@ class TestRepetitionPenalty:
         for _ in range(3):
             assert sampler.draw(torch.tensor([4.0, 2.5])) == 0  # 2.67 each time
 
+    def test_falls_on_what_was_drawn_from_then_on(self) -> None:
+        sampler, logits = Sampler(SamplingOptions(repetition_penalty=2.0)), torch.tensor([3.0, 2.0, 0.5])
+        assert [sampler.draw(logits) for _ in range(4)] == [0, 1, 0, 0]
+
     def test_leaves_the_logits_it_is_given_alone(self) -> None:
         logits = torch.tensor([4.0, 2.5])
         Sampler(SamplingOptions(repetition_penalty=1.5), [0]).draw(logits)
