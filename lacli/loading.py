@@ -173,7 +173,9 @@ def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed
         points = {int(rows): float(ms) for rows, ms in stored.items()}
         if len(points) >= 2 and all(rows > 0 and 0 < ms < 1e6 for rows, ms in points.items()):
             return CostCurve(points)
-    curve = measure(cached.runner)
+    curve, undisturbed = measure(cached.runner)
+    if not undisturbed:
+        return curve
     with contextlib.suppress(LacliError, OSError):  # a cache that cannot be written is measured again
         folder = paths.cache_dir() / "curves"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from lacli.models.base import Rows, Runner
 
 MEASURED_ROWS = (1, 2, 4, 8, 16, 32)
+_DISTURBED = 0.15  # share of a forward without the processor from which its time is not the step's own
 _SPEED_LEARNING = 0.1
 _SHAPE_LEARNING = 0.02  # a step is noisy, a reply has a hundred
 
@@ -71,36 +72,45 @@ class CostCurve:
         self._straighten()
 
 
-def measure(runner: Runner, rows: Sequence[int] = MEASURED_ROWS, budget_s: float = 1.0, past: int = 128) -> CostCurve:
+def measure(
+    runner: Runner, rows: Sequence[int] = MEASURED_ROWS, budget_s: float = 1.0, past: int = 128
+) -> tuple[CostCurve, bool]:
     """Time forwards of each size behind a short past; leaves the cache empty.
 
     Goes through the sizes again and again until the budget is used up; a slow model is measured at the small sizes
     only, and the curve goes on with their slope. The least time counts: what other processes take is not the step's.
+    Returns the curve, and whether every point was taken while the process had the processor to itself: a curve
+    measured on a busy machine serves for now and is not worth keeping.
     """
     runner.truncate(0)
     runner.prefill([index % runner.vocab_size for index in range(min(past, runner.context_size // 2))])
     sizes = [count for count in rows if count <= runner.context_size // 4 or count <= 2]
     best: dict[int, float] = {}
+    undisturbed: set[int] = set()
     _timed(runner, 2)  # the first forward warms up
     deadline = time.perf_counter() + budget_s
     for attempt in range(4):
         for count in sizes:
             if len(best) >= 2 and time.perf_counter() > deadline:
                 break
-            spent = _timed(runner, count)
-            if attempt == 0 or count in best:
-                best[count] = min(spent, best.get(count, spent))
+            spent, waited = _timed(runner, count)
+            if (attempt == 0 or count in best) and spent <= best.get(count, spent):
+                best[count] = spent
+                undisturbed.discard(count)
+                if waited < _DISTURBED * spent:
+                    undisturbed.add(count)
     runner.truncate(0)
-    return CostCurve(best)
+    return CostCurve(best), undisturbed == set(best)
 
 
-def _timed(runner: Runner, count: int) -> float:
-    """Milliseconds of one forward of a chain."""
+def _timed(runner: Runner, count: int) -> tuple[float, float]:
+    """Milliseconds of one forward of a chain, and how many of them none of our threads ran."""
     chain = Rows(
         tuple(index % runner.vocab_size for index in range(count)),
         tuple(range(-1, count - 1)),
         tuple(range(count)),
     )
-    started = time.perf_counter()
+    busy, started = time.process_time(), time.perf_counter()
     int(runner.forward(chain)[-1].argmax())  # reading a value waits for the device
-    return 1000 * (time.perf_counter() - started)
+    spent = time.perf_counter() - started
+    return 1000 * spent, 1000 * (spent - (time.process_time() - busy))
