@@ -58,6 +58,7 @@ class TestSessionSource:
         assert runs(source, [50, 51]) == []
         source.start([9])
         assert runs(source, [50, 51]) == [(52, 53)]
+        assert runs(source, [50]) == [(51, 52, 53)]
         assert runs(source, [1, 2]) == []  # the prompt is no reply
 
     def test_no_guess_runs_from_one_reply_into_the_next(self) -> None:

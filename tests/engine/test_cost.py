@@ -59,6 +59,14 @@ class TestLearning:
         assert curve(8) / curve(1) == pytest.approx(1.5 * true(8) / true(1), rel=0.2)
         assert curve(2) / curve(1) == pytest.approx(true(2) / true(1), rel=0.2)
 
+    def test_a_size_between_two_measured_ones_bends_both(self) -> None:
+        curve = CostCurve(POINTS)
+        for _ in range(600):
+            curve.learn(1, 32.0)
+            curve.learn(7, 1.5 * 70.25)
+        assert curve(7) / curve(1) > 1.3 * 70.25 / 32
+        assert curve(8) > 1.2 * 77
+
     def test_one_stall_counts_no_more_than_a_doubling(self) -> None:
         stalled, doubled = CostCurve(POINTS), CostCurve(POINTS)
         stalled.learn(8, 77.0 * 1000)
@@ -78,7 +86,7 @@ class TestLearning:
 class TestMeasuring:
     def test_times_each_size_and_leaves_the_cache_empty(self) -> None:
         runner = TableRunner({}, context_size=512)
-        curve = measure(runner, budget_s=60.0)
+        curve, _ = measure(runner, budget_s=60.0)
         assert tuple(curve.points) == MEASURED_ROWS
         assert all(cost > 0 for cost in curve.points.values())
         assert runner.length == 0
@@ -86,10 +94,10 @@ class TestMeasuring:
 
     def test_a_slow_model_is_measured_at_the_small_sizes(self) -> None:
         runner = TableRunner({}, context_size=512)
-        curve = measure(runner, budget_s=0.0)
+        curve, _ = measure(runner, budget_s=0.0)
         assert tuple(curve.points) == MEASURED_ROWS[:2]
         assert curve(32) >= curve(2)
 
     @pytest.mark.parametrize("context", [4, 6, 8, 40])
     def test_also_in_a_tiny_context(self, context: int) -> None:
-        assert measure(TableRunner({}, vocab_size=3, context_size=context), budget_s=60.0)(2) > 0
+        assert measure(TableRunner({}, vocab_size=3, context_size=context), budget_s=60.0)[0](2) > 0
