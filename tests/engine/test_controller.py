@@ -78,7 +78,6 @@ class TestPlanning:
 
     def test_the_window_takes_its_rows_from_the_drafts(self) -> None:
         assert controller(CostCurve.flat(), max_rows=32).plan(50, 14) == Plan(17, 31, window=True)
-        assert controller(CostCurve.flat(), max_rows=8).plan(50, 14) == Plan(0, 7, window=True)
         assert controller(CostCurve.flat(), max_rows=32, guesses=0).plan(50, 14) == Plan(0, 31, window=True)
 
 
