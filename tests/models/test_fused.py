@@ -218,6 +218,16 @@ class TestCache:
                 reply(load(tiny), [], 5, limits=limits)
 
 
+class TestWanted:
+    def test_only_the_rows_asked_for_are_answered(self, tiny: PreparedModel) -> None:
+        runner = load(tiny)
+        runner.prefill(prompt_of(6))
+        ids, parents = tuple(prompt_of(6, seed=2)), (-1, 0, 0, 2, 1, 4)
+        every = runner.forward(Rows(ids, parents, tuple(range(6))))
+        for wanted in ((0,), (0, 3), (0, 2, 5), (0, 1, 2, 4)):
+            assert torch.equal(runner.forward(Rows(ids, parents, wanted)), every[list(wanted)])
+
+
 class TestRowExactness:
     @pytest.mark.parametrize("threads", [1, 3, 5])
     def test_a_wide_layer_cut_among_threads_rounds_no_row_differently(self, tmp_path: Path, threads: int) -> None:
