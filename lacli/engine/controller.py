@@ -32,7 +32,12 @@ class Limits:
     guesses: int = 8
     """G, most continuations verified in a step."""
     max_rows: int = 32
-    """Most rows of a step."""
+    """Most rows of a step, the window's among them."""
+
+    @property
+    def columns(self) -> int:
+        """W as far as the window's W(N-1) rows fit into a step; 0 where no window can run."""
+        return min(self.window, self.max_rows // (self.ngram - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class Controller:
         depth = max(0, min(room, limits.max_rows - 1))
         if not limits.lookahead or depth == 0:
             return Plan(0, 0, window=False)
-        window = limits.window > 0 and window_rows > 0 and self._window_pays(window_rows)
+        window = limits.columns > 0 and window_rows > 0 and self._window_pays(window_rows)
         rows = max(0, limits.max_rows - 1 - (window_rows if window else 0))
         return Plan(rows if limits.guesses else 0, depth, window)
 

@@ -118,7 +118,7 @@ class _Guesses:
         self._vocab_size = cached.runner.vocab_size
         self._controller = controller
         self._sources: list[DraftSource] = list(sources) if active else []
-        self._window = JacobiWindow(limits.window, limits.ngram, prompt) if active and limits.window > 0 else None
+        self._window = JacobiWindow(limits.columns, limits.ngram, prompt) if active and limits.columns > 0 else None
         self._window_source = WindowSource(limits.ngram)
         if self._window is not None:
             self._sources.append(self._window_source)

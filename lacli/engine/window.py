@@ -30,8 +30,8 @@ class JacobiWindow:
 
     @property
     def rows_needed(self) -> int:
-        """Rows the window adds to a step at most."""
-        return self.columns * len(self._levels) - 1
+        """Rows the window adds to a step once all its levels are there: what it is priced by from the first step on."""
+        return self.columns * (self.ngram - 1) - 1
 
     def _filler(self) -> int:
         return self._random.choice(self._fillers)

@@ -147,6 +147,14 @@ class TestGuesses:
             step.drafted < len(rows.wanted) - 1 for rows, step in zip(runner.forwards, done.steps[1:], strict=True)
         )
 
+    @pytest.mark.parametrize(("window", "max_rows"), [(5, 12), (100, 32), (3, 4), (7, 2)])
+    def test_a_window_never_makes_a_step_larger_than_allowed(self, window: int, max_rows: int) -> None:
+        runner = TableRunner(chaotic)
+        reply(runner, (4, 9), 40, all_sources(), limits=Limits(window=window, ngram=4, max_rows=max_rows))
+        sizes = [len(rows.token_ids) for rows in runner.forwards]
+        assert max(sizes) <= max_rows
+        assert max_rows < 4 or max(sizes) > max_rows // 2
+
 
 class _Stop:
     """True from the n-th question on."""

@@ -57,6 +57,7 @@ def test_a_wheel_holds_the_registry_and_reads_it_from_any_folder(tmp_path: Path)
     (wheel,) = tmp_path.glob("lacli-*.whl")
     with zipfile.ZipFile(wheel) as archive:
         assert archive.read("lacli/models.toml") == (ROOT / "models.toml").read_bytes()
+        assert "lacli/bench/suites/code.toml" in archive.namelist()
         assert not [name for name in archive.namelist() if name.startswith("tests")]
         archive.extractall(tmp_path / "installed")
     assert listed(tmp_path / "installed", tmp_path) == str(tmp_path / "installed" / "lacli" / "models.toml")
