@@ -23,6 +23,10 @@ _KEPT_SHARE = 0.75
 """Once turns must go, so many go that the next few turns fit, too: each loss costs a whole prefill."""
 
 
+_CHARACTERS_A_TOKEN = 12
+"""Far above what vocabularies reach on text and code."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """What is fed, and what must be known of it."""
@@ -52,6 +56,7 @@ def _conversation(
 ) -> Prompt:
     from lacli.prompts.template import load_template
 
+    _check_roughly(request.messages[-1].text, request.max_tokens, context_size, tokenizer)
     notes = []
     unshowable = sum(tokenizer.unshowable(message.text) for message in request.messages[-1:])
     if unshowable:
@@ -84,6 +89,19 @@ def _check(prompt: int, reserve: int, context_size: int) -> None:
         raise PromptTooLong(
             f"prompt {prompt:,} + reply {reserve:,} > context {context_size:,} tokens",
             f"use -n {left} or less" if left > 0 else "shorten the prompt",
+        )
+
+
+def _check_roughly(text: str, reserve: int, context_size: int, tokenizer: Tokenizer) -> None:
+    """Refuse a text that is far too long by its beginning: to tokenise all of a huge one takes minutes."""
+    reach = context_size * _CHARACTERS_A_TOKEN
+    if len(text) <= reach:
+        return
+    begin = len(tokenizer.encode(text[:reach]))
+    if begin > context_size:
+        raise PromptTooLong(
+            f"prompt about {begin * len(text) // reach:,} + reply {reserve:,} > context {context_size:,} tokens",
+            "shorten the prompt",
         )
 
 

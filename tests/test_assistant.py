@@ -191,10 +191,24 @@ class TestConversation:
 
     def test_too_long_is_an_error_with_the_numbers(self, make: Make) -> None:
         with pytest.raises(PromptTooLong, match=r"prompt [\d,]+ \+ reply 16 > context 512 tokens"):
-            reply(make(), ask("word " * 2000))
+            reply(make(), ask("word " * 1000))
         with pytest.raises(PromptTooLong) as caught:
             reply(make(), ask("hi", max_tokens=510))
         assert "use -n " in caught.value.hint
+
+    def test_a_huge_prompt_is_refused_by_its_beginning(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+        from lacli.text.tokenizer import Tokenizer
+
+        encode, lengths = Tokenizer.encode, []
+
+        def counted(tokenizer: Tokenizer, text: str) -> list[int]:
+            lengths.append(len(text))
+            return encode(tokenizer, text)
+
+        monkeypatch.setattr(Tokenizer, "encode", counted)
+        with pytest.raises(PromptTooLong, match=r"prompt about 1,\d{3},\d{3} \+ reply 16 > context 512 tokens"):
+            reply(make(), ask("word " * 1_000_000))
+        assert max(lengths) < 10_000
 
     def test_oldest_turns_are_dropped_where_that_is_allowed_and_it_is_said(self, make: Make) -> None:
         long = "word " * 120

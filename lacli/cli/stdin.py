@@ -12,10 +12,13 @@ import threading
 
 from lacli.cli import diagnostics
 from lacli.cli.terminal import is_terminal
+from lacli.errors import PromptTooLong
 from lacli.prompts.content import text_of
 
 _NOTICE_AFTER_S = 2.0
 _LOAD_MEANWHILE_AFTER_S = 0.25
+_MOST_BYTES = 1 << 26
+"""Beyond every model's context by far: a stream without end must not fill the memory."""
 
 
 class Stdin:
@@ -23,7 +26,7 @@ class Stdin:
 
     def __init__(self) -> None:
         self._data = bytearray()
-        self._failure: OSError | None = None
+        self._failure: OSError | PromptTooLong | None = None
         self._done = threading.Event()
         self._notice = threading.Timer(_NOTICE_AFTER_S, self._say_waiting)
         self._notice.daemon = True
@@ -49,7 +52,9 @@ class Stdin:
             while chunk := os.read(descriptor, 1 << 16) if descriptor is not None else sys.stdin.buffer.read():
                 self._notice.cancel()
                 self._data += chunk
-        except OSError as error:
+                if len(self._data) > _MOST_BYTES:
+                    raise PromptTooLong(f"stdin has more than {_MOST_BYTES:,} bytes", "pipe only the part that matters")
+        except (OSError, PromptTooLong) as error:
             self._failure = error
         finally:
             self._notice.cancel()

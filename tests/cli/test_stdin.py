@@ -10,6 +10,7 @@ import time
 import pytest
 
 from lacli.cli.stdin import Stdin, piped
+from lacli.errors import PromptTooLong
 
 
 def test_a_slow_writer_loses_nothing_and_is_called_slow(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,6 +41,17 @@ def test_what_is_there_at_once_is_not_slow(monkeypatch: pytest.MonkeyPatch) -> N
         stdin = Stdin()
         assert not stdin.is_slow()
         assert stdin.text() == "all\r\n\x00"
+
+
+def test_a_stream_without_end_is_refused_and_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lacli.cli.stdin._MOST_BYTES", 1000)
+    reader, writer = os.pipe()
+    os.write(writer, b"y\n" * 2000)  # and never closed while stdin is read
+    with open(reader, encoding="utf-8") as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        with pytest.raises(PromptTooLong, match="more than 1,000 bytes"):
+            Stdin().text()
+    os.close(writer)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
