@@ -24,8 +24,12 @@ def _dir(kind: str) -> Path:
         "data": platformdirs.user_data_dir,
     }[kind]
     path = Path(name("lacli", appauthor=False)).expanduser()
-    if not path.is_absolute():  # HOME unset or relative XDG_*: never write below the current directory by accident
-        raise UsageError(f"no home directory for lacli's {kind} files (HOME is unset or relative)", "set LACLI_HOME to an absolute folder")
+    # HOME unset or a relative XDG_*: never write below the current directory by accident.
+    if not path.is_absolute():
+        raise UsageError(
+            f"no home directory for lacli's {kind} files (HOME is unset or relative)",
+            "set LACLI_HOME to an absolute folder",
+        )
     return path
 
 

@@ -7,6 +7,7 @@ fails on damaged files in obscure ways and takes seconds for a large vocabulary.
 
 from __future__ import annotations
 
+import math
 import mmap
 import re
 import stat
@@ -88,13 +89,7 @@ class GgufFile:
     @property
     def parameters(self) -> int:
         """Weights of all tensors together."""
-        total = 0
-        for tensor in self.tensors.values():
-            count = 1
-            for size in tensor.shape:
-                count *= size
-            total += count
-        return total
+        return sum(math.prod(tensor.shape) for tensor in self.tensors.values())
 
 
 class _Short(Exception):

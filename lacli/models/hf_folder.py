@@ -7,6 +7,7 @@ code that came with a model. Called by hf_prepare.py, fetch_hub.py and `models s
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -50,13 +51,7 @@ class HfFolder:
     @property
     def parameters(self) -> int:
         """Weights of all tensors together."""
-        total = 0
-        for tensor in self.tensors.values():
-            count = 1
-            for size in tensor.shape:
-                count *= size
-            total += count
-        return total
+        return sum(math.prod(tensor.shape) for tensor in self.tensors.values())
 
 
 def read_folder(folder: Path, shards: Sequence[Path] | None = None) -> HfFolder:
