@@ -1,6 +1,8 @@
-"""Ctrl-C while a reply is written: the first asks the decoder to stop between two steps, the second ends the program.
+"""What ends a program from outside: Ctrl-C, a request to terminate, a terminal that was closed.
 
-Called by the commands that stream replies. Everywhere else Ctrl-C is the ordinary KeyboardInterrupt.
+While a reply is written the first one asks the decoder to stop between two steps, so that text and pool are kept.
+While a model loads Ctrl-C ends the program. Called by the commands that stream replies. Everywhere else Ctrl-C is the
+ordinary KeyboardInterrupt.
 """
 
 from __future__ import annotations
@@ -12,32 +14,88 @@ from types import FrameType, TracebackType
 from typing import Any
 
 _SECOND_WITHIN_S = 2.0
+_FATAL = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-class Interrupt:
-    """A with block in which Ctrl-C sets `asked` instead of raising; the block's object is the `cancel` of a reply."""
+class _Handlers:
+    """A with block in which these signals are handled by `_handle`; before and after as they were."""
 
-    def __init__(self) -> None:
-        self.asked = False
-        self._at = 0.0
-        self._before: Any = None
+    def __init__(self, *numbers: int) -> None:
+        self._numbers = numbers
+        self._before: dict[int, Any] = {}
 
-    def __call__(self) -> bool:
-        return self.asked
-
-    def __enter__(self) -> Interrupt:
+    def __enter__(self) -> Any:
         if threading.current_thread() is threading.main_thread():  # signals are the main thread's business
-            self._before = signal.signal(signal.SIGINT, self._handle)
+            for number in self._numbers:
+                if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores hang-ups
+                    self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        raise NotImplementedError
+
+
+class Interrupt(_Handlers):
+    """For a reply: a signal sets `asked` instead of ending the program; the block's object is the reply's `cancel`.
+
+    A second Ctrl-C soon after raises. A signal to terminate takes its ordinary course once the block is left.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(signal.SIGINT, *_FATAL)
+        self.asked = False
+        self._at = float("-inf")
+        self._fatal: int | None = None
+
+    def __call__(self) -> bool:
+        return self.asked
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, value, trace)
+        if self._fatal is not None:
+            signal.raise_signal(self._fatal)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        if self.asked and now - self._at <= _SECOND_WITHIN_S:
+        if number != signal.SIGINT:
+            self._fatal = number
+        elif now - self._at <= _SECOND_WITHIN_S:
             raise KeyboardInterrupt
-        self.asked, self._at = True, now
+        else:
+            self._at = now
+        self.asked = True
+
+
+class Insistent(_Handlers):
+    """For loading: Ctrl-C raises, and raises again at `check` and at the end where other code has swallowed it.
+
+    Imports do so: an `except` of theirs takes it for a missing module, and half of the package is never there.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(signal.SIGINT)
+        self._asked = False
+
+    def check(self) -> None:
+        """Raise if Ctrl-C was pressed and nobody has listened."""
+        if self._asked:
+            raise KeyboardInterrupt
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, value, trace)
+        if kind is None or not issubclass(kind, KeyboardInterrupt):
+            self.check()
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self._asked = True
+        raise KeyboardInterrupt

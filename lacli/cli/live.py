@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Generator
 
 from lacli.cli import diagnostics, output
-from lacli.cli.interrupt import Interrupt
+from lacli.cli.interrupt import Insistent, Interrupt
 from lacli.cli.render import live_line, loading_line, stats_line, stats_record
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, Request
 from lacli.scripted import Replier
@@ -77,10 +77,16 @@ class Live:
 def load(assistant: Replier) -> None:
     """Load the model with its progress on stderr; Ctrl-C here ends the program."""
     live = Live()
-    try:
-        assistant.open(live.notify)
-    finally:
-        live.finish()
+    with Insistent() as pressed:
+
+        def report(event: Event) -> None:
+            pressed.check()
+            live.notify(event)
+
+        try:
+            assistant.open(report)
+        finally:
+            live.finish()
 
 
 def stream(
@@ -89,7 +95,8 @@ def stream(
     """Let the assistant reply and write it as it comes; returns how it ended.
 
     `silent` writes no text (for --json), `newline` ends it with one, `numbers` shows live statistics on a terminal.
-    Ctrl-C ends the reply between two steps; the reason is then "cancelled".
+    Ctrl-C ends the reply between two steps; the reason is then "cancelled". So does a signal to terminate, which then
+    ends the program.
     """
     live = Live(numbers)
     finished: Finished | None = None

@@ -76,9 +76,21 @@ from lacli.scripted import ScriptedAssistant
 class Slow(ScriptedAssistant):
     def reply(self, request, cancel=lambda: False):
         pause = float(os.environ.get("PAUSE", "0"))
-        for event in super().reply(request, cancel):
-            time.sleep(pause)
-            yield event
+        try:
+            for event in super().reply(request, cancel):
+                time.sleep(pause)
+                yield event
+        finally:
+            if "SAY_CLOSED" in os.environ:
+                print("closed", file=sys.stderr)
+
+    def open(self, report=lambda event: None):
+        super().open(report)
+        if "SWALLOWS" in os.environ:
+            try:
+                time.sleep(20)
+            except KeyboardInterrupt:  # as an import with a bare except does
+                pass
 
 lacli.assistant.Assistant = lambda settings: Slow(json.loads(os.environ["SCRIPTS"]))
 sys.exit(main())

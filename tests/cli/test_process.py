@@ -93,6 +93,35 @@ def test_a_second_interrupt_leaves_at_once(program: Program) -> None:
     assert (running.returncode, err) == (130, b"")
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_to_terminate_closes_the_reply_and_then_ends_the_program_by_it(program: Program, name: str) -> None:
+    number = signal.Signals[name]
+    running = subprocess.Popen(
+        program.command("ask", "hi", "--no-stdin"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        env=os.environ | {"SCRIPTS": json.dumps(["word " * 200]), "PAUSE": "0.05", "SAY_CLOSED": "1"},
+    )
+    assert running.stdout is not None
+    running.stdout.read(5)
+    running.send_signal(number)
+    _, err = running.communicate(timeout=10)
+    assert (running.returncode, err) == (-number, b"closed\n")
+
+
+def test_an_interrupt_swallowed_while_loading_ends_the_program_all_the_same(program: Program) -> None:
+    running = subprocess.Popen(
+        program.command("ask", "hi", "--no-stdin"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"SWALLOWS": "1"},
+    )
+    time.sleep(1.5)
+    running.send_signal(signal.SIGINT)
+    assert (running.communicate(timeout=10), running.returncode) == ((b"", b""), 130)
+
+
 def test_a_silent_stdin_is_named_after_two_seconds_and_a_slow_one_is_read_whole(program: Program) -> None:
     done = program.shell("(printf 'first '; sleep 0.4; printf second) | lacli ask --json; sleep 3 | lacli ask hi")
     assert done.stderr.decode() == "lacli: reading stdin… (--no-stdin or </dev/null to skip)\n"
