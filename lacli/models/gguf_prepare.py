@@ -59,7 +59,6 @@ def making(file: GgufFile, digest: str) -> Making:
         documents["chat_template.jinja"] = tokenizer.chat_template
     record: dict[str, Any] = {
         "source": _source(file, digest),
-        "documents": sorted(documents),
         "parameters": file.parameters,
         "eos_ids": list(ids),
         "markers": markers,

@@ -119,7 +119,6 @@ def _int8(found: HfFolder, stem: str, report: Report) -> Path:
             source = {"path": str(found.folder), "sha256": digest}
             record = {
                 "source": source,
-                "documents": [],
                 "parameters": found.parameters,
                 "stores_int8": True,
                 "notes": [],

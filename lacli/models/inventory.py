@@ -62,6 +62,9 @@ def remove(spec: ModelSpec) -> int:
         _lock_of(folder).unlink(missing_ok=True)
     for source in spec.sources:
         freed += _remove_source(source)
+        for stale in _leftovers(source.sha256[:12]) if source.sha256 else ():
+            freed += folder_bytes(stale)
+            shutil.rmtree(stale, ignore_errors=True)
     return freed
 
 
@@ -81,11 +84,13 @@ def _remove_source(source: Source) -> int:
         target.unlink(missing_ok=True)
         freed = before - folder_bytes(target.parent)
     _lock_of(target).unlink(missing_ok=True)
-    # A preparation that was killed before its folder had a name left only this:
-    for stale in models_dir().glob(f".*-{source.sha256[:12]}-f*.tmp-*"):
-        freed += folder_bytes(stale)
-        shutil.rmtree(stale, ignore_errors=True)
     return freed
+
+
+def _leftovers(digest: str) -> Iterator[Path]:
+    """Folders that cannot be read: damaged, of another format, or of a preparation killed before they had a name."""
+    yield from models_dir().glob(f"[!.]*-{digest}-f*")
+    yield from models_dir().glob(f".*-{digest}-f*.tmp-*")
 
 
 def _prepared(spec: ModelSpec) -> Iterator[Path]:

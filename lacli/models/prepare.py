@@ -18,6 +18,7 @@ from lacli.models.prepare_folder import (
     Quant,
     find_folder,
     folder_for,
+    is_intact,
     make,
     read_record,
     variant,
@@ -75,7 +76,7 @@ def _prepare_gguf(spec: ModelSpec, quant: Quant, report: Report, offline: bool) 
 
 def _existing(spec: ModelSpec, digest: str, quant: Quant) -> PreparedModel | None:
     folder = find_folder(digest)
-    record = read_record(folder) if folder else None
+    record = read_record(folder) if folder and is_intact(folder) else None
     if folder is None or record is None:
         return None
     float_file, int8_file = variant(folder, record, FLOAT_NAME), variant(folder, record, INT8_NAME)

@@ -9,6 +9,7 @@ begins with a dot, is never read and is swept by the next run.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -26,7 +27,7 @@ from lacli.models.prepare_weights import Weight, float_bytes, int8_bytes, write_
 from lacli.models.registry import ModelSpec
 from lacli.paths import models_dir
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever what is written into a prepared folder changes."""
 FLOAT_NAME = "model.safetensors"
 INT8_NAME = "model.int8.safetensors"
@@ -79,7 +80,7 @@ def make(folder: Path, making: Making, quant: Quant, report: Report) -> None:
     sweep(folder)
     name = variant_name(quant, making.record)
     require_space(folder.parent, _needed(making, name))
-    if read_record(folder) is None:
+    if not is_intact(folder):
         if folder.exists():
             shutil.rmtree(folder)
         beside = folder.with_name(f".{folder.name}.tmp-{os.getpid()}")
@@ -88,7 +89,7 @@ def make(folder: Path, making: Making, quant: Quant, report: Report) -> None:
             _write_weights(beside / name, making, report)
             for document, text in making.documents.items():
                 write_text(beside / document, text)
-            _write_record(beside, making.record, {name: (beside / name).stat().st_size})
+            _write_record(beside, making, {name: (beside / name).stat().st_size})
             _sync_folder(beside)
             os.replace(beside, folder)
             _sync_folder(folder.parent)
@@ -98,7 +99,7 @@ def make(folder: Path, making: Making, quant: Quant, report: Report) -> None:
         _write_weights(beside, making, report, name)
         os.replace(beside, folder / name)
         record = read_record(folder) or {}
-        _write_record(folder, making.record, {**record.get("weights", {}), name: (folder / name).stat().st_size})
+        _write_record(folder, making, {**record.get("weights", {}), name: (folder / name).stat().st_size})
 
 
 def variant_name(quant: Quant, record: Mapping[str, Any]) -> str:
@@ -107,14 +108,25 @@ def variant_name(quant: Quant, record: Mapping[str, Any]) -> str:
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
-    """prepared.json where the folder is whole: right format, all documents there."""
+    """prepared.json where it is as it was written, in the right format, and all documents are there."""
     try:
         record = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
-        if record["format"] != FORMAT or not all((folder / name).is_file() for name in record["documents"]):
-            return None
-        return dict(record)
-    except (OSError, ValueError, KeyError, TypeError):
+        right = record["format"] == FORMAT and record.pop("check") == _check(record)
+        return record if right and all((folder / name).is_file() for name in record["documents"]) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def is_intact(folder: Path) -> bool:
+    """Whether record and documents are what was written. What was not is made anew: the folder is nobody's to edit."""
+    record = read_record(folder)
+    try:
+        return record is not None and all(
+            hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+            for name, digest in record["documents"].items()
+        )
+    except OSError:
+        return False
 
 
 def variant(folder: Path, record: dict[str, Any], name: str) -> Path | None:
@@ -177,10 +189,14 @@ def _write_weights(path: Path, making: Making, report: Report, name: str = "") -
         ) from error
 
 
-def _write_record(folder: Path, record: dict[str, Any], weights: dict[str, int]) -> None:
-    write_text(
-        folder / RECORD_NAME, json.dumps({"format": FORMAT, **record, "weights": weights}, indent=1, ensure_ascii=False)
-    )
+def _write_record(folder: Path, making: Making, weights: dict[str, int]) -> None:
+    documents = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in making.documents.items()}
+    record = {"format": FORMAT, **making.record, "documents": documents, "weights": weights}
+    write_text(folder / RECORD_NAME, json.dumps({**record, "check": _check(record)}, indent=1, ensure_ascii=False))
+
+
+def _check(record: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 @contextmanager

@@ -120,6 +120,15 @@ class TestPathAndRemove:
         assert "5 MB" in err
         assert list(sources.iterdir()) == []
 
+    def test_rm_clears_a_prepared_folder_that_cannot_be_read(
+        self, capfd: pytest.CaptureFixture[str], sandbox: Path
+    ) -> None:
+        folder = sandbox / "cache" / "models" / "SmolLM2-135M-Instruct.Q4_1-b179c9523d0e-f1"
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors").write_bytes(bytes(5_000_000))
+        assert "5 MB" in run(capfd, "rm", "smollm2-135m")[2]
+        assert not folder.exists()
+
 
 class TestPull:
     def test_of_an_own_file_prepares_it(self, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ class TestAllOrNothing:
         victim.kill()
         victim.communicate()
         assert leftovers()
-        assert list(models_dir().glob("[!.]*-f1")) == []
+        assert list(models_dir().glob("[!.]*-f*")) == []
         prepared = prepare_file(path)
         assert load_file(prepared.float_files[0])
         assert leftovers() == []
@@ -168,11 +168,33 @@ class TestAllOrNothing:
         assert load_file(again.float_files[0])
         assert (again.folder / "tokenizer.json").is_file()
 
+    @pytest.mark.parametrize(
+        ("name", "old", "new"),
+        [
+            ("config.json", "num_attention_heads", "num_attention_hands"),
+            ("config.json", "{", "["),
+            ("tokenizer.json", "}", ""),
+            ("chat_template.jinja", "message", "massage"),
+            ("prepared.json", '"eos_ids": [', '"eos_ids": ["x",'),
+            ("prepared.json", '"format"', '"form"'),
+        ],
+    )
+    def test_a_folder_that_somebody_edited_is_made_again(self, tmp_path: Path, name: str, old: str, new: str) -> None:
+        path = write_gguf(tmp_path / "x.gguf")
+        prepared = prepare_file(path)
+        file = prepared.folder / name
+        made = file.read_text(encoding="utf-8")
+        assert old in made
+        file.write_text(made.replace(old, new), encoding="utf-8")
+        again = prepare_file(path)
+        assert file.read_text(encoding="utf-8") == made
+        assert (again.config, again.eos_ids) == (prepared.config, prepared.eos_ids)
+
     def test_a_refused_source_leaves_no_folder(self, tmp_path: Path) -> None:
         path = write_gguf(tmp_path / "x.gguf", drop=("blk.1.ffn_up.weight",))
         with pytest.raises(ModelUnavailable):
             prepare_file(path)
-        assert list(models_dir().glob("*-f1")) == []
+        assert list(models_dir().glob("[!.]*-f*")) == []
         assert leftovers() == []
 
     def test_a_full_disk_is_said_before_anything_is_written(
