@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,8 +15,8 @@ import typer
 from lacli.cli import diagnostics, live, output
 from lacli.cli.options import Common, with_common
 from lacli.cli.render import reply_record
-from lacli.cli.stdin import Stdin, argument, decoded
-from lacli.errors import UsageError
+from lacli.cli.stdin import MOST_BYTES, Stdin, argument, decoded
+from lacli.errors import PromptTooLong, UsageError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -109,11 +111,19 @@ def cursor_offset(text: str, target: Target) -> int:
 
 def _read(path: str) -> str:
     try:
-        return decoded(Path(path).read_bytes(), path)
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):  # may have no end, or wait for ever
+            raise UsageError(f"{path} is not a regular file", "pipe it into `lacli complete -`")
+        if found.st_size > MOST_BYTES:
+            raise PromptTooLong(f"{path} has {found.st_size:,} bytes", "give the part that matters")
+        data = Path(path).read_bytes()
     except FileNotFoundError:
         raise UsageError(f"there is no file {path}", "check the path; a position is given as FILE:LINE:COL") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "give a file that can be read") from None
+    if b"\0" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UsageError(f"{path} is a binary file", "give a file of text")
+    return decoded(data, path)
 
 
 def _count(number: int, noun: str) -> str:

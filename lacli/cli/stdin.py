@@ -17,7 +17,7 @@ from lacli.prompts.content import text_of
 
 _NOTICE_AFTER_S = 2.0
 _LOAD_MEANWHILE_AFTER_S = 0.25
-_MOST_BYTES = 1 << 26
+MOST_BYTES = 1 << 26
 """Beyond every model's context by far: a stream without end must not fill the memory."""
 
 
@@ -52,8 +52,8 @@ class Stdin:
             while chunk := os.read(descriptor, 1 << 16) if descriptor is not None else sys.stdin.buffer.read():
                 self._notice.cancel()
                 self._data += chunk
-                if len(self._data) > _MOST_BYTES:
-                    raise PromptTooLong(f"stdin has more than {_MOST_BYTES:,} bytes", "pipe only the part that matters")
+                if len(self._data) > MOST_BYTES:
+                    raise PromptTooLong(f"stdin has more than {MOST_BYTES:,} bytes", "pipe only the part that matters")
         except (OSError, PromptTooLong) as error:
             self._failure = error
         finally:

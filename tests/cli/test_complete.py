@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,26 @@ class TestCommand:
         assert result.code == 2
         assert result.err.count("\n") == 1
         assert not scripted.assistants
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+    def test_what_may_have_no_end_is_refused_unread(self, folder: Path, scripted: Scripted) -> None:
+        os.mkfifo(folder / "pipe")
+        for path in ("pipe", "/dev/zero"):
+            result = scripted.run(["complete", path])
+            assert (result.code, result.out) == (2, "")
+            assert result.err == f"lacli: error: {path} is not a regular file; pipe it into `lacli complete -`\n"
+
+    def test_a_binary_file_is_refused_and_utf_16_is_text(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "a.bin").write_bytes(b"ELF\0\1\2")
+        assert scripted.run(["complete", "a.bin"]).err == "lacli: error: a.bin is a binary file; give a file of text\n"
+        (folder / "a.bin").write_bytes("x = ".encode("utf-16"))
+        scripted.run(["complete", "a.bin"])
+        assert scripted.assistants[-1].requests[-1].text == "x = "
+
+    def test_a_file_beyond_any_context_is_refused_unread(self, folder: Path, scripted: Scripted) -> None:
+        with open(folder / "huge", "wb") as file:
+            file.truncate(1 << 40)
+        assert scripted.run(["complete", "huge"]).code == 5
 
     def test_an_empty_completion_is_exit_0_and_a_note(self, folder: Path, scripted: Scripted) -> None:
         result = scripted.run(["complete", "a.py"], [""])
