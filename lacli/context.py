@@ -57,10 +57,7 @@ def _conversation(
     from lacli.prompts.template import load_template
 
     _check_roughly(request.messages[-1].text, request.max_tokens, context_size, tokenizer)
-    notes = []
-    unshowable = sum(tokenizer.unshowable(message.text) for message in request.messages[-1:])
-    if unshowable:
-        notes.append(_unshowable(unshowable))
+    notes = _unshowable(request.messages[-1].text, tokenizer)
     template = load_template(prepared.folder)
     messages = list(request.messages)
     rendered = _rendered(messages, template, tokenizer)
@@ -105,8 +102,11 @@ def _check_roughly(text: str, reserve: int, context_size: int, tokenizer: Tokeni
         )
 
 
-def _unshowable(count: int) -> str:
-    return f"{count} character{'s' if count > 1 else ''} of the prompt cannot be shown to this model"
+def _unshowable(text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
+    count = tokenizer.unshowable(text)
+    return (
+        (f"{count} character{'s' if count > 1 else ''} of the prompt cannot be shown to this model",) if count else ()
+    )
 
 
 def _rendered(messages: Sequence[Message], template: ChatTemplate | None, tokenizer: Tokenizer) -> ChatPrompt:
@@ -124,11 +124,13 @@ def _completion(
     fits = room if request.drop_oldest and room > 0 else None
     made = completion(request.text, request.suffix, prepared.spec.fim, tokenizer, fits)
     _check(len(made.token_ids), request.max_tokens, context_size)
+    reach = context_size * _CHARACTERS_A_TOKEN
+    shown = request.text[-reach:] + (request.suffix[:reach] if prepared.spec.fim else "")
     return Prompt(
         token_ids=made.token_ids,
         eos_ids=(*prepared.eos_ids, *made.stop_ids),
         watchers=made.watchers,
         last_line=request.text.rpartition("\n")[2],
         dropped=0,
-        notes=made.notes,
+        notes=(*_unshowable(shown, tokenizer), *made.notes),
     )

@@ -233,6 +233,13 @@ class TestCompletion:
         assert finished.reason == "stop"
         assert sum(isinstance(event, Notice) and "fill-in-the-middle" in event.text for event in events) == 1
 
+    @pytest.mark.parametrize("kind", ["messages", "text"])
+    def test_characters_the_vocabulary_lacks_are_counted_in_a_note(self, make: Make, kind: str) -> None:
+        text = 'SEP = "a\x1db\x04c"\n'
+        request = ask(text, max_tokens=1) if kind == "messages" else Request(text=text, max_tokens=1)
+        notes = [event.text for event in make().reply(request) if isinstance(event, Notice)]
+        assert notes == ["2 characters of the prompt cannot be shown to this model"]
+
     def test_an_empty_file_can_be_completed(self, make: Make) -> None:
         reply(make(), Request(text="", max_tokens=4))
 
