@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lacli.errors import LacliError
+from lacli.errors import LacliError, ModelUnavailable
 from lacli.models.attention import tree_attention, tree_bias
 from lacli.models.base import Rows
 from lacli.models.kv import BranchCache
@@ -23,6 +23,7 @@ from lacli.models.quant import QuantLinear
 PREFILL_CHUNK = 64
 """Rows of a prefill forward: the most for which the linears are tested to be exact by row."""
 
+_AGAIN = "fetch the model again"
 _ONE_THREAD = 32_768
 """Elements up to which PyTorch runs an elementwise operation on one thread (at::internal::GRAIN_SIZE)."""
 
@@ -45,7 +46,10 @@ class FusedConfig:
 
     @staticmethod
     def read(config: dict[str, Any], context_size: int | None = None) -> FusedConfig | None:
-        """From a Hugging Face config.json; None where this forward does not fit the model."""
+        """From a Hugging Face config.json; None where this forward does not fit the model.
+
+        Raises ModelUnavailable where the numbers describe no model.
+        """
         rope = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
         rope.setdefault("rope_theta", config.get("rope_theta", 10000.0))
         rope.setdefault("rope_type", rope.get("type", "default"))
@@ -57,19 +61,46 @@ class FusedConfig:
         )
         if not plain:
             return None
-        heads = config["num_attention_heads"]
+        heads, hidden = _size(config, "num_attention_heads"), _size(config, "hidden_size")
+        kv_heads = _size(config, "num_key_value_heads", heads)
+        if heads % kv_heads:
+            raise ModelUnavailable(
+                f"config.json says {heads} attention heads and {kv_heads} of keys, which do not divide", _AGAIN
+            )
         return FusedConfig(
-            layers=config["num_hidden_layers"],
+            layers=_size(config, "num_hidden_layers"),
             heads=heads,
-            kv_heads=config.get("num_key_value_heads") or heads,
-            head_dim=config.get("head_dim") or config["hidden_size"] // heads,
-            hidden=config["hidden_size"],
-            intermediate=config["intermediate_size"],
-            vocab_size=config["vocab_size"],
-            context_size=context_size or config["max_position_embeddings"],
+            kv_heads=kv_heads,
+            head_dim=_size(config, "head_dim", hidden // heads),
+            hidden=hidden,
+            intermediate=_size(config, "intermediate_size"),
+            vocab_size=_size(config, "vocab_size"),
+            context_size=context_size or _size(config, "max_position_embeddings"),
             norm_eps=config.get("rms_norm_eps", 1e-6),
             rope=rope,
         )
+
+    def shape_of(self, name: str) -> tuple[int, int]:
+        """Rows and columns of the linear of this Hugging Face name; the embedding and the head are alike."""
+        query, keys = self.heads * self.head_dim, self.kv_heads * self.head_dim
+        return {
+            "q_proj": (query, self.hidden),
+            "k_proj": (keys, self.hidden),
+            "v_proj": (keys, self.hidden),
+            "o_proj": (self.hidden, query),
+            "gate_proj": (self.intermediate, self.hidden),
+            "up_proj": (self.intermediate, self.hidden),
+            "down_proj": (self.hidden, self.intermediate),
+        }.get(name.rpartition(".")[2], (self.vocab_size, self.hidden))
+
+
+def _size(config: dict[str, Any], key: str, default: int | None = None) -> int:
+    value = config.get(key)
+    if value is None:
+        value = default
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ModelUnavailable(f"config.json says {key} = {value!r}, which is no size", _AGAIN)
+    return value
 
 
 @dataclass(frozen=True, slots=True)

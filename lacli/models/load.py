@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lacli.models.prepare import PreparedModel
 
 Device = Literal["cpu", "cuda"]
+_AGAIN = "fetch the model again"
 
 
 def choose_device(asked: str) -> Device:
@@ -64,8 +65,8 @@ def load_runner(
     Raises LacliError subclasses: files missing or damaged, out of memory, kernels that fail their self-test.
     """
     torch.set_num_threads(threads or physical_threads())
-    config = FusedConfig.read(prepared.config, context)
     with _translated(prepared.folder):
+        config = FusedConfig.read(prepared.config, context)
         if device == "cpu" and quant in ("int8", "none") and config is not None:
             return _load_fused(prepared, config, quant)
         from lacli.models.runner import load_generic
@@ -81,6 +82,11 @@ def _translated(folder: Path) -> Iterator[None]:
     except SafetensorError as error:
         raise ModelUnavailable(
             f"the weights in {folder} are damaged: {error}", "remove them with `lacli models rm`"
+        ) from error
+    except (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError) as error:
+        raise ModelUnavailable(
+            f"config.json in {folder} describes no model that can be loaded ({type(error).__name__}: {error})",
+            _AGAIN,
         ) from error
     except MemoryError as error:
         raise OutOfMemory("the model does not fit into memory", "take a smaller model, or --quant int8") from error
@@ -102,9 +108,7 @@ class _Tensors:
 
     def __call__(self, name: str) -> Tensor:
         if name not in self._where:
-            raise ModelUnavailable(
-                f"the weights lack the tensor {name}", "the download is incomplete or of another kind"
-            )
+            raise ModelUnavailable(f"the weights lack the tensor {name}", _AGAIN)
         return self._where[name].get_tensor(name)
 
     def optional(self, name: str) -> Tensor | None:
@@ -125,15 +129,15 @@ def _load_fused(prepared: PreparedModel, config: FusedConfig, quant: Quant) -> F
             else None
         )
         weights = [tensors(f"{name}.weight") for name in names]
+        for name, weight in zip(names, weights, strict=True):
+            _check_shape(name, weight, config)
+        width = config.shape_of(names[0])[1]
         made: QuantLinear
         if quant == "int8":
             if weights[0].dtype == torch.int8:
                 parts = [(weight, tensors(f"{name}.scale")) for name, weight in zip(names, weights, strict=True)]
             else:
                 parts = [quantise_rows(weight) for weight in weights]
-            width = config.intermediate if names[0].endswith("down_proj") else config.hidden
-            if names[0].endswith("o_proj"):
-                width = config.heads * config.head_dim
             made = Int8Linear(
                 _joined([weight for weight, _ in parts]), _joined([scale for _, scale in parts]), bias, width
             )
@@ -161,9 +165,23 @@ def _load_fused(prepared: PreparedModel, config: FusedConfig, quant: Quant) -> F
                 down=linear(f"{mlp}.down_proj"),
             )
         )
+    if f"model.layers.{config.layers}.input_layernorm.weight" in tensors:
+        raise ModelUnavailable(f"the weights have more than the {config.layers} layers of config.json", _AGAIN)
     embedding = tensors("model.embed_tokens.weight")
+    _check_shape("model.embed_tokens", embedding, config)
     head = linear("lm_head" if "lm_head.weight" in tensors else "model.embed_tokens")
     return FusedRunner(config, embedding, layers, norm("model.norm"), head)
+
+
+def _check_shape(name: str, weight: Tensor, config: FusedConfig) -> None:
+    """Refuse weights that are not those of this config: some would even run."""
+    rows, columns = config.shape_of(name)
+    padded = -(-columns // 32) * 32 if weight.dtype == torch.int8 else columns
+    if tuple(weight.shape) != (rows, padded):
+        raise ModelUnavailable(
+            f"{name}.weight is {list(weight.shape)} where config.json asks for {[rows, columns]}",
+            _AGAIN,
+        )
 
 
 def _joined(parts: list[Tensor]) -> Tensor:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 import transformers
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
@@ -157,8 +158,8 @@ def _translated(folder: Path) -> Iterator[None]:
         yield
     except LacliError:
         raise
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        text = str(error).strip().split("\n")[0]
+    except (OSError, ValueError, KeyError, ImportError, StrictDataclassError) as error:
+        text = " ".join(line.strip() for line in str(error).strip().split("\n")[:2])
         if "trust_remote_code" in str(error):
             text, hint = (
                 f"the model in {folder} needs code of its own",

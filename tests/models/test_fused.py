@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 from collections.abc import Iterator
@@ -147,6 +148,31 @@ class TestLoading:
             load_runner(
                 PreparedModel(prepared.folder, prepared.spec, deeper, prepared.float_files, None, (), ()), "none"
             )
+
+    @pytest.mark.parametrize("quant", ["none", "int8"])
+    @pytest.mark.parametrize(
+        ("changes", "said"),
+        [
+            ({"num_hidden_layers": 2}, "more than the 2 layers"),
+            ({"num_attention_heads": 6}, "q_proj"),
+            ({"num_attention_heads": 3}, "do not divide"),
+            ({"intermediate_size": 79}, "gate_proj"),
+            ({"vocab_size": 96}, "embed_tokens"),
+            ({"hidden_size": "48"}, "hidden_size = '48'"),
+            ({"hidden_size": None}, "hidden_size = None"),
+            ({"num_key_value_heads": 0}, "num_key_value_heads = 0"),
+            ({"rope_parameters": {"rope_type": "linear", "factor": "x"}}, "describes no model"),
+            ({"model_type": "gemma2", "hidden_size": "48"}, "cannot load .* 'hidden_size'"),
+        ],
+    )
+    def test_a_config_that_is_not_of_these_weights_is_refused(
+        self, changes: dict[str, Any], said: str, quant: str, tmp_path: Path
+    ) -> None:
+        _, prepared = write(tmp_path)
+        edited = dataclasses.replace(prepared, config={**prepared.config, "head_dim": 12, **changes})
+        (tmp_path / "config.json").write_text(json.dumps(edited.config), encoding="utf-8")
+        with pytest.raises(ModelUnavailable, match=said):
+            load_runner(edited, quant, threads=1)  # type: ignore[arg-type]
 
     def test_damaged_weights_are_called_so(self, tmp_path: Path) -> None:
         _, prepared = write(tmp_path)
