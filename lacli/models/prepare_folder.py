@@ -23,6 +23,7 @@ from typing import Any, Literal
 from lacli.errors import OutOfMemory
 from lacli.models.disk import require_space
 from lacli.models.fetch import Progress, Report
+from lacli.models.positions import most_positions
 from lacli.models.prepare_weights import Weight, float_bytes, int8_bytes, write_float, write_int8
 from lacli.models.registry import ModelSpec
 from lacli.paths import models_dir
@@ -159,8 +160,8 @@ def write_text(path: Path, text: str) -> None:
 
 def with_facts(spec: ModelSpec, config: Mapping[str, Any], template: str | None) -> ModelSpec:
     """`spec` with the context the model really has, and plain continuation where it has no chat template."""
-    most = config.get("max_position_embeddings") or config.get("n_positions") or config.get("max_seq_len")
-    context = min(spec.context or most, most) if isinstance(most, int) and most > 0 else spec.context or 2048
+    most = most_positions(config)
+    context = min(spec.context or most, most) if most else spec.context or 2048
     return replace(spec, context=context, style=spec.style if template else "base")
 
 

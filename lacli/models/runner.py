@@ -19,6 +19,7 @@ from transformers.cache_utils import CacheLayerMixin, DynamicCache
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
 from lacli.models.base import Rows
+from lacli.models.positions import most_positions
 from lacli.models.quant import Quant
 from lacli.models.rope import RopeSwitch
 from lacli.models.stock_cache import BranchPast, Past, RecurrentPast
@@ -80,7 +81,7 @@ class GenericRunner:
         self._takes_positions = "position_ids" in parameters
         self._rope = RopeSwitch(model, self._config)
         self._masks = LayerMasks.of(self._config)
-        self.context_size = context_size or _context_size(self._config)
+        self.context_size = context_size or most_positions(self._config.to_dict()) or _UNBOUNDED
         self.vocab_size = int(self._config.vocab_size)
         self._token_ids: list[int] = []
         self._pasts: list[Past] = []
@@ -249,18 +250,6 @@ class GenericRunner:
             f"{type(self._model).__name__} gives other logits step by step than at once, so lacli cannot drive it",
             "choose another model",
         )
-
-
-def _context_size(config: Any) -> int:
-    """Most positions the model was made for, scaled rotary embeddings included."""
-    size = getattr(config, "max_position_embeddings", None) or _UNBOUNDED
-    rope = getattr(config, "rope_parameters", None) or {}
-    kind, factor = rope.get("rope_type"), rope.get("factor") or 1.0
-    if kind == "dynamic":
-        return int(size * factor)
-    if kind == "yarn":
-        return max(int(size), int(rope.get("original_max_position_embeddings", size) * factor))
-    return int(size)
 
 
 def _attends_only(model: PreTrainedModel, config: Any) -> bool:
