@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lacli.errors import UsageError
+from lacli.errors import ModelUnavailable
 
 
 def _dir(kind: str) -> Path:
     home = os.environ.get("LACLI_HOME", "")
     if home:
-        return Path(home).expanduser().absolute() / kind
+        return Path(os.path.expanduser(home)).absolute() / kind
     import platformdirs  # deferred: 50 ms on the --help path
 
     name = {
@@ -23,10 +23,13 @@ def _dir(kind: str) -> Path:
         "state": platformdirs.user_state_dir,
         "data": platformdirs.user_data_dir,
     }[kind]
-    path = Path(name("lacli", appauthor=False)).expanduser()
+    try:
+        path = Path(os.path.expanduser(name("lacli", appauthor=False)))
+    except RuntimeError:  # no HOME, and no entry in the list of users
+        path = Path()
     # HOME unset or a relative XDG_*: never write below the current directory by accident.
     if not path.is_absolute():
-        raise UsageError(
+        raise ModelUnavailable(
             f"no home directory for lacli's {kind} files (HOME is unset or relative)",
             "set LACLI_HOME to an absolute folder",
         )

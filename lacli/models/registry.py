@@ -114,7 +114,7 @@ class Registry:
         if name in self.models:
             return self.models[name]
         if _is_path(name):
-            return spec_of_path(Path(name).expanduser())
+            return spec_of_path(Path(os.path.expanduser(name)))  # unlike Path's own it cannot fail
         for spec in self.models.values():
             if any(source.repo == name for source in spec.sources):
                 return spec
@@ -156,7 +156,7 @@ def registry_files() -> list[Path]:
     """The shipped file, then the user's own where there is one."""
     try:
         own = config_dir() / "models.toml"
-    except UsageError:  # without a home there are no settings either; who needs a place to write says so
+    except ModelUnavailable:  # without a home there are no settings either; who needs a place to write says so
         return [shipped_file()]
     return [shipped_file(), *([own] if os.path.lexists(own) else [])]
 
