@@ -25,6 +25,8 @@ Examples:
   git diff | lacli ask "write a commit message"
 
   lacli ask --no-stdin -n 80 --stats "Write a binary search in Python"
+
+Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """
 
 

@@ -32,6 +32,8 @@ Examples:
   lacli bench --suite all --rows 64 --json > bench.json
 
   lacli bench --suite all --exact -n 64
+
+The options that `ask` has too can be set by a variable: --max-tokens is LACLI_MAX_TOKENS.
 """
 
 

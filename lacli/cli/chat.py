@@ -44,6 +44,8 @@ Examples:
   lacli chat "Explain list comprehensions"          (one turn)
 
   lacli chat -m ./my-model --temperature 0.7 --seed 1
+
+Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """
 
 

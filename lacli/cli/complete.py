@@ -28,6 +28,8 @@ Examples:
   lacli complete app.py:42              (at the end of line 42)
 
   lacli complete app.py:42:5 -n 40 --stats
+
+Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """
 
 

@@ -34,7 +34,11 @@ COMMANDS = {
     "bench": Entry("lacli.cli.bench", "Measure lookahead against plain decoding, and check that the texts are equal."),
 }
 
-_EPILOG = "For example: lacli ask 'What does os.replace do?'  |  git diff | lacli ask 'write a commit message'"
+_EPILOG = """
+For example: lacli ask 'What does os.replace do?'  |  git diff | lacli ask 'write a commit message'
+
+Every option of ask, chat and complete can be set by a variable: --top-p is LACLI_TOP_P.
+"""
 
 
 class LazyGroup(TyperGroup):
@@ -89,6 +93,10 @@ def root(
     """A local coding assistant: the model's own text, in fewer steps."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+        return
+    from lacli.cli import environment, options
+
+    environment.warn_of_unknown(options.VARIABLES)
 
 
 def run(arguments: Sequence[str] | None) -> int:
@@ -119,6 +127,33 @@ def _translated(error: typer.TyperException) -> UsageError:
         remedy = f"did you mean {nearest[0]}?" if nearest else f"see `{command} --help`"
         dash = "" if command == "lacli" else " (text that begins with a dash goes after --)"
         return UsageError(f"no such option {unknown}", remedy + dash)
-    if message[1:2].islower():
+    problem = _problem(error)
+    if problem:
+        message = f"{_given_by(error)}: {problem}"
+    elif message[1:2].islower():
         message = message[:1].lower() + message[1:]
     return UsageError(message, f"see `{command} --help`")
+
+
+_WRONG = {
+    "float_parsing": "is not a number",
+    "int_parsing": "is not a whole number",
+    "int_parsing_size": "is not a whole number of reasonable size",
+    "bool_parsing": "says neither yes nor no (1 or 0)",
+}
+"""What pydantic, which reads values for typer, calls a mistake, in words."""
+
+
+def _problem(error: typer.TyperException) -> str:
+    """What is wrong with the text of a value, or nothing where typer's own words serve."""
+    found: list[Any] = getattr(error.__cause__, "errors", list)()
+    words = _WRONG.get(found[0]["type"]) if found else None
+    return f"{found[0]['input']!r} {words}" if words else ""
+
+
+def _given_by(error: Any) -> str:
+    """The variable or option that gave the value."""
+    from lacli.cli import environment
+
+    parameter = error.param
+    return str(parameter.envvar if environment.gave(error.ctx, parameter.name) else parameter.opts[0])

@@ -1,7 +1,8 @@
 """Every common option, declared once, checked once. `Common` is the declaration and what a command receives.
 
 A command writes `@with_common(max_tokens=512)` and takes `common: Common` as its last parameter; typer sees one
-parameter for each field. Values out of range are usage errors that name the range. Imports typer only.
+parameter for each field. Values out of range are usage errors that name the range and the option or variable that was
+given. Imports typer only.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lacli.cli import diagnostics
+from lacli.cli import diagnostics, environment
 from lacli.config import Settings
 from lacli.errors import UsageError
 from lacli.events import Message, Request
@@ -26,14 +27,21 @@ DEVICES = ("auto", "cpu", "cuda")
 QUANTS = ("nf4", "int8", "bnb-int8", "none")
 
 
-def _number(name: str, low: float, high: float, above: bool = False) -> Callable[[Any], Any]:
+VARIABLES: list[str] = []
+"""The names of all variables that set an option; filled where the options are declared."""
+
+_Check = Callable[[str, Any], Any]
+"""Takes what the user gave the value with (an option or a variable) and the value; returns the value or raises."""
+
+
+def _number(low: float, high: float, above: bool = False) -> _Check:
     """A check that the number lies from `low` (or above it) to `high`."""
     if math.isinf(high):
         wanted = f"above {low}" if above else f"{low} or more"
     else:
         wanted = f"above {low} and at most {high}" if above else f"from {low} to {high}"
 
-    def check(value: Any) -> Any:
+    def check(name: str, value: Any) -> Any:
         if value is None:
             return None
         inside = low < value <= high if above else low <= value <= high  # both False for nan
@@ -44,14 +52,14 @@ def _number(name: str, low: float, high: float, above: bool = False) -> Callable
     return check
 
 
-def _device(value: Any) -> Any:
+def _device(name: str, value: Any) -> Any:
     if value in ("mps", "metal"):
-        raise UsageError("Apple GPUs are not used", "leave --device away, or give --device cpu")
-    return _one_of("--device", DEVICES)(value)
+        raise UsageError("Apple GPUs are not used", f"leave {name} away, or choose cpu")
+    return _one_of(DEVICES)(name, value)
 
 
-def _one_of(name: str, choices: tuple[str, ...]) -> Callable[[Any], Any]:
-    def check(value: Any) -> Any:
+def _one_of(choices: tuple[str, ...]) -> _Check:
+    def check(name: str, value: Any) -> Any:
         if value is not None and value not in choices:
             raise UsageError(f"{name} {value!r} is unknown", f"choose one of {', '.join(choices)}")
         return value
@@ -59,16 +67,27 @@ def _one_of(name: str, choices: tuple[str, ...]) -> Callable[[Any], Any]:
     return check
 
 
-def _stops(values: Any) -> Any:
+def _stops(name: str, values: Any) -> Any:
     if any(not value for value in values or ()):
-        raise UsageError("--stop is empty", "give the text to stop before, or leave it away")
+        raise UsageError(f"{name} is empty", "give the text to stop before, or leave it away")
     return values
 
 
-def _option(*names: str, help: str, check: Callable[[Any], Any] | None = None, env: str = "", **more: Any) -> Any:  # noqa: A002
+def _option(*names: str, help: str, check: _Check | None = None, **more: Any) -> Any:  # noqa: A002
+    """An option with its variable; a pair --x/--no-x has two, of which the one that says no wins."""
     longest = max((name.split("/")[0] for name in names), key=len)
-    variable = env or "LACLI_" + longest.lstrip("-").replace("-", "_").upper()
-    return typer.Option(*names, help=help, callback=check, envvar=variable, show_envvar=False, **more)
+    variable = environment.name_of(longest)
+    negative = next((environment.name_of(name.partition("/")[2]) for name in names if "/" in name), "")
+    VARIABLES.extend(name for name in (variable, negative) if name)
+
+    def callback(context: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
+        if negative and not environment.typed(context, param.name):
+            value = value and not environment.is_true(negative)
+        if check is None:
+            return value
+        return check(variable if environment.gave(context, param.name) else names[0], value)
+
+    return typer.Option(*names, help=help, callback=callback, envvar=variable, show_envvar=False, **more)
 
 
 _INF = math.inf
@@ -82,30 +101,26 @@ class Common:
         str | None,
         _option("-m", "--model", metavar="MODEL", help="A name from `lacli models`, a folder or a .gguf file."),
     ] = None
-    max_tokens: Annotated[
-        int, _option("-n", "--max-tokens", help="Most tokens to write.", check=_number("-n", 0, 2**31))
-    ] = 512
-    temperature: Annotated[
-        float, _option("--temperature", "--temp", help="0 is greedy.", check=_number("--temperature", 0, _INF))
-    ] = 0.0
+    max_tokens: Annotated[int, _option("-n", "--max-tokens", help="Most tokens to write.", check=_number(0, 2**31))] = (
+        512
+    )
+    temperature: Annotated[float, _option("--temperature", "--temp", help="0 is greedy.", check=_number(0, _INF))] = 0.0
     top_p: Annotated[
         float,
-        _option(
-            "--top-p", help="Sample from the likeliest tokens of this mass.", check=_number("--top-p", 0, 1, above=True)
-        ),
+        _option("--top-p", help="Sample from the likeliest tokens of this mass.", check=_number(0, 1, above=True)),
     ] = 1.0
     top_k: Annotated[
-        int, _option("--top-k", help="Sample from this many tokens; 0 is all.", check=_number("--top-k", 0, 2**31))
+        int, _option("--top-k", help="Sample from this many tokens; 0 is all.", check=_number(0, 2**31))
     ] = 0
-    seed: Annotated[
-        int | None, _option("--seed", help="Makes sampling repeatable.", check=_number("--seed", 0, 2**63 - 1))
-    ] = None
+    seed: Annotated[int | None, _option("--seed", help="Makes sampling repeatable.", check=_number(0, 2**63 - 1))] = (
+        None
+    )
     stop: Annotated[
         list[str] | None, _option("--stop", help="Stop before this text; may be repeated.", check=_stops)
     ] = None
     repetition_penalty: Annotated[
         float,
-        _option("--repetition-penalty", help="1 is off.", check=_number("--repetition-penalty", 0, _INF, above=True)),
+        _option("--repetition-penalty", help="1 is off.", check=_number(0, _INF, above=True)),
     ] = 1.0
     quant: Annotated[
         str | None,
@@ -113,27 +128,25 @@ class Common:
             "--quant",
             metavar="|".join(QUANTS),
             help="How weights are stored; by default nf4 on CUDA, int8 on a CPU.",
-            check=_one_of("--quant", QUANTS),
+            check=_one_of(QUANTS),
         ),
     ] = None
     device: Annotated[str, _option("--device", metavar="|".join(DEVICES), help="Where to run.", check=_device)] = "auto"
-    threads: Annotated[int | None, _option("--threads", help="CPU threads.", check=_number("--threads", 1, 1024))] = (
-        None
-    )
+    threads: Annotated[int | None, _option("--threads", help="CPU threads.", check=_number(1, 1024))] = None
     window: Annotated[
         int | None,
         _option(
             "--window",
             help="Most columns of the lookahead window; 0 only verifies guesses.",
-            check=_number("--window", 0, 1024),
+            check=_number(0, 1024),
         ),
     ] = None
-    ngram: Annotated[
-        int | None, _option("--ngram", help="Length of the window's n-grams.", check=_number("--ngram", 2, 64))
-    ] = None
+    ngram: Annotated[int | None, _option("--ngram", help="Length of the window's n-grams.", check=_number(2, 64))] = (
+        None
+    )
     guesses: Annotated[
         int | None,
-        _option("--guesses", help="Most n-gram guesses verified in a step.", check=_number("--guesses", 0, 1024)),
+        _option("--guesses", help="Most n-gram guesses verified in a step.", check=_number(0, 1024)),
     ] = None
     lookahead: Annotated[
         bool, _option("--lookahead/--no-lookahead", help="Guess ahead; the text is the same either way.")

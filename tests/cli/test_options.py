@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 
 import pytest
 
@@ -34,7 +33,8 @@ from tests.cli.conftest import Scripted
         (["--device", "mps"], "Apple GPUs are not used"),
         (["--device", "tpu"], "auto, cpu, cuda"),
         (["--quant", "int4"], "nf4, int8"),
-        (["--seed", "abc"], "'--seed'"),
+        (["--seed", "abc"], "--seed: 'abc' is not a whole number"),
+        (["--top-p", "hot"], "--top-p: 'hot' is not a number"),
         (["--tempreature", "0"], "--temperature"),
     ],
 )
@@ -98,8 +98,57 @@ def test_the_environment_gives_defaults_and_a_typed_flag_wins(
     assert scripted.settings[0].model == "typed"
     assert scripted.settings[0].pool is False
     assert scripted.assistants[0].requests[0].top_k == 5
-    monkeypatch.setenv("LACLI_TOP_K", "-5")
-    assert "--top-k -5 is out of range" in scripted.run(["ask", "hi"]).err
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"LACLI_NO_POOL": "1", "LACLI_NO_LOOKAHEAD": "yes"}, (False, False)),
+        ({"LACLI_POOL": "0", "LACLI_LOOKAHEAD": "off"}, (False, False)),
+        ({"LACLI_NO_POOL": "0", "LACLI_NO_LOOKAHEAD": ""}, (True, True)),
+        ({"LACLI_NO_POOL": "1", "LACLI_POOL": "1", "LACLI_NO_LOOKAHEAD": "0", "LACLI_LOOKAHEAD": "0"}, (False, False)),
+    ],
+)
+def test_both_variables_of_a_pair_are_heard_and_the_one_that_says_no_wins(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: tuple[bool, bool]
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert scripted.run(["ask", "hi"]).err == ""
+    assert (scripted.settings[0].pool, scripted.settings[0].lookahead) == expected
+    scripted.run(["ask", "hi", "--pool", "--lookahead"])
+    assert (scripted.settings[1].pool, scripted.settings[1].lookahead) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("LACLI_TOP_K", "-5", "LACLI_TOP_K -5 is out of range"),
+        ("LACLI_TEMPERATURE", "hot", "LACLI_TEMPERATURE: 'hot' is not a number"),
+        ("LACLI_SEED", "1.5", "LACLI_SEED: '1.5' is not a whole number"),
+        ("LACLI_DEVICE", "tpu", "LACLI_DEVICE 'tpu' is unknown"),
+        ("LACLI_POOL", "maybe", "LACLI_POOL: 'maybe' says neither yes nor no"),
+        ("LACLI_NO_POOL", "maybe", "LACLI_NO_POOL=maybe says neither yes nor no"),
+    ],
+)
+def test_a_wrong_value_of_a_variable_is_blamed_on_the_variable(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    result = scripted.run(["ask", "hi"])
+    assert result.code == 2
+    assert result.err.startswith(f"lacli: error: {words}")
+    assert result.err.count("\n") == 1
+
+
+def test_a_variable_that_is_none_of_lacli_s_is_one_warning_with_the_nearest_name(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LACLI_CACHE_SEED", "x")
+    monkeypatch.setenv("LACLI_TOPP", "0.5")
+    result = scripted.run(["ask", "hi", "-q"])
+    assert result.code == 0
+    assert result.err == "lacli: warning: the variable LACLI_TOPP is none of lacli's; did you mean LACLI_TOP_P?\n"
 
 
 def test_every_option_is_in_the_help_of_each_command(scripted: Scripted) -> None:
@@ -107,4 +156,5 @@ def test_every_option_is_in_the_help_of_each_command(scripted: Scripted) -> None
         shown = scripted.run([command, "--help"]).out
         for field in dataclasses.fields(Common):
             assert f"--{field.name.replace('_', '-')}" in shown, (command, field.name)
-        assert os.linesep + "  Examples" in shown or "Examples" in shown
+        assert "Examples" in shown
+        assert "LACLI_TOP_P" in shown

@@ -1,0 +1,57 @@
+"""The variables that set options, `LACLI_*`: their names, what they say, and a word on those that say nothing to lacli.
+
+Called by `options` and `group`. Values are read by typer; only what it cannot read, the variable of a `--no-x`, is read
+here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from lacli.cli import diagnostics
+from lacli.errors import UsageError
+
+_PREFIX = "LACLI_"
+_OTHERS = ("LACLI_HOME", "LACLI_CACHE_SEED")
+"""Variables that are no options: where everything lies, and the cache the tests share."""
+_YES = ("1", "true", "t", "yes", "y", "on")
+_NO = ("0", "false", "f", "no", "n", "off", "")
+
+
+def name_of(option: str) -> str:
+    """The variable of an option: LACLI_TOP_P for --top-p."""
+    return _PREFIX + option.lstrip("-").replace("-", "_").upper()
+
+
+def is_true(name: str) -> bool:
+    """Whether this variable is set and says yes."""
+    text = os.environ.get(name, "").strip().lower()
+    if text not in _YES + _NO:
+        raise UsageError(f"{name}={text} says neither yes nor no", "set it to 1 or 0")
+    return text in _YES
+
+
+def gave(context: Any, parameter: str | None) -> bool:
+    """Whether a parameter's value in this typer context comes from its variable."""
+    return _source(context, parameter) == "ENVIRONMENT"
+
+
+def typed(context: Any, parameter: str | None) -> bool:
+    """Whether it was given on the command line, where it wins over every variable."""
+    return _source(context, parameter) == "COMMANDLINE"
+
+
+def _source(context: Any, parameter: str | None) -> str:
+    return getattr(context.get_parameter_source(parameter), "name", "")
+
+
+def warn_of_unknown(options: Iterable[str]) -> None:
+    """A line for each variable that looks like one of lacli's and is none, with the nearest name."""
+    known = [*options, *_OTHERS]
+    for name in sorted(os.environ):
+        if name.startswith(_PREFIX) and name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.0)[0]
+            diagnostics.warning(f"the variable {name} is none of lacli's; did you mean {near}?")
