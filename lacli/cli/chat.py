@@ -5,7 +5,6 @@ The conversation is a list of messages that carry the ids the model wrote; the a
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lacli import paths
 from lacli.cli import diagnostics, live
 from lacli.cli.ask import one_turn
 from lacli.cli.options import Common, with_common
@@ -76,15 +74,18 @@ class Conversation:
     """The loop of turns and slash commands."""
 
     def __init__(self, assistant: Replier, common: Common) -> None:
+        from lacli.cli.history import open_history
+
         self._assistant = assistant
         self._common = common
+        self._history = open_history(keep=common.pool)
         self._messages: list[Message] = []
         self._last: ReplyStats | None = None
         self._interrupted_at = float("-inf")
 
     def run(self) -> None:
         """Read and answer until the user leaves."""
-        session = _prompt_session()
+        session = _prompt_session(self._history)
         diagnostics.note("/help lists the commands, Ctrl-D leaves")
         while True:
             try:
@@ -113,8 +114,7 @@ class Conversation:
         if command in ("exit", "quit"):
             return False
         if command in ("help", "?"):
-            for line in _HELP:
-                diagnostics.plain_line(line)
+            self._help()
         elif command == "clear":
             self._messages.clear()
             diagnostics.note("the conversation is forgotten")
@@ -123,6 +123,14 @@ class Conversation:
         else:
             diagnostics.note(f"there is no command /{command}; /help lists them")
         return True
+
+    def _help(self) -> None:
+        from lacli.cli.history import file_of
+
+        for line in _HELP:
+            diagnostics.plain_line(line)
+        file = file_of(self._history)
+        diagnostics.plain_line(f"What you type is kept in {file}" if file else "What you type is not kept")
 
     def _turn(self, text: str) -> None:
         question = Message("user", text)
@@ -146,7 +154,7 @@ class Conversation:
             self._interrupted_at = now
 
 
-def _prompt_session() -> Any:
+def _prompt_session(history: History) -> Any:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings
     from prompt_toolkit.output import create_output
@@ -159,25 +167,4 @@ def _prompt_session() -> Any:
     def _(event: Any) -> None:
         event.current_buffer.insert_text("\n")
 
-    return PromptSession(history=_history(), key_bindings=bindings, output=create_output(stdout=sys.stderr))
-
-
-def _history() -> History:
-    """What was typed before, private; in memory where the state folder cannot be written."""
-    from prompt_toolkit.history import FileHistory, InMemoryHistory
-
-    class PrivateHistory(FileHistory):
-        def store_string(self, string: str) -> None:
-            with contextlib.suppress(OSError):
-                super().store_string(string)
-
-    try:
-        folder = paths.state_dir()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = folder / "chat_history"
-        file.touch(mode=0o600)
-        file.chmod(0o600)
-        return PrivateHistory(str(file))
-    except (OSError, LacliError):
-        diagnostics.note("what is typed here is not remembered: the state folder cannot be written")
-        return InMemoryHistory()
+    return PromptSession(history=history, key_bindings=bindings, output=create_output(stdout=sys.stderr))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from lacli.cli.chat import Conversation
+from lacli.cli.history import open_history
 from lacli.cli.options import Common
 from lacli.errors import PromptTooLong
 from lacli.events import Finished, ReplyStats
@@ -12,9 +15,11 @@ from lacli.scripted import ScriptedAssistant
 from tests.cli.conftest import Scripted
 
 
-def talk(scripts: list[object], *lines: str) -> tuple[Conversation, ScriptedAssistant, list[bool]]:
+def talk(
+    scripts: list[object], *lines: str, common: Common | None = None
+) -> tuple[Conversation, ScriptedAssistant, list[bool]]:
     assistant = ScriptedAssistant(scripts)  # type: ignore[arg-type]
-    conversation = Conversation(assistant, Common())
+    conversation = Conversation(assistant, common or Common())
     return conversation, assistant, [conversation.handle(line) for line in lines]
 
 
@@ -71,3 +76,29 @@ def test_with_a_prompt_or_piped_stdin_it_is_one_turn(scripted: Scripted) -> None
     assert scripted.run(["chat", "hi"], ["yo"]).out == "yo\n"
     assert scripted.run(["chat"], ["yo"], stdin=b"question").out == "yo\n"
     assert scripted.run(["chat"], ["yo"], stdin=b"").code == 2
+
+
+class TestHistory:
+    def test_help_names_the_file_or_says_that_there_is_none(
+        self, sandbox: Path, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        talk([], "/help")
+        assert f"kept in {sandbox / 'state' / 'chat_history'}" in capfd.readouterr().err
+        talk([], "/help", common=Common(pool=False))
+        assert "not kept" in capfd.readouterr().err
+
+    def test_without_the_pool_nothing_typed_reaches_the_disk(self, sandbox: Path) -> None:
+        history = open_history(keep=False)
+        history.append_string("question")
+        assert history.get_strings() == ["question"]
+        assert list(sandbox.iterdir()) == []
+
+    def test_a_line_with_a_secret_is_remembered_and_never_written(self, sandbox: Path) -> None:
+        history = open_history(keep=True)
+        for line in ("one", "my key is ghp_" + "a1B2c3D4" * 5, "two"):
+            history.append_string(line)
+        assert len(history.get_strings()) == 3
+        kept = (sandbox / "state" / "chat_history").read_text(encoding="utf-8")
+        assert "+one" in kept
+        assert "+two" in kept
+        assert "ghp_" not in kept

@@ -1,0 +1,46 @@
+"""What was typed in `lacli chat`, for the arrow keys: a private file, or memory where nothing is to be kept.
+
+Imported only when a conversation begins, as it needs prompt_toolkit. Called by `chat`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+
+from lacli import paths
+from lacli.cli import diagnostics
+from lacli.errors import LacliError
+from lacli.pool import secrets
+
+
+class PrivateHistory(FileHistory):
+    """A file readable by its owner alone; what looks like a secret stays in memory."""
+
+    def store_string(self, string: str) -> None:
+        if secrets.refuse(string) is None:
+            with contextlib.suppress(OSError):
+                super().store_string(string)
+
+
+def open_history(keep: bool) -> History:
+    """The history in the state folder; in memory where it is not to be kept or the folder cannot be written."""
+    if not keep:
+        return InMemoryHistory()
+    try:
+        folder = paths.state_dir()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = folder / "chat_history"
+        file.touch(mode=0o600)
+        file.chmod(0o600)
+        return PrivateHistory(str(file))
+    except (OSError, LacliError):
+        diagnostics.note("what is typed here is not remembered: the state folder cannot be written")
+        return InMemoryHistory()
+
+
+def file_of(history: History) -> Path | None:
+    """The file that a user may delete; None where there is none."""
+    return Path(str(history.filename)) if isinstance(history, PrivateHistory) else None
