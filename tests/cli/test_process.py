@@ -102,6 +102,7 @@ def test_a_signal_to_terminate_closes_the_reply_and_then_ends_the_program_by_it(
         stderr=subprocess.PIPE,
         bufsize=0,
         env=os.environ | {"SCRIPTS": json.dumps(["word " * 200]), "PAUSE": "0.05", "SAY_CLOSED": "1"},
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # a test run under nohup would ignore it
     )
     assert running.stdout is not None
     running.stdout.read(5)
