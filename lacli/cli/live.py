@@ -16,6 +16,7 @@ from collections.abc import Generator
 
 from lacli.cli import diagnostics, output
 from lacli.cli.interrupt import Insistent, Interrupt
+from lacli.cli.keyboard import unechoed
 from lacli.cli.render import live_line, loading_line, stats_line, stats_record
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, Request
 from lacli.scripted import Replier
@@ -100,7 +101,7 @@ def stream(
     """
     live = Live(numbers)
     finished: Finished | None = None
-    with Interrupt() as interrupt, contextlib.closing(_events(assistant, request, interrupt)) as events:
+    with Interrupt() as interrupt, unechoed(), contextlib.closing(_events(assistant, request, interrupt)) as events:
         try:
             for event in events:
                 if isinstance(event, Finished):

@@ -140,6 +140,16 @@ class Terminal:
         self.seen = b""
         self._waited = 0
 
+    def signal_foreground(self, number: int) -> None:
+        """Send a signal to whatever the terminal would send Ctrl-C to."""
+        os.killpg(os.tcgetpgrp(self._fd), number)
+
+    def echoes(self) -> bool:
+        """Whether typed keys are shown."""
+        import termios
+
+        return bool(termios.tcgetattr(self._fd)[3] & termios.ECHO)
+
     def send(self, data: bytes) -> None:
         os.write(self._fd, data)
 

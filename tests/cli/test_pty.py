@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import stat
 import sys
 from pathlib import Path
@@ -81,6 +82,59 @@ def test_complete_shows_the_inserted_text_and_nothing_else(program: Program) -> 
     terminal = Terminal(program.command("complete", str(program.folder / "a.py")))
     assert terminal.finish() == 0
     assert terminal.seen == b"hello world"
+
+
+class TestKeysDuringAReply:
+    @pytest.fixture
+    def slow(self, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SCRIPTS", json.dumps(["word " * 60, "second"]))
+        monkeypatch.setenv("PAUSE", "0.04")
+
+    @pytest.mark.usefixtures("slow")
+    @pytest.mark.parametrize("command", ["ask", "complete"])
+    def test_are_not_shown_and_the_terminal_is_as_before_after_any_end(self, program: Program, command: str) -> None:
+        (program.folder / "a.py").write_text("x = ", encoding="utf-8")
+        arguments = {"ask": ["ask", "hi"], "complete": ["complete", str(program.folder / "a.py")]}[command]
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)):
+            # A shell around it holds the terminal open, so that what is left of its settings can be read.
+            script = 'trap : TERM; "$@"; echo "code $?"; read answer; echo "read [$answer]"'
+            terminal = Terminal(["/bin/bash", "-c", script, "bash", *program.command(*arguments)])
+            terminal.wait_for(b"word")
+            assert not terminal.echoes()
+            terminal.send(b"zzz")
+            terminal.wait_for(b"word")
+            if number == signal.SIGINT:
+                terminal.send(b"\x03")
+            else:
+                terminal.signal_foreground(number)
+            terminal.wait_for(b"code %d" % (code if code > 0 else 128 - code))
+            assert terminal.echoes()
+            assert b"zzz" not in terminal.seen
+            assert b"^C" not in terminal.seen
+            terminal.send(b"\n")
+            terminal.wait_for(b"read [zzz]")
+            terminal.finish()
+
+    @pytest.mark.usefixtures("slow")
+    @pytest.mark.parametrize("end", [b"", b"\x03"])
+    def test_are_the_draft_of_the_next_question_and_not_sent(self, program: Program, end: bytes) -> None:
+        terminal = Terminal(program.command("chat"))
+        terminal.wait_for(READY)
+        terminal.send(b"one?\r")
+        terminal.wait_for(b"word")
+        terminal.send(b"draft")
+        terminal.wait_for(b"word")
+        terminal.send(end)
+        terminal.wait_for(b"tok in")
+        assert b"draft" not in terminal.seen
+        terminal.wait_for(READY)
+        terminal.wait_for(b"draft")
+        assert b"second" not in terminal.seen
+        terminal.send(b"\r")
+        terminal.wait_for(b"second")
+        terminal.wait_for(READY)
+        terminal.send(b"\x04")
+        assert terminal.finish() == 0
 
 
 class TestChat:

@@ -1,0 +1,62 @@
+"""The keyboard while a reply is written: keys are not echoed into the text, and stay for whoever reads next.
+
+Only where there are termios and a terminal on both sides; elsewhere nothing is changed. Called by `live`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+from lacli.cli.terminal import is_terminal
+
+
+@contextlib.contextmanager
+def unechoed() -> Iterator[None]:
+    """A block in which typed keys and ^C are not shown, and Ctrl-C does not discard what was typed ahead.
+
+    Left alone where stdout is no terminal: its reader, a pager say, may have set the terminal to its own needs.
+    """
+    descriptor = _keyboard() if is_terminal(sys.stdout) else None
+    if descriptor is None:
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(descriptor)
+    silent = list(before)
+    echoes = termios.ECHO | termios.ECHONL | getattr(termios, "ECHOCTL", 0)
+    silent[3] = (before[3] & ~echoes) | termios.NOFLSH
+    with contextlib.suppress(termios.error):
+        termios.tcsetattr(descriptor, termios.TCSANOW, silent)
+    try:
+        yield
+    finally:
+        if _in_foreground(descriptor):  # in the background the terminal is the shell's again, and setting it stops us
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+
+def _keyboard() -> int | None:
+    """Standard input where it is a terminal whose settings are ours to change."""
+    if not is_terminal(sys.stdin):
+        return None
+    try:
+        import termios
+
+        descriptor = sys.stdin.fileno()
+        termios.tcgetattr(descriptor)
+    except (ImportError, OSError, ValueError):  # Windows; closed meanwhile
+        return None
+    except termios.error:
+        return None
+    return descriptor if _in_foreground(descriptor) else None
+
+
+def _in_foreground(descriptor: int) -> bool:
+    try:
+        return os.tcgetpgrp(descriptor) == os.getpgrp()
+    except OSError:
+        return False
