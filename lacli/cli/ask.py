@@ -61,7 +61,7 @@ def one_turn(assistant: Replier, words: list[str], common: Common) -> None:
     finished = live.stream(assistant, common.request((Message("user", text),)), silent=common.json)
     if common.json:
         output.document(reply_record(finished))
-    live.report_stats(finished, common.stats, common.verbose)
+    live.report_stats(finished, common)
     if finished.reason == "cancelled":
         raise typer.Exit(diagnostics.INTERRUPTED)
 

@@ -142,7 +142,7 @@ class Conversation:
         del self._messages[: finished.dropped]
         if finished.token_ids:  # a turn that was stopped before its first token never happened
             self._messages += [question, Message("assistant", finished.text, finished.token_ids)]
-        live.report_stats(finished, self._common.stats, self._common.verbose)
+        live.report_stats(finished, self._common)
 
     def _interrupted(self, typed: str) -> None:
         """Ctrl-C at the prompt: forget what was typed; on an empty line a second one within two seconds leaves."""

@@ -65,14 +65,12 @@ def complete(
     try:
         live.load(assistant)
         request = common.request(text=prefix, suffix=suffix, drop_oldest=True)
-        finished = live.stream(assistant, request, silent=common.json, newline=False, numbers=False)
+        finished = live.stream(assistant, request, silent=common.json, newline=False)
     finally:
         assistant.close()
     if common.json:
         output.document({**reply_record(finished), "file": target.path, "offset": offset})
-    elif (common.stats or common.verbose) and output.to_terminal():
-        diagnostics.plain_line("")
-    live.report_stats(finished, common.stats, common.verbose, on_terminal=False)
+    live.report_stats(finished, common)
     if finished.reason == "cancelled":
         raise typer.Exit(diagnostics.INTERRUPTED)
     if not finished.text:

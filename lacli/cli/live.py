@@ -17,7 +17,8 @@ from collections.abc import Generator
 from lacli.cli import diagnostics, output
 from lacli.cli.interrupt import Insistent, Interrupt
 from lacli.cli.keyboard import unechoed
-from lacli.cli.render import live_line, loading_line, stats_line, stats_record
+from lacli.cli.options import Common
+from lacli.cli.render import cut_note, live_line, loading_line, stats_line, stats_record
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, Request
 from lacli.scripted import Replier
 
@@ -28,8 +29,8 @@ _MARGIN = 4
 class Live:
     """What the terminal shows of one reply besides its text."""
 
-    def __init__(self, numbers: bool = True) -> None:
-        self._status = numbers and diagnostics.can_show_status()
+    def __init__(self) -> None:
+        self._status = diagnostics.can_show_status()
         self._progress = diagnostics.can_show_progress()
         self._column = 0
         self._measured_at = 0.0
@@ -90,16 +91,14 @@ def load(assistant: Replier) -> None:
             live.finish()
 
 
-def stream(
-    assistant: Replier, request: Request, silent: bool = False, newline: bool = True, numbers: bool = True
-) -> Finished:
+def stream(assistant: Replier, request: Request, silent: bool = False, newline: bool = True) -> Finished:
     """Let the assistant reply and write it as it comes; returns how it ended.
 
-    `silent` writes no text (for --json), `newline` ends it with one, `numbers` shows live statistics on a terminal.
+    `silent` writes no text (for --json), `newline` ends it with one even where nobody but a program reads.
     Ctrl-C ends the reply between two steps; the reason is then "cancelled". So does a signal to terminate, which then
     ends the program.
     """
-    live = Live(numbers)
+    live = Live()
     finished: Finished | None = None
     with Interrupt() as interrupt, unechoed(), contextlib.closing(_events(assistant, request, interrupt)) as events:
         try:
@@ -115,16 +114,24 @@ def stream(
     if finished is None:
         raise RuntimeError("a reply ended without its last event")
     if not silent:
-        output.end_text("\n" if newline else "")
+        ends_line = newline or (output.to_terminal() and bool(finished.text))
+        output.end_text("\n" if ends_line else "")
     live.finish()
     return finished
 
 
-def report_stats(finished: Finished, json_line: bool, verbosity: int, on_terminal: bool = True) -> None:
-    """Statistics after a reply: JSON where asked for, a line for people on a terminal or with -v."""
-    if json_line:
+def report_stats(finished: Finished, common: Common) -> None:
+    """What is said after a reply: that it was cut, then its statistics, as JSON where asked for or a line for people.
+
+    With --stats or --json the cut is the `finish_reason` there, so that a program reads one line and nothing else.
+    """
+    if not common.stats and not common.json:
+        cut = cut_note(finished, common.max_tokens)
+        if cut:
+            diagnostics.note(cut)
+    if common.stats:
         diagnostics.plain_line(json.dumps(stats_record(finished.stats), ensure_ascii=False, allow_nan=False))
-    elif verbosity or (on_terminal and diagnostics.can_show_status()):
+    elif common.verbose or diagnostics.can_show_status():
         diagnostics.plain_line(stats_line(finished.stats))
 
 

@@ -65,7 +65,18 @@ def stats_line(stats: ReplyStats) -> str:
     parts.append(f"first token {_duration(stats.ttft_ms)}")
     if stats.reused_n:
         parts.append(f"{stats.reused_n} prompt tok reused")
+    if stats.finish_reason in ("length", "context"):
+        parts.append(stats.finish_reason)
     return " · ".join(parts)
+
+
+def cut_note(finished: Finished, max_tokens: int) -> str:
+    """That and why a reply is no whole one; nothing where it is, or where none was asked for."""
+    if finished.reason == "length" and max_tokens:
+        return f"cut at {max_tokens} tokens; -n N for more"
+    if finished.reason == "context":
+        return f"cut, as the context of {finished.stats.ctx_size} tokens is full; a shorter prompt leaves more room"
+    return ""
 
 
 def live_line(stats: ReplyStats) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -135,6 +136,34 @@ class TestStatistics:
 
     def test_a_pipe_gets_no_statistics_unasked(self, scripted: Scripted) -> None:
         assert scripted.run(["ask", "hi"]).err == ""
+
+
+class TestCut:
+    @pytest.mark.parametrize(
+        ("reason", "words"), [("length", "cut at 7 tokens; -n N for more"), ("context", "the context of 64 tokens")]
+    )
+    @pytest.mark.parametrize("command", ["ask", "complete"])
+    def test_is_said_once_on_stderr(
+        self, scripted: Scripted, tmp_path: Path, command: str, reason: str, words: str
+    ) -> None:
+        (tmp_path / "a.py").touch()
+        arguments = [command, str(tmp_path / "a.py"), "-n", "7"]
+        stats = ReplyStats(predicted_n=1, ctx_size=64, finish_reason=reason)
+        script = [Piece("part", ("",), stats), Finished("part", (1,), reason, stats)]
+        result = scripted.run(arguments, [script])
+        assert (result.code, result.out.strip()) == (0, "part")
+        assert result.err.count("\n") == 1
+        assert words in result.err
+        assert scripted.run([*arguments, "-q"], [script]).err == ""
+        assert scripted.run([*arguments, "--json"], [script]).err == ""
+        assert json.loads(scripted.run([*arguments, "--stats"], [script]).err)["finish_reason"] == reason
+        shown = scripted.run([*arguments, "-v"], [script]).err.splitlines()
+        assert len(shown) == 2
+        assert shown[1].endswith(f" · {reason}")
+
+    def test_is_no_news_to_whoever_asked_for_nothing(self, scripted: Scripted) -> None:
+        stats = ReplyStats(finish_reason="length")
+        assert scripted.run(["ask", "hi", "-n", "0"], [[Finished("", (), "length", stats)]]).err == ""
 
 
 class TestFailures:

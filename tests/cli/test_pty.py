@@ -77,11 +77,26 @@ def test_hostile_text_is_disarmed_on_a_terminal(program: Program, monkeypatch: p
     assert terminal.seen == b"a b\r\n"
 
 
-def test_complete_shows_the_inserted_text_and_nothing_else(program: Program) -> None:
+def test_complete_ends_the_line_on_a_terminal_and_says_how_it_went(program: Program) -> None:
     (program.folder / "a.py").write_text("x = ", encoding="utf-8")
     terminal = Terminal(program.command("complete", str(program.folder / "a.py")))
     assert terminal.finish() == 0
-    assert terminal.seen == b"hello world"
+    assert b"1 tok" in terminal.seen.split(b"world")[0]  # the live line
+    text, stats, *rest = screen(terminal.seen)
+    assert text == "hello world"
+    assert stats.startswith("2 tok in 1 steps")
+    assert rest == [""]
+
+
+def test_complete_that_is_quiet_or_piped_writes_the_text(program: Program) -> None:
+    (program.folder / "a.py").write_text("x = ", encoding="utf-8")
+    command = program.command("complete", str(program.folder / "a.py"))
+    quiet = Terminal([*command, "-q"])
+    quiet.finish()
+    assert quiet.seen == b"hello world\r\n"
+    piped = Terminal(["/bin/bash", "-c", '"$@" | od -c', "bash", *command])
+    piped.finish()
+    assert b"w   o   r   l   d\r\n" in piped.seen
 
 
 class TestKeysDuringAReply:

@@ -113,7 +113,7 @@ def test_complete_on_a_terminal_shows_the_inserted_text_alone(lacli: Lacli) -> N
     piped, _ = lacli.run("complete", "a.py", "-n", "4")
     terminal = Terminal(lacli.command("complete", "a.py", "-n", "4", "-q"))
     assert terminal.finish(timeout=60) == 0
-    assert terminal.seen.decode().replace("\r\n", "\n") == piped
+    assert terminal.seen.decode().replace("\r\n", "\n") == piped + "\n"
     assert (lacli.project / "a.py").read_text(encoding="utf-8") == "def add(a, b):\n    return a"
 
 
