@@ -84,7 +84,6 @@ def _load(common: Common, measured: bool) -> Loaded:
 
 def _progress(text: str) -> None:
     if diagnostics.can_show_progress():
-        diagnostics.erase_status()
         diagnostics.show_status(text)
     else:
         diagnostics.note(text)

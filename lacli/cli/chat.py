@@ -16,7 +16,7 @@ import typer
 from lacli.cli import diagnostics, live
 from lacli.cli.ask import one_turn
 from lacli.cli.options import Common, with_common
-from lacli.cli.render import stats_line
+from lacli.cli.render import BETWEEN, stats_line
 from lacli.errors import LacliError, UsageError
 from lacli.events import Message, ReplyStats
 from lacli.scripted import Replier
@@ -119,7 +119,7 @@ class Conversation:
             self._messages.clear()
             diagnostics.note("the conversation is forgotten")
         elif command == "stats":
-            diagnostics.plain_line(stats_line(self._last) if self._last else "no reply yet")
+            diagnostics.plain_line(stats_line(self._last) if self._last else "no reply yet", BETWEEN)
         else:
             diagnostics.note(f"there is no command /{command}; /help lists them")
         return True

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 
 from lacli.cli import output
-from lacli.cli.terminal import can_redraw, is_terminal, plain
+from lacli.cli.terminal import can_redraw, column_after, columns, is_terminal, plain
 from lacli.errors import LacliError
 
 INTERRUPTED = 130
@@ -25,10 +25,13 @@ class _State:
 
     quiet = False
     verbosity = 0
-    status_shown = False
+    erase = ""
+    """The sequence that removes the status shown, if one is."""
 
 
 _state = _State()
+_BELOW = "\x1b[J"
+"""Erases all behind the cursor, so that nothing of a status below stays even where its row was guessed wrong."""
 
 
 def configure(quiet: bool = False, verbosity: int = 0) -> None:
@@ -87,9 +90,9 @@ def error(message: str, hint: str = "") -> None:
     _line(f"lacli: error: {message}" + (f"; {hint}" if hint else ""))
 
 
-def plain_line(text: str) -> None:
-    """A line without prefix: statistics, chat help."""
-    _line(text)
+def plain_line(text: str, between: str = "") -> None:
+    """A line without prefix: statistics, chat help. A terminal too narrow for it gets lines cut at `between` only."""
+    _line(text, between)
 
 
 def can_show_status() -> bool:
@@ -106,18 +109,42 @@ def show_status(text: str) -> None:
     """Draw a short text right of the cursor and leave the cursor where it is; `erase_status` removes it.
 
     The caller checks `can_show_status` and that the text fits on the line. Wrapping is off meanwhile, so that a wrong
-    guess of the cursor's column costs the end of the status and never a line of the reply.
+    guess of the cursor's column costs the end of the status.
     """
     output.flush()
-    _raw(f"\x1b7\x1b[?7l\x1b[2m{plain(text)}\x1b[0m\x1b[K\x1b[?7h\x1b8")
-    _state.status_shown = True
+    erase_status()
+    _raw(f"\x1b7\x1b[?7l{_dim(text)}\x1b[K\x1b[?7h\x1b8")
+    _state.erase = "\x1b[K"
+
+
+def show_status_below(text: str) -> None:
+    """Draw a short text on the line below the cursor's, which is made where there is none, and leave the cursor.
+
+    Index (ESC D) goes down in the same column and scrolls at the bottom, so the cursor is saved after it came up again.
+    A terminal forgets then that the last column is full: the caller keeps away from it.
+    """
+    output.flush()
+    if _state.erase != _BELOW:
+        erase_status()
+    _raw(f"\x1bD\x1b[A\x1b7\x1b[?7l\x1b[B\r{_dim(text)}\x1b[K\x1b[?7h\x1b8")
+    _state.erase = _BELOW
+
+
+def status_is_shown() -> bool:
+    """Whether there is something to erase."""
+    return bool(_state.erase)
 
 
 def erase_status() -> None:
     """Remove the status line, if one is shown; called before anything else is written."""
-    if _state.status_shown:
-        _state.status_shown = False
-        _raw("\x1b[K")
+    if _state.erase:
+        erase, _state.erase = _state.erase, ""
+        _raw(erase)
+
+
+def _dim(text: str) -> str:
+    """Set apart from the reply: faint, or in brackets where no style is wanted."""
+    return f"[{plain(text)}]" if os.environ.get("NO_COLOR") else f"\x1b[2m{plain(text)}\x1b[0m"
 
 
 def guard(run: Callable[[], int]) -> int:
@@ -165,11 +192,26 @@ def _foreign(failure: BaseException) -> tuple[int, str, str]:
     return 1, f"internal error: {kind}" + (f": {message}" if message else ""), "repeat with -vv for details"
 
 
-def _line(text: str) -> None:
+def _line(text: str, between: str = " ") -> None:
     output.flush()  # the reader sees the two streams in the order of writing
     erase_status()
     shown = plain(" ".join(text.splitlines()))
+    if between and is_terminal(sys.stderr):
+        shown = _broken(shown, between, columns(sys.stderr))
     _raw(shown + "\n")
+
+
+def _broken(text: str, between: str, width: int) -> str:
+    """The text with as many of its `between` made line ends as are needed for this width."""
+    first, *others = text.split(between)
+    lines = [first]
+    for part in others:
+        longer = lines[-1] + between + part
+        if column_after(0, longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append("  " + part)
+    return "\n".join(lines)
 
 
 def _raw(text: str) -> None:

@@ -1,29 +1,29 @@
 """A reply from events onto the two streams: text to stdout, progress, live tokens per step and statistics to stderr.
 
-Called by `ask`, `chat` and `complete`. The live status is drawn right of the text on the same line and erased before
-each write, so that it never mixes with the reply: not on the screen, and not in a pipe, where it is never drawn.
+Called by `ask`, `chat` and `complete`. The live status stands on the line below the text and is erased before the text
+moves there, so that it never mixes with the reply: not on the screen, and not in a pipe, where it is never drawn.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 import time
-import unicodedata
 from collections.abc import Generator
 
 from lacli.cli import diagnostics, output
 from lacli.cli.interrupt import Insistent, Interrupt
 from lacli.cli.keyboard import unechoed
 from lacli.cli.options import Common
-from lacli.cli.render import cut_note, live_line, loading_line, stats_line, stats_record
+from lacli.cli.render import BETWEEN, cut_note, live_line, loading_line, stats_line, stats_record
+from lacli.cli.terminal import column_after, columns
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, Request
 from lacli.scripted import Replier
 
-_REDRAW_S = 0.1
+_REDRAW_S = 0.5
 _MARGIN = 4
+"""Columns at the right end of a line that the text leaves the status behind for, as its width is a guess."""
 
 
 class Live:
@@ -33,7 +33,8 @@ class Live:
         self._status = diagnostics.can_show_status()
         self._progress = diagnostics.can_show_progress()
         self._column = 0
-        self._measured_at = 0.0
+        self._near_end = False
+        self._drawn_at = float("-inf")
         self._numbers = ""
         self._written = False
         self._late: list[Notice] = []
@@ -50,17 +51,24 @@ class Live:
             self._draw(f"reading the prompt… {event.done}/{event.total}")
 
     def text(self, piece: Piece) -> None:
-        """Write a piece of the reply, then the live numbers to its right."""
+        """Write a piece of the reply, and the live numbers below it: at rest while the text stays on its line."""
         if piece.text:
-            diagnostics.erase_status()
+            width = columns(sys.stderr)
+            *above, last = piece.text.split("\n")
+            start = 0 if above else self._column
+            self._column = column_after(start, last, width)
+            self._near_end = self._column + _MARGIN > width
+            if above or not self._written or column_after(start, last) + _MARGIN > width:
+                diagnostics.erase_status()
             output.text(piece.text)
             self._written = True
-            self._column = _column_after(self._column, piece.text)
-        if self._status:
+        if self._status and not self._near_end:
             now = time.monotonic()
-            if now - self._measured_at >= _REDRAW_S:
-                self._measured_at, self._numbers = now, live_line(piece.stats)
-            self._draw(self._numbers)
+            due = now - self._drawn_at >= _REDRAW_S
+            if due:
+                self._drawn_at, self._numbers = now, live_line(piece.stats)
+            if due or not diagnostics.status_is_shown():
+                diagnostics.show_status_below(self._numbers)
 
     def finish(self) -> None:
         """Remove the status and say what had to wait for the end of the text."""
@@ -70,10 +78,8 @@ class Live:
         self._late.clear()
 
     def _draw(self, text: str) -> None:
-        gap = "  " if self._column else ""
-        diagnostics.erase_status()
-        if self._column + len(gap) + len(text) + _MARGIN <= _width():
-            diagnostics.show_status(gap + text)
+        if len(text) + _MARGIN <= columns(sys.stderr):
+            diagnostics.show_status(text)
 
 
 def load(assistant: Replier) -> None:
@@ -132,31 +138,8 @@ def report_stats(finished: Finished, common: Common) -> None:
     if common.stats:
         diagnostics.plain_line(json.dumps(stats_record(finished.stats), ensure_ascii=False, allow_nan=False))
     elif common.verbose or diagnostics.can_show_status():
-        diagnostics.plain_line(stats_line(finished.stats))
+        diagnostics.plain_line(stats_line(finished.stats), BETWEEN)
 
 
 def _events(assistant: Replier, request: Request, interrupt: Interrupt) -> Generator[Event, None, None]:
     yield from assistant.reply(request, interrupt)
-
-
-def _width() -> int:
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns
-    except (OSError, ValueError, AttributeError):
-        return 80
-
-
-def _column_after(column: int, text: str) -> int:
-    """The cursor's column after the text, near enough to know whether a status fits beside it."""
-    width = _width()
-    _, newline, last = text.rpartition("\n")
-    if newline:
-        column = 0
-    for character in last:
-        if character == "\t":
-            column = min(width - 1, (column // 8 + 1) * 8)
-        elif not unicodedata.combining(character):
-            column += 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        if column > width:
-            column -= width
-    return column

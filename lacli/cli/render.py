@@ -9,6 +9,9 @@ from typing import Any
 
 from lacli.events import Finished, Loading, ReplyStats
 
+BETWEEN = " · "
+"""Stands between the numbers of a line, and is where a narrow terminal breaks it."""
+
 _STAGES = {
     "fetch": "fetching the model",
     "check": "checking the download",
@@ -67,7 +70,7 @@ def stats_line(stats: ReplyStats) -> str:
         parts.append(f"{stats.reused_n} prompt tok reused")
     if stats.finish_reason in ("length", "context"):
         parts.append(stats.finish_reason)
-    return " · ".join(parts)
+    return BETWEEN.join(parts)
 
 
 def cut_note(finished: Finished, max_tokens: int) -> str:

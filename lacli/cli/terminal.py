@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from typing import Any
 
 _SEQUENCE = re.compile(
@@ -35,6 +36,25 @@ def can_redraw(stream: Any) -> bool:
     if not is_terminal(stream) or os.environ.get("TERM", "") == "dumb":
         return False
     return os.name != "nt" or "WT_SESSION" in os.environ or "TERM" in os.environ
+
+
+def columns(stream: Any) -> int:
+    """The width of this terminal."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80  # 0 where nobody has said how wide it is
+    except (OSError, ValueError, AttributeError):
+        return 80
+
+
+def column_after(column: int, text: str, width: int | None = None) -> int:
+    """Where the cursor is after a text without newlines, near enough to know what fits on a line of this width."""
+    for character in text:
+        if character == "\t":
+            column = (column // 8 + 1) * 8 if width is None else min(width - 1, (column // 8 + 1) * 8)
+        elif not unicodedata.combining(character):
+            cells = 2 if unicodedata.east_asian_width(character) in "WF" else 1
+            column = cells if width is not None and column + cells > width else column + cells
+    return column
 
 
 def plain(text: str) -> str:

@@ -7,6 +7,7 @@ import re
 import signal
 import stat
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -24,37 +25,86 @@ def screen(data: bytes, columns: int = 100) -> list[str]:
     rows: list[list[str]] = [[]]
     row = column = 0
     saved = (0, 0)
-    for token in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[78]|.|\n", data.decode(), re.DOTALL):
-        if token == "\n":
+    for token in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[78D]|.|\n", data.decode(), re.DOTALL):
+        if token in ("\n", "\x1bD", "\x1b[B"):
             row += 1
             rows.extend([] for _ in range(row + 1 - len(rows)))
+        elif token == "\x1b[A":
+            row -= 1
         elif token == "\r":
             column = 0
         elif token == "\x1b7":
             saved = (row, column)
         elif token == "\x1b8":
             row, column = saved
-        elif token == "\x1b[K":
+        elif token in ("\x1b[K", "\x1b[J"):
             del rows[row][column:]
+            if token == "\x1b[J":
+                rows[row + 1 :] = [[] for _ in rows[row + 1 :]]
         elif not token.startswith("\x1b"):
+            if column == columns:
+                row, column = row + 1, 0
+                rows.extend([] for _ in range(row + 1 - len(rows)))
             rows[row].extend(" " for _ in range(column - len(rows[row])))
             rows[row][column : column + 1] = token
             column += 1
     return ["".join(row).rstrip() for row in rows]
 
 
-def test_live_numbers_never_mix_with_the_text_and_the_last_line_has_the_statistics(
+LONG = "def f(x):\n    return x + 1\n\n" + "a rather long line of words " * 8
+
+
+def test_live_numbers_stand_below_the_text_never_mix_with_it_and_the_last_line_has_the_statistics(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = "def f(x):\n    return x + 1\n\n" + "a rather long line of words " * 6
-    monkeypatch.setenv("SCRIPTS", json.dumps([text]))
-    monkeypatch.setenv("PAUSE", "0.03")
+    monkeypatch.setenv("SCRIPTS", json.dumps([LONG]))
+    monkeypatch.setenv("PAUSE", "0.04")
     terminal = Terminal(program.command("ask", "hi", "--no-stdin"))
     assert terminal.finish() == 0
-    assert b"tok/step" in terminal.seen.split(b"words")[0]  # shown while it streamed
-    shown = [line for line in screen(terminal.seen) if line]
-    assert "\n".join(shown[:-1]) == "\n".join(line.rstrip() for line in text.splitlines() if line)
-    assert re.fullmatch(r"\d+ tok in \d+ steps · [\d.]+ tok/step · .*first token \d+ ms", shown[-1])
+    pieces = re.split(rb"(?=\x1b7)|(?<=\x1b8)", terminal.seen)  # a moment before and after each drawing
+    for count in range(len(pieces)):
+        reply = [line for line in screen(b"".join(pieces[:count])) if "tok" not in line]
+        assert "".join(LONG.split()).startswith("".join("".join(reply).split()))
+    *reply, last, rest = [line for line in screen(terminal.seen) if line]
+    assert "".join("".join(reply).split()) == "".join(LONG.split())
+    assert re.fullmatch(r"\d+ tok in \d+ steps · [\d.]+ tok/step · .* · pool 1,000 tok", last)
+    assert rest == "  first token 10 ms"
+
+
+def test_live_numbers_rest_while_the_text_stays_on_its_line(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIPTS", json.dumps(["a " * 40]))
+    monkeypatch.setenv("PAUSE", "0.05")  # 20 steps in a second
+    terminal = Terminal(program.command("ask", "hi", "--no-stdin"))
+    terminal.finish()
+    assert b"tok/step" in terminal.seen
+    assert 2 <= terminal.seen.count(b"\x1b[2m") <= 4
+    assert terminal.seen.count(b"\x1b[J") + terminal.seen.count(b"\x1b[K\x1b[?7h") <= 6
+
+
+def test_without_colour_the_numbers_are_in_brackets(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal = Terminal(program.command("ask", "hi", "--no-stdin"))
+    terminal.finish()
+    assert b"[1 tok]" in terminal.seen
+    assert b"\x1b[2m" not in terminal.seen
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(40, 3), (80, 2), (200, 1)])
+def test_lines_longer_than_the_terminal_are_broken_between_numbers_and_words(
+    program: Program, columns: int, lines: int
+) -> None:
+    terminal = Terminal(program.command("ask", "hi", "--no-stdin"), columns)
+    terminal.finish()
+    shown = [line for line in screen(terminal.seen, columns) if line][1:]
+    assert len(shown) == lines
+    assert all(len(line) <= columns for line in shown)
+    assert re.fullmatch(r"2 tok in 1 steps · .* · first token 10 ms", " · ".join(map(str.strip, shown)))
+    wrong = Terminal(program.command("ask", "--no-stdin", "--top-p", "7", "hi"), columns)
+    wrong.finish()
+    message = "lacli: error: --top-p 7.0 is out of range; give a number above 0 and at most 1"
+    assert [line.strip() for line in wrong.seen.decode().splitlines()] == [
+        line.strip() for line in textwrap.wrap(message, columns, subsequent_indent="  ")
+    ]
 
 
 def test_a_dumb_terminal_sees_no_escape_sequence(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
