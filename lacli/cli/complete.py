@@ -45,6 +45,10 @@ class Target:
     """1-based, in characters; None is the end of the line."""
 
 
+LINES_BEFORE, LINES_AFTER = 256, 64
+"""Lines around the cursor that the model sees, as llama.vim has them."""
+
+
 @app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @with_common(max_tokens=128)
 def complete(
@@ -57,7 +61,7 @@ def complete(
     text = Stdin().text() if target.path == "-" else _read(target.path)
     offset = cursor_offset(text, target)
     # The model sees one kind of line ending; the position was found in the file as it is.
-    prefix, suffix = (part.replace("\r\n", "\n") for part in (text[:offset], text[offset:]))
+    prefix, suffix = around(text, offset)
 
     from lacli.assistant import Assistant
 
@@ -107,6 +111,13 @@ def cursor_offset(text: str, target: Target) -> int:
             f"give a column from 1 to {len(line) + 1}",
         )
     return sum(len(before) + 1 for before in lines[: target.line - 1]) + column - 1
+
+
+def around(text: str, offset: int) -> tuple[str, str]:
+    """The lines before and after the cursor that the model is shown: a whole file would take a minute to read in."""
+    before, after = (part.replace("\r\n", "\n") for part in (text[:offset], text[offset:]))
+    shown = before.split("\n")[-LINES_BEFORE:], after.split("\n")[:LINES_AFTER]
+    return "\n".join(shown[0]), "\n".join(shown[1])
 
 
 def _read(path: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.complete import Target, cursor_offset, parse_target
+from lacli.cli.complete import Target, around, cursor_offset, parse_target
 from lacli.errors import UsageError
 from tests.cli.conftest import Scripted
 
@@ -130,3 +130,14 @@ class TestCommand:
     def test_json_names_the_place(self, folder: Path, scripted: Scripted) -> None:
         document = json.loads(scripted.run(["complete", "a.py:1:2", "--json"], ["x"]).out)
         assert (document["text"], document["file"], document["offset"]) == ("x", "a.py", 1)
+
+
+def test_a_long_file_is_shown_around_the_cursor_only() -> None:
+    text = "".join(f"line {number}\r\n" for number in range(1000))
+    offset = text.index("line 600")
+    prefix, suffix = around(text, offset)
+    assert prefix.startswith("line 345\n")
+    assert prefix.endswith("line 599\n")
+    assert suffix.startswith("line 600\n")
+    assert suffix.endswith("line 663")
+    assert around("a\nb", 2) == ("a\n", "b")
