@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lacli.context import Prompt
     from lacli.engine.step import Step
     from lacli.loading import Loaded
+    from lacli.models.registry import ModelSpec
     from lacli.text.stops import StopStrings
 
 _PREFILL_CHUNK = 256
@@ -36,6 +37,7 @@ class Assistant:
     def open(self, report: Report = ignore) -> None:
         """See `Replier.open`."""
         if self._loaded is None:
+            self._spec()
             from lacli.loading import load
 
             self._loaded = load(self._settings, report)
@@ -46,11 +48,29 @@ class Assistant:
 
     def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
         """See `Replier.reply`."""
+        if request.max_tokens <= 0 and self._loaded is None:
+            yield self._nothing()
+            return
         early: list[Event] = []
         self.open(early.append)
         yield from early
         assert self._loaded is not None
         yield from _Reply(self._loaded, request, cancel, self._told).events()
+
+    def _nothing(self) -> Finished:
+        """The reply of no tokens, which needs no model, only one that exists."""
+        return Finished("", (), "length", ReplyStats(model=self._spec().alias, finish_reason="length"))
+
+    def _spec(self) -> ModelSpec:
+        """The model's entry; a folder that holds none is found out here, before torch is imported."""
+        from lacli.models.registry import load_registry
+
+        spec = load_registry().resolve(self._settings.model)
+        if spec.path is not None and spec.kind == "hf":
+            from lacli.models.hf_prepare import look_into
+
+            look_into(spec.path)
+        return spec
 
 
 class _Reply:

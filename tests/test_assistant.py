@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 
 from lacli.assistant import Assistant
 from lacli.config import Settings
-from lacli.errors import LacliError, PromptTooLong
+from lacli.errors import LacliError, ModelUnavailable, PromptTooLong
 from lacli.events import Event, Finished, Message, Notice, Piece, Prefill, Request
 
 Make = Callable[..., Assistant]
@@ -148,6 +150,26 @@ class TestBudget:
         finished = reply(make(), ask(QUESTION, max_tokens=0))
         assert (finished.text, finished.token_ids, finished.reason) == ("", (), "length")
         assert finished.stats.steps == finished.stats.rows == 0
+
+    def test_a_budget_of_nothing_needs_a_name_and_no_model(self) -> None:
+        assistant = Assistant(Settings())
+        (finished,) = assistant.reply(ask(QUESTION, max_tokens=0))
+        assert isinstance(finished, Finished)
+        assert (finished.text, finished.reason, finished.stats.model) == ("", "length", "smollm2-135m")
+        assert assistant._loaded is None
+        with pytest.raises(ModelUnavailable):
+            next(iter(Assistant(Settings(model="nonsense")).reply(ask(QUESTION, max_tokens=0))))
+
+
+def test_a_folder_that_is_no_model_is_refused_before_torch_is_imported(tmp_path: Path) -> None:
+    program = (
+        "import sys; from lacli.assistant import Assistant; from lacli.config import Settings; "
+        "from lacli.errors import LacliError\n"
+        f"try: Assistant(Settings(model={str(tmp_path)!r})).open()\n"
+        "except LacliError as error: print(error.message, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.endswith("has no config.json False\n")
 
 
 class TestStops:

@@ -104,7 +104,9 @@ def table(records: Sequence[Figures]) -> list[str]:
         own = [record for record in records if record["suite"] == suite]
         rows = [_COLUMNS, *(_cells(record) for record in own)]
         widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-        lines.append(f"{suite}: {own[0]['prompts']} prompts, {own[0]['looped_share'] or 0:.0%} looped and left out")
+        count = own[0]["prompts"]
+        prompts = "1 prompt" if count == 1 else f"{count} prompts"
+        lines.append(f"{suite}: {prompts}, {own[0]['looped_share'] or 0:.0%} looped and left out")
         for row in rows:
             cells = [row[0].ljust(widths[0])]
             cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]

@@ -15,6 +15,7 @@ from lacli.cli import diagnostics
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `lacli` with these arguments (default: the process's own) and return its exit code."""
     diagnostics.secure_descriptors()
+    diagnostics.configure()  # options of an earlier run in this process are its own
     with warnings.catch_warnings():
         if not sys.warnoptions:  # other libraries' warnings are for their developers, not for users of lacli
             warnings.simplefilter("ignore")

@@ -52,12 +52,12 @@ def one_turn(assistant: Replier, words: list[str], common: Common) -> None:
     prompt, stdin = _prompt_and_stdin(words, common)
     loaded = stdin is not None and stdin.is_slow()
     if loaded:
-        live.load(assistant)
+        live.load(assistant, common)
     text = with_content(stdin.text() if stdin else "", prompt, "stdin")
     if not text.strip():
         raise UsageError("there is nothing to ask", "give a prompt, or pipe text into stdin")
     if not loaded:
-        live.load(assistant)
+        live.load(assistant, common)
     finished = live.stream(assistant, common.request((Message("user", text),)), silent=common.json)
     if common.json:
         output.document(reply_record(finished))

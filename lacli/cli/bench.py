@@ -117,8 +117,12 @@ def _differences(result: Comparison) -> list[str]:
     equal = result.texts - len(result.differences)
     return [
         *lines,
-        f"{equal} of {result.texts} texts ({result.tokens:,} tokens, {result.prompts} prompts) equal plain decoding",
+        f"{equal} of {result.texts} texts ({result.tokens:,} tokens, {_prompts(result.prompts)}) equal plain decoding",
     ]
+
+
+def _prompts(count: int) -> str:
+    return "1 prompt" if count == 1 else f"{count} prompts"
 
 
 def _measure(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int | None) -> None:
@@ -161,6 +165,8 @@ def _measure(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int 
     output.line()
     for line in report.table(records):
         output.line(line)
+    for line in _LEGEND:
+        output.line(line)
     output.line("T(M), ids in to accepted tokens out: " + _curve(times))
     if curve is not None:
         output.line("cost of a forward the controller began with: " + _curve(curve))
@@ -168,6 +174,11 @@ def _measure(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int 
     output.line(f"time to first token: {shares}")
 
 
+_LEGEND = (
+    "plain: no guesses. jacobi: the window alone. cold: all guesses, empty pool.",
+    "warm-similar: a pool of the other replies. warm-replay: of this very reply.",
+    "x plain: speed against plain. T(M): time of a step that takes M tokens in.",
+)
 _PARTS = ("import", "load", "prefill")
 
 

@@ -16,7 +16,6 @@ import typer
 from lacli.cli import diagnostics, live
 from lacli.cli.ask import one_turn
 from lacli.cli.options import Common, with_common
-from lacli.cli.render import BETWEEN, stats_line
 from lacli.errors import LacliError, UsageError
 from lacli.events import Message, ReplyStats
 from lacli.scripted import Replier
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _SECOND_WITHIN_S = 2.0
+_COMMANDS = ("help", "?", "clear", "stats", "exit", "quit")
 _HELP = (
     "/help   this list",
     "/clear  forget the conversation",
@@ -64,7 +64,7 @@ def chat(
         else:
             if common.json:
                 raise UsageError("--json is for one turn", "give a prompt, or leave --json away")
-            live.load(assistant)
+            live.load(assistant, common)
             Conversation(assistant, common).run()
     finally:
         assistant.close()
@@ -100,9 +100,12 @@ class Conversation:
 
     def handle(self, text: str) -> bool:
         """Answer one line or obey one command; False ends the conversation."""
-        command = re.fullmatch(r"\s*/([a-z?]+)\s*", text)
-        if command:
+        command = re.fullmatch(r"\s*/([a-z?]+)(\s.*)?", text, re.DOTALL)
+        if command and not (command[2] or "").strip():
             return self._obey(command[1])
+        if command and command[1] in _COMMANDS:  # other words after a slash may be a path
+            diagnostics.note(f"/{command[1]} takes nothing after it; a question must not begin with it")
+            return True
         if text.strip():
             try:
                 self._turn(text)
@@ -117,12 +120,19 @@ class Conversation:
             self._help()
         elif command == "clear":
             self._messages.clear()
+            self._last = None
             diagnostics.note("the conversation is forgotten")
         elif command == "stats":
-            diagnostics.plain_line(stats_line(self._last) if self._last else "no reply yet", BETWEEN)
+            self._stats()
         else:
             diagnostics.note(f"there is no command /{command}; /help lists them")
         return True
+
+    def _stats(self) -> None:
+        if self._last is None:
+            diagnostics.plain_line("no reply yet")
+        else:
+            live.show_stats(self._last, self._common)
 
     def _help(self) -> None:
         from lacli.cli.history import file_of

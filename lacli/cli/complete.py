@@ -67,7 +67,7 @@ def complete(
 
     assistant = Assistant(common.settings())
     try:
-        live.load(assistant)
+        live.load(assistant, common)
         request = common.request(text=prefix, suffix=suffix, drop_oldest=True)
         finished = live.stream(assistant, request, silent=common.json, newline=False)
     finally:

@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Generator
+from pathlib import Path
 
 from lacli.cli import diagnostics, output
 from lacli.cli.interrupt import Insistent, Interrupt
@@ -18,7 +19,7 @@ from lacli.cli.keyboard import unechoed
 from lacli.cli.options import Common
 from lacli.cli.render import BETWEEN, cut_note, live_line, loading_line, stats_line, stats_record
 from lacli.cli.terminal import column_after, columns
-from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, Request
+from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, ReplyStats, Request
 from lacli.scripted import Replier
 
 _REDRAW_S = 0.5
@@ -82,8 +83,12 @@ class Live:
             diagnostics.show_status(text)
 
 
-def load(assistant: Replier) -> None:
+def load(assistant: Replier, common: Common) -> None:
     """Load the model with its progress on stderr; Ctrl-C here ends the program."""
+    if common.max_tokens == 0:  # nothing will be asked of it
+        return
+    if common.verbose and common.pool and not _in_project():
+        diagnostics.note("nothing is learned here: the home, temporary and top folder themselves are no projects")
     live = Live()
     with Insistent() as pressed:
 
@@ -138,7 +143,19 @@ def report_stats(finished: Finished, common: Common) -> None:
     if common.stats:
         diagnostics.plain_line(json.dumps(stats_record(finished.stats), ensure_ascii=False, allow_nan=False))
     elif common.verbose or diagnostics.can_show_status():
-        diagnostics.plain_line(stats_line(finished.stats), BETWEEN)
+        show_stats(finished.stats, common)
+
+
+def show_stats(stats: ReplyStats, common: Common) -> None:
+    """The line for people."""
+    nowhere = "pool off" if not common.pool else "" if stats.pool_size or _in_project() else "no pool here"
+    diagnostics.plain_line(stats_line(stats, nowhere), BETWEEN)
+
+
+def _in_project() -> bool:
+    from lacli.pool.identity import project_root
+
+    return project_root(Path(".")) is not None
 
 
 def _events(assistant: Replier, request: Request, interrupt: Interrupt) -> Generator[Event, None, None]:

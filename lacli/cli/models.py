@@ -54,19 +54,41 @@ def list_(as_json: JsonOption = False) -> None:
     if as_json:
         output.document([_record(registry, spec, here) for spec, here in found])
         return
-    width = max(len(spec.alias) for spec, _ in found)
-    for spec, here in found:
-        mark = "*" if spec.alias == registry.default else " "
-        fim = "fill-in-the-middle" if spec.fim else ""
-        output.line(
-            f"{mark} {spec.alias:<{width}}  {_count(spec.parameters):>5}  ctx {spec.context:>6}  {spec.style:<4}  "
-            f"{'here' if here.ready else 'not here':<8}  {fim:<18}  {spec.licence}"
-        )
+    rows = [_HEADER] if output.to_terminal() else []
+    rows += [_row(spec, here.ready, spec.alias == registry.default) for spec, here in found]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for mark, name, size, *others in rows:
+        cells = [mark.ljust(2) + name.ljust(widths[1]), size.rjust(widths[2])]
+        cells += [cell.ljust(width) for cell, width in zip(others, widths[3:], strict=True)]
+        output.line("  ".join(cells).rstrip())
+
+
+_HEADER: tuple[str, ...] = ("", "name", "size", "context", "kind", "status", "completes", "licence")
+
+
+def _row(spec: ModelSpec, ready: bool, default: bool) -> tuple[str, ...]:
+    from lacli.models.disk import megabytes
+
+    download = spec.sources[0].wheel_bytes or spec.sources[0].bytes
+    absent = f"not here, {megabytes(download)}" if download else "not here"
+    return (
+        "*" if default else " ",
+        spec.alias,
+        _count(spec.parameters),
+        f"ctx {spec.context:>6}",
+        spec.style,
+        "here" if ready else absent,
+        "fill-in-the-middle" if spec.fim else "",
+        spec.licence,
+    )
 
 
 @app.command(epilog="For example: lacli models show qwen2.5-coder-7b  |  lacli models show ./my-model.gguf --json")
 def show(name: NameArgument, as_json: JsonOption = False) -> None:
-    """Show what is known of a model: a registered one, a folder, or a .gguf file."""
+    """Show what is known of a model.
+
+    A registered one, a folder, or a .gguf file.
+    """
     from lacli.cli import diagnostics, output
     from lacli.models.inventory import presence
     from lacli.models.registry import load_registry
@@ -99,7 +121,10 @@ def pull(
     ] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Use only what is on this computer.")] = False,
 ) -> None:
-    """Fetch a model and prepare it, so that the first question does not have to wait."""
+    """Fetch and prepare a model.
+
+    The first question does not have to wait then.
+    """
     from lacli.cli import diagnostics
     from lacli.cli.live import Live
     from lacli.events import Loading, Notice
@@ -158,9 +183,10 @@ def path(
 
 @app.command(epilog="For example: lacli models rm smollm2-135m  |  lacli models rm ./my-model.gguf")
 def rm(name: NameArgument) -> None:
-    """Remove what lacli keeps of a model: the fetched file, partial downloads, prepared folders.
+    """Remove what lacli keeps of a model.
 
-    A folder or file of your own stays, and so do complete files in the Hugging Face cache, which other programs share.
+    That is the fetched file, partial downloads and prepared folders. A folder or file of your own stays, and so do
+    complete files in the Hugging Face cache, which other programs share.
     """
     from lacli.cli import diagnostics
     from lacli.models.disk import megabytes

@@ -40,7 +40,7 @@ def pool(context: typer.Context) -> None:
 
 @app.command(epilog="For example: lacli pool info  |  lacli pool info --project ~/src/site  |  lacli pool info --json")
 def info(project: ProjectOption = None, as_json: JsonOption = False) -> None:
-    """Show this project's pools: where they are, how many tokens they hold, how old they are."""
+    """Show where this project's pools are and what they hold."""
     from lacli.cli import output
 
     root, described = _project(project)
@@ -87,7 +87,10 @@ def clear(
     project: ProjectOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Delete this project's pools, with the damaged ones that were kept aside."""
+    """Delete this project's pools.
+
+    The damaged ones that were kept aside go, too.
+    """
     from lacli.cli import diagnostics
     from lacli.pool import inventory
 
@@ -97,7 +100,8 @@ def clear(
         if sys.stdin is None or not sys.stdin.isatty():
             raise UsageError("nobody can be asked before deleting, as stdin is no terminal", "add --yes")
         if not typer.confirm(f"Delete the {tokens:,} tokens learned in {root}?", err=True):
-            raise LacliError("nothing was deleted")
+            diagnostics.note("nothing was deleted")
+            raise typer.Exit(1)
     try:
         freed = inventory.clear(described.folder)
     except TimeoutError as error:
@@ -109,7 +113,10 @@ def clear(
 
 @app.command(epilog="For example: lacli pool verify  |  lacli pool verify --project ~/src/site && echo sound")
 def verify(project: ProjectOption = None) -> None:
-    """Check every byte of this project's pools; exit code 1 if one is damaged. Changes nothing."""
+    """Check every byte of this project's pools.
+
+    Exit code 1 if one is damaged. Changes nothing.
+    """
     from lacli.cli import diagnostics, output
 
     _, described = _project(project)

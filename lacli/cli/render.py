@@ -55,8 +55,8 @@ def reply_record(finished: Finished) -> dict[str, Any]:
     return {"text": finished.text, "finish_reason": finished.reason, "stats": stats_record(finished.stats)}
 
 
-def stats_line(stats: ReplyStats) -> str:
-    """One line for people: what was written, how fast, and who guessed it."""
+def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
+    """One line for people: what was written, how fast, and who guessed it; `without_pool` says that there is none."""
     parts = [f"{stats.predicted_n} tok in {stats.steps} steps"]
     if stats.tokens_per_step is not None:
         parts.append(f"{stats.tokens_per_step:.2f} tok/step")
@@ -64,7 +64,7 @@ def stats_line(stats: ReplyStats) -> str:
         parts.append(f"{stats.predicted_per_second:.1f} tok/s")
     if stats.draft_n:
         parts.append(f"guessed {_shares(stats)}")
-    parts.append(f"pool {stats.pool_size:,} tok")
+    parts.append(without_pool or f"pool {stats.pool_size:,} tok")
     parts.append(f"first token {_duration(stats.ttft_ms)}")
     if stats.reused_n:
         parts.append(f"{stats.reused_n} prompt tok reused")

@@ -65,3 +65,18 @@ def test_exact_says_how_much_was_compared_and_fails_on_a_difference(
     shown = capsys.readouterr().out
     assert "edit inventory-rename, warm-replay, token 17" in shown
     assert "21 of 22 texts" in shown
+
+
+def test_one_prompt_is_no_prompts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("lacli.bench.exact.compare", lambda *arguments: Comparison(1, 2, 9, ()))
+    monkeypatch.setattr("lacli.loading.load", lambda settings, report: loaded_table())
+    main(["bench", "--suite", "edit", "--exact"])
+    assert "(9 tokens, 1 prompt)" in capsys.readouterr().out
+
+
+def test_the_table_explains_its_rows(sandbox_with_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--suite", "code", "--limit", "1", "-n", "4", "--rows", "8"]) == 0
+    shown = capsys.readouterr().out
+    assert "code: 1 prompt," in shown
+    for name in ("plain", "jacobi", "cold", "warm-similar", "warm-replay", "T(M)"):
+        assert f"{name}: " in shown

@@ -134,6 +134,18 @@ class TestStatistics:
             " · first token 10 ms\n"
         )
 
+    @pytest.mark.parametrize(("arguments", "words"), [([], "no pool here"), (["--no-pool"], "pool off")])
+    def test_where_nothing_is_learned_it_says_so(
+        self, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
+    ) -> None:
+        script = [Finished("x", (1,), "stop", ReplyStats(predicted_n=1))]
+        assert "pool 0 tok" in scripted.run(["ask", "hi", "-v"], [script]).err
+        monkeypatch.chdir("/")
+        result = scripted.run(["ask", "hi", "-v", *arguments], [script])
+        assert f" · {words} · " in result.err
+        assert result.err.count("nothing is learned here") == (0 if arguments else 1)
+        assert scripted.run(["ask", "hi", *arguments], [script]).err == ""
+
     def test_a_pipe_gets_no_statistics_unasked(self, scripted: Scripted) -> None:
         assert scripted.run(["ask", "hi"]).err == ""
 

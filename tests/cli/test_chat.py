@@ -47,7 +47,21 @@ def test_help_and_stats_go_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
         assert words in captured.err
 
 
-@pytest.mark.parametrize("line", ["/usr/bin/env is what?", "", "   "])
+def test_a_command_with_words_it_does_not_take_is_refused_and_neither_obeyed_nor_sent(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    _, assistant, stays = talk(["x", "y"], "a?", "/clear me", "/exit now", "b?")
+    assert stays == [True] * 4
+    assert [m.text for m in assistant.requests[1].messages] == ["a?", "x", "b?"]
+    assert "/clear takes nothing after it" in capfd.readouterr().err
+
+
+def test_after_clear_there_are_no_numbers(capfd: pytest.CaptureFixture[str]) -> None:
+    talk(["x"], "a?", "/clear", "/stats")
+    assert "no reply yet" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("line", ["/tmp is what?", "/usr/bin/env is what?", "", "   "])
 def test_a_path_is_a_question_and_blanks_are_nothing(line: str, capfd: pytest.CaptureFixture[str]) -> None:
     _, assistant, stays = talk(["x"], line)
     assert len(assistant.requests) == (1 if line.strip() else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import stat
@@ -12,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from lacli import paths
+from lacli.pool.identity import pool_key
+from lacli.pool.store import open_pool
 from tests.cli.conftest import Program, Terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
@@ -147,6 +151,25 @@ def test_complete_that_is_quiet_or_piped_writes_the_text(program: Program) -> No
     piped = Terminal(["/bin/bash", "-c", '"$@" | od -c', "bash", *command])
     piped.finish()
     assert b"w   o   r   l   d\r\n" in piped.seen
+
+
+def test_the_list_of_models_has_a_header_and_the_size_of_what_is_not_here(program: Program) -> None:
+    terminal = Terminal(program.command("models", "list"))
+    assert terminal.finish() == 0
+    header, first, *_ = terminal.seen.decode().splitlines()
+    assert header.split()[:3] == ["name", "size", "context"]
+    assert first.index("not here, 93 MB") == header.index("status")
+
+
+def test_no_to_pool_clear_is_no_error(program: Program) -> None:
+    pool = open_pool(pool_key(Path(os.path.realpath(program.folder)), "f" * 64), paths.pools_dir(), "learn", 50_000)
+    pool.append(list(range(40)))
+    terminal = Terminal([*program.command("pool", "clear", "--project", str(program.folder))])
+    terminal.wait_for(b"[y/N]")
+    terminal.send(b"n\r")
+    assert terminal.finish() == 1
+    assert b"lacli: nothing was deleted" in terminal.seen
+    assert b"error" not in terminal.seen
 
 
 class TestKeysDuringAReply:
