@@ -13,7 +13,7 @@ import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from lacli import paths
 from lacli.config import Settings
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     from lacli.engine.controller import Controller, Limits
     from lacli.engine.cost import CostCurve
     from lacli.engine.sequence import CachedSequence
+    from lacli.models.base import Quant
     from lacli.models.fetch import Progress
     from lacli.models.prepare import PreparedModel
     from lacli.models.registry import ModelSpec
     from lacli.pool.store import Pool
     from lacli.text.tokenizer import Tokenizer
-
-Quant = Literal["int8", "none", "nf4", "bnb-int8"]
 
 
 @dataclass(slots=True)

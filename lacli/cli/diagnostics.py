@@ -40,11 +40,6 @@ def configure(quiet: bool = False, verbosity: int = 0) -> None:
     _state.verbosity = verbosity
 
 
-def is_quiet() -> bool:
-    """Whether notes are dropped (-q)."""
-    return _state.quiet
-
-
 def verbosity() -> int:
     """How often -v was given."""
     return _state.verbosity

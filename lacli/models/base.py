@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+Quant = Literal["int8", "none", "nf4", "bnb-int8"]
+"""How weights run. int8: our CPU path; none: float32 on a CPU; nf4 and bnb-int8: bitsandbytes."""
 
 
 @dataclass(frozen=True, slots=True)

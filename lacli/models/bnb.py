@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from lacli.errors import UsageError
-from lacli.models.quant import Quant, QuantLinear
+from lacli.models.base import Quant
+from lacli.models.quant import QuantLinear
 from lacli.models.stock_linear import row_exact_product
 
 if TYPE_CHECKING:

@@ -137,11 +137,6 @@ class _Cursor:
         return [self.value(inner, depth + 1) for _ in range(count)]
 
 
-def is_gguf_name(path: Path) -> bool:
-    """Whether the name says GGUF, in any spelling of the suffix."""
-    return path.suffix.lower() == ".gguf"
-
-
 def read_gguf(path: Path) -> GgufFile:
     """Read and check header and tensor table of `path` and, for split models, of all other parts."""
     first = _first_part(path)

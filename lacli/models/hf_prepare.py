@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
+from lacli.models.base import Quant
 from lacli.models.disk import content_hash, locked
 from lacli.models.fetch import Progress, Report, ensure_local
 from lacli.models.gguf_prepare import with_tied_head
@@ -21,7 +22,6 @@ from lacli.models.prepare_folder import (
     INT8_NAME,
     Making,
     PreparedModel,
-    Quant,
     find_folder,
     folder_for,
     make,

@@ -16,9 +16,9 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
-from lacli.models.base import Runner
+from lacli.models.base import Quant, Runner
 from lacli.models.fused import FusedConfig, FusedLayer, FusedRunner
-from lacli.models.quant import FloatLinear, Int8Linear, Quant, QuantLinear, quantise_rows, self_test
+from lacli.models.quant import FloatLinear, Int8Linear, QuantLinear, quantise_rows, self_test
 
 if TYPE_CHECKING:
     from lacli.models.prepare import PreparedModel

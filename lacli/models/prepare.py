@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 
 from lacli.errors import LacliError
+from lacli.models.base import Quant
 from lacli.models.disk import content_hash, known_hash, locked
 from lacli.models.fetch import Progress, Report, ensure_local
 from lacli.models.prepare_folder import (
     FLOAT_NAME,
     INT8_NAME,
     PreparedModel,
-    Quant,
     find_folder,
     folder_for,
     is_intact,

@@ -18,9 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from lacli.errors import OutOfMemory
+from lacli.models.base import Quant
 from lacli.models.disk import require_space
 from lacli.models.fetch import Progress, Report
 from lacli.models.positions import most_positions
@@ -35,7 +36,6 @@ INT8_NAME = "model.int8.safetensors"
 RECORD_NAME = "prepared.json"
 HALF_FROM = 1_000_000_000
 """Parameters above which the float variant is bfloat16."""
-Quant = Literal["int8", "none", "nf4", "bnb-int8"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,10 @@ the call (research/kernels.md §4.3). The engine's promise that lookahead text e
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 from torch import Tensor, nn
 
 from lacli.errors import LacliError
-
-Quant = Literal["int8", "none", "nf4", "bnb-int8"]
-"""int8: our CPU path; none: float32 on a CPU; nf4 and bnb-int8: bitsandbytes."""
 
 _K_MULTIPLE = 32  # `_weight_int8pack_mm` reads past the row for some other K and crashes
 

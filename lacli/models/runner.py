@@ -18,9 +18,8 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import CacheLayerMixin, DynamicCache
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
-from lacli.models.base import Rows
+from lacli.models.base import Quant, Rows
 from lacli.models.positions import most_positions
-from lacli.models.quant import Quant
 from lacli.models.rope import RopeSwitch
 from lacli.models.stock_cache import BranchPast, Past, RecurrentPast
 from lacli.models.stock_load import load_model

@@ -19,7 +19,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, Pre
 
 from lacli.errors import LacliError, ModelUnavailable
 from lacli.models import bnb, stock_attention
-from lacli.models.quant import Quant
+from lacli.models.base import Quant
 from lacli.models.stock_exact import StockInt8Linear, make_row_exact
 
 if TYPE_CHECKING:

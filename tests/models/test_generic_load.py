@@ -23,9 +23,8 @@ from lacli.engine.sequence import CachedSequence
 from lacli.engine.stop import Stops
 from lacli.errors import LacliError, ModelUnavailable, UsageError
 from lacli.models import bnb
-from lacli.models.base import Rows, Runner
+from lacli.models.base import Quant, Rows, Runner
 from lacli.models.prepare import PreparedModel, prepare
-from lacli.models.quant import Quant
 from lacli.models.registry import load_registry
 from lacli.models.runner import GenericRunner, load_generic
 from tests.exact.reference import greedy
