@@ -1,6 +1,6 @@
 """The sources that look the context's end up in earlier text: this request, this session, this project's pool.
 
-One class each only by what they index and how far they are trusted; the looking up is `index.drafts_from`.
+One class each only by what they index and how far they are trusted; the looking up is `chains.drafts_from`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from lacli.drafts.base import Draft
-from lacli.drafts.index import LiveIndex, StoredIndex, SuffixIndex, drafts_from, new_calibration
+from lacli.drafts.chains import drafts_from, new_calibration
+from lacli.drafts.index import LiveIndex, StoredIndex, SuffixIndex
 
 
 class _Lookup:

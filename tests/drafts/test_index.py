@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from lacli.drafts import index as module
+from lacli.drafts.chains import drafts_from, new_calibration
 from lacli.drafts.index import (
     LONGEST_MATCH,
     LiveIndex,
     StoredIndex,
     SuffixIndex,
-    drafts_from,
-    new_calibration,
 )
 
 MOST = 12

@@ -1,0 +1,48 @@
+"""Chains read off an index: what followed earlier places where the context's end occurs, with learned chances.
+
+Called by the sources in `lookup`. No torch, no files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lacli.drafts.base import Draft
+from lacli.drafts.calibration import Calibration
+from lacli.drafts.index import SuffixIndex
+
+_DRAFTS = 4
+
+_LENGTHS = (0, 0, 1, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5)  # match length -> class; 16 and more is class 6
+_FIRST = (0.15, 0.30, 0.42, 0.55, 0.68, 0.80, 0.92)
+_LATER = (0.50, 0.60, 0.68, 0.75, 0.84, 0.91, 0.96)
+_SHARES = (1.0, 0.75, 0.30)  # the only continuation seen, the usual one, a rarer one
+
+
+def new_calibration(trust: float = 1.0) -> Calibration:
+    """Priors for drafts made by `drafts_from`: 7 classes of match length, 3 of share."""
+    return Calibration(
+        [trust * first * share for first in _FIRST for share in _SHARES], [later for later in _LATER for _ in _SHARES]
+    )
+
+
+def drafts_from(
+    index: SuffixIndex, context: Sequence[int], room: int, calibration: Calibration, source: str
+) -> list[Draft]:
+    """What followed earlier occurrences of the context's end, longest and newest match first."""
+    matches = sorted(index.matches(context), reverse=True)
+    seen: set[tuple[int, ...]] = set()
+    runs: list[tuple[int, tuple[int, ...]]] = []
+    for length, place in matches:
+        run = index.following(place, min(room, 4 + 2 * length if length < 16 else room))
+        if run and run[:4] not in seen:
+            seen.add(run[:4])
+            runs.append((length, run))
+    firsts = [index.following(place, 1) for length, place in matches if length == matches[0][0]]
+    drafts = []
+    for length, run in runs[:_DRAFTS]:
+        share = firsts.count(run[:1]) / len(firsts)
+        share_class = 0 if share == 1.0 else 1 if share >= 0.5 else 2
+        key = 3 * (_LENGTHS[length] if length < 16 else 6) + share_class
+        drafts.append(Draft(run, calibration.chances(key, len(run)), source, key))
+    return drafts
