@@ -25,10 +25,10 @@ class Draft:
     """Who guessed: window, prompt, session, project, files or successor."""
     key: int = 0
     """The source's own note (for instance the class of match), handed back untouched in `credit`."""
-    place: int = -1
-    """Where in the source's own index the guess was read, handed back in `credit`, too."""
     parents: tuple[int, ...] = ()
     """For a tree the parent of each token, smaller than itself, -1 below the context; () for a chain."""
+    place: int = -1
+    """Where in the source's own index the guess was read, handed back in `credit`, too."""
 
 
 class DraftSource(Protocol):
