@@ -7,6 +7,7 @@ written. Called by `exact` and `lacli bench`; `report` makes tables of what is r
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from lacli.engine.cost import CostCurve
 from lacli.engine.loop import decode
 from lacli.engine.sampler import Sampler
 from lacli.engine.sequence import CachedSequence
+from lacli.engine.step import Step
 from lacli.engine.stop import Stops
 from lacli.events import Message, Request
 from lacli.loading import Loaded
@@ -86,45 +88,32 @@ class Run:
         return self.draft_ms / (self.draft_ms + self.forward_ms) if self.steps else None
 
 
-class Bench:
-    """A loaded model and the budget its modes run under."""
+class Player(ABC):
+    """Plays a task in a mode under a budget; where the logits come from is the subclass's."""
 
-    def __init__(self, loaded: Loaded, max_tokens: int, rows: int | None = None, forced: bool = True) -> None:
-        """rows: so many rows are free and no more are allowed; None buys them by the measured cost.
+    vocab_size: int
+    """Ids there are."""
 
-        forced: whether edit-ref replies are forced; they then run to their end whatever `max_tokens` says.
-        """
-        self._loaded = loaded
+    def __init__(self, limits: Limits, max_tokens: int, rows: int | None) -> None:
+        """rows: so many rows are free and no more are allowed; None buys them by the measured cost."""
+        self.limits = replace(limits, lookahead=True, max_rows=rows or limits.max_rows)
         self._max_tokens = max_tokens
-        self._forced = forced
-        self._points = None if rows else loaded.controller.cost.points
-        self.limits: Limits = replace(loaded.controller.limits, lookahead=True)
-        if rows:
-            self.limits = replace(self.limits, max_rows=rows)
 
-    @property
-    def runner(self) -> Runner:
-        """The model."""
-        return self._loaded.cached.runner
-
-    @property
-    def vocab_size(self) -> int:
-        """Ids the model knows."""
-        return self.runner.vocab_size
-
+    @abstractmethod
     def task(self, case: Case) -> Task:
         """Turn a case into ids. Raises PromptTooLong where it does not fit."""
-        loaded = self._loaded
-        reference = tuple(loaded.tokenizer.encode(case.reply)) if case.reply and self._forced else ()
-        request = Request(messages=(Message("user", case.prompt),), max_tokens=len(reference) or self._max_tokens)
-        prompt = fitted(request, loaded.prepared, loaded.tokenizer, self.runner.context_size)
-        return Task(case, prompt.token_ids, prompt.eos_ids, reference)
 
+    @abstractmethod
     def cached(self, task: Task) -> CachedSequence:
         """An empty cache for the runs of one task."""
-        if task.reference:
-            return CachedSequence(ReferenceRunner(self.runner, task.prompt, task.reference, task.eos_ids[0]))
-        return CachedSequence(self.runner)
+
+    @abstractmethod
+    def cost(self) -> CostCurve:
+        """What rows are bought by, as a reply begins."""
+
+    def forward_ms(self, step: Step) -> float:
+        """Time of a step's forward."""
+        return step.forward_ms
 
     def play(
         self,
@@ -135,7 +124,6 @@ class Bench:
         stop_loops: bool = True,
     ) -> Run:
         """One reply, with a controller and sources that know nothing yet but `segments`."""
-        cost = CostCurve(self._points) if self._points else CostCurve.flat()
         rule = LoopStop() if stop_loops and not task.reference else None
         # A forced reply ends with its own end-of-sequence token.
         room = len(task.reference) + 1 if task.reference else self._max_tokens
@@ -143,22 +131,23 @@ class Bench:
         token_ids: list[int] = []
         counts: Counter[str] = Counter()
         accepted: Counter[str] = Counter()
-        forward_ms = draft_ms = 0.0
+        forward_ms = draft_ms = measured_ms = 0.0
         for step in decode(
             task.prompt,
             cached,
             mode.sources(segments),
             Sampler(mode.options, task.prompt),
             Stops(task.eos_ids, room, rule),
-            Controller(cost, mode.limits(self.limits)),
+            Controller(self.cost(), mode.limits(self.limits)),
         ):
             last = time.perf_counter()
             first = last if step.rows == 0 else first
             token_ids.extend(step.token_ids)
             counts.update(steps=int(step.rows > 0), rows=step.rows, drafted=step.drafted)
             accepted.update(source for source in step.sources if source)
-            forward_ms += step.forward_ms
+            forward_ms += self.forward_ms(step)
             draft_ms += step.draft_ms
+            measured_ms += step.forward_ms
         return Run(
             case=task.case.name,
             suite=task.case.suite,
@@ -169,7 +158,7 @@ class Bench:
             drafted=counts["drafted"],
             accepted=dict(accepted),
             prefill_ms=1000 * (first - started),
-            decode_ms=1000 * (last - first),
+            decode_ms=1000 * (last - first) + forward_ms - measured_ms,
             forward_ms=forward_ms,
             draft_ms=draft_ms,
         )
@@ -184,8 +173,52 @@ class Bench:
         return poisoned(task.prompt, own, self.vocab_size) if mode.pool == "wrong" else []
 
 
-def measure(bench: Bench, cases: Sequence[Case], progress: Progress) -> list[Run]:
-    """All modes on all cases. First the plain replies, for the pools; then, case by case, every mode."""
+class Bench(Player):
+    """A loaded model."""
+
+    def __init__(self, loaded: Loaded, max_tokens: int, rows: int | None = None, forced: bool = True) -> None:
+        """rows: see `Player`.
+
+        forced: whether edit-ref replies are forced; they then run to their end whatever `max_tokens` says.
+        """
+        super().__init__(loaded.controller.limits, max_tokens, rows)
+        self._loaded = loaded
+        self._forced = forced
+        self._points = None if rows else loaded.controller.cost.points
+
+    @property
+    def runner(self) -> Runner:
+        """The model."""
+        return self._loaded.cached.runner
+
+    @property
+    def vocab_size(self) -> int:  # type: ignore[override]
+        """Ids the model knows."""
+        return self.runner.vocab_size
+
+    def task(self, case: Case) -> Task:
+        """See `Player.task`."""
+        loaded = self._loaded
+        reference = tuple(loaded.tokenizer.encode(case.reply)) if case.reply and self._forced else ()
+        request = Request(messages=(Message("user", case.prompt),), max_tokens=len(reference) or self._max_tokens)
+        prompt = fitted(request, loaded.prepared, loaded.tokenizer, self.runner.context_size)
+        return Task(case, prompt.token_ids, prompt.eos_ids, reference)
+
+    def cached(self, task: Task) -> CachedSequence:
+        """See `Player.cached`."""
+        if task.reference:
+            return CachedSequence(ReferenceRunner(self.runner, task.prompt, task.reference, task.eos_ids[0]))
+        return CachedSequence(self.runner)
+
+    def cost(self) -> CostCurve:
+        """See `Player.cost`."""
+        return CostCurve(self._points) if self._points else CostCurve.flat()
+
+
+def measure(
+    bench: Player, cases: Sequence[Case], progress: Progress, wanted: Sequence[Mode] = (*MEASURED, WRONG_POOL)
+) -> list[Run]:
+    """All wanted modes on all cases. First the plain replies, for the pools; then, case by case, every mode."""
     tasks = [bench.task(case) for case in cases]
     full: dict[str, dict[str, tuple[int, ...]]] = {}
     for number, task in enumerate(tasks, start=1):
@@ -199,7 +232,7 @@ def measure(bench: Bench, cases: Sequence[Case], progress: Progress) -> list[Run
         replies = {name: reply if task.reference else reply[: loop_start(reply)] for name, reply in known.items()}
         own = task.case.name
         looped = 1 - len(replies[own]) / len(known[own]) if known[own] else 0.0
-        modes = _modes(task, alone=len(replies) == 1)
+        modes = [mode for mode in _modes(task, alone=len(replies) == 1) if mode in wanted]
         shift = number % len(modes)  # no mode always runs first, on a cold cache, or last, on a warm processor
         cached = bench.cached(task)
         for mode in [*modes[shift:], *modes[:shift]]:

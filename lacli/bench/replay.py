@@ -1,0 +1,299 @@
+"""Decodes recorded replies again without the model: the real loop and the real sources over an oracle for a runner.
+
+`python -m lacli.bench.replay` and `lacli bench --replay` give tokens per step of any mode in seconds. What the runner
+says on the recorded tree (`recording`) is what the model said: its eight likeliest next tokens with their chances, the
+rest spread evenly. A row that was never recorded gets what the model said where the longest suffix of the row's path
+was seen, in this prompt's recording first, then in any other of the suite, up to four tokens; failing that, all tokens
+are equally likely. Such a row is never accepted, so it bears on what the successor table and the window learn only. A
+suffix of another prompt's text can know the wording to come: the error is towards too many tokens per step.
+
+Ids are renumbered so that only those that occur count, in the same order: logits of 50,000 ids for 64 rows would cost
+more than the model's own forward. Times of forwards are not measured but taken from the stored cost curve.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lacli import paths
+from lacli.bench.modes import MEASURED, PLAIN, WRONG_POOL, Mode
+from lacli.bench.recording import BEST, Recording, RecordingRunner, recording_path, save, stored
+from lacli.bench.runner import Bench, Player, Progress, Run, Task, measure
+from lacli.bench.suites import Case, load_suites
+from lacli.config import Settings
+from lacli.engine.controller import Limits
+from lacli.engine.cost import CostCurve
+from lacli.engine.sequence import CachedSequence
+from lacli.engine.step import Step
+from lacli.loading import Loaded, load
+from lacli.models.base import Rows
+from lacli.scripted import ignore
+
+RECORDED_ROWS = 64
+MODES = tuple(mode for mode in (*MEASURED, WRONG_POOL) if not mode.sampled)
+_SUFFIX = 4
+
+
+class Oracle:
+    """All recordings of a run, joined and renumbered."""
+
+    def __init__(self, recordings: Sequence[Recording], extra: Iterable[NDArray[np.int64]] = ()) -> None:
+        """extra: further ids that must have numbers, as those of an unrelated pool."""
+        arrays = [part for one in recordings for part in (one.prompt, one.eos_ids, one.token_ids, one.best, one.forced)]
+        arrays += [one.reply for one in recordings]
+        self._known = np.unique(np.concatenate([array.ravel() for array in (*arrays, *extra)]))
+        self.vocab_size = len(self._known)
+        best = [self.renumbered(one.best) for one in recordings]
+        best.append(np.arange(BEST)[None])
+        chances = [one.chances for one in recordings]
+        chances.append(np.zeros((1, BEST), dtype=np.float32))
+        self._best = torch.from_numpy(np.concatenate(best))
+        self._logits, self._rest = self._spread(torch.from_numpy(np.concatenate(chances)).double())
+        self.nowhere = len(self._best) - 1
+        starts = np.cumsum([0, *(len(one.parents) for one in recordings)]).tolist()
+        self._starts = {id(one): start for one, start in zip(recordings, starts, strict=False)}
+        self._seen: dict[tuple[int, ...], int] = {}
+        self._own: dict[int, dict[tuple[int, ...], int]] = {}
+        self._children: dict[int, dict[tuple[int, int], int]] = {}
+        for one in recordings:
+            self._index(one)
+
+    def renumbered(self, token_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers of these ids, all of which occur."""
+        return np.searchsorted(self._known, token_ids)
+
+    def runner(self, recording: Recording) -> ReplayRunner:
+        """The runner of one prompt."""
+        start = self._starts[id(recording)]
+        prompt = self.renumbered(recording.prompt).tolist()
+        return ReplayRunner(self, prompt, start, self._children[start], (self._own[start], self._seen))
+
+    def logits(self, nodes: Sequence[int]) -> Tensor:
+        """[len(nodes), vocab]"""
+        index = torch.tensor(nodes)
+        every = self._rest[index].unsqueeze(1).expand(-1, self.vocab_size).clone()
+        return every.scatter_(1, self._best[index], self._logits[index])
+
+    def _spread(self, chances: Tensor) -> tuple[Tensor, Tensor]:
+        """Log chances of the best, and of each of the others; these stay below the best, whatever the rounding."""
+        others = max(1, self.vocab_size - BEST)
+        least = torch.where(chances > 0, chances, 1.0).amin(dim=1)
+        rest = ((1 - chances.sum(dim=1)) / others).clamp(min=1e-12)
+        rest = torch.minimum(rest, 0.99 * least)
+        logits = torch.where(chances > 0, chances, rest[:, None]).log()
+        return logits.float(), rest.log().float()
+
+    def _index(self, one: Recording) -> None:
+        """Where each short run of tokens was seen; the latest node counts."""
+        start = self._starts[id(one)]
+        own: dict[tuple[int, ...], int] = {}
+        children: dict[tuple[int, int], int] = {}
+        tails: list[tuple[int, ...]] = []
+        known = (one.chances[:, 0] > 0).tolist()
+        token_ids = self.renumbered(one.token_ids).tolist()
+        for node, (parent, token_id) in enumerate(zip(one.parents.tolist(), token_ids, strict=True)):
+            above = tails[parent] if parent >= 0 else tuple(self.renumbered(one.prompt[-_SUFFIX:-1]).tolist())
+            tail = (*above, token_id)[-_SUFFIX:]
+            tails.append(tail)
+            if parent >= 0:
+                children[start + parent, token_id] = start + node
+            if known[node]:
+                for length in range(1, len(tail) + 1):
+                    own[tail[-length:]] = start + node
+        self._children[start], self._own[start] = children, own
+        self._seen.update(own)
+
+
+class ReplayRunner:
+    """Implements `Runner` from a recording; rows off it are answered by the longest suffix known."""
+
+    can_branch = True
+    notes: tuple[str, ...] = ()
+    context_size = 1 << 20
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        prompt: Sequence[int],
+        root: int,
+        children: dict[tuple[int, int], int],
+        seen: Sequence[dict[tuple[int, ...], int]],
+    ) -> None:
+        """seen: nodes by the tokens that lead there; of equally long suffixes that of the first of these counts."""
+        self._oracle = oracle
+        self._prompt_length = len(prompt)
+        self._children = children
+        self._seen = seen
+        self._root = self._at = root
+        self._start = tuple(prompt[-_SUFFIX:])
+        self._tail = self._start
+        self._length = 0
+        self._nodes: list[int | None] = []
+        self._tails: list[tuple[int, ...]] = []
+        self.vocab_size = oracle.vocab_size
+
+    @property
+    def length(self) -> int:
+        """See `Runner.length`."""
+        return self._length
+
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Tensor | None:
+        """See `Runner.prefill`; only the recorded prompt can be asked for."""
+        self._length += len(token_ids)
+        self._at, self._tail = self._root, self._start
+        if on_chunk is not None and not on_chunk(len(token_ids)):
+            return None
+        return self._oracle.logits([self._root])[0]
+
+    def forward(self, rows: Rows) -> Tensor:
+        """See `Runner.forward`."""
+        self._nodes, self._tails = [], []
+        for token_id, parent in zip(rows.token_ids, rows.parents, strict=True):
+            above = self._nodes[parent] if parent >= 0 else self._at
+            tail = self._tails[parent] if parent >= 0 else self._tail
+            self._nodes.append(None if above is None else self._children.get((above, token_id)))
+            self._tails.append((*tail, token_id)[-_SUFFIX:])
+        return self._oracle.logits([self._answer(row) for row in rows.wanted])
+
+    def _answer(self, row: int) -> int:
+        node, tail = self._nodes[row], self._tails[row]
+        if node is not None:
+            return node
+        for length in range(len(tail), 0, -1):
+            for seen in self._seen:
+                found = seen.get(tail[-length:])
+                if found is not None:
+                    return found
+        return self._oracle.nowhere
+
+    def keep(self, path: Sequence[int]) -> None:
+        """See `Runner.keep`."""
+        self._length += len(path)
+        node = self._nodes[path[-1]]
+        assert node is not None, "an accepted row was not recorded"
+        self._at, self._tail = node, self._tails[path[-1]]
+
+    def truncate(self, length: int) -> None:
+        """See `Runner.truncate`; what follows is a prefill."""
+        self._length = length
+
+
+class Replay(Player):
+    """Recorded replies in place of a model."""
+
+    def __init__(
+        self,
+        recordings: dict[Case, Recording],
+        limits: Limits,
+        points: dict[int, float],
+        max_tokens: int,
+        rows: int | None = None,
+    ) -> None:
+        """points: the measured cost of rows, by which forwards are timed, and bought where `rows` is None."""
+        super().__init__(limits, max_tokens, rows)
+        self._recordings = recordings
+        self._points = points
+        self._free = rows is not None
+        self._timed = CostCurve(points, learning=False)
+        self.oracle = Oracle(list(recordings.values()))
+        self.vocab_size = self.oracle.vocab_size
+
+    def with_rows(self, rows: int | None, limits: Limits | None = None) -> Replay:
+        """The same recordings under another budget; for trying many."""
+        other = object.__new__(Replay)
+        other.__dict__.update(self.__dict__)
+        other.limits = replace(limits or self.limits, max_rows=rows or (limits or self.limits).max_rows)
+        other._free = rows is not None
+        return other
+
+    def task(self, case: Case) -> Task:
+        """See `Player.task`."""
+        one = self._recordings[case]
+        parts = (tuple(self.oracle.renumbered(part).tolist()) for part in (one.prompt, one.eos_ids, one.forced))
+        return Task(case, *parts)
+
+    def cached(self, task: Task) -> CachedSequence:
+        """See `Player.cached`."""
+        return CachedSequence(self.oracle.runner(self._recordings[task.case]))
+
+    def cost(self) -> CostCurve:
+        """See `Player.cost`; the oracle's own speed teaches nothing."""
+        return CostCurve.flat() if self._free else CostCurve(self._points, learning=False)
+
+    def forward_ms(self, step: Step) -> float:
+        """See `Player.forward_ms`."""
+        return self._timed(step.rows) if step.rows else 0.0
+
+
+def recorded(loaded: Loaded, cases: Sequence[Case], max_tokens: int, progress: Progress) -> dict[Case, Recording]:
+    """The recordings of these cases; what is missing is made, by one decode of each prompt with many guesses."""
+    folder = paths.cache_dir() / "recordings"
+    model = f"{loaded.prepared.folder.name}-{loaded.quant}-{loaded.device}"
+    found = {}
+    for number, case in enumerate(cases, start=1):
+        path = recording_path(folder, model, case, max_tokens)
+        recording = stored(path)
+        if recording is None:
+            progress(f"recording {case.suite} {number}/{len(cases)} {case.name}")
+            recording = record(Bench(loaded, max_tokens, RECORDED_ROWS), case)
+            save(recording, path)
+        found[case] = recording
+    return found
+
+
+def record(bench: Bench, case: Case) -> Recording:
+    """Decode a case with the model, guessing as widely as can be: the more is recorded, the less must be made up."""
+    task = bench.task(case)
+    runner = RecordingRunner(bench.cached(task).runner, task.prompt)
+    cached = CachedSequence(runner)
+    cold = next(mode for mode in MEASURED if mode.name == "cold")
+    reply = bench.play(task, cold, cached, stop_loops=False).token_ids
+    return runner.recording(reply, task.reference, task.eos_ids)
+
+
+def open_replay(
+    suite: str = "code",
+    max_tokens: int = 96,
+    rows: int | None = None,
+    limit: int | None = None,
+    settings: Settings | None = None,
+    progress: Progress = print,
+) -> tuple[Replay, tuple[Case, ...]]:
+    """The recordings of a suite, ready to be played, for scripts that tune: `measure(replay, cases, ...)`."""
+    loaded = load(replace(settings or Settings(offline=True), pool=False), ignore)
+    cases = load_suites(suite, limit)
+    recordings = recorded(loaded, cases, max_tokens, progress)
+    return Replay(recordings, loaded.controller.limits, loaded.controller.cost.points, max_tokens, rows), cases
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Replay a suite and print the table."""
+    from lacli.bench import report
+
+    parser = argparse.ArgumentParser(prog="python -m lacli.bench.replay", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--suite", default="code")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("-n", type=int, default=96)
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--modes", default=",".join(mode.name for mode in MODES if mode is not PLAIN))
+    options = parser.parse_args(arguments)
+    replay, cases = open_replay(options.suite, options.n, options.rows, options.limit)
+    for line in report.table(report.figures(replayed(replay, cases, options.modes.split(","), lambda text: None))):
+        print(line)
+
+
+def replayed(replay: Replay, cases: Sequence[Case], names: Sequence[str], progress: Progress) -> list[Run]:
+    """The runs of these modes, plain decoding always among them."""
+    wanted: list[Mode] = [mode for mode in MODES if mode is PLAIN or mode.name in names]
+    return measure(replay, cases, progress, wanted)
+
+
+if __name__ == "__main__":
+    main()
