@@ -44,6 +44,8 @@ class Assistant:
 
     def close(self) -> None:
         """See `Replier.close`."""
+        if self._loaded is not None:
+            self._loaded.close()
         self._loaded = None
 
     def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
@@ -83,8 +85,10 @@ class _Reply:
         self._cancel = cancel
         self._ids: list[int] = []
         self._sources: list[str] = []
-        self._steps = self._rows = self._drafted = 0
-        self._draft_ms = 0.0
+        self._accepted: Counter[str] = Counter()
+        self._drafted: Counter[str] = Counter()
+        self._steps = self._rows = self._draft_n = self._plain_steps = 0
+        self._draft_ms = self._step_ms = 0.0
         self._started = time.perf_counter()
         self._prompt_started = self._first_at = self._last_at = self._started
         self._prompt_n = self._reused_n = 0
@@ -101,13 +105,13 @@ class _Reply:
             yield Notice(f"the oldest {prompt.dropped} messages no longer fit into the context and were left out")
         rule = StopStrings(loaded.tokenizer, self._request.stops, prompt.watchers)
         text: list[str] = []
-        reason = "cancelled"
+        reason = ""
         try:
             for step in self._steps_of(prompt, rule):
                 if isinstance(step, Prefill):
                     yield step
                     continue
-                self._count(step)
+                self._count(step, rule)
                 if step.finish is None:
                     text.append(rule.take())
                 else:
@@ -116,10 +120,13 @@ class _Reply:
                     reason = str(step.finish)
                 yield Piece(text[-1], step.sources, self._stats(prompt))
         finally:
-            self._remember(prompt)
+            if not reason:  # the reader went away: what was still held back has been seen by nobody
+                self._cut(rule.shown)
+            self._teach(prompt)
         if loaded.pool is not None:
             yield from self._said(loaded.pool.notices)
             loaded.pool.notices.clear()
+        reason = reason or "cancelled"
         yield Finished("".join(text), tuple(self._ids), reason, self._stats(prompt, reason), prompt.dropped)
 
     def _steps_of(self, prompt: Prompt, rule: StopStrings) -> Iterator[Step | Prefill]:
@@ -169,43 +176,58 @@ class _Reply:
                 self._told.add(note)
                 yield Notice(note)
 
-    def _count(self, step: Step) -> None:
+    def _count(self, step: Step, rule: StopStrings) -> None:
         now = time.perf_counter()
         if step.token_ids:
             self._first_at = self._first_at if self._ids else now
             self._last_at = now
         self._ids.extend(step.token_ids)
         self._sources.extend(step.sources)
+        self._accepted.update(source for source in step.sources if source)
         self._steps += step.rows > 0
         self._rows += step.rows
-        self._drafted += step.drafted
+        self._draft_n += step.drafted
         self._draft_ms += step.draft_ms
+        self._step_ms += step.draft_ms + step.forward_ms
+        # An end-of-sequence id was drawn, too, and is no token of the reply.
+        unseen = step.finish == "stop" and not rule.fired and len(self._ids) < self._request.max_tokens
+        self._plain_steps = max(0, rule.seen + unseen - 1)
 
     def _cut(self, delivered: int) -> None:
         """Forget tokens of which no text was delivered: the beginning of a stop string that was then completed."""
+        self._accepted.subtract(source for source in self._sources[delivered:] if source)
         del self._ids[delivered:], self._sources[delivered:]
 
-    def _remember(self, prompt: Prompt) -> None:
-        pool = self._loaded.pool
-        if pool is not None and self._ids:
-            pool.append(self._ids, prompt.last_line + self._loaded.tokenizer.decode(self._ids))
+    def _teach(self, prompt: Prompt) -> None:
+        """Give the pool what this reply was shown to say, and what the sources learned while it was written."""
+        loaded, pool = self._loaded, self._loaded.pool
+        if pool is None or not pool.learns or not self._ids:
+            return
+        pool.append(self._ids, prompt.last_line + loaded.tokenizer.decode(self._ids))
 
     def _stats(self, prompt: Prompt, reason: str = "") -> ReplyStats:
         loaded = self._loaded
-        accepted = Counter(source for source in self._sources if source)
+        plain_step_ms = loaded.plain_step_ms
+        accepted = +self._accepted
         return ReplyStats(
             model=loaded.prepared.spec.alias,
+            replies=min(1, len(self._ids)),
             prompt_n=self._prompt_n,
             reused_n=self._reused_n,
             prompt_ms=1000 * (self._first_at - self._prompt_started) if self._ids else 0.0,
             predicted_n=len(self._ids),
             predicted_ms=1000 * (self._last_at - self._first_at),
             steps=self._steps,
-            draft_n=self._drafted,
+            plain_steps=self._plain_steps,
+            draft_n=self._draft_n,
             draft_n_accepted=accepted.total(),
+            drafted_by_source=dict(self._drafted),
             accepted_by_source=dict(accepted),
             rows=self._rows,
             draft_ms=self._draft_ms,
+            step_ms=self._step_ms,
+            saved_ms=None if plain_step_ms is None else self._plain_steps * plain_step_ms - self._step_ms,
+            plain_step_ms=plain_step_ms,
             ttft_ms=1000 * (self._first_at - self._started) if self._ids else 0.0,
             load_ms=loaded.load_ms,
             import_ms=loaded.import_ms,

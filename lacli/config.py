@@ -24,6 +24,9 @@ class Settings:
     """Whether the project's pool on disk is read."""
     learn: bool = True
     """Whether it is extended, too."""
+    pool_mb: float | None = None
+    """Most megabytes kept of one project, and below of all; None is the store's default, 0 keeps nothing."""
+    pools_mb: float | None = None
     window: int | None = None
     """Most columns of the Jacobi window; None leaves it to the device's default. The same for the next two."""
     ngram: int | None = None

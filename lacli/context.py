@@ -37,6 +37,8 @@ class Prompt:
     """Further reasons to stop: repeating what stands behind the cursor."""
     last_line: str
     """The line that the reply continues; for judging whether it holds a secret."""
+    text: str
+    """All that was asked, as the user gave it; for the same."""
     dropped: int
     """Messages left out at the front."""
     notes: tuple[str, ...]
@@ -66,7 +68,15 @@ def _conversation(
             rendered = _rendered(messages, template, tokenizer)
     _check(len(rendered.token_ids), request.max_tokens, context_size)
     dropped = len(request.messages) - len(messages)
-    return Prompt(rendered.token_ids, prepared.eos_ids, (), "", dropped, (*notes, *rendered.notes))
+    return Prompt(
+        token_ids=rendered.token_ids,
+        eos_ids=prepared.eos_ids,
+        watchers=(),
+        last_line="",
+        text="\n".join(message.text for message in messages),
+        dropped=dropped,
+        notes=(*notes, *rendered.notes),
+    )
 
 
 def _drop_turn(messages: list[Message]) -> bool:
@@ -131,6 +141,7 @@ def _completion(
         eos_ids=(*prepared.eos_ids, *made.stop_ids),
         watchers=made.watchers,
         last_line=request.text.rpartition("\n")[2],
+        text=request.text[-reach:] + "\n" + request.suffix[:reach],
         dropped=0,
         notes=(*_unshowable(shown, tokenizer), *made.notes),
     )

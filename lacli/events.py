@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -67,29 +69,138 @@ class Prefill:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyStats:
+class Counts:
+    """What decoding took and what guessing brought to it, of one reply or of many together.
+
+    The numbers of `--stats`, `/stats` and `pool info`: all three show these and get them from here.
+    """
+
+    replies: int = 0
+    """Replies of at least one token."""
+    predicted_n: int = 0
+    """Tokens delivered; what came behind a stop is not counted anywhere."""
+    steps: int = 0
+    """Forward passes after prefill, every one counted."""
+    plain_steps: int = 0
+    """Forward passes plain decoding takes for the same text: one for each token drawn after the first."""
+    draft_n: int = 0
+    """Guessed tokens really verified."""
+    draft_n_accepted: int = 0
+    """Delivered tokens that had been guessed; never more than `draft_n`."""
+    drafted_by_source: dict[str, int] = field(default_factory=dict)
+    """`draft_n` by who guessed."""
+    accepted_by_source: dict[str, int] = field(default_factory=dict)
+    """`draft_n_accepted` by who guessed."""
+    rows: int = 0
+    """Rows of all forwards together."""
+    draft_ms: float = 0.0
+    """Time of the steps spent outside the forwards: drafting, building, accepting, learning."""
+    step_ms: float = 0.0
+    """Time of all steps: `draft_ms` and the forwards."""
+    saved_ms: float | None = None
+    """`plain_steps` by the measured time of a plain step, less `step_ms`; below 0 where guessing cost more than it
+    brought. None where no plain step was measured, as without lookahead."""
+
+    @property
+    def tokens_per_step(self) -> float | None:
+        """(delivered - 1) / forwards after prefill (design §4); None where there was no such forward."""
+        return (self.predicted_n - self.replies) / self.steps if self.steps and self.predicted_n else None
+
+    @property
+    def saved_n(self) -> int:
+        """Forward passes saved against plain decoding."""
+        return self.plain_steps - self.steps
+
+    @property
+    def rows_bought(self) -> int:
+        """Rows beyond the one that every forward has: guesses to verify, and the window's."""
+        return self.rows - self.steps
+
+    @property
+    def drafting_share(self) -> float | None:
+        """Share of the step time spent outside the forwards."""
+        return self.draft_ms / self.step_ms if self.step_ms > 0 else None
+
+    def __add__(self, other: Counts) -> Counts:
+        """Both together."""
+        known = [each for each in (self.saved_ms, other.saved_ms) if each is not None]
+        return Counts(
+            replies=self.replies + other.replies,
+            predicted_n=self.predicted_n + other.predicted_n,
+            steps=self.steps + other.steps,
+            plain_steps=self.plain_steps + other.plain_steps,
+            draft_n=self.draft_n + other.draft_n,
+            draft_n_accepted=self.draft_n_accepted + other.draft_n_accepted,
+            drafted_by_source=_summed(self.drafted_by_source, other.drafted_by_source),
+            accepted_by_source=_summed(self.accepted_by_source, other.accepted_by_source),
+            rows=self.rows + other.rows,
+            draft_ms=self.draft_ms + other.draft_ms,
+            step_ms=self.step_ms + other.step_ms,
+            saved_ms=sum(known) if known else None,
+        )
+
+    def totals(self) -> dict[str, float]:
+        """As a pool keeps them: numbers that may be added up key by key. `of_totals` reads them."""
+        sources = {f"drafted.{name}": count for name, count in self.drafted_by_source.items()}
+        sources |= {f"accepted.{name}": count for name, count in self.accepted_by_source.items()}
+        known = {} if self.saved_ms is None else {"saved_ms": self.saved_ms}
+        return {
+            "replies": self.replies,
+            "tokens": self.predicted_n,
+            "steps": self.steps,
+            "saved_steps": self.saved_n,
+            "rows": self.rows,
+            "drafted": self.draft_n,
+            "draft_ms": self.draft_ms,
+            "step_ms": self.step_ms,
+            **known,
+            **sources,
+        }
+
+    @staticmethod
+    def of_totals(totals: Mapping[str, float]) -> Counts:
+        """What `totals` gave, added up or not; keys it does not know are left alone."""
+        whole = {key: round(value) for key, value in totals.items() if math.isfinite(value)}
+        accepted = _named("accepted.", whole)
+        saved_ms = totals.get("saved_ms")
+        return Counts(
+            replies=whole.get("replies", 0),
+            predicted_n=whole.get("tokens", 0),
+            steps=whole.get("steps", 0),
+            plain_steps=whole.get("steps", 0) + whole.get("saved_steps", 0),
+            draft_n=whole.get("drafted", 0),
+            draft_n_accepted=sum(accepted.values()),
+            drafted_by_source=_named("drafted.", whole),
+            accepted_by_source=accepted,
+            rows=whole.get("rows", 0),
+            draft_ms=totals.get("draft_ms", 0.0),
+            step_ms=totals.get("step_ms", 0.0),
+            saved_ms=saved_ms if saved_ms is None or math.isfinite(saved_ms) else None,
+        )
+
+
+def _summed(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
+    return {name: left.get(name, 0) + right.get(name, 0) for name in (*left, *right)}
+
+
+def _named(prefix: str, totals: Mapping[str, int]) -> dict[str, int]:
+    return {key.removeprefix(prefix): value for key, value in totals.items() if key.startswith(prefix)}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyStats(Counts):
     """Counts of one reply so far; field names follow llama.cpp where it has them."""
 
+    replies: int = 1
     model: str = ""
     prompt_n: int = 0
     """Prompt tokens processed (reused ones not counted)."""
     reused_n: int = 0
     prompt_ms: float = 0.0
-    predicted_n: int = 0
-    """Tokens delivered."""
     predicted_ms: float = 0.0
-    """From the first token to the last."""
-    steps: int = 0
-    """Forward passes after prefill, every one counted."""
-    draft_n: int = 0
-    """Guessed tokens really verified."""
-    draft_n_accepted: int = 0
-    """Delivered tokens that had been guessed; never more than `draft_n`."""
-    accepted_by_source: dict[str, int] = field(default_factory=dict)
-    rows: int = 0
-    """Rows of all forwards together."""
-    draft_ms: float = 0.0
-    """Time spent outside the forwards: drafting, building, accepting, learning."""
+    """From the first token to the last, the reader's time included."""
+    plain_step_ms: float | None = None
+    """T(1), the forward of one row, as measured and kept up to date in this process; None where it is not known."""
     ttft_ms: float = 0.0
     """From the request to the first token."""
     load_ms: float = 0.0
@@ -100,11 +211,6 @@ class ReplyStats:
     ctx_size: int = 0
     vram_peak_mb: float | None = None
     finish_reason: str = ""
-
-    @property
-    def tokens_per_step(self) -> float | None:
-        """(delivered - 1) / forwards after prefill (design §4); None where there was no such forward."""
-        return (self.predicted_n - 1) / self.steps if self.steps and self.predicted_n else None
 
     @property
     def predicted_per_second(self) -> float | None:

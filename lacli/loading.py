@@ -13,7 +13,7 @@ import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from lacli import paths
 from lacli.config import Settings
@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from lacli.models.prepare import PreparedModel
     from lacli.models.registry import ModelSpec
     from lacli.pool.store import Pool
+    from lacli.project.index import ProjectFiles
     from lacli.text.tokenizer import Tokenizer
+
+_Source = TypeVar("_Source")
 
 
 @dataclass(slots=True)
@@ -52,6 +55,22 @@ class Loaded:
     """Time to import torch and the engine."""
     load_ms: float
     """Time from the prepared folder to the first possible forward, imports not counted."""
+    files: ProjectFiles | None = None
+    """What watches the project's files in the background; None where none are read."""
+
+    def source(self, kind: type[_Source]) -> _Source | None:
+        """The source of this kind, if it is in use."""
+        return next((source for source in self.sources if isinstance(source, kind)), None)
+
+    @property
+    def plain_step_ms(self) -> float | None:
+        """T(1) as known now; None where it was not measured."""
+        return self.controller.cost(1) if self.controller.limits.lookahead else None
+
+    def close(self) -> None:
+        """Stop what runs in the background."""
+        if self.files is not None:
+            self.files.close()
 
 
 def load(settings: Settings, report: Report) -> Loaded:

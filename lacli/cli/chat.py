@@ -16,8 +16,9 @@ import typer
 from lacli.cli import diagnostics, live
 from lacli.cli.ask import one_turn
 from lacli.cli.options import Common, with_common
+from lacli.cli.render import counts_table
 from lacli.errors import LacliError, UsageError
-from lacli.events import Message, ReplyStats
+from lacli.events import Counts, Message, ReplyStats
 from lacli.scripted import Replier
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _COMMANDS = ("help", "?", "clear", "stats", "exit", "quit")
 _HELP = (
     "/help   this list",
     "/clear  forget the conversation",
-    "/stats  numbers of the last reply",
+    "/stats  numbers of the last reply and of the chat",
     "/exit   leave (or Ctrl-D)",
     "Ctrl-J  new line; Ctrl-C stops a reply and keeps what was written",
 )
@@ -81,6 +82,7 @@ class Conversation:
         self._history = open_history(keep=common.pool)
         self._messages: list[Message] = []
         self._last: ReplyStats | None = None
+        self._sums = Counts()
         self._interrupted_at = float("-inf")
 
     def run(self) -> None:
@@ -120,7 +122,7 @@ class Conversation:
             self._help()
         elif command == "clear":
             self._messages.clear()
-            self._last = None
+            self._last, self._sums = None, Counts()
             diagnostics.note("the conversation is forgotten")
         elif command == "stats":
             self._stats()
@@ -131,8 +133,10 @@ class Conversation:
     def _stats(self) -> None:
         if self._last is None:
             diagnostics.plain_line("no reply yet")
-        else:
-            live.show_stats(self._last, self._common)
+            return
+        live.show_stats(self._last, self._common)
+        for line in counts_table([("this reply", self._last), ("this chat", self._sums)]):
+            diagnostics.plain_line(line)
 
     def _help(self) -> None:
         from lacli.cli.history import file_of
@@ -149,6 +153,7 @@ class Conversation:
         if finished.reason == "cancelled":
             self._interrupted_at = time.monotonic()
         self._last = finished.stats
+        self._sums += finished.stats
         del self._messages[: finished.dropped]
         if finished.token_ids:  # a turn that was stopped before its first token never happened
             self._messages += [question, Message("assistant", finished.text, finished.token_ids)]

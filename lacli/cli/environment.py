@@ -7,6 +7,7 @@ here.
 from __future__ import annotations
 
 import difflib
+import math
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -15,8 +16,11 @@ from lacli.cli import diagnostics
 from lacli.errors import UsageError
 
 _PREFIX = "LACLI_"
-_OTHERS = ("LACLI_HOME", "LACLI_CACHE_SEED")
-"""Variables that are no options: where everything lies, and the cache the tests share."""
+POOL_MB, POOLS_MB = "LACLI_POOL_MB", "LACLI_POOLS_MB"
+"""Most megabytes a pool, and all pools, may take on the disk."""
+_OTHERS = ("LACLI_HOME", "LACLI_CACHE_SEED", POOL_MB, POOLS_MB)
+"""Variables that are no options: where everything lies, the cache the tests share, and how much is kept."""
+_MOST_MB = 1_000_000
 _YES = ("1", "true", "t", "yes", "y", "on")
 _NO = ("0", "false", "f", "no", "n", "off", "")
 
@@ -32,6 +36,20 @@ def is_true(name: str) -> bool:
     if text not in _YES + _NO:
         raise UsageError(f"{name}={text} says neither yes nor no", "set it to 1 or 0")
     return text in _YES
+
+
+def megabytes(name: str) -> float | None:
+    """The size this variable sets; None where it is not set."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= _MOST_MB:
+        raise UsageError(f"{name}={text} is no size", f"set it to megabytes from 0 (keep nothing) to {_MOST_MB:,}")
+    return value
 
 
 def gave(context: Any, parameter: str | None) -> bool:

@@ -171,6 +171,8 @@ class Common:
             lookahead=self.lookahead,
             pool=self.pool,
             learn=not self.no_learn,
+            pool_mb=environment.megabytes(environment.POOL_MB),
+            pools_mb=environment.megabytes(environment.POOLS_MB),
             window=self.window,
             ngram=self.ngram,
             guesses=self.guesses,

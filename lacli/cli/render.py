@@ -5,9 +5,10 @@ Called by `ask`, `chat`, `complete` and `live`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from lacli.events import Finished, Loading, ReplyStats
+from lacli.events import Counts, Finished, Loading, ReplyStats
 
 BETWEEN = " · "
 """Stands between the numbers of a line, and is where a narrow terminal breaks it."""
@@ -21,6 +22,27 @@ _STAGES = {
 }
 
 
+def counts_record(counts: Counts) -> dict[str, Any]:
+    """What decoding took and guessing brought, as JSON: of one reply, of a chat, or of all replies in a project."""
+    return {
+        "predicted_n": counts.predicted_n,
+        "steps": counts.steps,
+        "tokens_per_step": _rounded(counts.tokens_per_step),
+        "draft_n": counts.draft_n,
+        "draft_n_accepted": counts.draft_n_accepted,
+        "drafted_by_source": dict(sorted(counts.drafted_by_source.items())),
+        "accepted_by_source": dict(sorted(counts.accepted_by_source.items())),
+        "rows": counts.rows,
+        "rows_bought": counts.rows_bought,
+        "rows_used": counts.draft_n_accepted,
+        "draft_ms": round(counts.draft_ms, 1),
+        "step_ms": round(counts.step_ms, 1),
+        "drafting_share": _rounded(counts.drafting_share, 4),
+        "saved_n": counts.saved_n,
+        "saved_ms": _rounded(counts.saved_ms, 1),
+    }
+
+
 def stats_record(stats: ReplyStats) -> dict[str, Any]:
     """The JSON statistics of one reply; llama.cpp's names where it has them. None where a number has no meaning."""
     return {
@@ -29,16 +51,10 @@ def stats_record(stats: ReplyStats) -> dict[str, Any]:
         "prompt_n": stats.prompt_n,
         "reused_n": stats.reused_n,
         "prompt_ms": round(stats.prompt_ms, 1),
-        "predicted_n": stats.predicted_n,
         "predicted_ms": round(stats.predicted_ms, 1),
         "predicted_per_second": _rounded(stats.predicted_per_second),
-        "steps": stats.steps,
-        "tokens_per_step": _rounded(stats.tokens_per_step),
-        "draft_n": stats.draft_n,
-        "draft_n_accepted": stats.draft_n_accepted,
-        "accepted_by_source": dict(sorted(stats.accepted_by_source.items())),
-        "rows": stats.rows,
-        "draft_ms": round(stats.draft_ms, 1),
+        **counts_record(stats),
+        "plain_step_ms": _rounded(stats.plain_step_ms),
         "pool_hits": stats.accepted_by_source.get("project", 0),
         "pool_size": stats.pool_size,
         "ttft_ms": round(stats.ttft_ms, 1),
@@ -63,7 +79,7 @@ def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     if stats.predicted_per_second is not None:
         parts.append(f"{stats.predicted_per_second:.1f} tok/s")
     if stats.draft_n:
-        parts.append(f"guessed {_shares(stats)}")
+        parts += [saved(stats), f"guessed {_shares(stats)}"]
     parts.append(without_pool or f"pool {stats.pool_size:,} tok")
     parts.append(f"first token {_duration(stats.ttft_ms)}")
     if stats.reused_n:
@@ -71,6 +87,31 @@ def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     if stats.finish_reason in ("length", "context"):
         parts.append(stats.finish_reason)
     return BETWEEN.join(parts)
+
+
+def saved(counts: Counts) -> str:
+    """What guessing saved against plain decoding, or that it cost more than it brought."""
+    steps = f"saved {counts.saved_n:,} steps"
+    if counts.saved_ms is None:
+        return steps
+    return f"{steps}, {'lost ' if counts.saved_ms < 0 else ''}{_duration(abs(counts.saved_ms))}"
+
+
+def counts_table(columns: Sequence[tuple[str, Counts]]) -> list[str]:
+    """All counts, a line each, of one or more headed columns; narrow enough for 40 characters with two."""
+    counts = [each for _, each in columns]
+    lines = [("", [heading for heading, _ in columns])] if any(heading for heading, _ in columns) else []
+    lines += [(label, [show(each) for each in counts]) for label, show in _ROWS]
+    names = {name for each in counts for name in (*each.drafted_by_source, *each.accepted_by_source)}
+    for name in sorted(names, key=lambda name: -counts[-1].accepted_by_source.get(name, 0)):
+        lines.append((f"by {name}", [_of_source(each, name) for each in counts]))
+    return [label.ljust(12) + "".join(cell.rjust(14) for cell in cells) for label, cells in lines]
+
+
+def _of_source(counts: Counts, name: str) -> str:
+    """Right of tried, and the share of the text."""
+    right, tried = counts.accepted_by_source.get(name, 0), counts.drafted_by_source.get(name, 0)
+    return f"{_short(right)}/{_short(tried)} {right / max(1, counts.predicted_n):>4.0%}"
 
 
 def cut_note(finished: Finished, max_tokens: int) -> str:
@@ -83,11 +124,15 @@ def cut_note(finished: Finished, max_tokens: int) -> str:
 
 
 def live_line(stats: ReplyStats) -> str:
-    """The short line shown while a reply is being written."""
+    """The short line shown while a reply is being written; fits into 40 columns."""
     if stats.tokens_per_step is None:
         return f"{stats.predicted_n} tok"
-    speed = stats.predicted_per_second
-    return f"{stats.tokens_per_step:.2f} tok/step" + (f" · {speed:.0f} tok/s" if speed is not None else "")
+    parts = [f"{stats.tokens_per_step:.2f} tok/step"]
+    if stats.predicted_per_second is not None:
+        parts.append(f"{stats.predicted_per_second:.0f} tok/s")
+    if stats.saved_ms is not None and stats.draft_n:
+        parts.append(f"{'lost' if stats.saved_ms < 0 else 'saved'} {_duration(abs(stats.saved_ms))}")
+    return BETWEEN.join(parts)
 
 
 def loading_line(event: Loading) -> str:
@@ -109,8 +154,39 @@ def _shares(stats: ReplyStats) -> str:
 
 
 def _duration(milliseconds: float) -> str:
-    return f"{milliseconds / 1000:.1f} s" if milliseconds >= 1000 else f"{milliseconds:.0f} ms"
+    seconds = milliseconds / 1000
+    if seconds >= 5_940:
+        return f"{seconds / 3_600:.1f} h"
+    if seconds >= 99.5:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{milliseconds:.0f} ms"
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
+def _short(number: int) -> str:
+    """A count in at most five characters."""
+    if number < 10_000:
+        return str(number)
+    size, unit = next(each for each in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if number >= each[0])
+    return f"{number / size:.{1 if number < 100 * size else 0}f}{unit}"
+
+
+def _rounded(value: float | None, digits: int = 3) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+_ROWS: tuple[tuple[str, Callable[[Counts], str]], ...] = (
+    ("tokens", lambda counts: f"{counts.predicted_n:,}"),
+    ("steps", lambda counts: f"{counts.steps:,}"),
+    ("tok/step", lambda counts: "-" if counts.tokens_per_step is None else f"{counts.tokens_per_step:.2f}"),
+    ("saved steps", lambda counts: f"{counts.saved_n:,}"),
+    ("saved time", lambda counts: _signed(counts.saved_ms)),
+    ("rows bought", lambda counts: f"{counts.rows_bought:,}"),
+    ("rows used", lambda counts: f"{counts.draft_n_accepted:,}"),
+    ("drafting", lambda counts: "-" if counts.drafting_share is None else f"{counts.drafting_share:.1%} of time"),
+)
+
+
+def _signed(milliseconds: float | None) -> str:
+    if milliseconds is None:
+        return "unknown"
+    return f"{'-' if milliseconds < 0 else ''}{_duration(abs(milliseconds))}"

@@ -93,11 +93,14 @@ class StopStrings:
         self._starts: list[int] = []  # where the bytes of each kept token begin
         self._length = 0
         self._end: int | None = None  # where the text was cut
+        self.seen = 0
+        """Tokens judged so far, the one that completed a stop among them and none behind it."""
 
     def cut(self, token_ids: Sequence[int]) -> Cut:
         """How much of this accepted run belongs to the reply; what is kept is consumed."""
         for index, token_id in enumerate(token_ids):
             start = self._length
+            self.seen += 1
             end = self._consume(self._tokenizer.token_bytes(token_id))
             if end is None:
                 self._starts.append(start)
@@ -133,6 +136,17 @@ class StopStrings:
         if self._end is None:
             return len(self._starts)
         return sum(start < self._end for start in self._starts)
+
+    @property
+    def shown(self) -> int:
+        """Tokens whose text has been released whole."""
+        ends = [*self._starts[1:], self._length][: len(self._starts)]
+        return sum(end <= self._released for end in ends)
+
+    @property
+    def fired(self) -> bool:
+        """Whether a stop has cut the text."""
+        return self._end is not None
 
     def _consume(self, data: bytes) -> int | None:
         """Show the bytes to every watcher; the cut, once one is satisfied."""

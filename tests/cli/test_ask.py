@@ -130,8 +130,8 @@ class TestStatistics:
     def test_verbose_gives_the_line_for_people(self, scripted: Scripted) -> None:
         result = scripted.run(["ask", "hi", "-v"], ["one two three four five"])
         assert result.err == (
-            "5 tok in 2 steps · 2.00 tok/step · 200.0 tok/s · guessed 40% (project 40%) · pool 1,000 tok"
-            " · first token 10 ms\n"
+            "5 tok in 2 steps · 2.00 tok/step · 200.0 tok/s · saved 2 steps, 20 ms · guessed 40% (project 40%)"
+            " · pool 1,000 tok · first token 10 ms\n"
         )
 
     @pytest.mark.parametrize(("arguments", "words"), [([], "no pool here"), (["--no-pool"], "pool off")])
