@@ -163,11 +163,13 @@ def _duration(milliseconds: float) -> str:
 
 
 def _short(number: int) -> str:
-    """A count in at most five characters."""
+    """A count in four characters."""
     if number < 10_000:
         return str(number)
-    size, unit = next(each for each in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if number >= each[0])
-    return f"{number / size:.{1 if number < 100 * size else 0}f}{unit}"
+    for size, unit in ((1_000, "k"), (1_000_000, "M"), (1_000_000_000, "G")):
+        if number < 999.5 * size:
+            return f"{number / size:.{1 if number < 9.95 * size else 0}f}{unit}"
+    return "lots"
 
 
 def _rounded(value: float | None, digits: int = 3) -> float | None:
