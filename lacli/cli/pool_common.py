@@ -1,0 +1,73 @@
+"""What the commands of `lacli pool` share: which project is meant, asking before deleting, sizes and ages in words.
+
+Used by the `pool*` modules only. Imports typer and nothing heavy.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lacli.errors import UsageError
+
+if TYPE_CHECKING:
+    from lacli.pool.inventory import ProjectInfo
+
+ProjectOption = Annotated[
+    Path | None, typer.Option("--project", metavar="DIR", help="The project DIR lies in; default: the current folder.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON value instead of lines.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def root_of(folder: Path | None) -> Path:
+    """The project a folder lies in."""
+    from lacli.pool.identity import project_root
+
+    here = folder if folder is not None else Path(".")
+    if not here.is_dir():
+        raise UsageError(f"there is no folder {here}", "give --project a folder that exists")
+    root = project_root(here)
+    if root is None:
+        raise UsageError(
+            f"{here.absolute()} is no project (the home, temporary and top folder themselves are none)",
+            "change to a folder below it or give --project DIR",
+        )
+    return root
+
+
+def project_of(folder: Path | None) -> tuple[Path, ProjectInfo]:
+    """The project of a folder and what is known of its pools."""
+    from lacli import paths
+    from lacli.pool import projects
+    from lacli.pool.inventory import project_info
+
+    root = root_of(folder)
+    return root, project_info(projects.locate(paths.pools_dir(), root))
+
+
+def confirmed(question: str, yes: bool) -> bool:
+    """Whether the user wants it; where nobody can be asked, --yes must have said so."""
+    if yes:
+        return True
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError("nobody can be asked before deleting, as stdin is no terminal", "add --yes")
+    return typer.confirm(question, err=True)
+
+
+def age(since_s: float) -> str:
+    """How long ago, in one unit."""
+    seconds = max(0.0, time.time() - since_s)
+    for size, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {name} ago"
+    return "just now"
+
+
+def size(count: int) -> str:
+    """Bytes in kilo- or megabytes."""
+    return f"{count / 1_000_000:.1f} MB" if count >= 1_000_000 else f"{max(1, round(count / 1_000))} kB"
