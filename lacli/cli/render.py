@@ -79,7 +79,7 @@ def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     if stats.predicted_per_second is not None:
         parts.append(f"{stats.predicted_per_second:.1f} tok/s")
     if stats.draft_n:
-        parts += [saved(stats), f"guessed {_shares(stats)}"]
+        parts += [*filter(None, [_saved(stats)]), f"guessed {_shares(stats)}"]
     parts.append(without_pool or f"pool {stats.pool_size:,} tok")
     parts.append(f"first token {_duration(stats.ttft_ms)}")
     if stats.reused_n:
@@ -89,12 +89,13 @@ def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     return BETWEEN.join(parts)
 
 
-def saved(counts: Counts) -> str:
-    """What guessing saved against plain decoding, or that it cost more than it brought."""
-    steps = f"saved {counts.saved_n:,} steps"
-    if counts.saved_ms is None:
-        return steps
-    return f"{steps}, {'lost ' if counts.saved_ms < 0 else ''}{_duration(abs(counts.saved_ms))}"
+def _saved(counts: Counts) -> str:
+    """What guessing saved against plain decoding, or that it cost more than it brought; nothing if neither."""
+    parts = [f"saved {counts.saved_n:,} steps"] if counts.saved_n else []
+    if counts.saved_ms is not None and abs(counts.saved_ms) >= 1:
+        word = "lost " if counts.saved_ms < 0 else "" if parts else "saved "
+        parts.append(word + _duration(abs(counts.saved_ms)))
+    return ", ".join(parts)
 
 
 def counts_table(columns: Sequence[tuple[str, Counts]]) -> list[str]:

@@ -29,6 +29,8 @@ def test_the_line_tells_time_saved_and_time_lost() -> None:
     assert "saved 59 steps, 780 ms" in stats_line(STATS)
     assert "saved 59 steps, lost 30 ms" in stats_line(dataclasses.replace(STATS, saved_ms=-30.0))
     assert "saved 59 steps · " in stats_line(dataclasses.replace(STATS, saved_ms=None))
+    assert " · lost 30 ms · " in stats_line(dataclasses.replace(STATS, plain_steps=30, saved_ms=-30.0))
+    assert "saved" not in stats_line(dataclasses.replace(STATS, plain_steps=30, saved_ms=0.2))
     assert "saved" not in stats_line(ReplyStats(predicted_n=3, steps=2, plain_steps=2))
 
 
