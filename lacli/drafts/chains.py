@@ -5,11 +5,12 @@ Called by the sources in `lookup`. No torch, no files.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from lacli.drafts.base import Draft
 from lacli.drafts.calibration import Calibration
-from lacli.drafts.index import SuffixIndex
+from lacli.drafts.index import Match, SuffixIndex
 
 _DRAFTS = 4
 
@@ -29,20 +30,23 @@ def new_calibration(trust: float = 1.0) -> Calibration:
 def drafts_from(
     index: SuffixIndex, context: Sequence[int], room: int, calibration: Calibration, source: str
 ) -> list[Draft]:
-    """What followed earlier occurrences of the context's end, longest and newest match first."""
-    matches = sorted(index.matches(context), reverse=True)
+    """What followed earlier occurrences of the context's end, the longest match first, of equals what was seen most."""
+    matches = index.matches(context)
     seen: set[tuple[int, ...]] = set()
-    runs: list[tuple[int, tuple[int, ...]]] = []
-    for length, place in matches:
-        run = index.following(place, min(room, 4 + 2 * length if length < 16 else room))
+    runs: list[tuple[Match, tuple[int, ...]]] = []
+    firsts: Counter[int] = Counter()
+    for match in matches:
+        length = match.length
+        run = index.following(match.place, min(room, 4 + 2 * length if length < 16 else room))
+        if run and length == matches[0].length:
+            firsts[run[0]] += match.seen
         if run and run[:4] not in seen:
             seen.add(run[:4])
-            runs.append((length, run))
-    firsts = [index.following(place, 1) for length, place in matches if length == matches[0][0]]
+            runs.append((match, run))
     drafts = []
-    for length, run in runs[:_DRAFTS]:
-        share = firsts.count(run[:1]) / len(firsts)
+    for match, run in runs[:_DRAFTS]:
+        share = firsts[run[0]] / firsts.total()
         share_class = 0 if share == 1.0 else 1 if share >= 0.5 else 2
-        key = 3 * (_LENGTHS[length] if length < 16 else 6) + share_class
-        drafts.append(Draft(run, calibration.chances(key, len(run)), source, key))
+        key = 3 * (_LENGTHS[match.length] if match.length < 16 else 6) + share_class
+        drafts.append(Draft(run, calibration.chances(key, len(run)), source, key, place=match.place))
     return drafts

@@ -1,30 +1,71 @@
-"""Where a run of tokens was seen before: two indexes with one face.
+"""Where the end of a context was seen before: two indexes with one face and one order.
 
-`LiveIndex` grows token by token (a reply, a session); `StoredIndex` is built once from a pool's segments with numpy.
-Both are keyed by the last four, two and (live only) one tokens and extend a match backwards as far as it goes.
-Continuations are read at positions, so their length is free (research/ngram.md §2.1). No torch, no files.
+`LiveIndex` grows token by token (a reply, a session); `StoredIndex` is built once from segments that do not change.
+Both keep their places sorted by what stands before them (`index_keys`), so the truly longest match is found however
+much else is stored, and a continuation is read at a place, hence as long as one likes (research/ngram.md §2.1).
+Nothing here is shared: an index may be built in one thread and then used in another. No torch, no files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+import struct
+from bisect import bisect_right, insort
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-LONGEST_MATCH = 24
-SEPARATOR = -1
-_CANDIDATES = 12  # most recent positions looked at for each key
+from lacli.drafts.index_build import sorted_places
+from lacli.drafts.index_keys import (
+    EMPTY_KEY,
+    GAP,
+    KEY_BYTES,
+    LONGEST_MATCH,
+    SEPARATOR,
+    TOKEN_BYTES,
+    Span,
+    nearest,
+)
 
-Match = tuple[int, int]
-"""(length of the match, position of the token that followed it)"""
+__all__ = ["LONGEST_MATCH", "LiveIndex", "Match", "StoredIndex", "SuffixIndex"]
+
+HEAD = 4
+"""Continuations are one and the same if so many first tokens are."""
+LOOKED_AT = 64
+"""Places of one length that are looked at; of more, so many evenly spread over them."""
+KINDS = 16
+"""Continuations told of for one length."""
+
+_MOST = 1 << 17  # tokens a live index keeps: some 25 MB
+_FEW = 32  # tokens inserted one by one; more are sorted at once
+_OPEN = 2048  # keys inserting into a list is as good as free for
+_GROWTH = 4  # a list is merged into one at most so many times longer
+
+
+class Match(NamedTuple):
+    """One continuation of places that agree with the context's end equally far."""
+
+    length: int
+    """How many of the context's last tokens stand before each of the places, exactly; `LONGEST_MATCH`: that or more."""
+    place: int
+    """Where to read it on, with `following`: the newest of the places with this continuation."""
+    seen: int
+    """How many of the places of this length continue so (in their first `HEAD` tokens)."""
+    of: int
+    """How many places of this length were looked at: all of them up to `LOOKED_AT`, else a spread sample."""
 
 
 class SuffixIndex(Protocol):
     """Earlier places where the end of a context occurs."""
 
     def matches(self, context: Sequence[int]) -> list[Match]:
-        """Matches of the context's end, any order, at most a few dozen."""
+        """What followed the places that share most with the context's end.
+
+        The longest match there is comes first; then, for backing off, the next shorter lengths that occur, until
+        `index_keys.ENOUGH` places are found or `LEVELS` lengths. A place counts once, at its own length: a scorer
+        that wants the counts of a shorter context adds those of the longer. Within a length the continuation seen
+        most often comes first, of equals the newest; at most `KINDS`.
+        """
         ...
 
     def following(self, position: int, count: int) -> tuple[int, ...]:
@@ -33,52 +74,77 @@ class SuffixIndex(Protocol):
 
 
 class LiveIndex:
-    """Index over text that grows."""
+    """Index over text that grows; it forgets its oldest half when it holds `_MOST` tokens."""
 
     def __init__(self) -> None:
         self._tokens: list[int] = []
-        self._places: dict[tuple[int, ...], list[int]] = {}
+        self._dropped = 0  # tokens forgotten; places count from before them
+        self._key = EMPTY_KEY  # of the place the next token will have
+        # Ascending keys, each with its place behind it: of equal keys the oldest is first. Later lists are shorter.
+        self._lists: list[list[bytes]] = [[]]
 
     def __len__(self) -> int:
         return len(self._tokens)
 
     def extend(self, token_ids: Iterable[int]) -> None:
-        """Append to the current segment."""
-        tokens, places = self._tokens, self._places
+        """Append to the current segment; what cannot be a token's id ends it."""
+        tokens, key, place, keys = self._tokens, self._key, self._dropped + len(self._tokens), []
         for token_id in token_ids:
+            if not 0 <= token_id < SEPARATOR:
+                token_id, key = SEPARATOR, EMPTY_KEY
+            else:
+                if key is not EMPTY_KEY:
+                    keys.append(key + place.to_bytes(TOKEN_BYTES))
+                key = token_id.to_bytes(TOKEN_BYTES) + key[:-TOKEN_BYTES]
             tokens.append(token_id)
-            here = len(tokens)
-            for size in (1, 2, 4):
-                key = tuple(tokens[-size:])
-                if len(key) < size or SEPARATOR in key:
-                    continue
-                known = places.get(key)
-                if known is None:
-                    places[key] = [here]
-                else:
-                    known.append(here)
-                    if len(known) > 4 * _CANDIDATES:
-                        del known[: 3 * _CANDIDATES]
+            place += 1
+        self._key = key
+        self._insert(keys)
+        if len(tokens) > _MOST:
+            self._forget()
+
+    def _insert(self, keys: list[bytes]) -> None:
+        many = len(keys) > _FEW
+        if many or len(self._lists[-1]) >= _OPEN:
+            # As in a log-structured tree: a key is merged a few times in its life, and the lists stay few.
+            while len(self._lists) > 1 and len(self._lists[-2]) <= _GROWTH * len(self._lists[-1]):
+                last = self._lists.pop()
+                self._lists[-1] += last
+                self._lists[-1].sort()
+            self._lists.append([])
+        if many:
+            self._lists[-1] = sorted(keys)
+        else:
+            for key in keys:
+                insort(self._lists[-1], key)
+
+    def _forget(self) -> None:
+        """Drop the older half."""
+        drop = len(self._tokens) - _MOST // 2
+        del self._tokens[:drop]
+        self._dropped += drop
+        first = self._dropped.to_bytes(TOKEN_BYTES)
+        self._lists = [sorted(key for keys in self._lists for key in keys if key[KEY_BYTES:] >= first)]
 
     def close_segment(self) -> None:
         """No match and no continuation crosses this point."""
         if self._tokens and self._tokens[-1] != SEPARATOR:
             self._tokens.append(SEPARATOR)
+            self._key = EMPTY_KEY
 
     def matches(self, context: Sequence[int]) -> list[Match]:
         """See `SuffixIndex.matches`."""
-        end = len(self._tokens)
-        for size in (4, 2, 1):
-            places = self._places.get(tuple(context[-size:])) if len(context) >= size else None
-            recent = places[-_CANDIDATES:] if places else []
-            found = [place for place in recent if place < end and self._tokens[place] != SEPARATOR]
-            if found:
-                return [(_match_length(self._tokens, place, context, size), place) for place in found]
-        return []
+        found: list[Match] = []
+        for length, spans in nearest(self._lists, context, shortest=1):
+            keys = [self._lists[number][slot] for number, slots in _spread(spans) for slot in slots]
+            places = [int.from_bytes(key[KEY_BYTES:]) for key in keys]
+            found += _kinds(length, places, [self.following(place, HEAD) for place in places])
+        return found
 
     def following(self, position: int, count: int) -> tuple[int, ...]:
         """See `SuffixIndex.following`."""
-        run = self._tokens[position : position + count]
+        start = position - self._dropped
+        run = self._tokens[start : start + count]
         return tuple(run[: run.index(SEPARATOR)] if SEPARATOR in run else run)
 
 
@@ -86,59 +152,77 @@ class StoredIndex:
     """Index over segments that do not change."""
 
     def __init__(self, segments: Iterable[Sequence[int] | np.ndarray]) -> None:
-        gap = np.array([SEPARATOR], dtype=np.int64)
-        parts = [part for segment in segments for part in (np.asarray(segment, dtype=np.int64), gap)]
-        self._tokens = np.concatenate(parts) if parts else gap
-        self._keys: dict[int, tuple[np.ndarray, np.ndarray]] = {size: self._sorted_keys(size) for size in (4, 2)}
+        gap = np.array([SEPARATOR], np.uint32)
+        parts, starts, count = [gap[:0]], [], 0
+        for segment in segments:
+            parts += [np.asarray(segment, np.uint32), gap]
+            starts.append(count)
+            count += len(segment) + 1
+        backwards = np.concatenate(parts)[::-1].copy()
+        self._starts = starts
+        self._count = count
+        self._text = backwards.astype(">u4").tobytes() + EMPTY_KEY
+        self._places = memoryview(sorted_places(backwards).data)
+        self._keys = (_StoredKeys(self._text, self._places, count),)
 
     def __len__(self) -> int:
-        return len(self._tokens)
+        return self._count
 
-    def _sorted_keys(self, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Hashes of all runs of `size` tokens, ascending, and the positions behind them, oldest first within a hash."""
-        count = len(self._tokens) - size
-        if count <= 0:
-            return np.empty(0, np.uint64), np.empty(0, np.int64)
-        hashes = _hashes([self._tokens[offset : offset + count] for offset in range(size)])
-        order = np.argsort(hashes, kind="stable")
-        return hashes[order], order + size
+    def segment_of(self, position: int) -> int:
+        """The number, in the order they came, of the segment that holds this position."""
+        return bisect_right(self._starts, position) - 1
 
     def matches(self, context: Sequence[int]) -> list[Match]:
-        """See `SuffixIndex.matches`."""
-        for size, (hashes, positions) in self._keys.items():
-            if len(context) < size:
-                continue
-            tail = context[-size:]
-            wanted = _hashes([np.array([token_id], dtype=np.int64) for token_id in tail])
-            low, high = np.searchsorted(hashes, wanted[0], "left"), np.searchsorted(hashes, wanted[0], "right")
-            found = []
-            for place in positions[max(low, high - _CANDIDATES) : high].tolist():
-                # A hash may collide: believed only after the tokens are compared.
-                if self._tokens[place - size : place].tolist() == list(tail) and self._tokens[place] != SEPARATOR:
-                    window = self._tokens[max(0, place - LONGEST_MATCH) : place].tolist()
-                    found.append((_match_length(window, len(window), context, size), place))
-            if found:
-                return found
-        return []
+        """See `SuffixIndex.matches`; a match of a single token says too little among so much."""
+        found: list[Match] = []
+        for length, spans in nearest(self._keys, context, shortest=2):
+            places = [self._places[slot] for _, slots in _spread(spans) for slot in slots]
+            found += _kinds(length, places, [self._backwards(place, HEAD) for place in places])
+        return found
 
     def following(self, position: int, count: int) -> tuple[int, ...]:
         """See `SuffixIndex.following`."""
-        run = self._tokens[position : position + count].tolist()
-        return tuple(run[: run.index(SEPARATOR)] if SEPARATOR in run else run)
+        run = self._backwards(position, count)
+        return struct.unpack(f">{len(run) // TOKEN_BYTES}I", run)[::-1]
+
+    def _backwards(self, place: int, count: int) -> bytes:
+        """What `following` gives, as it is stored: the last token first."""
+        end = TOKEN_BYTES * (self._count - place)
+        run = self._text[max(0, end - TOKEN_BYTES * count) : end]
+        gap = run.rfind(GAP)
+        while gap % TOKEN_BYTES and gap > 0:  # the end of one token and the beginning of the next
+            gap = run.rfind(GAP, 0, gap + TOKEN_BYTES - 1)
+        return run if gap < 0 else run[gap + TOKEN_BYTES :]
 
 
-def _hashes(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Polynomial hash, modulo 2^64, of the tokens standing side by side in `columns`."""
-    result = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column in columns:
-        result = result * np.uint64(0x9E3779B97F4A7C15) + column.astype(np.uint64)
-    return result
+class _StoredKeys:
+    """The sorted keys of a stored text, each cut from it when it is looked at."""
+
+    def __init__(self, text: bytes, places: memoryview, count: int) -> None:
+        self._text = text
+        self._places = places
+        self._end = TOKEN_BYTES * count
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, slot: int) -> bytes:
+        start = self._end - TOKEN_BYTES * self._places[slot]
+        return self._text[start : start + KEY_BYTES]
 
 
-def _match_length(tokens: Sequence[int], place: int, context: Sequence[int], known: int) -> int:
-    """How many tokens before `place` equal the end of `context`; the first `known` are known to."""
-    most = min(place, len(context), LONGEST_MATCH)
-    length = known
-    while length < most and tokens[place - 1 - length] == context[-1 - length]:
-        length += 1
-    return length
+def _spread(spans: Sequence[Span]) -> Iterator[tuple[int, range]]:
+    """The slots to look at: all, or of many every so manieth from the last one on."""
+    step = -(-sum(high - low for _, low, high in spans) // LOOKED_AT)
+    for number, low, high in spans:
+        yield number, range(high - 1, low - 1, -step)
+
+
+def _kinds(length: int, places: Sequence[int], heads: Iterable[Hashable]) -> list[Match]:
+    """Places counted by what begins there."""
+    kinds: dict[Hashable, tuple[int, int]] = {}
+    for place, head in zip(places, heads, strict=True):
+        count, newest = kinds.get(head, (0, place))
+        kinds[head] = (count + 1, max(newest, place))
+    best = sorted(kinds.values(), reverse=True)[:KINDS]
+    return [Match(length, newest, count, len(places)) for count, newest in best]
