@@ -1,4 +1,5 @@
-"""Which project a folder belongs to, and the key of its pool. Reads git's files; runs git only for the first commit.
+"""Which project a folder belongs to, and the key of its pool. Reads git's files; runs git only for the first commit
+and, through `git_output`, for `lacli.project`.
 
 Without the git program, with one that hangs or refuses, and whatever GIT_DIR says, the answer is the same: worktrees
 share the top level of their repository, a submodule is a project of its own, a folder outside any repository is itself.
@@ -14,6 +15,7 @@ import re
 import shutil
 import signal
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -190,13 +192,36 @@ def first_commit(root: Path, wait_s: float = _GIT_WAIT_S) -> str | None:
         return None
     if os.path.lexists(repository.common / "shallow"):
         return None  # what it has is not the first commit but where the history was cut
-    output = _bounded([program, "-C", str(root), "rev-list", "--max-parents=0", "HEAD"], wait_s)
-    lines = output.split()
+    output = _bounded([program, "-C", str(root), "rev-list", "--max-parents=0", "HEAD"], wait_s) or b""
+    lines = output.decode("ascii", "replace").split()
     return lines[-1] if lines and re.fullmatch(r"[0-9a-f]{40,64}", lines[-1]) else None
 
 
-def _bounded(command: list[str], wait_s: float) -> str:
-    """What a program prints; "" if it fails or takes longer. It can ask, fetch and lock nothing."""
+def checkout(cwd: Path) -> Path | None:
+    """The top of the working tree `cwd` stands in, which for a worktree is not the project's root; None outside one."""
+    here = Path(os.path.realpath(cwd))
+    repository = _repository(here)
+    if repository is None or repository.common is None:
+        return None
+    found = next((folder for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), None)
+    return None if found is None or _holds_everything(found) else found
+
+
+def git_output(folder: Path, arguments: Sequence[str], wait_s: float) -> bytes | None:
+    """What git prints about the repository of `folder`; None without git, if it refuses, or takes longer.
+
+    Nothing that the repository's own settings name is started: no hook, no file system monitor.
+    """
+    program = shutil.which("git")
+    if program is None:
+        return None
+    quiet = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.untrackedCache=false")
+    settings = [word for setting in quiet for word in ("-c", setting)]
+    return _bounded([program, "-C", str(folder), *settings, *arguments], wait_s)
+
+
+def _bounded(command: list[str], wait_s: float) -> bytes | None:
+    """What a program prints; None if it fails or takes longer. It can ask, fetch and lock nothing."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
     environment["GIT_ALLOW_PROTOCOL"] = "none"  # a repository's own settings may name programs to fetch with
@@ -211,16 +236,16 @@ def _bounded(command: list[str], wait_s: float) -> str:
             start_new_session=True,
         )
     except (OSError, ValueError):
-        return ""
+        return None
     try:
         output, _ = process.communicate(timeout=wait_s)
     except subprocess.TimeoutExpired:
         _end(process)
-        return ""
+        return None
     except BaseException:
         _end(process)
         raise
-    return output.decode("ascii", "replace") if process.returncode == 0 else ""
+    return output if process.returncode == 0 else None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

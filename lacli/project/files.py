@@ -1,0 +1,235 @@
+"""The project's files as an index to draft from, kept up to date by a quiet thread while a program runs.
+
+Only files that the context seems to quote, and a few that were changed last, are read and tokenised; which they are
+is told by `marks`. The thread works in pieces of about two milliseconds and rests many times as long while a reply is
+written, since Python runs one thread at a time. Whatever goes wrong in it ends in no index, and in nothing else.
+Called by `loading`, which hands the index on to the `files` source.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lacli.drafts.index import Match, StoredIndex, SuffixIndex
+from lacli.project.indexing import Indexer, place_of
+from lacli.project.reading import IdArray
+
+if TYPE_CHECKING:
+    from lacli.text.tokenizer import Tokenizer
+
+Sink = Callable[[SuffixIndex], None]
+"""Takes the newest index, in the thread; what it did with the one before is its own affair."""
+
+_MAX_HOT = 256 << 10
+"""Tokens kept in memory: some 10 MB with their index."""
+_NEWEST = 32 << 10
+"""Tokens of the files changed last that are read whether or not anything quotes them."""
+_OFFERED_EVERY = 16
+_LAST_OFFERED = 4_096
+_LEAST_SHARED = 1.0
+_FILES_AT_ONCE = 8
+_SEAL_EVERY = 32
+_SAVE_EVERY_S = 1.5
+"""So that a run that ends soon has not indexed in vain."""
+_PUBLISH_EVERY = 16 << 10
+_REPLYING_S = 2.0
+"""So long after the last question of the draft source a reply is taken to go on."""
+_RESTS = {"idle": 1.0, "wanted": 3.0, "replying": 19.0}
+"""Time rested for each unit of time worked."""
+_EXIT_WAIT_S = 0.05
+
+
+class _Closed(Exception):
+    """Ends the thread's work."""
+
+
+class ProjectFiles:
+    """The files of one project; `start` once, `close` at the end or not at all."""
+
+    def __init__(self) -> None:
+        self._closing = threading.Event()
+        self._wake = threading.Event()
+        self._contexts: deque[list[int]] = deque(maxlen=32)
+        self._offered = 0
+        self._asked_s = 0.0
+        self._survey_due = False
+        self._wanted = False
+        self._worked_s = self._saved_s = 0.0
+        self._seen: deque[int] = deque(maxlen=_LAST_OFFERED)
+        self._fresh: deque[int] = deque()
+        self._hot: OrderedDict[int, IdArray] = OrderedDict()
+        self._hot_size = 0
+        self._unpublished = 0
+        self._thread: threading.Thread | None = None
+
+    def start(self, folder: Path, tokenizer: Tokenizer, sink: Sink, writes: bool = True) -> None:
+        """Begin, in a thread of its own, for the project `folder` lies in; `writes`: keep the index on the disk.
+
+        Outside a git repository, and without git, nothing is read but what `lacli pool build PATH` was told to.
+        """
+        self._asked_s = time.monotonic()
+        self._thread = threading.Thread(
+            target=self._run, args=(folder, tokenizer, sink, writes), name="project-files", daemon=True
+        )
+        self._thread.start()
+        # A daemon thread that is still running when the interpreter is taken down could be stopped inside a library.
+        atexit.register(self.close)
+
+    def refresh(self) -> None:
+        """Between two replies: look whether files have changed. Returns at once."""
+        self._offered = 0
+        self._survey_due = True
+        self._wake.set()
+
+    def close(self) -> None:
+        """Stop; waits no longer than for one piece of work."""
+        self._closing.set()
+        self._wake.set()
+        atexit.unregister(self.close)
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(_EXIT_WAIT_S)
+
+    # -- in the thread that writes replies ----------------------------------------------------------------------------
+
+    def offer(self, context: Sequence[int]) -> None:
+        """A reply goes on after `context`: noted now and then, and looked through by the thread."""
+        self._asked_s = time.monotonic()
+        length = len(context)
+        if self._offered <= length < self._offered + _OFFERED_EVERY:
+            return
+        seen = self._offered - 8 if length > self._offered else 0  # with the runs that cross the seam
+        self._contexts.append(list(context[max(0, seen, length - _LAST_OFFERED) :]))
+        self._offered = length
+        self._wake.set()
+
+    # -- in the thread of its own -------------------------------------------------------------------------------------
+
+    def _run(self, folder: Path, tokenizer: Tokenizer, sink: Sink, writes: bool) -> None:
+        with contextlib.suppress(Exception):  # a source fewer; `_Closed` is the ordinary end
+            place = place_of(folder, tokenizer.fingerprint, writes)
+            if place is None:
+                return
+            self._worked_s = time.thread_time()
+            indexer = Indexer(place, tokenizer, self._breathe)
+            self._survey(indexer)
+            self._publish(sink)
+            while True:
+                self._work(indexer, sink, writes)
+
+    def _work(self, indexer: Indexer, sink: Sink, writes: bool) -> None:
+        """One thing that is to be done, the most urgent first; else wait."""
+        self._breathe()
+        self._wake.clear()
+        if self._survey_due:
+            self._survey_due = False
+            self._survey(indexer)
+        elif self._contexts:
+            context = self._contexts.popleft()
+            self._seen.extend(context)
+            self._read_quoted(indexer, context)
+        elif self._unpublished >= (_PUBLISH_EVERY if indexer.todo or self._fresh else 1):
+            self._publish(sink)
+        elif indexer.unsaved and writes and (not indexer.todo or time.monotonic() - self._saved_s > _SAVE_EVERY_S):
+            self._save(indexer)
+        elif indexer.todo:
+            self._read_next(indexer)
+        elif self._fresh:
+            key = self._fresh.popleft()
+            if self._hot_size < _NEWEST and key not in self._hot:
+                self._keep(key, indexer.tokens_of(key))
+        else:
+            self._wake.wait()
+
+    def _survey(self, indexer: Indexer) -> None:
+        indexer.survey()
+        files = set(indexer.newest)
+        for key in [key for key in self._hot if key not in files]:
+            self._drop(key)
+        self._fresh = deque(indexer.newest)
+
+    def _read_quoted(self, indexer: Indexer, context: list[int]) -> None:
+        """Read the files that this part of the context quotes."""
+        quoted = [key for key, shared in indexer.quoted(context) if shared >= _LEAST_SHARED]
+        self._wanted = True
+        try:
+            for key in quoted[:_FILES_AT_ONCE]:
+                if key in self._hot:
+                    self._hot.move_to_end(key)
+                else:
+                    self._keep(key, indexer.tokens_of(key))
+                    self._unpublished += _PUBLISH_EVERY  # at once: the reply may quote on
+        finally:
+            self._wanted = False
+
+    def _read_next(self, indexer: Indexer) -> None:
+        """Bring the index on by one file; what was changed last is kept to draft from."""
+        key, ids = indexer.next_file()
+        if ids is None:
+            if indexer.left_out(key):
+                self._drop(key)
+        elif key in self._hot or self._hot_size + len(ids) <= _NEWEST:
+            self._keep(key, ids)
+        if len(indexer.todo) % _SEAL_EVERY == 0:
+            indexer.seal()
+            self._read_quoted(indexer, list(self._seen))  # which may have come before the index knew the file
+
+    def _keep(self, key: int, ids: IdArray | None) -> None:
+        self._drop(key)
+        if ids is None or not len(ids):
+            return
+        self._hot[key] = ids
+        self._hot_size += len(ids)
+        self._unpublished += len(ids)
+        while self._hot_size > _MAX_HOT:
+            self._drop(next(iter(self._hot)))
+
+    def _drop(self, key: int) -> None:
+        ids = self._hot.pop(key, None)
+        if ids is not None:
+            self._hot_size -= len(ids)
+            self._unpublished += 1
+
+    def _publish(self, sink: Sink) -> None:
+        self._unpublished = 0
+        sink(_Watched(StoredIndex(self._hot.values()), self.offer))
+
+    def _save(self, indexer: Indexer) -> None:
+        self._saved_s = time.monotonic()
+        with contextlib.suppress(OSError):
+            indexer.save()
+        indexer.unsaved = False  # not tried again before something changes
+
+    def _breathe(self) -> None:
+        """Between two pieces of work: rest in proportion to what was worked, longer while a reply is written."""
+        if self._closing.is_set():
+            raise _Closed
+        now = time.thread_time()
+        worked, self._worked_s = now - self._worked_s, now
+        replying = time.monotonic() - self._asked_s < _REPLYING_S
+        kind = "idle" if not replying else "wanted" if self._wanted else "replying"
+        if self._closing.wait(worked * _RESTS[kind]):
+            raise _Closed
+
+
+class _Watched:
+    """An index that tells which contexts it is asked about."""
+
+    def __init__(self, index: StoredIndex, offer: Callable[[Sequence[int]], None]) -> None:
+        self._index = index
+        self._offer = offer
+
+    def matches(self, context: Sequence[int]) -> list[Match]:
+        """See `SuffixIndex.matches`."""
+        self._offer(context)
+        return self._index.matches(context)
+
+    def following(self, position: int, count: int) -> tuple[int, ...]:
+        """See `SuffixIndex.following`."""
+        return self._index.following(position, count)

@@ -1,0 +1,79 @@
+"""The ignore files of a project's folders, in gitignore's syntax, for what git itself is not asked about.
+
+Called by `tracked`. Reads the files it is told to look for, once each, and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lacli.pool import files as disk
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+LACLIIGNORE = ".lacliignore"
+_MAX_BYTES = 1 << 20
+
+
+class IgnoreFiles:
+    """Whether the ignore files between the root and a name exclude it; the nearest one that says anything decides."""
+
+    def __init__(self, root: Path, names: Sequence[str]) -> None:
+        self._root = root
+        self._names = names
+        self._specs: dict[str, GitIgnoreSpec | None] = {}
+        self._folders: dict[str, bool] = {"": False}
+
+    def ignores(self, name: str) -> bool:
+        """`name` is relative to the root; a folder's ends in a slash."""
+        parent = name.rstrip("/").rpartition("/")[0]
+        excluded = self._folders.get(parent)
+        if excluded is None:
+            excluded = self._folders[parent] = self.ignores(parent + "/")
+        # As in git, what an excluded folder holds cannot be taken back in.
+        return excluded or self._says(name, parent)
+
+    def _says(self, name: str, folder: str) -> bool:
+        while True:
+            spec = self._spec(folder)
+            if spec is not None:
+                told = spec.check_file(name[len(folder) + 1 if folder else 0 :]).include
+                if told is not None:
+                    return told
+            if not folder:
+                return False
+            folder = folder.rpartition("/")[0]
+
+    def _spec(self, folder: str) -> GitIgnoreSpec | None:
+        if folder not in self._specs:
+            lines = [line for each in self._names for line in _lines(os.path.join(self._root, folder, each))]
+            self._specs[folder] = _parsed(lines) if lines else None
+        return self._specs[folder]
+
+
+def _parsed(lines: list[str]) -> GitIgnoreSpec | None:
+    from pathspec import GitIgnoreSpec  # deferred: 30 ms, and most projects have no such file
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:  # a line that is no pattern: the others still count
+        sound = []
+        for line in lines:
+            try:
+                GitIgnoreSpec.from_lines([line])
+            except ValueError:
+                continue
+            sound.append(line)
+        return GitIgnoreSpec.from_lines(sound)
+
+
+def _lines(path: str) -> list[str]:
+    """The lines of an ignore file; none where there is none that can be read."""
+    try:
+        return os.fsdecode(disk.read(Path(path), limit=_MAX_BYTES)).splitlines()
+    except (OSError, ValueError):
+        return []

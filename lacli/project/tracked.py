@@ -1,0 +1,213 @@
+"""Which files of a project drafts may be read from: git's list of tracked files, or a walk over folders the user named.
+
+Names only: no file is opened but `.lacliignore` and, where git is not asked, `.gitignore`. Called by `files` and
+`build`. A name is bytes with slashes, relative to the root, as git and the file system have it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lacli.pool.identity import git_output
+from lacli.project import skip
+from lacli.project.ignore import LACLIIGNORE, IgnoreFiles
+
+MAX_FILE_BYTES = 256 << 10
+MAX_TOTAL_BYTES = 4 << 20
+MAX_NAMES = 20_000
+"""Names looked at in one project; a larger one gives those that git lists first."""
+
+_GIT_WAIT_S = 5.0
+_MAX_LISTING = 16 << 20
+_MAX_DEPTH = 24
+_BREATH = 64
+
+Breathe = Callable[[], None]
+"""Called between small pieces of work; may wait, and raises to end it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file that may be read."""
+
+    name: bytes
+    """Relative to the root, with slashes."""
+    size: int
+    """In bytes, when it was listed."""
+    mtime_ns: int
+    """When it was last changed."""
+
+
+@dataclass(slots=True)
+class Listing:
+    """The files of a project, newest first, and how many were left out for which reason."""
+
+    files: list[SourceFile] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+def no_breath() -> None:
+    """For callers who are waited for."""
+
+
+def tracked_names(root: Path, wait_s: float = _GIT_WAIT_S) -> tuple[list[bytes], int] | None:
+    """What git tracks below `root` and does not ignore, and how many it ignores; None if git cannot tell."""
+    tracked = git_output(root, ["ls-files", "-z", "--cached"], wait_s)
+    if tracked is None or len(tracked) > _MAX_LISTING:
+        return None
+    ignored = git_output(root, ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"], wait_s)
+    if ignored is None or len(ignored) > _MAX_LISTING:
+        return None  # better no file than one that was to be left alone
+    left_out = set(ignored.split(b"\0"))
+    names = dict.fromkeys(name for name in tracked.split(b"\0") if name and name not in left_out)
+    return list(names), len(left_out - {b""})
+
+
+def list_tracked(root: Path, breathe: Breathe = no_breath, wait_s: float = _GIT_WAIT_S) -> Listing | None:
+    """The tracked files of the working tree at `root`; None where there is none, or git cannot tell."""
+    found = tracked_names(root, wait_s)
+    if found is None:
+        return None
+    names, ignored = found
+    listing = Listing(skipped=Counter({"ignored": ignored} if ignored else {}))
+    _add(listing, root, names, IgnoreFiles(root, (LACLIIGNORE,)), breathe)
+    return _capped(listing)
+
+
+def list_named(root: Path, paths: Iterable[Path], breathe: Breathe = no_breath) -> Listing:
+    """The files at and below `paths`, folders of `root`, tracked or not; .gitignore and .lacliignore are honoured."""
+    listing = Listing()
+    ignore = IgnoreFiles(root, (".gitignore", LACLIIGNORE))
+    top = os.path.realpath(root)
+    names: dict[bytes, None] = {}
+    for path in paths:
+        here = os.path.join(os.path.realpath(path.parent), path.name) if path.name else os.path.realpath(path)
+        relative = os.path.relpath(here, top)
+        if os.path.islink(here):
+            listing.skipped["link"] += 1
+        elif os.path.isdir(here):
+            names.update(dict.fromkeys(_walk(top, "" if relative == "." else _slashed(relative), ignore, breathe)))
+        else:
+            names[os.fsencode(_slashed(relative))] = None
+    _add(listing, root, names, ignore, breathe)
+    return _capped(listing)
+
+
+def list_known(root: Path, known: Callable[[bytes], bool], breathe: Breathe = no_breath) -> Listing:
+    """As `list_named` of the whole project, but only the files whose name is known: those built before."""
+    listing = Listing()
+    ignore = IgnoreFiles(root, (".gitignore", LACLIIGNORE))
+    names = [name for name in _walk(os.path.realpath(root), "", ignore, breathe) if known(name)]
+    _add(listing, root, names, ignore, breathe)
+    return _capped(listing)
+
+
+def merged(*listings: Listing) -> Listing:
+    """One listing of several, each file once."""
+    files = {file.name: file for listing in listings for file in listing.files}
+    skipped: Counter[str] = Counter()
+    for listing in listings:
+        skipped += listing.skipped
+    return _capped(Listing(list(files.values()), skipped))
+
+
+def _capped(listing: Listing) -> Listing:
+    """Newest first, up to the cap on all files together."""
+    room = MAX_TOTAL_BYTES
+    kept = []
+    for file in sorted(listing.files, key=lambda file: (-file.mtime_ns, file.name)):
+        if file.size > room:
+            listing.skipped["over the cap"] += 1
+            continue
+        room -= file.size
+        kept.append(file)
+    return Listing(kept, listing.skipped)
+
+
+def _slashed(relative: str) -> str:
+    return relative.replace(os.sep, "/")
+
+
+def _add(listing: Listing, root: Path, names: Iterable[bytes], ignore: IgnoreFiles, breathe: Breathe) -> None:
+    """Look at each name and add the file, or count why not."""
+    folders = _RealFolders(root)
+    for count, name in enumerate(names):
+        if count >= MAX_NAMES:
+            listing.skipped["over the cap"] += 1
+            continue
+        if count % _BREATH == 0:
+            breathe()
+        found = _look_at(root, os.fsdecode(name), folders, ignore)
+        if isinstance(found, str):
+            listing.skipped[found] += 1
+        elif found.st_size:
+            listing.files.append(SourceFile(name, found.st_size, found.st_mtime_ns))
+
+
+def _look_at(root: Path, name: str, folders: _RealFolders, ignore: IgnoreFiles) -> os.stat_result | skip.Reason:
+    reason = skip.by_name(name)
+    if reason is None and ignore.ignores(name):
+        reason = "ignored"
+    if reason is not None:
+        return reason
+    try:
+        found = os.lstat(os.path.join(root, name))
+    except (OSError, ValueError):  # deleted, and not yet from git's list
+        return "unreadable"
+    if stat.S_ISLNK(found.st_mode) or not folders.within(name):
+        return "link"
+    if not stat.S_ISREG(found.st_mode) or found.st_dev != folders.device:
+        return "special"  # a submodule, a FIFO, another file system
+    return "large" if found.st_size > MAX_FILE_BYTES else found
+
+
+class _RealFolders:
+    """Whether a name's folders are real ones below the root: one of them may have become a link to anywhere."""
+
+    def __init__(self, root: Path) -> None:
+        self._top = os.path.realpath(root)
+        self._within = {"": True}
+        try:
+            self.device = os.stat(root).st_dev
+        except OSError:
+            self.device = -1
+
+    def within(self, name: str) -> bool:
+        folder = name.rpartition("/")[0]
+        known = self._within.get(folder)
+        if known is None:
+            known = self.within(folder) and not os.path.islink(os.path.join(self._top, folder))
+            self._within[folder] = known
+        return known
+
+
+def _walk(top: str, start: str, ignore: IgnoreFiles, breathe: Breathe) -> Iterator[bytes]:
+    """Names of what is no folder below `start`, itself a folder's name below `top` or empty. Links are not followed."""
+    waiting = [start]
+    seen = 0
+    while waiting:
+        here = waiting.pop()
+        breathe()
+        try:
+            entries = sorted(os.scandir(os.path.join(top, here)), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            seen += 1
+            if seen > MAX_NAMES:
+                return
+            name = f"{here}/{entry.name}" if here else entry.name
+            try:
+                is_folder = entry.is_dir(follow_symlinks=False)
+            except OSError:
+                continue
+            if not is_folder:
+                yield os.fsencode(name)
+            elif name.count("/") < _MAX_DEPTH and not skip.folder(entry.name) and not ignore.ignores(name + "/"):
+                own_repository = os.path.lexists(os.path.join(entry.path, ".git"))
+                waiting += [] if own_repository else [name]
