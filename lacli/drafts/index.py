@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right, insort
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
@@ -31,7 +32,7 @@ __all__ = ["LONGEST_MATCH", "LiveIndex", "Match", "StoredIndex", "SuffixIndex"]
 
 HEAD = 4
 """Continuations are one and the same if so many first tokens are."""
-LOOKED_AT = 64
+LOOKED_AT = 32
 """Places of one length that are looked at; of more, so many evenly spread over them."""
 KINDS = 16
 """Continuations told of for one length."""
@@ -137,8 +138,9 @@ class LiveIndex:
         found: list[Match] = []
         for length, spans in nearest(self._lists, context, shortest=1):
             keys = [self._lists[number][slot] for number, slots in _spread(spans) for slot in slots]
-            places = [int.from_bytes(key[KEY_BYTES:]) for key in keys]
-            found += _kinds(length, places, [self.following(place, HEAD) for place in places])
+            places = sorted([int.from_bytes(key[KEY_BYTES:]) for key in keys])
+            heads = [self.following(place, HEAD) for place in places] if len(places) > 1 else places
+            found += _kinds(length, places, heads)
         return found
 
     def following(self, position: int, count: int) -> tuple[int, ...]:
@@ -159,36 +161,46 @@ class StoredIndex:
             starts.append(count)
             count += len(segment) + 1
         backwards = np.concatenate(parts)[::-1].copy()
-        self._starts = starts
+        self._segments = starts
         self._count = count
-        self._text = backwards.astype(">u4").tobytes() + EMPTY_KEY
-        self._places = memoryview(sorted_places(backwards).data)
-        self._keys = (_StoredKeys(self._text, self._places, count),)
+        self._text = GAP * HEAD + backwards.astype(">u4").tobytes() + EMPTY_KEY
+        self._end = TOKEN_BYTES * (HEAD + count)
+        # Where in the text each key begins; the tokens that follow its place end there.
+        self._offsets = memoryview((self._end - TOKEN_BYTES * sorted_places(backwards)).astype(np.uint32).data)
+        self._keys = (_StoredKeys(self._text, self._offsets),)
 
     def __len__(self) -> int:
         return self._count
 
     def segment_of(self, position: int) -> int:
         """The number, in the order they came, of the segment that holds this position."""
-        return bisect_right(self._starts, position) - 1
+        return bisect_right(self._segments, position) - 1
 
     def matches(self, context: Sequence[int]) -> list[Match]:
         """See `SuffixIndex.matches`; a match of a single token says too little among so much."""
         found: list[Match] = []
         for length, spans in nearest(self._keys, context, shortest=2):
-            places = [self._places[slot] for _, slots in _spread(spans) for slot in slots]
-            found += _kinds(length, places, [self._backwards(place, HEAD) for place in places])
+            offsets = sorted([self._offsets[slot] for _, slots in _spread(spans) for slot in slots], reverse=True)
+            places = [(self._end - offset) // TOKEN_BYTES for offset in offsets]
+            found += _kinds(length, places, self._heads(offsets) if len(offsets) > 1 else places)
         return found
 
     def following(self, position: int, count: int) -> tuple[int, ...]:
         """See `SuffixIndex.following`."""
-        run = self._backwards(position, count)
+        run = self._backwards(self._end - TOKEN_BYTES * position, count)
         return struct.unpack(f">{len(run) // TOKEN_BYTES}I", run)[::-1]
 
-    def _backwards(self, place: int, count: int) -> bytes:
+    def _heads(self, offsets: Sequence[int]) -> list[bytes]:
+        """What tells the continuations of these places apart."""
+        size = TOKEN_BYTES * HEAD
+        heads = [self._text[offset - size : offset] for offset in offsets]
+        if GAP in b"".join(heads):
+            heads = [self._backwards(offset, HEAD) for offset in offsets]
+        return heads
+
+    def _backwards(self, offset: int, count: int) -> bytes:
         """What `following` gives, as it is stored: the last token first."""
-        end = TOKEN_BYTES * (self._count - place)
-        run = self._text[max(0, end - TOKEN_BYTES * count) : end]
+        run = self._text[max(0, offset - TOKEN_BYTES * count) : offset]
         gap = run.rfind(GAP)
         while gap % TOKEN_BYTES and gap > 0:  # the end of one token and the beginning of the next
             gap = run.rfind(GAP, 0, gap + TOKEN_BYTES - 1)
@@ -198,31 +210,30 @@ class StoredIndex:
 class _StoredKeys:
     """The sorted keys of a stored text, each cut from it when it is looked at."""
 
-    def __init__(self, text: bytes, places: memoryview, count: int) -> None:
+    def __init__(self, text: bytes, offsets: memoryview) -> None:
         self._text = text
-        self._places = places
-        self._end = TOKEN_BYTES * count
+        self._offsets = offsets
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._offsets)
 
     def __getitem__(self, slot: int) -> bytes:
-        start = self._end - TOKEN_BYTES * self._places[slot]
-        return self._text[start : start + KEY_BYTES]
+        offset = self._offsets[slot]
+        return self._text[offset : offset + KEY_BYTES]
 
 
 def _spread(spans: Sequence[Span]) -> Iterator[tuple[int, range]]:
     """The slots to look at: all, or of many every so manieth from the last one on."""
-    step = -(-sum(high - low for _, low, high in spans) // LOOKED_AT)
+    step = -(-sum([high - low for _, low, high in spans]) // LOOKED_AT)
     for number, low, high in spans:
         yield number, range(high - 1, low - 1, -step)
 
 
-def _kinds(length: int, places: Sequence[int], heads: Iterable[Hashable]) -> list[Match]:
-    """Places counted by what begins there."""
-    kinds: dict[Hashable, tuple[int, int]] = {}
-    for place, head in zip(places, heads, strict=True):
-        count, newest = kinds.get(head, (0, place))
-        kinds[head] = (count + 1, max(newest, place))
-    best = sorted(kinds.values(), reverse=True)[:KINDS]
-    return [Match(length, newest, count, len(places)) for count, newest in best]
+def _kinds(length: int, places: Sequence[int], heads: Sequence[Hashable]) -> list[Match]:
+    """Places, oldest first, counted by what begins there."""
+    newest = dict(zip(heads, places, strict=True))
+    if len(newest) == 1:
+        return [Match(length, places[-1], len(places), len(places))]
+    seen = Counter(heads)
+    best = sorted(((seen[head], place) for head, place in newest.items()), reverse=True)
+    return [Match(length, place, count, len(places)) for count, place in best[:KINDS]]

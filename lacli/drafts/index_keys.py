@@ -27,7 +27,7 @@ _ABOVE = GAP * (LONGEST_MATCH + 2)  # longer than any key, hence after every key
 
 ENOUGH = 8
 """Places after which shorter matches are no longer looked for."""
-LEVELS = 4
+LEVELS = 3
 """Lengths of match looked for at most."""
 
 Span = tuple[int, int, int]
@@ -85,21 +85,21 @@ def _collect(found: dict[int, list[Span]], number: int, keys: Keys, wanted: byte
     left = min(most, _shared(keys[low - 1], code)) if low else 0
     right = min(most, _shared(keys[high], code)) if high < count else 0
     for _ in range(LEVELS):
-        length = max(left, right)
+        length = left if left > right else right
         if length < shortest or high - low >= ENOUGH:
             return
         spans = found.setdefault(length, [])
         prefix = wanted[: TOKEN_BYTES * length]
         if left == length:
-            first = _first_with(keys, prefix, low)
+            first = _first_with(keys, prefix, low - 1)
             spans.append((number, first, low))
             low = first
-            left = min(most, _shared(keys[low - 1], code)) if low else 0
+            left = _shared(keys[low - 1], code) if low else 0
         if right == length:
             end = _end_of(keys, prefix, high)
             spans.append((number, high, end))
             high = end
-            right = min(most, _shared(keys[high], code)) if high < count else 0
+            right = _shared(keys[high], code) if high < count else 0
 
 
 def _shared(key: bytes, code: int) -> int:
@@ -108,11 +108,11 @@ def _shared(key: bytes, code: int) -> int:
 
 
 def _first_with(keys: Keys, prefix: bytes, known: int) -> int:
-    """The first of the keys that begin with `prefix`, of which `known - 1` is one."""
-    step = 2  # strides that double: a span is nearly always a few keys, among a million
+    """The first of the keys that begin with `prefix`, of which `known` is one."""
+    step = 1  # strides that double: a span is nearly always a few keys, among a million
     while step <= known and keys[known - step].startswith(prefix):
         step *= 2
-    return bisect_left(keys, prefix, max(0, known - step), known - step // 2)
+    return known if step == 1 else bisect_left(keys, prefix, max(0, known - step + 1), known - step // 2)
 
 
 def _end_of(keys: Keys, prefix: bytes, known: int) -> int:
@@ -120,4 +120,6 @@ def _end_of(keys: Keys, prefix: bytes, known: int) -> int:
     step, count = 1, len(keys)
     while known + step < count and keys[known + step].startswith(prefix):
         step *= 2
-    return bisect_left(keys, prefix + _ABOVE, known + step // 2, min(count, known + step))
+    if step == 1:
+        return known + 1
+    return bisect_left(keys, prefix + _ABOVE, known + step // 2 + 1, min(count, known + step))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -230,7 +230,7 @@ class TestSize:
         pairs = [token for number in range(20_000) for token in (number + 10, 198, 262)]
         looked: list[int] = []
 
-        def kinds(length: int, places: Sequence[int], heads: Iterable[Hashable]) -> list[Match]:
+        def kinds(length: int, places: Sequence[int], heads: Sequence[Hashable]) -> list[Match]:
             looked.append(len(places))
             return plain(length, places, heads)
 
