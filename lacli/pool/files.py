@@ -20,6 +20,7 @@ KEPT_ASIDE = 3
 _COMMON_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # A FIFO in the file's place must not block the program before it has been looked at.
 _READ_FLAGS = os.O_RDONLY | _COMMON_FLAGS | getattr(os, "O_NONBLOCK", 0)
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EINVAL}
 
 
 class NotRegular(OSError):
@@ -115,11 +116,18 @@ def locked(path: Path, wait_s: float) -> Iterator[None]:
     """Hold the lock beside `path`. Raises TimeoutError if another process keeps it longer than `wait_s`."""
     from filelock import FileLock  # deferred: `pool info` takes no lock
 
-    lock = FileLock(f"{path}{LOCK_SUFFIX}", timeout=wait_s, mode=0o600)
+    # A marker file instead of a lock would outlive a process that is killed, and lock out all that come after it.
+    lock = FileLock(f"{path}{LOCK_SUFFIX}", timeout=wait_s, mode=0o600, fallback_to_soft=False)
     try:
         lock.acquire(poll_interval=0.02)
+    except TimeoutError:
+        raise
     except NotImplementedError as error:
         raise OSError(errno.ENOLCK, "this file system has no locks", str(path)) from error
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            raise OSError(errno.ENOLCK, "this file system has no locks", str(path)) from error
+        raise
     try:
         yield
     finally:

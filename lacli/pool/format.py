@@ -1,9 +1,15 @@
-"""Pool file format: bytes to segments and back. Pure: no files, no clock, no lock; called by `store` and `inventory`.
+"""Pool file format: bytes to records and back. Pure: no files, no clock, no lock; `journal` and `transfer` call it.
 
     file     magic 8 | version u32 | size of header text u32 | CRC32 of the 8 bytes before and the text u32
              header text: JSON in UTF-8, padded with blanks to a multiple of 4
-    record   count u32 | flags u32 | created, ms since 1970, u64 | CRC32 of payload u32 | CRC32 of the 20 bytes before
-             payload: `count` token ids, u32
+    record   words u32 | kind u32 | time, ms since 1970, u64 | CRC32 of payload u32 | CRC32 of the 20 bytes before
+             payload: so many u32 words
+
+    kind 0   SEGMENT: one reply's accepted token ids; version 1 knew only this kind and the next
+    kind 1   REFRESH: the digest (2 words) of a segment that was said again
+    kind 2   CREDIT: for each segment 3 words: its digest, and the tokens accepted from it, in sixteenths
+    kind 4   TABLE: entries of the successor table, see `table`
+    kind 8   TOTALS: counters as JSON in ASCII, padded with blanks; only in exports, see `transfer`
 
 Little-endian throughout. A record's head has a CRC of its own, so that a flipped bit in a length is told from a file
 that ends too early. Nothing here raises on bad bytes: what is wrong comes back as `Damage`.
@@ -22,17 +28,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAGIC = b"\x89LACLI\r\n"  # the first byte is no text and the line end is the kind that transfers in text mode break
-VERSION = 1
-REFRESH = 1
-"""Flag of a record that says again what an earlier one said: its payload is that segment's digest."""
+VERSION = 2
+SEGMENT, REFRESH, CREDIT, TABLE, TOTALS = 0, 1, 2, 4, 8
+
+DIGEST_WORDS = 2
+CREDIT_WORDS = 3
 
 _FILE_HEAD = struct.Struct("<8sIII")
 _RECORD_HEAD = struct.Struct("<IIQII")
 _CHECKED = _RECORD_HEAD.size - 4
 _MAX_HEADER_TEXT = 1 << 16
-_DIGEST_BYTES = 8
 
-IdArray: TypeAlias = NDArray[np.uint32]
+WordArray: TypeAlias = NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +55,21 @@ class Header:
     created_ms: int
     nonce: str
     """Random; a file that was compacted or made anew is recognised by it."""
+    version: int = VERSION
+    """Of the format; not part of the header text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Segment:
-    """One reply's accepted tokens, or (flag `REFRESH`) the digest of one that came again."""
+class Record:
+    """One record, its payload not yet understood."""
 
-    token_ids: IdArray
-    created_ms: int
-    flags: int = 0
-
-    def digest(self) -> bytes:
-        """Names the segment by its tokens; for a `REFRESH` record, the segment it speaks of."""
-        raw = np.ascontiguousarray(self.token_ids, "<u4").data
-        return raw.tobytes() if self.flags & REFRESH else blake2b(raw, digest_size=_DIGEST_BYTES).digest()
+    words: WordArray
+    time_ms: int
+    kind: int = SEGMENT
 
     def byte_size(self) -> int:
         """Bytes it takes in the file."""
-        return _RECORD_HEAD.size + 4 * len(self.token_ids)
+        return _RECORD_HEAD.size + 4 * len(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +84,15 @@ class Damage:
     """Everything before this byte is sound."""
 
 
-def refresh_of(segment: Segment, now_ms: int) -> Segment:
-    """The short record that makes `segment` as recent as now."""
-    return Segment(np.frombuffer(segment.digest(), "<u4"), now_ms, REFRESH)
+def digest(token_ids: WordArray) -> bytes:
+    """Names a segment by its tokens."""
+    raw = np.ascontiguousarray(token_ids, "<u4").data
+    return blake2b(raw, digest_size=4 * DIGEST_WORDS).digest()
+
+
+def segment_bytes(tokens: int) -> int:
+    """Bytes a segment of so many tokens takes in the file."""
+    return _RECORD_HEAD.size + 4 * tokens
 
 
 def encode_header(header: Header) -> bytes:
@@ -96,14 +106,14 @@ def encode_header(header: Header) -> bytes:
     }
     text = json.dumps(fields).encode("ascii")
     text += b" " * (-len(text) % 4)
-    sizes = struct.pack("<II", VERSION, len(text))
+    sizes = struct.pack("<II", header.version, len(text))
     return MAGIC + sizes + struct.pack("<I", zlib.crc32(text, zlib.crc32(sizes))) + text
 
 
-def encode_segment(segment: Segment) -> bytes:
+def encode_record(record: Record) -> bytes:
     """One record."""
-    payload = segment.token_ids.astype("<u4", copy=False).tobytes()
-    head = struct.pack("<IIQI", len(segment.token_ids), segment.flags, segment.created_ms, zlib.crc32(payload))
+    payload = record.words.astype("<u4", copy=False).tobytes()
+    head = struct.pack("<IIQI", len(record.words), record.kind, record.time_ms, zlib.crc32(payload))
     return head + struct.pack("<I", zlib.crc32(head)) + payload
 
 
@@ -130,14 +140,15 @@ def decode_header(data: bytes) -> tuple[Header | None, Damage | None]:
     end = header_size(data)
     if not end or len(data) < end or zlib.crc32(data[_FILE_HEAD.size : end], zlib.crc32(data[8:16])) != crc:
         return None, Damage("header", "has a damaged header", 0)
-    header = _parse_header(data[_FILE_HEAD.size : end])
-    return (header, None) if header and version == VERSION else (None, Damage("header", "has an unusable header", 0))
+    header = _parse_header(data[_FILE_HEAD.size : end], version)
+    return (header, None) if header and version else (None, Damage("header", "has an unusable header", 0))
 
 
-def _parse_header(text: bytes) -> Header | None:
+def _parse_header(text: bytes, version: int) -> Header | None:
     try:
         fields: Any = json.loads(text)
-        header = Header(*(fields[name] for name in ("tokenizer", "vocab_size", "model", "created_ms", "nonce")))
+        named = {name: fields[name] for name in ("tokenizer", "vocab_size", "model", "created_ms", "nonce")}
+        header = Header(**named, version=version)
     except (ValueError, RecursionError, TypeError, KeyError):
         return None
     texts = (header.tokenizer, header.model, header.nonce)
@@ -148,32 +159,39 @@ def _parse_header(text: bytes) -> Header | None:
     return header if right else None
 
 
-def decode_segments(data: bytes, start: int, vocab_size: int) -> tuple[list[Segment], Damage | None]:
+def decode_records(data: bytes, start: int) -> tuple[list[Record], Damage | None]:
     """The records from byte `start` on, up to the first thing that is wrong. The arrays are views into `data`."""
-    segments: list[Segment] = []
+    records: list[Record] = []
     view, at, end = memoryview(data), start, len(data)
     unpack, crc32, size = _RECORD_HEAD.unpack_from, zlib.crc32, _RECORD_HEAD.size
     while at < end:
         if end - at < size:
-            return segments, Damage("tail", "ends within a record", at)
-        count, flags, created_ms, payload_crc, head_crc = unpack(data, at)
+            return records, Damage("tail", "ends within a record", at)
+        count, kind, time_ms, payload_crc, head_crc = unpack(data, at)
         if crc32(view[at : at + _CHECKED]) != head_crc:
             if data.count(0, at) == end - at:  # a power cut leaves a longer file whose new blocks were never filled
-                return segments, Damage("tail", "ends in zeros", at)
-            return segments, Damage("record", f"is damaged at byte {at}", at)
+                return records, Damage("tail", "ends in zeros", at)
+            return records, Damage("record", f"is damaged at byte {at}", at)
         body, after = at + size, at + size + 4 * count
         if after > end:
-            return segments, Damage("tail", "ends within a record", at)
+            return records, Damage("tail", "ends within a record", at)
         if crc32(view[body:after]) != payload_crc:
             if after == end:
-                return segments, Damage("tail", "has a damaged last record", at)
-            return segments, Damage("record", f"is damaged at byte {body}", at)
-        token_ids = np.frombuffer(data, "<u4", count, body)
-        if flags & REFRESH:
-            if count * 4 != _DIGEST_BYTES:
-                return segments, Damage("record", f"has an impossible record at byte {at}", at)
-        elif count and int(token_ids.max()) >= vocab_size:
-            return segments, Damage("ids", f"holds token ids its vocabulary of {vocab_size} lacks", at)
-        segments.append(Segment(token_ids, created_ms, flags))
+                return records, Damage("tail", "has a damaged last record", at)
+            return records, Damage("record", f"is damaged at byte {body}", at)
+        records.append(Record(np.frombuffer(data, "<u4", count, body), time_ms, kind))
         at = after
-    return segments, None
+    return records, None
+
+
+def impossible(records: list[Record], kinds: frozenset[int], vocab_size: int) -> Damage | None:
+    """What no file of these kinds of record may hold; the entries of `TABLE` records are judged by `table`."""
+    for record in records:
+        size = len(record.words)
+        if record.kind not in kinds:
+            return Damage("record", "holds records of an unknown kind", 0)
+        if record.kind == SEGMENT and size and int(record.words.max()) >= vocab_size:
+            return Damage("ids", f"holds token ids its vocabulary of {vocab_size} lacks", 0)
+        if (record.kind == REFRESH and size != DIGEST_WORDS) or (record.kind == CREDIT and size % CREDIT_WORDS):
+            return Damage("record", "holds impossible records", 0)
+    return None

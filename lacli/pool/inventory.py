@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from lacli.pool import files, projects
-from lacli.pool.format import REFRESH, decode_header, decode_segments, header_size
+from lacli.pool import evict, files, log, numbers, projects, storage, table
+from lacli.pool.format import Damage, Header, Record, decode_header, decode_records, header_size, impossible
+from lacli.pool.journal import now_ms
 
 _CLEAR_WAIT_S = 2.0
+_HEAD_BYTES = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +23,38 @@ class PoolInfo:
     """One pool: a project's for one tokenizer."""
 
     path: Path
-    tokenizer: str
+    """Of the log; the other files lie beside it."""
+    tokenizer: str = ""
     """Fingerprint; empty where the header cannot be read."""
-    model: str
+    vocab_size: int = 0
+    model: str = ""
     """The model that wrote first."""
-    tokens: int
-    segments: int
+    tokens: int = 0
+    segments: int = 0
     """Different replies."""
-    byte_size: int
-    created_s: float
+    byte_size: int = 0
+    """Of the log."""
+    created_s: float = 0.0
     """Seconds since 1970; 0 where unknown."""
-    updated_s: float
-    damage: str
+    updated_s: float = 0.0
+    oldest_s: float = 0.0
+    """When the reply not said for longest was said; 0 where there is none."""
+    newest_s: float = 0.0
+    value: float = 0.0
+    """Tokens accepted from stored replies, halved for every week that has passed since."""
+    hits: int = 0
+    """Stored replies from which tokens were accepted."""
+    table_bytes: int = 0
+    table_entries: int = 0
+    """Entries of the successor table; 0 in a quick look."""
+    totals: dict[str, float] = field(default_factory=dict)
+    """Counters of all replies (`Lesson.totals`)."""
+    damage: str = ""
     """What is wrong, to follow "the pool file"; empty if nothing is."""
-    torn: bool
-    """Only the last entry is incomplete; the next append repairs it."""
+    torn: bool = False
+    """Only the last entry is incomplete; the next reply repairs it."""
+    table_damage: str = ""
+    """What is wrong, to follow "the successor table"; a torn end is not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +67,26 @@ class ProjectInfo:
     pools: tuple[PoolInfo, ...]
 
 
-def project_info(folder: Path) -> ProjectInfo:
-    """Describe the pools below one project's folder (`projects.locate`); an empty one if it does not exist."""
+def project_info(folder: Path, quick: bool = False) -> ProjectInfo:
+    """Describe the pools below one project's folder (`projects.locate`); an empty one if it does not exist.
+
+    quick: believe the numbers beside a log that fits them, and find no damage.
+    """
     record = projects.read_record(folder)
     names: list[str] = []
     with contextlib.suppress(OSError):
         names = sorted(os.listdir(folder))
     paths = [folder / name / projects.POOL_NAME for name in names]
-    pools = tuple(_pool_info(path) for path in paths if os.path.lexists(path))
+    pools = tuple(_pool_info(path, quick) for path in paths if os.path.lexists(path))
     return ProjectInfo(folder, record.root if record else None, pools)
 
 
 def all_projects(pools: Path) -> list[ProjectInfo]:
-    """Every project that has a pool, the one used last first."""
+    """Every project that has a pool, the one used last first; a quick look at each."""
     names: list[str] = []
     with contextlib.suppress(OSError):
         names = os.listdir(pools)
-    found = [project_info(pools / name) for name in names]
+    found = [project_info(pools / name, quick=True) for name in names]
     kept = [each for each in found if each.pools]
     return sorted(kept, key=lambda each: -max(pool.updated_s for pool in each.pools))
 
@@ -78,41 +100,87 @@ def clear(folder: Path) -> int:
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     for name in names:
         inner = folder / name
-        if not inner.is_dir() or inner.is_symlink():
-            continue
-        with files.locked(inner / projects.POOL_NAME, _CLEAR_WAIT_S):
-            for path in inner.glob(f"{projects.POOL_NAME}*"):
-                if path.name != projects.POOL_NAME + files.LOCK_SUFFIX and (path.is_symlink() or not path.is_dir()):
-                    freed += path.lstat().st_size
-                    path.unlink()
+        if inner.is_dir() and not inner.is_symlink():
+            freed += storage.delete(inner, _CLEAR_WAIT_S)
     for path in folder.glob(f"{projects.RECORD_NAME}*"):
         path.unlink()
     return freed
 
 
-def _pool_info(path: Path) -> PoolInfo:
-    updated, size = 0.0, 0
+def _pool_info(path: Path, quick: bool) -> PoolInfo:
+    size, updated = _stat(path)
     try:
-        found = os.lstat(path)
-        updated, size = found.st_mtime, found.st_size
-        data = files.read(path)
+        data = files.read(path, size=_HEAD_BYTES)
+        header, damage = decode_header(data)
+        known = numbers.read(path.with_name(numbers.NAME))
+        if header is None:
+            text = damage.text if damage else ""
+            return PoolInfo(path, byte_size=size, updated_s=updated, totals=known.totals, damage=text)
+        trusted = quick and known.held.get("bytes") == size
+        records, damage = ([], None) if trusted else decode_records(files.read(path), header_size(data))
     except OSError as error:
-        return PoolInfo(path, "", "", 0, 0, size, 0.0, updated, f"cannot be read ({error.strerror})", False)
+        return PoolInfo(path, byte_size=size, updated_s=updated, damage=f"cannot be read ({error.strerror})")
+    damage = damage or impossible(records, log.KINDS, header.vocab_size)
+    return _described(path, header, records, damage, known, trusted)
+
+
+def _described(
+    path: Path, header: Header, records: list[Record], damage: Damage | None, known: numbers.Numbers, trusted: bool
+) -> PoolInfo:
+    size, updated = _stat(path)
+    now, held = now_ms(), known.held
+    if not trusted:
+        replies = log.Log()
+        replies.add(records if damage is None or damage.kind == "tail" else [])
+        held = replies.held(size, now)
+    entries, table_damage = (0, "") if trusted else _table(path.with_name(storage.TABLE_NAME), header)
+    return PoolInfo(
+        path=path,
+        tokenizer=header.tokenizer,
+        vocab_size=header.vocab_size,
+        model=header.model,
+        tokens=int(held.get("tokens", 0)),
+        segments=int(held.get("segments", 0)),
+        byte_size=size,
+        created_s=header.created_ms / 1000,
+        updated_s=updated,
+        oldest_s=held.get("oldest_ms", 0) / 1000,
+        newest_s=held.get("newest_ms", 0) / 1000,
+        value=evict.decayed(held.get("value", 0.0), int(now - held.get("value_ms", now))),
+        hits=int(held.get("hits", 0)),
+        table_bytes=_stat(path.with_name(storage.TABLE_NAME))[0],
+        table_entries=entries,
+        totals=known.totals,
+        damage=damage.text if damage else "",
+        torn=damage is not None and damage.kind == "tail",
+        table_damage=table_damage,
+    )
+
+
+def _table(path: Path, owner: Header) -> tuple[int, str]:
+    """How many entries a successor table has, and what is wrong with it."""
+    try:
+        data = files.read(path)
+    except FileNotFoundError:
+        return 0, ""
+    except OSError as error:
+        return 0, f"cannot be read ({error.strerror})"
     header, damage = decode_header(data)
     if header is None:
-        text = damage.text if damage else ""
-        return PoolInfo(path, "", "", 0, 0, size, 0.0, updated, text, False)
-    segments, damage = decode_segments(data, header_size(data), header.vocab_size)
-    distinct = {each.digest(): len(each.token_ids) for each in segments if not each.flags & REFRESH}
-    return PoolInfo(
-        path,
-        header.tokenizer,
-        header.model,
-        sum(distinct.values()),
-        len(distinct),
-        len(data),
-        header.created_ms / 1000,
-        updated,
-        damage.text if damage else "",
-        damage is not None and damage.kind == "tail",
-    )
+        return 0, damage.text if damage else ""
+    if header.tokenizer != owner.tokenizer:
+        return 0, "belongs to another tokenizer"
+    records, damage = decode_records(data, header_size(data))
+    if damage is None or damage.kind == "tail":
+        damage = impossible(records, table.KINDS, header.vocab_size)
+    if damage is None:
+        parts, damage = table.decode(records, header.vocab_size)
+    return (0, damage.text) if damage is not None else (len(table.merged(parts).keys), "")
+
+
+def _stat(path: Path) -> tuple[int, float]:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return 0, 0.0
+    return found.st_size, found.st_mtime

@@ -1,300 +1,391 @@
-"""The pool on disk: the log of what the model said in one project, read at start and appended to after every reply.
+"""The pool on disk: what the model said in one project and what that taught, read at start, written after every reply.
 
-Only here are pools written. A pool can cost time but never a reply: whatever is wrong with the disk or the file ends in
-one line in `Pool.notices`, never in an exception. Called by the assistant; no torch, no text but what is checked for
-secrets.
+    pool.lacli      the log of replies (`log`)          table.lacli   the successor table (`table`)
+    numbers.json    totals and calibration (`numbers`)  pool.lacli.lock  the one lock of all three
+
+Only here are pools written. A pool can cost time but never a reply: whatever is wrong with the disk or the files ends
+in one line in `Pool.notices`, never in an exception. Called by the assistant; no torch, no text but what is checked
+for secrets. Readers take no lock: files only grow, or are replaced as a whole.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import secrets as random_source
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 
-from lacli.pool import files, projects, secrets
-from lacli.pool.format import (
-    REFRESH,
-    Damage,
-    Header,
-    IdArray,
-    Segment,
-    decode_header,
-    decode_segments,
-    encode_header,
-    encode_segment,
-    header_size,
-    refresh_of,
-)
+from lacli.pool import files, log, numbers, projects, secrets, storage, table
+from lacli.pool.evict import DEFAULT_CAPS
+from lacli.pool.evict import Caps as Caps
+from lacli.pool.format import Damage, Record, WordArray, digest, segment_bytes
 from lacli.pool.identity import PoolKey
+from lacli.pool.journal import Journal, News, Unusable, now_ms
+from lacli.pool.lesson import Lesson, TableRows
 
-CAP_BYTES = 64 << 20
 LOCK_WAIT_S = 2.0
 
 _KEPT_SHARE = 0.75
-"""Compaction leaves this share of the cap, so that the next append does not compact again."""
+"""Compaction leaves this share of the cap, so that the next reply does not compact again."""
+_TABLE_SLACK = 8_192
+"""Dead entries the table may always have before it is compacted."""
 _LEAST_TOKENS = 2
-
-
-class _Unusable(Exception):
-    """The file is damaged in a way that ends its use."""
-
-    def __init__(self, damage: Damage) -> None:
-        super().__init__(damage.text)
-        self.damage = damage
+_STOPPED = "nothing is learned in this session"
 
 
 class Pool:
     """One project's pool for one tokenizer. For one thread; many processes may have the same pool open."""
 
     def __init__(
-        self, folder: Path, key: PoolKey, mode: Literal["learn", "read"], vocab_size: int, model: str, cap_bytes: int
+        self, folder: Path, key: PoolKey, mode: Literal["learn", "read"], vocab_size: int, model: str, caps: Caps
     ) -> None:
         self.path = folder / key.tokenizer_folder() / projects.POOL_NAME
         self.notices: list[str] = []
         """Lines for the user, oldest first; who shows them may clear the list."""
-        self._key = key
+        self.refuse: Callable[[str], str | None] = secrets.refuse
+        """What secret a text holds, or None; to be replaced by one that knows the project's own."""
+        self.key = key
         self._learns = mode == "learn"
         self._vocab_size = vocab_size
-        self._model = model
-        self._cap_bytes = cap_bytes
-        self._recorded = False
-        self._by_digest: dict[bytes, Segment] = {}
-        self._tokens = 0
-        self._header: Header | None = None
-        self._header_bytes = b""
-        self._end = 0
+        self._caps = caps
+        self._recorded = self._fitted = self._holds_lock = False
+        self._log = log.Log()
+        self._opened: list[bytes] = []
+        self._entries = self._live = 0
+        # Caps may have been larger when a file was written.
+        self._read_limit = 2 * max(caps.project_bytes, DEFAULT_CAPS.project_bytes)
+        own = (key.tokenizer, vocab_size, model)
+        self._log_file = Journal(self.path, "the pool file", *own, log.KINDS)
+        self._table_file = Journal(self.path.with_name(storage.TABLE_NAME), "the successor table", *own, table.KINDS)
+        self._numbers_path = self.path.with_name(numbers.NAME)
 
     @property
     def size(self) -> int:
         """Tokens in the pool."""
-        return self._tokens
+        return self._log.tokens
 
     @property
     def learns(self) -> bool:
-        """Whether `append` still writes: not in mode "read", and not after a failure."""
+        """Whether `learn` still writes: not in mode "read", and not after a failure."""
         return self._learns
 
-    def segments(self) -> Iterator[Sequence[int]]:
-        """The stored replies, the one used longest ago first, as read-only uint32 arrays."""
-        for segment in list(self._by_digest.values()):
-            if self._fits(segment):
-                yield cast("Sequence[int]", segment.token_ids)
+    def segments(self) -> Iterator[WordArray]:
+        """The stored replies as read-only arrays: those found at opening, the one said longest ago first, then the new.
 
-    def append(self, token_ids: Sequence[int], text: str = "") -> bool:
-        """Store one reply; True if it is on the disk now.
-
-        `text` is what the ids say, with the rest of the line they continue before it: a reply that seems to hold a
-        secret is dropped whole. The tail of a repetition loop is left out.
+        `Lesson.credits` counts places in what this gives right after opening.
         """
-        if not self._learns or (text and secrets.refuse(text)):
-            return False
-        ids = self._worth_keeping(token_ids)
-        if ids is None:
-            return False
-        try:
-            files.make_private(self.path.parent)
-            with files.locked(self.path, LOCK_WAIT_S):
-                stored = self._store(ids)
-            if stored and not self._recorded:
-                self._record()
-            return stored
-        except TimeoutError:
-            self._stop("another lacli keeps the pool locked")
-        except OSError as error:
-            self._stop(f"the pool cannot be written ({_reason(error)})")
-        return False
+        opened = dict.fromkeys(self._opened)
+        for name in [*opened, *(name for name in self._log.kept if name not in opened)]:
+            kept = self._log.kept.get(name)
+            if kept is not None and kept.fits:
+                yield kept.token_ids
 
-    def _record(self) -> None:
-        """Once a session, after the first reply: note where the project is, and close the folders to others."""
-        self._recorded = True
-        with contextlib.suppress(OSError):  # costs the adoption after a move, nothing else
-            projects.write_record(self.path.parent.parent, self._key.root)
-        files.restrict(self.path.parent, 0o700)
-        files.restrict(self.path.parent.parent, 0o700)
+    def table(self) -> TableRows | None:
+        """The successor table as it is on the disk, for this session's vocabulary; None where there is none."""
+        parts = [rows for _, rows in self._read_table()]
+        if not parts:
+            return None
+        rows = table.merged(parts)
+        self._live = len(rows.keys)
+        return table.sound(rows, self._vocab_size)
+
+    def calibration(self) -> dict[str, list[float]]:
+        """The sources' learned numbers, as the reply before left them."""
+        return numbers.read(self._numbers_path).calibration
+
+    def totals(self) -> dict[str, float]:
+        """The counters of all replies in this project."""
+        return numbers.read(self._numbers_path).totals
+
+    def learn(self, lesson: Lesson) -> bool:
+        """Store one reply and what it taught; True if its tokens are on the disk now.
+
+        A reply with a secret leaves its counters only; one to a prompt with a secret leaves no table, of which chains
+        could spell it. The tail of a repetition loop is left out.
+        """
+        if not self._learns:
+            return False
+        ids, rows = self._worth_keeping(lesson)
+        if ids is None and rows is None and not (lesson.credits or lesson.totals or lesson.calibration):
+            return False
+        stored = False
+
+        def write() -> None:
+            nonlocal stored
+            stored = self._learn_log(ids, lesson.credits)
+            if self._learns and rows is not None:
+                self._learn_table(rows)
+            if self._learns:
+                self._learn_numbers(lesson.totals, lesson.calibration)
+
+        if self._locked(write):
+            self._tidy()
+        return stored
+
+    def compact(self) -> int:
+        """Write the files anew without what is dead or beyond the caps. Returns how many bytes that freed."""
+        before = storage.byte_size(self.path.parent)
+
+        def write() -> None:
+            storage.delete_leftovers(self.path.parent)
+            self._catch_up_log()
+            if self._learns and self._log_file.header is not None:
+                self._compact_log()
+            if self._learns:
+                self._compact_table(table.empty(), older=False)
+            if self._learns:
+                self._learn_numbers({}, {})
+
+        self._locked(write)
+        return max(0, before - storage.byte_size(self.path.parent))
+
+    def merge(self, other: log.Log, rows: TableRows, totals: Mapping[str, float]) -> bool:
+        """Take in what another pool held (`transfer`): as old as it is, and where there is nothing newer."""
+
+        def write() -> None:
+            self._catch_up_log()
+            if self._learns:
+                header = self._log_file.header
+                self._log.join(other, header.vocab_size if header is not None else self._vocab_size, now_ms())
+                self._compact_log()
+            if self._learns and len(rows.keys):
+                self._learn_table(rows, older=True)
+            if self._learns:
+                known = numbers.read(self._numbers_path).totals
+                self._learn_numbers({} if known else totals, {})
+
+        return self._locked(write) and self._learns
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Read the file. Called once, by `open_pool`."""
+        """Read the log. Called once, by `open_pool`."""
+        records = self._read(self._log_file)
+        self._log.add(records, self._limit())
+        self._opened = [name for name, kept in self._log.kept.items() if kept.fits]
+
+    def _read(self, file: Journal) -> list[Record]:
+        """All records of a file; none, and one line, if it cannot be used."""
         try:
-            self._read_all()
-        except _Unusable as found:
-            self._give_up(found.damage)
+            return file.read_all(self._read_limit).records
+        except Unusable as found:
+            self._give_up(file, found.damage)
         except FileNotFoundError:
-            if self.path.is_symlink():
-                self._stop(f"the pool file is a link that leads nowhere: {self.path}")
+            if file.path.is_symlink():
+                self._stop(f"{file.title} is a link that leads nowhere: {file.path}")
         except files.NotRegular as error:
-            self._give_up(Damage("foreign", f"is {error.strerror}", 0))
+            self._give_up(file, Damage("foreign", f"is {error.strerror}", 0))
         except OSError as error:
             self._stop(f"the pool cannot be read ({_reason(error)})")
+        return []
 
-    def _read_all(self) -> Damage | None:
-        """Forget what is known and read from the first byte. Returns a torn tail; raises on any other damage."""
-        self._forget()
-        data = files.read(self.path, limit=2 * max(self._cap_bytes, CAP_BYTES))
-        header, damage = decode_header(data)
+    def _read_table(self) -> list[tuple[int, TableRows]]:
+        """The table's records, understood, each with its time."""
+        records = self._read(self._table_file)
+        header = self._table_file.header
+        self._entries = sum(map(table.entries_in, records))
         if header is None:
-            raise _Unusable(damage or Damage("header", "has no header", 0))
-        if header.tokenizer != self._key.tokenizer:
-            raise _Unusable(Damage("foreign", "belongs to another tokenizer", 0))
-        start = header_size(data)
-        segments, damage = decode_segments(data, start, header.vocab_size)
-        if damage is not None and damage.kind != "tail":
-            raise _Unusable(damage)
-        self._header, self._header_bytes = header, data[:start]
-        self._end = len(data) if damage is None else damage.offset
-        self._add(segments)
-        return damage
+            return []
+        parts, damage = table.decode(records, header.vocab_size)
+        if damage is not None:
+            self._give_up(self._table_file, damage)
+            return []
+        return [(record.time_ms, rows) for record, rows in zip(records, parts, strict=True)]
 
-    def _read_on(self) -> Damage | None:
-        """Read what was appended since; the whole file if it is not the one known. Called under the lock."""
-        header, known = self._header, len(self._header_bytes)
-        if header is None or files.read(self.path, size=known) != self._header_bytes:
-            return self._read_all()
-        if os.stat(self.path).st_size < self._end:
-            return self._read_all()
-        segments, damage = decode_segments(files.read(self.path, self._end), 0, header.vocab_size)
-        if damage is not None and damage.kind != "tail":
-            raise _Unusable(damage)
-        self._end += sum(segment.byte_size() for segment in segments)
-        self._add(segments)
-        return damage
+    def _limit(self) -> int | None:
+        """Ids from it on are unknown here: another model with the same tokenizer may have more embedding rows."""
+        header = self._log_file.header
+        return self._vocab_size if header is not None and header.vocab_size > self._vocab_size else None
 
-    def _forget(self) -> None:
-        self._by_digest = {}
-        self._header, self._header_bytes = None, b""
-        self._tokens = self._end = 0
-
-    def _add(self, segments: Sequence[Segment]) -> None:
-        for segment in segments:
-            digest = segment.digest()
-            known = self._by_digest.pop(digest, None)  # out and in again: the order is by last use
-            if segment.flags & REFRESH:
-                if known is not None:
-                    self._by_digest[digest] = Segment(known.token_ids, segment.created_ms, known.flags)
-                continue
-            self._by_digest[digest] = segment
-            if known is None and self._fits(segment):
-                self._tokens += len(segment.token_ids)
-
-    def _fits(self, segment: Segment) -> bool:
-        """Whether this session's model knows all ids; another with the same tokenizer may have more embedding rows."""
-        if self._header is None or self._header.vocab_size <= self._vocab_size or not len(segment.token_ids):
-            return True
-        return int(segment.token_ids.max()) < self._vocab_size
-
-    # -- writing; all under the lock ----------------------------------------------------------------------------------
-
-    def _worth_keeping(self, token_ids: Sequence[int]) -> IdArray | None:
-        ids = np.asarray(token_ids, dtype=np.int64)
+    def _worth_keeping(self, lesson: Lesson) -> tuple[WordArray | None, TableRows | None]:
+        """The tokens and the entries that may be stored."""
+        if lesson.text and self.refuse(lesson.text):
+            return None, None
+        rows = lesson.table
+        if rows is not None and (not len(rows.keys) or (lesson.prompt_text and self.refuse(lesson.prompt_text))):
+            rows = None
+        ids = np.asarray(lesson.token_ids, dtype=np.int64)
         ids = ids[: secrets.loops(ids)] if len(ids) else ids
         if len(ids) < _LEAST_TOKENS or int(ids.min()) < 0 or int(ids.max()) >= self._vocab_size:
-            return None
-        return ids.astype(np.uint32)
+            return None, rows
+        return ids.astype(np.uint32), rows
 
-    def _store(self, ids: IdArray) -> bool:
-        torn = self._catch_up()
-        if not self._learns:
-            return False
-        segment = Segment(ids, _now_ms())
-        known = self._by_digest.get(segment.digest())
-        record = segment if known is None else refresh_of(segment, segment.created_ms)
-        if self._header is None:
-            return self._make([segment], self._vocab_size)
-        if int(ids.max()) >= self._header.vocab_size:
-            return False
-        data = encode_segment(record)
-        if self._end + len(data) > self._cap_bytes:
-            kept = [each for digest, each in self._by_digest.items() if digest != segment.digest()]
-            return self._make([*kept, segment], self._header.vocab_size)
-        files.append(self.path, self._end, data)
-        files.restrict(self.path, 0o600)
-        self._end += len(data)
-        self._add([record])
-        if torn is not None:
-            self.notices.append("the pool's last entry was incomplete (a run was interrupted) and has been removed")
-        return True
+    # -- writing ------------------------------------------------------------------------------------------------------
 
-    def _catch_up(self) -> Damage | None:
-        """Learn what the file holds now. Afterwards `_header` is None where a new file is to be made."""
+    def _locked(self, write: Callable[[], None]) -> bool:
+        """Run it under the lock; False, and one line, if that failed."""
         try:
-            return self._read_on()
-        except FileNotFoundError:
-            if self.path.is_symlink():
-                raise
-            self._forget()  # cleared by the user meanwhile: what it held is not written again
-        except _Unusable as found:
-            self._forget()
-            if found.damage.kind == "future":
-                self._stop(f"the pool file {found.damage.text}: {self.path}")
-            else:
-                self._move_aside(found.damage)
-        return None
+            files.make_private(self.path.parent)
+            with files.locked(self.path, LOCK_WAIT_S):
+                self._holds_lock = True
+                write()
+            return True
+        except TimeoutError:
+            self._stop("another lacli keeps the pool locked")
+        except OSError as error:
+            self._stop(f"the pool cannot be written ({_reason(error)})")
+        finally:
+            self._holds_lock = False
+        return False
 
-    def _make(self, segments: Sequence[Segment], vocab_size: int) -> bool:
-        """Write a new file of the newest of these segments in the old one's place."""
-        nonce = random_source.token_hex(8)
-        header = Header(self._key.tokenizer, vocab_size, self._model, _now_ms(), nonce)
-        header_bytes = encode_header(header)
-        room = self._cap_bytes if len(segments) == 1 else int(self._cap_bytes * _KEPT_SHARE)
-        room -= len(header_bytes)
-        kept: list[Segment] = []
-        for segment in reversed(segments):
-            room -= segment.byte_size()
-            if room < 0:
-                break
-            kept.append(segment)
-        if not kept:
-            return False  # larger than the whole pool may be
-        data = b"".join([header_bytes, *map(encode_segment, reversed(kept))])
-        files.replace(self.path, self.path.with_name(f"{self.path.name}.tmp"), data)
-        self._forget()
-        self._header, self._header_bytes, self._end = header, header_bytes, len(data)
-        self._add(kept[::-1])
-        return True
+    def _tidy(self) -> None:
+        """Once a session, after the first reply: note where the project is, close the folders to others, make room."""
+        if self._learns and not self._recorded:
+            self._recorded = True
+            with contextlib.suppress(OSError):  # costs the adoption after a move, nothing else
+                projects.write_record(self.path.parent.parent, self.key.root)
+            files.restrict(self.path.parent, 0o700)
+            files.restrict(self.path.parent.parent, 0o700)
+        if not self._fitted:
+            self._fitted = True
+            caps, folder = self._caps, self.path.parent
+            gone = storage.make_room(folder.parent.parent, folder, caps.project_bytes, caps.total_bytes, now_ms())
+            if gone:
+                self.notices.append(f"{gone} of the least useful pools {_were(gone)} deleted, as all were too large")
+
+    def _learn_log(self, ids: WordArray | None, credits_: Mapping[int, int]) -> bool:
+        torn = self._catch_up_log()
+        header = self._log_file.header
+        if not self._learns or (header is None and ids is None):
+            return False
+        room = self._log_room()
+        if ids is not None and header is not None and int(ids.max()) >= header.vocab_size:
+            ids = None
+        if ids is not None and segment_bytes(len(ids)) > room:
+            ids = None
+        now = now_ms()
+        credit = log.credit_record(self._credited(credits_), now)
+        records = [self._log.record_of(ids, now)] if ids is not None else []
+        records += [credit] if credit is not None else []
+        if not records:
+            return False
+        size = sum(record.byte_size() for record in records)
+        full = self._log_file.end + size > self._caps.log_bytes()
+        if header is None or full or self._log_file.outdated():
+            self._log.add(records)
+            self._compact_log()
+            return ids is not None and digest(ids) in self._log.kept
+        self._log_file.append(records)
+        self._log.add(records)
+        if torn:
+            self.notices.append("the pool's last entry was incomplete (a run was interrupted) and has been removed")
+        return ids is not None
+
+    def _credited(self, credits_: Mapping[int, int]) -> dict[bytes, float]:
+        named = {self._opened[place]: tokens for place, tokens in credits_.items() if 0 <= place < len(self._opened)}
+        return {name: float(tokens) for name, tokens in named.items() if tokens > 0 and name in self._log.kept}
+
+    def _log_room(self) -> int:
+        return int(_KEPT_SHARE * self._caps.log_bytes()) - self._log_file.header_room()
+
+    def _compact_log(self) -> None:
+        records = self._log.compacted(self._log_room(), now_ms())
+        self._log_file.make(records)
+        self._log.clear()
+        self._log.add(records, self._limit())
+        self._fitted = False
+
+    def _learn_table(self, rows: TableRows, older: bool = False) -> None:
+        news = self._catch_up(self._table_file)
+        header = self._table_file.header
+        self._entries = sum(map(table.entries_in, news.records)) + (0 if news.anew else self._entries)
+        rows = table.sound(rows, min(self._vocab_size, header.vocab_size if header is not None else self._vocab_size))
+        if not self._learns or not len(rows.keys):
+            return
+        records = table.encode(rows, now_ms())
+        size = sum(record.byte_size() for record in records)
+        full = self._table_file.end + size > self._caps.table_bytes()
+        crowded = self._entries + len(rows.keys) > 2 * max(self._live, _TABLE_SLACK)
+        if older or header is None or full or crowded or self._table_file.outdated():
+            self._compact_table(rows, older)
+        else:
+            self._table_file.append(records)
+            self._entries += len(rows.keys)
+
+    def _compact_table(self, rows: TableRows, older: bool) -> None:
+        """Write the table anew with these entries, which count as newer than all, or as older."""
+        known, more = self._read_table(), [(now_ms(), rows)]
+        room = int(_KEPT_SHARE * self._caps.table_bytes()) - self._table_file.header_room()
+        records = list(table.compacted(more + known if older else known + more, room))
+        if records or self._table_file.header is not None:
+            self._table_file.make(records)
+        self._entries = self._live = sum(map(table.entries_in, records))
+
+    def _learn_numbers(self, totals: Mapping[str, float], calibration: Mapping[str, Sequence[float]]) -> None:
+        path = self._numbers_path
+        known = numbers.read(path)
+        if known.future:
+            return
+        if path.is_dir():
+            files.set_aside(path)
+        held = self._log.held(self._log_file.end, now_ms())
+        joined = numbers.replaced(known.calibration, calibration)
+        numbers.write(path, numbers.Numbers(numbers.added(known.totals, totals), joined, held))
+
+    def _catch_up_log(self) -> bool:
+        """Learn what the log holds now; True if its end is torn. No header means that a new file is to be made."""
+        news = self._catch_up(self._log_file)
+        if news.anew:
+            self._log.clear()
+        self._log.add(news.records, self._limit())
+        return news.torn
+
+    def _catch_up(self, file: Journal) -> News:
+        try:
+            return file.read_on(self._read_limit)
+        except FileNotFoundError:
+            if file.path.is_symlink():
+                raise
+            file.forget()  # cleared by the user meanwhile: what it held is not written again
+        except Unusable as found:
+            self._put_away(file, found.damage)
+        return News([], anew=True)
 
     # -- when something is wrong --------------------------------------------------------------------------------------
 
-    def _give_up(self, damage: Damage) -> None:
+    def _give_up(self, file: Journal, damage: Damage) -> None:
         """Start cold. A damaged file is set aside, under the lock and after a second look; a newer one stays."""
-        self._forget()
+        file.forget()
         if damage.kind == "future" or not self._learns:
-            self._stop(f"the pool file {damage.text}: {self.path}")
+            self._stop(f"{file.title} {damage.text}: {file.path}")
             return
         try:
-            with files.locked(self.path, LOCK_WAIT_S):
+            with contextlib.nullcontext() if self._holds_lock else files.locked(self.path, LOCK_WAIT_S):
                 try:
-                    self._read_all()  # another process may have put it right
-                except _Unusable as found:
-                    self._move_aside(found.damage)
+                    news = file.read_all(self._read_limit)  # another process may have put it right
+                    if file is not self._log_file:
+                        again = table.decode(news.records, file.header.vocab_size if file.header is not None else 0)[1]
+                        if again is not None:
+                            raise Unusable(again)
+                    else:
+                        self._log.add(news.records, self._limit())
+                except Unusable as found:
+                    self._put_away(file, found.damage)
                 except files.NotRegular:
-                    self._move_aside(damage)
+                    self._put_away(file, damage)
         except FileNotFoundError:
             return
         except TimeoutError:
             self._stop("another lacli keeps the pool locked")
         except OSError as error:
-            self._stop(f"the pool file {damage.text} and cannot be set aside ({_reason(error)})")
+            self._stop(f"{file.title} {damage.text} and cannot be set aside ({_reason(error)})")
 
-    def _move_aside(self, damage: Damage) -> None:
-        self._forget()
-        aside = files.set_aside(self.path)
-        self.notices.append(f"the pool file {damage.text}; starting with an empty one, the old one is kept as {aside}")
+    def _put_away(self, file: Journal, damage: Damage) -> None:
+        """Under the lock: out of the way with it, and say so."""
+        file.forget()
+        if damage.kind == "future":
+            self._stop(f"{file.title} {damage.text}: {file.path}")
+            return
+        aside = file.set_aside()
+        self.notices.append(f"{file.title} {damage.text}; starting with an empty one, the old one is kept as {aside}")
 
     def _stop(self, reason: str) -> None:
         """No more writing in this session; said once."""
-        remembered = f"; what was read before is used, {_STOPPED}" if self._by_digest else f"; {_STOPPED}"
+        remembered = f"; what was read before is used, {_STOPPED}" if self._log.kept else f"; {_STOPPED}"
         self.notices.append(reason + remembered)
         self._learns = False
-
-
-_STOPPED = "nothing is learned in this session"
 
 
 def open_pool(
@@ -303,20 +394,20 @@ def open_pool(
     mode: Literal["learn", "read"],
     vocab_size: int,
     model: str = "",
-    cap_bytes: int = CAP_BYTES,
+    caps: Caps = DEFAULT_CAPS,
 ) -> Pool:
     """Open the pool that `key` names below `root`, the folder of all pools (`paths.pools_dir()`).
 
-    Never raises for what is found there, makes nothing before the first `append`, and in mode "read" never writes.
+    Never raises for what is found there, makes nothing before the first `learn`, and in mode "read" never writes.
     """
     folder = projects.adopt(root, key.root) if mode == "learn" else projects.locate(root, key.root)
-    pool = Pool(folder, key, mode, vocab_size, model, cap_bytes)
+    pool = Pool(folder, key, mode, vocab_size, model, caps)
     pool.load()
     return pool
 
 
-def _now_ms() -> int:
-    return max(0, time.time_ns() // 1_000_000)
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _reason(error: OSError) -> str:

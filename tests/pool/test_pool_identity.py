@@ -12,6 +12,7 @@ import pytest
 
 from lacli.pool import identity, projects
 from lacli.pool.identity import first_commit, pool_key, project_id, project_root
+from lacli.pool.lesson import Lesson
 from lacli.pool.store import Pool, open_pool
 
 from .conftest import FINGERPRINT, VOCAB, linux_only, posix_only
@@ -234,7 +235,7 @@ class TestNames:
     def test_a_root_that_is_no_utf_8_is_recorded(self, tmp_path: Path, pools: Path) -> None:
         root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
         root.mkdir()
-        open_pool(pool_key(root, FINGERPRINT), pools, "learn", VOCAB).append(reply(1))
+        open_pool(pool_key(root, FINGERPRINT), pools, "learn", VOCAB).learn(Lesson(reply(1)))
         record = projects.read_record(pools / project_id(root))
         assert record is not None
         assert record.root == root
@@ -248,11 +249,11 @@ def _first(top: Path) -> str:
 class TestMoves:
     def test_a_moved_repository_keeps_its_pool(self, tmp_path: Path, pools: Path) -> None:
         top = repository(tmp_path / "old")
-        pool_of(top, pools).append(reply(1))
+        pool_of(top, pools).learn(Lesson(reply(1)))
         top.rename(tmp_path / "new")
         pool = pool_of(tmp_path / "new" / "src", pools)
         assert replies(pool) == [reply(1)]
-        assert pool.append(reply(2))
+        assert pool.learn(Lesson(reply(2)))
         assert replies(pool_of(tmp_path / "new", pools)) == [reply(1), reply(2)]
         assert len(list(pools.iterdir())) == 1
         record = projects.read_record(next(pools.iterdir()))
@@ -261,7 +262,7 @@ class TestMoves:
 
     def test_reading_finds_it_too_but_renames_nothing(self, tmp_path: Path, pools: Path) -> None:
         top = repository(tmp_path / "old")
-        pool_of(top, pools).append(reply(1))
+        pool_of(top, pools).learn(Lesson(reply(1)))
         before = sorted(pools.rglob("*"))
         top.rename(tmp_path / "new")
         pool = open_pool(pool_key(tmp_path / "new", FINGERPRINT), pools, "read", VOCAB)
@@ -270,15 +271,15 @@ class TestMoves:
 
     def test_two_clones_that_both_exist_stay_apart(self, tmp_path: Path, pools: Path) -> None:
         top = repository(tmp_path / "one")
-        pool_of(top, pools).append(reply(1))
+        pool_of(top, pools).learn(Lesson(reply(1)))
         git(tmp_path, "clone", "-q", str(top), str(tmp_path / "two"))
         assert replies(pool_of(tmp_path / "two", pools)) == []
-        pool_of(tmp_path / "two", pools).append(reply(2))
+        pool_of(tmp_path / "two", pools).learn(Lesson(reply(2)))
         assert replies(pool_of(top, pools)) == [reply(1)]
 
     def test_another_repository_adopts_nothing(self, tmp_path: Path, pools: Path) -> None:
         top = repository(tmp_path / "old")
-        pool_of(top, pools).append(reply(1))
+        pool_of(top, pools).learn(Lesson(reply(1)))
         shutil.rmtree(top)
         assert replies(pool_of(repository(tmp_path / "unrelated"), pools)) == []
         (tmp_path / "no-repository").mkdir()
@@ -288,12 +289,12 @@ class TestMoves:
         self, tmp_path: Path, pools: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         top = repository(tmp_path / "old")
-        pool_of(top, pools).append(reply(1))
+        pool_of(top, pools).learn(Lesson(reply(1)))
         top.rename(tmp_path / "new")
         monkeypatch.setenv("PATH", str(tmp_path / "empty"))
         pool = pool_of(tmp_path / "new", pools)
         assert replies(pool) == []
-        assert pool.append(reply(2))
+        assert pool.learn(Lesson(reply(2)))
         assert pool.notices == []
 
     @pytest.mark.parametrize(
@@ -301,12 +302,12 @@ class TestMoves:
     )
     def test_a_damaged_record_costs_nothing_but_the_adoption(self, tmp_path: Path, pools: Path, bad: bytes) -> None:
         top = repository(tmp_path / "repo")
-        pool_of(top, pools).append(reply(1))
+        pool_of(top, pools).learn(Lesson(reply(1)))
         record = pools / project_id(top) / projects.RECORD_NAME
         record.write_bytes(bad)
         pool = pool_of(top, pools)
         assert replies(pool) == [reply(1)]
-        assert pool.append(reply(2))
+        assert pool.learn(Lesson(reply(2)))
         assert pool.notices == []
         repaired = projects.read_record(record.parent)
         assert repaired is not None

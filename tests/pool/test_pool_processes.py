@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from lacli.pool.identity import PoolKey
+from lacli.pool.lesson import Lesson
+from lacli.pool.store import Caps
 
 from .conftest import FINGERPRINT, VOCAB, Opener, posix_only
 from .test_pool_store import replies, reply
@@ -19,13 +21,14 @@ _APPENDER = """
 import random, sys
 from pathlib import Path
 from lacli.pool.identity import pool_key
-from lacli.pool.store import open_pool
+from lacli.pool.lesson import Lesson
+from lacli.pool.store import Caps, open_pool
 project, pools, fingerprint, vocab, first, count, cap = sys.argv[1:]
 key = pool_key(Path(project), fingerprint)
-pool = open_pool(key, Path(pools), "learn", int(vocab), cap_bytes=int(cap))
+pool = open_pool(key, Path(pools), "learn", int(vocab), caps=Caps(int(cap)))
 for number in range(int(first), int(first) + int(count)):
     rng = random.Random(number)
-    assert pool.append([rng.randrange(int(vocab)) for _ in range(40)]), pool.notices
+    assert pool.learn(Lesson([rng.randrange(int(vocab)) for _ in range(40)])), pool.notices
     print(number, flush=True)
 """
 
@@ -78,9 +81,9 @@ def test_kill_9_in_the_middle_of_appends_loses_at_most_the_last(
         process.send_signal(signal.SIGKILL)
         rest, _ = process.communicate(timeout=20)
         said += [int(line) for line in rest.split()]
-        pool = reopen(cap_bytes=cap)
+        pool = reopen(caps=Caps(cap))
         found = replies(pool)
-        assert pool.append(reply(1_000_000 + round_))  # the dead process's lock holds nobody up
+        assert pool.learn(Lesson(reply(1_000_000 + round_)))  # the dead process's lock holds nobody up
         assert len(pool.notices) <= 1  # of a torn record
         written = [reply(number) for number in said]
         missing = [each for each in written if each not in found]

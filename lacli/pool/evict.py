@@ -1,0 +1,84 @@
+"""How much room pools may take, and what to drop when it is too little. Pure; called by `log`, `storage` and `store`.
+
+A stored reply or a whole pool is worth the tokens accepted from it, halved every week, per byte. A new one has had no
+chance yet, so it counts as if a few had been accepted, for a grace time and no longer; the newest always stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+HALF_LIFE_MS = 7 * 86_400_000
+GRACE_MS = 3 * 86_400_000
+_GRACE_WORTH = 1 / 32
+"""Tokens per byte as which a new thing counts: an eighth of its own tokens."""
+_NEWEST_SHARE = 0.25
+_TABLE_SHARE = 0.25
+_TABLE_BYTES = 3_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How much room pools may take."""
+
+    project_bytes: int = 64_000_000
+    """Of one project; the pools of its other tokenizers go first."""
+    total_bytes: int = 1_000_000_000
+    """Of all projects; the pool in use is never removed for it."""
+
+    def log_bytes(self) -> int:
+        """The log's part of what a project may take."""
+        return self._own() - self.table_bytes()
+
+    def table_bytes(self) -> int:
+        """The successor table's part."""
+        return min(_TABLE_BYTES, int(_TABLE_SHARE * self._own()))
+
+    def _own(self) -> int:
+        return max(0, min(self.project_bytes, self.total_bytes))
+
+
+DEFAULT_CAPS = Caps()
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Something that takes room."""
+
+    byte_size: int
+    value: float
+    """Accepted tokens, as of now."""
+    used_ms: int
+    """When it was last said or used."""
+
+
+def decayed(value: float, since_ms: int) -> float:
+    """What is left of accepted tokens after a time."""
+    return value * 0.5 ** (max(0, since_ms) / HALF_LIFE_MS)
+
+
+def choose(holdings: Sequence[Holding], room: int, now_ms: int) -> list[int]:
+    """Which of them stay in `room` bytes, as places in the order given."""
+    newest_first = sorted(range(len(holdings)), key=lambda place: (holdings[place].used_ms, place), reverse=True)
+    kept: list[int] = []
+    reserved, left = int(room * _NEWEST_SHARE), room
+    for place in newest_first:
+        size = holdings[place].byte_size
+        if size > left or (kept and size > reserved):
+            break
+        kept.append(place)
+        left -= size
+        reserved -= size
+    # A stable sort: among equals the one used last comes first.
+    for place in sorted(newest_first[len(kept) :], key=lambda place: -_worth(holdings[place], now_ms)):
+        if holdings[place].byte_size <= left:
+            kept.append(place)
+            left -= holdings[place].byte_size
+    return sorted(kept)
+
+
+def _worth(holding: Holding, now_ms: int) -> float:
+    size = max(1, holding.byte_size)
+    fresh = now_ms - holding.used_ms < GRACE_MS
+    return holding.value / size + (_GRACE_WORTH if fresh else 0.0)

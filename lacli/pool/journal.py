@@ -1,0 +1,141 @@
+"""One file of records on the disk: read at start, read on, appended to, made anew, or set aside when it is damaged.
+
+What the records mean is for the callers (`log`, `table`, through `store`); every writing method is called under the
+lock. OSErrors are theirs to turn into a notice.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets as random_source
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lacli.pool import files
+from lacli.pool.format import (
+    VERSION,
+    Damage,
+    Header,
+    Record,
+    decode_header,
+    decode_records,
+    encode_header,
+    encode_record,
+    header_size,
+    impossible,
+)
+
+
+class Unusable(Exception):
+    """The file is damaged in a way that ends its use."""
+
+    def __init__(self, damage: Damage) -> None:
+        super().__init__(damage.text)
+        self.damage = damage
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a reading found."""
+
+    records: list[Record]
+    torn: bool = False
+    """The last record is incomplete; the next append removes it."""
+    anew: bool = False
+    """These are all records: the file is another one than was known."""
+
+
+class Journal:
+    """A file of records and how far it has been read."""
+
+    def __init__(
+        self, path: Path, title: str, tokenizer: str, vocab_size: int, model: str, kinds: frozenset[int]
+    ) -> None:
+        """vocab_size and model: for the header of a file that is made here; kinds: of the records it may hold."""
+        self.path = path
+        self.title = title
+        """What the user hears it called."""
+        self.header: Header | None = None
+        """None until a sound file has been read or made."""
+        self.end = 0
+        """Bytes of the file that are read and sound."""
+        self._tokenizer = tokenizer
+        self._vocab_size = vocab_size
+        self._model = model
+        self._kinds = kinds
+        self._header_bytes = b""
+
+    def forget(self) -> None:
+        """As if nothing had been read."""
+        self.header, self._header_bytes, self.end = None, b"", 0
+
+    def read_all(self, limit: int) -> News:
+        """Every record from the first byte on; raises `Unusable` on any damage but a torn end."""
+        self.forget()
+        data = files.read(self.path, limit=limit)
+        header, damage = decode_header(data)
+        if header is None:
+            raise Unusable(damage or Damage("header", "has no header", 0))
+        if header.tokenizer != self._tokenizer:
+            raise Unusable(Damage("foreign", "belongs to another tokenizer", 0))
+        start = header_size(data)
+        records, torn = self._sound(data, start, header.vocab_size)
+        self.header, self._header_bytes = header, data[:start]
+        self.end = len(data) if torn is None else torn.offset
+        return News(records, torn is not None, anew=True)
+
+    def read_on(self, limit: int) -> News:
+        """As `read_all` for what was appended since, or for all of it where it is another file."""
+        header, known = self.header, len(self._header_bytes)
+        same = header is not None and files.read(self.path, size=known, limit=limit) == self._header_bytes
+        if header is None or not same or os.stat(self.path).st_size < self.end:
+            return self.read_all(limit)
+        records, torn = self._sound(files.read(self.path, self.end, limit=limit), 0, header.vocab_size)
+        self.end += sum(record.byte_size() for record in records)
+        return News(records, torn is not None)
+
+    def _sound(self, data: bytes, start: int, vocab_size: int) -> tuple[list[Record], Damage | None]:
+        records, damage = decode_records(data, start)
+        if damage is None or damage.kind == "tail":
+            wrong = impossible(records, self._kinds, vocab_size)
+            if wrong is None:
+                return records, damage
+            damage = wrong
+        raise Unusable(damage)
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Put records behind what was read; a torn tail goes."""
+        data = b"".join(map(encode_record, records))
+        files.append(self.path, self.end, data)
+        files.restrict(self.path, 0o600)
+        self.end += len(data)
+
+    def outdated(self) -> bool:
+        """Whether the file is of an older format, in which some records would be misread: it is to be made anew."""
+        return self.header is not None and self.header.version < VERSION
+
+    def make(self, records: Sequence[Record]) -> None:
+        """Write a new file of these records in the old one's place. Who reads the old one reads on undisturbed."""
+        vocab_size = self.header.vocab_size if self.header is not None else self._vocab_size
+        nonce = random_source.token_hex(8)
+        header = Header(self._tokenizer, vocab_size, self._model, now_ms(), nonce)
+        header_bytes = encode_header(header)
+        data = b"".join([header_bytes, *map(encode_record, records)])
+        files.replace(self.path, self.path.with_name(f"{self.path.name}.tmp"), data)
+        self.header, self._header_bytes, self.end = header, header_bytes, len(data)
+
+    def header_room(self) -> int:
+        """Bytes the header of a new file will take."""
+        return len(encode_header(Header(self._tokenizer, 1 << 32, self._model, now_ms(), "0" * 16)))
+
+    def set_aside(self) -> Path:
+        """Rename the file to one that ends in .bad."""
+        self.forget()
+        return files.set_aside(self.path)
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970."""
+    return max(0, time.time_ns() // 1_000_000)

@@ -1,0 +1,94 @@
+"""`lacli pool prune`: bring every pool under its cap, all of them under theirs, and remove what is left over.
+
+Called by the command only; a pool that another lacli is writing is passed over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from lacli.pool import files, projects, storage
+from lacli.pool.evict import Caps
+from lacli.pool.format import decode_header
+from lacli.pool.identity import PoolKey
+from lacli.pool.journal import now_ms
+from lacli.pool.store import Pool
+
+_HEAD_BYTES = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was done."""
+
+    freed_bytes: int
+    compacted: int
+    """Pools that were written anew."""
+    deleted: int
+    """Pools that went as a whole, as all together were too large."""
+    vanished: tuple[Path, ...]
+    """Roots of projects that no longer exist, whose pools were deleted."""
+    notices: tuple[str, ...]
+    """Lines for the user about pools that could not be compacted."""
+
+
+def prune(pools: Path, caps: Caps, vanished: bool = False) -> Pruned:
+    """Compact all pools below `pools` and delete damaged ones that were kept aside.
+
+    vanished: delete also the pools of projects whose folder is not there: gone, moved, or on a disk not mounted.
+    """
+    before = _all_bytes(pools)
+    gone = _delete_vanished(pools) if vanished else ()
+    notices: list[str] = []
+    compacted = 0
+    for folder in storage.pool_folders(pools):
+        pool = _opened(folder, caps)
+        if pool is None:
+            continue
+        pool.compact()
+        notices += pool.notices
+        compacted += pool.learns
+    own = pools / "none" / "in use"
+    deleted = storage.make_room(pools, own, caps.total_bytes, caps.total_bytes, now_ms())
+    return Pruned(max(0, before - _all_bytes(pools)), compacted, deleted, gone, tuple(notices))
+
+
+def _opened(folder: Path, caps: Caps) -> Pool | None:
+    """The pool of a folder, by what its own files say; None, with leftovers removed, if they say nothing."""
+    header = None
+    for name in (projects.POOL_NAME, storage.TABLE_NAME):
+        with contextlib.suppress(OSError):
+            header = header or decode_header(files.read(folder / name, size=_HEAD_BYTES))[0]
+    record = projects.read_record(folder.parent)
+    root = record.root if record is not None else folder.parent
+    key = PoolKey(folder.parent.name, root, header.tokenizer) if header is not None else None
+    if header is None or key is None or key.tokenizer_folder() != folder.name:
+        with contextlib.suppress(OSError), files.locked(folder / projects.POOL_NAME, 0.0):
+            storage.delete_leftovers(folder)
+        return None
+    pool = Pool(folder.parent, key, "learn", header.vocab_size, header.model, caps)
+    pool.load()
+    return pool if pool.learns else None
+
+
+def _delete_vanished(pools: Path) -> tuple[Path, ...]:
+    gone: list[Path] = []
+    with contextlib.suppress(OSError):
+        for name in sorted(os.listdir(pools)):
+            record = projects.read_record(pools / name)
+            if record is None or os.path.lexists(record.root):
+                continue
+            with contextlib.suppress(OSError):
+                for folder in filter(Path.is_dir, sorted((pools / name).iterdir())):
+                    storage.delete(folder, wait_s=0.0)
+                shutil.rmtree(pools / name)
+                gone.append(record.root)
+    return tuple(gone)
+
+
+def _all_bytes(pools: Path) -> int:
+    return sum(storage.byte_size(folder) for folder in storage.pool_folders(pools))

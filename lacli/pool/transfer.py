@@ -1,0 +1,169 @@
+"""`lacli pool export` and `import`: one file with all a pool holds, for another computer. It holds no text but ids.
+
+The file is a pool file (`format`) of the current version: header, then
+    SEGMENT records, the reply said longest ago first, each with the time it was last said;
+    one CREDIT record with the tokens accepted from them, decayed to its time;
+    TABLE records (`table`), the oldest first;
+    one TOTALS record: counters as JSON {"version": 1, "totals": {...}}, as in `numbers`.
+Any may be missing. Calibration is not in it: it is of one computer.
+
+An import trusts nothing: sizes, CRCs, ids and names are checked, and what `check` refuses is left out. It adds replies
+and entries, as old as they are, to those that are there; totals are taken over only by a pool that has none.
+Called by `lacli pool`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets as random_source
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lacli.errors import LacliError, UsageError
+from lacli.pool import files, log, numbers, storage, table
+from lacli.pool.format import (
+    CREDIT,
+    SEGMENT,
+    TABLE,
+    TOTALS,
+    Damage,
+    Header,
+    Record,
+    decode_header,
+    decode_records,
+    encode_header,
+    encode_record,
+    header_size,
+    impossible,
+)
+from lacli.pool.journal import now_ms
+from lacli.pool.store import Pool
+
+_KINDS = frozenset({SEGMENT, CREDIT, TABLE, TOTALS})
+_NO_LIMIT = 1 << 62
+MOST_BYTES = 256_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did."""
+
+    replies: int
+    """In the file."""
+    refused: int
+    """Replies left out, as they seem to hold a secret; then the successor table is left out, too."""
+    entries: int
+    """Entries of the successor table that were taken over."""
+
+
+def export(pool: Path, destination: Path) -> int:
+    """Write all that the pool in `pool` (a path of `PoolInfo`) holds to a file; returns its size. Takes no lock."""
+    header, records = _read(pool, log.KINDS)
+    replies = log.Log()
+    replies.add(records)
+    beside_it: list[Record] = []
+    table_path = pool.with_name(storage.TABLE_NAME)
+    if table_path.exists():
+        table_header, beside_it = _read(table_path, table.KINDS)
+        parts, damage = table.decode(beside_it, table_header.vocab_size)
+        if damage is not None:
+            raise _unusable(table_path, damage)
+        if table_header.tokenizer != header.tokenizer:
+            parts, beside_it = [], []
+        times = [record.time_ms for record in beside_it]
+        beside_it = list(table.compacted(zip(times, parts, strict=True), _NO_LIMIT))
+        header = _with_vocabulary(header, max(header.vocab_size, table_header.vocab_size))
+    totals = {"version": numbers.VERSION, "totals": numbers.read(pool.with_name(numbers.NAME)).totals}
+    records = [*replies.compacted(_NO_LIMIT, now_ms()), *beside_it, _text_record(json.dumps(totals))]
+    data = encode_header(header) + b"".join(map(encode_record, records))
+    try:
+        files.replace(destination, destination.with_name(f".{destination.name}.{random_source.token_hex(4)}"), data)
+    except OSError as error:
+        raise LacliError(f"{destination} cannot be written: {error.strerror}", "choose another place") from error
+    return len(data)
+
+
+def header_of(source: Path) -> Header:
+    """What an exported file says of itself, to choose the pool for it. Raises `LacliError`."""
+    return _read(source, _KINDS)[0]
+
+
+def import_(pool: Pool, source: Path, check: Callable[[Sequence[int]], bool] | None = None) -> Imported:
+    """Add what an exported file holds to a pool.
+
+    check: whether the reply of these ids may be stored; it sees what only a tokenizer can show. Raises `LacliError`.
+    """
+    header, records = _read(source, _KINDS)
+    if header.tokenizer != pool.key.tokenizer:
+        raise UsageError(
+            f"{source} was made with another tokenizer ({_short(header.tokenizer)}, not {_short(pool.key.tokenizer)})",
+            "import it with the model it was made with: -m MODEL",
+        )
+    parts, damage = table.decode([each for each in records if each.kind == TABLE], header.vocab_size)
+    if damage is not None:
+        raise _unusable(source, damage)
+    now = now_ms()
+    logged = [_not_later(each, now) for each in records if each.kind in (SEGMENT, CREDIT)]
+    refused = 0
+    if check is not None:
+        right = [each.kind != SEGMENT or check(each.words.tolist()) for each in logged]
+        refused = right.count(False)
+        logged = [each for each, kept in zip(logged, right, strict=True) if kept]
+    rows = table.merged(parts) if not refused else table.empty()
+    replies = log.Log()
+    replies.add(logged)
+    if not pool.merge(replies, rows, _totals(records)):
+        raise LacliError(pool.notices.pop() if pool.notices else "the pool is read only", "see lacli pool info")
+    return Imported(sum(each.kind == SEGMENT for each in records), refused, len(rows.keys))
+
+
+def _read(path: Path, kinds: frozenset[int]) -> tuple[Header, list[Record]]:
+    try:
+        data = files.read(path, limit=MOST_BYTES)
+    except OSError as error:
+        raise LacliError(f"{path} cannot be read: {error.strerror}", "check the name") from error
+    header, damage = decode_header(data)
+    if header is None:
+        raise _unusable(path, damage)
+    records, damage = decode_records(data, header_size(data))
+    if damage is not None and damage.kind == "tail" and kinds is not _KINDS:
+        damage = None  # a pool whose last append was interrupted, or is just going on
+    damage = damage or impossible(records, kinds, header.vocab_size)
+    if damage is not None:
+        raise _unusable(path, damage)
+    return header, records
+
+
+def _unusable(path: Path, damage: Damage | None) -> LacliError:
+    newer = damage is not None and damage.kind == "future"
+    hint = "install a newer lacli" if newer else "export it again, or copy it again"
+    return LacliError(f"{path} {damage.text if damage is not None else 'has no header'}", hint)
+
+
+def _short(fingerprint: str) -> str:
+    return re.sub(r"[^0-9A-Za-z]", "?", fingerprint[:16])
+
+
+def _with_vocabulary(header: Header, vocab_size: int) -> Header:
+    return Header(header.tokenizer, vocab_size, header.model, now_ms(), random_source.token_hex(8))
+
+
+def _not_later(record: Record, now: int) -> Record:
+    return record if record.time_ms <= now else Record(record.words, now, record.kind)
+
+
+def _text_record(text: str) -> Record:
+    raw = text.encode("ascii")
+    return Record(np.frombuffer(raw + b" " * (-len(raw) % 4), "<u4"), now_ms(), TOTALS)
+
+
+def _totals(records: Sequence[Record]) -> dict[str, float]:
+    for record in records:
+        if record.kind == TOTALS and len(record.words) < 1 << 18:
+            fields = numbers.parse(record.words.tobytes())
+            return fields.totals
+    return {}
