@@ -203,7 +203,9 @@ class _Reply:
         loaded, pool = self._loaded, self._loaded.pool
         if pool is None or not pool.learns or not self._ids:
             return
-        pool.append(self._ids, prompt.last_line + loaded.tokenizer.decode(self._ids))
+        from lacli.pool.lesson import Lesson
+
+        pool.learn(Lesson(self._ids, prompt.last_line + loaded.tokenizer.decode(self._ids)))
 
     def _stats(self, prompt: Prompt, reason: str = "") -> ReplyStats:
         loaded = self._loaded
