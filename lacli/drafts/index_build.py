@@ -14,7 +14,7 @@ _WORD = 64
 
 
 def sorted_places(backwards: np.ndarray) -> np.ndarray:
-    """Places of the text, given last token first, ascending by key, then by place.
+    """Places of the text, given last token first, ascending by key, those of equal keys by age.
 
     Only places with a token before and a token after them count: place `p` of `n` tokens has its key at `n - p`.
     """
@@ -23,16 +23,11 @@ def sorted_places(backwards: np.ndarray) -> np.ndarray:
         return np.empty(0, np.uint32)
     order, rank, fresh, depth = _first_pass(backwards)
     # fresh: [count], whether a slot of the order begins another group of equals
-    while True:
+    while depth < LONGEST_MATCH:
         tied = np.flatnonzero(~(fresh & np.append(fresh[1:], True)))
-        if not tied.size or depth == LONGEST_MATCH:
+        if not tied.size:
             break
         depth = _refine(order, rank, fresh, tied, depth)
-    if tied.size:
-        # Equal as far as keys go: the oldest first, whatever the sort above made of them.
-        together = rank[order[tied]].astype(np.uint64) << np.uint64(32) | (count - order[tied]).astype(np.uint64)
-        together.sort()
-        order[tied] = count - (together & np.uint64(SEPARATOR)).astype(order.dtype)
     gaps = np.flatnonzero(backwards == SEPARATOR)
     useless = np.zeros(count + 1, bool)
     useless[0] = useless[gaps] = useless[gaps + 1] = True
@@ -51,13 +46,23 @@ def _first_pass(backwards: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
     for offset in range(1, run):
         words <<= np.uint64(bits)
         words |= codes[offset : offset + count]
-    order = np.argsort(words)
+    # Equals stand in the order of their places from here on, as every sort is stable: the oldest first.
+    order = count - 1 - _radix_order(words[::-1], run * bits)
     words = words[order]
     fresh = np.ones(count, bool)
     np.not_equal(words[1:], words[:-1], out=fresh[1:])
     rank = np.full(count + 1, count, np.uint32)  # past the end nothing follows: the highest of all, as a gap is
     rank[order] = _beginnings(fresh, np.arange(count, dtype=np.uint32))
     return order, rank, fresh, run
+
+
+def _radix_order(words: np.ndarray, bits: int) -> np.ndarray:
+    """A stable argsort, digit by digit: numpy counts numbers of 16 bits instead of comparing them."""
+    order = np.argsort(words.astype(np.uint16), kind="stable")
+    for shift in range(16, bits, 16):
+        digits = (words >> np.uint64(shift)).astype(np.uint16)
+        order = order[np.argsort(digits[order], kind="stable")]
+    return order
 
 
 def _refine(order: np.ndarray, rank: np.ndarray, fresh: np.ndarray, tied: np.ndarray, depth: int) -> int:
@@ -71,7 +76,7 @@ def _refine(order: np.ndarray, rank: np.ndarray, fresh: np.ndarray, tied: np.nda
         words <<= np.uint64(bits)
         # The last run overlaps the one before rather than reach further than a key does.
         words |= rank[np.minimum(offsets + min(step * depth, LONGEST_MATCH - depth), count)]
-    inner = np.argsort(words)
+    inner = np.argsort(words, kind="stable")  # quick, as the groups are in order and small
     words = words[inner]
     order[tied] = offsets = offsets[inner]
     begins = np.ones(len(tied), bool)
