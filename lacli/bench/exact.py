@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lacli.bench.modes import COMPARED, PLAIN, SAMPLED_PLAIN, Mode, plain_of, poisoned
-from lacli.bench.runner import Bench, Progress, Task
+from lacli.bench.measure import Progress
+from lacli.bench.modes import COMPARED, PLAIN, SAMPLED_PLAIN, Mode, Warmth, plain_of, poisoned
+from lacli.bench.runner import Bench, Task
 from lacli.bench.suites import Case
+from lacli.bench.warm import log
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,10 @@ def compare(bench: Bench, cases: Sequence[Case], progress: Progress, modes: Sequ
         cached = bench.cached(task)
         for mode in modes:
             known = replies[task.case.suite, plain_of(mode).name]
-            segments = bench.segments(task, mode, known)
+            segments = log(task, mode, known, bench.vocab_size)
             if mode.pool == "wrong":  # right for a while, too, so that the walk ends inside a chain
                 segments += poisoned(task.prompt, known[task.case.name], bench.vocab_size, right=3)
-            found = bench.play(task, mode, cached, segments, stop_loops=False).token_ids
+            found = bench.play(task, mode, cached, Warmth(segments), stop_loops=False).token_ids
             texts, tokens = texts + 1, tokens + len(found)
             difference = _difference(task, mode, known[task.case.name], found)
             if difference is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lacli.drafts.base import DraftSource
 from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
@@ -12,9 +15,28 @@ from lacli.drafts.successor import SuccessorSource
 from lacli.engine.controller import Limits
 from lacli.engine.sampler import SamplingOptions
 
-_MATCHED = 4  # the longest key of the index; any longer and a segment would also hold right continuations
+_MATCHED = 4
+_COPIES = 8  # as many as an index wants to see: with fewer it looks at shorter matches, which go on rightly
 _WRONG = 24
 _SEED = 1
+
+Table = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
+"""Entries of the successor table as `SuccessorSource.changes` gives them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Warmth:
+    """What a pool brings to a reply."""
+
+    segments: Sequence[Sequence[int] | NDArray[np.uint32]] = ()
+    """The log."""
+    tables: Sequence[Table] = ()
+    """Entries of the successor table, those of the last reply last."""
+    numbers: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Calibration by the name of the source."""
+
+
+COLD = Warmth()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +46,9 @@ class Mode:
     name: str
     guess: Literal["nothing", "window", "prompt", "all"]
     """Which sources guess."""
-    pool: Literal["", "others", "own", "wrong"] = ""
-    """What stands in the pool: nothing, the other prompts' replies, this one's own, or its own continued wrongly."""
+    pool: Literal["", "others", "own", "big", "wrong"] = ""
+    """What stands in the pool: nothing, the other prompts' replies, this one's own, that and a million unrelated
+    tokens, or its own continued wrongly."""
     sampled: bool = False
     """Temperature 0.7, top-p 0.95 and a seed instead of greedy."""
 
@@ -42,31 +65,41 @@ class Mode:
             return replace(most, ngram=2, guesses=0)
         return replace(most, window=0) if self.guess == "prompt" else most
 
-    def sources(self, segments: Sequence[Sequence[int]]) -> list[DraftSource]:
-        """New sources, nothing learned yet."""
+    def sources(self, pool: Warmth) -> list[DraftSource]:
+        """New sources that know nothing but `pool`."""
         if self.guess in ("nothing", "window"):
             return []
         if self.guess == "prompt":
             return [PromptSource()]
-        project = [ProjectSource(segments)] if segments else []
-        return [PromptSource(), SessionSource(), *project, SuccessorSource()]
+        project = [ProjectSource(pool.segments)] if pool.segments else []
+        successor = SuccessorSource()
+        for table in pool.tables:
+            successor.load(*table)
+        sources: list[DraftSource] = [PromptSource(), SessionSource(), *project, successor]
+        for source in sources:
+            if source.name in pool.numbers:
+                source.restore(pool.numbers[source.name])
+        return sources
 
 
 PLAIN = Mode("plain", "nothing")
 SAMPLED_PLAIN = Mode("sampled plain", "nothing", sampled=True)
 WRONG_POOL = Mode("wrong pool", "all", "wrong")
+BIG_POOL = Mode("big pool", "all", "big")
+ALL_COLD = Mode("cold", "all")
 MEASURED = (
     PLAIN,
     Mode("jacobi", "window"),
     Mode("prompt lookup", "prompt"),
-    Mode("cold", "all"),
+    ALL_COLD,
     Mode("warm-similar", "all", "others"),
     Mode("warm-replay", "all", "own"),
+    BIG_POOL,
     SAMPLED_PLAIN,
     Mode("sampled cold", "all", sampled=True),
 )
 COMPARED = (
-    *(mode for mode in MEASURED if mode.guess != "nothing"),
+    *(mode for mode in MEASURED if mode.guess != "nothing" and mode is not BIG_POOL),
     WRONG_POOL,
     Mode("sampled warm-replay", "all", "own", sampled=True),
     Mode("sampled wrong pool", "all", "wrong", sampled=True),
@@ -83,6 +116,8 @@ def poisoned(prompt: Sequence[int], reply: Sequence[int], vocab_size: int, right
     text = (*prompt[-_MATCHED:], *reply)
     segments = []
     for place in range(_MATCHED, len(text) - right):
-        wrong = [(token_id + 1 + place) % vocab_size for token_id in text[place + right : place + right + _WRONG]]
-        segments.append((*text[place - _MATCHED : place + right], *wrong))
+        begun, ahead = text[place - _MATCHED : place + right], text[place + right : place + right + _WRONG]
+        for copy in range(_COPIES):
+            shift = 1 + (place * _COPIES + copy) % (vocab_size - 1)
+            segments.append((*begun, *((token_id + shift) % vocab_size for token_id in ahead)))
     return segments

@@ -100,9 +100,16 @@ class RecordingRunner:
         """All of it; nodes that were never run on, as the last token's, are marked by zero chances."""
         nothing = ([0] * BEST, [0.0] * BEST)
         noted = [self._best.get(node, nothing) for node in range(len(self._parents))]
-        integers = (self._prompt, eos_ids, reply, forced, self._parents, self._token_ids, [best for best, _ in noted])
-        chances = np.array([chances for _, chances in noted], dtype=np.float32)
-        return Recording(*(np.array(values, dtype=np.int64) for values in integers), chances)
+        return Recording(
+            prompt=np.array(self._prompt, dtype=np.int64),
+            eos_ids=np.array(eos_ids, dtype=np.int64),
+            reply=np.array(reply, dtype=np.int64),
+            forced=np.array(forced, dtype=np.int64),
+            parents=np.array(self._parents, dtype=np.int64),
+            token_ids=np.array(self._token_ids, dtype=np.int64),
+            best=np.array([best for best, _ in noted], dtype=np.int64),
+            chances=np.array([chances for _, chances in noted], dtype=np.float32),
+        )
 
     def _child(self, node: int, token_id: int) -> int:
         child = self._children.get((node, token_id))

@@ -14,7 +14,7 @@ more than the model's own forward. Times of forwards are not measured but taken 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lacli import paths
-from lacli.bench.modes import MEASURED, PLAIN, WRONG_POOL, Mode
+from lacli.bench.measure import Progress, measure
+from lacli.bench.modes import ALL_COLD, MEASURED, PLAIN, WRONG_POOL, Mode
 from lacli.bench.recording import BEST, Recording, RecordingRunner, recording_path, save, stored
-from lacli.bench.runner import Bench, Player, Progress, Run, Task, measure
+from lacli.bench.runner import Bench, Player, Run, Task
 from lacli.bench.suites import Case, load_suites
 from lacli.config import Settings
 from lacli.engine.controller import Limits
@@ -35,8 +36,10 @@ from lacli.engine.step import Step
 from lacli.loading import Loaded, load
 from lacli.models.base import Rows
 from lacli.scripted import ignore
+from lacli.text.tokenizer import Tokenizer
 
 RECORDED_ROWS = 64
+MOST_IDS = 1 << 20
 MODES = tuple(mode for mode in (*MEASURED, WRONG_POOL) if not mode.sampled)
 _SUFFIX = 4
 
@@ -44,12 +47,12 @@ _SUFFIX = 4
 class Oracle:
     """All recordings of a run, joined and renumbered."""
 
-    def __init__(self, recordings: Sequence[Recording], extra: Iterable[NDArray[np.int64]] = ()) -> None:
-        """extra: further ids that must have numbers, as those of an unrelated pool."""
+    def __init__(self, recordings: Sequence[Recording]) -> None:
         arrays = [part for one in recordings for part in (one.prompt, one.eos_ids, one.token_ids, one.best, one.forced)]
-        arrays += [one.reply for one in recordings]
-        self._known = np.unique(np.concatenate([array.ravel() for array in (*arrays, *extra)]))
-        self.vocab_size = len(self._known)
+        self._known = np.unique(np.concatenate([array.ravel() for array in arrays]))
+        self.width = len(self._known)
+        """Logits of a row. Ids beyond, which only an unrelated pool holds, can be guessed and are never the model's."""
+        self.vocab_size = self.width + MOST_IDS
         best = [self.renumbered(one.best) for one in recordings]
         best.append(np.arange(BEST)[None])
         chances = [one.chances for one in recordings]
@@ -66,8 +69,10 @@ class Oracle:
             self._index(one)
 
     def renumbered(self, token_ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Numbers of these ids, all of which occur."""
-        return np.searchsorted(self._known, token_ids)
+        """The numbers of these ids."""
+        numbers = np.searchsorted(self._known, token_ids)
+        found = self._known[np.minimum(numbers, self.width - 1)] == token_ids
+        return np.where(found, numbers, self.width + token_ids)
 
     def runner(self, recording: Recording) -> ReplayRunner:
         """The runner of one prompt."""
@@ -78,12 +83,12 @@ class Oracle:
     def logits(self, nodes: Sequence[int]) -> Tensor:
         """[len(nodes), vocab]"""
         index = torch.tensor(nodes)
-        every = self._rest[index].unsqueeze(1).expand(-1, self.vocab_size).clone()
+        every = self._rest[index].unsqueeze(1).expand(-1, self.width).clone()
         return every.scatter_(1, self._best[index], self._logits[index])
 
     def _spread(self, chances: Tensor) -> tuple[Tensor, Tensor]:
         """Log chances of the best, and of each of the others; these stay below the best, whatever the rounding."""
-        others = max(1, self.vocab_size - BEST)
+        others = max(1, self.width - BEST)
         least = torch.where(chances > 0, chances, 1.0).amin(dim=1)
         rest = ((1 - chances.sum(dim=1)) / others).clamp(min=1e-12)
         rest = torch.minimum(rest, 0.99 * least)
@@ -193,12 +198,14 @@ class Replay(Player):
         recordings: dict[Case, Recording],
         limits: Limits,
         points: dict[int, float],
+        tokenizer: Tokenizer,
         max_tokens: int,
         rows: int | None = None,
     ) -> None:
         """points: the measured cost of rows, by which forwards are timed, and bought where `rows` is None."""
         super().__init__(limits, max_tokens, rows)
         self._recordings = recordings
+        self._tokenizer = tokenizer
         self._points = points
         self._free = rows is not None
         self._timed = CostCurve(points, learning=False)
@@ -222,6 +229,15 @@ class Replay(Player):
     def cached(self, task: Task) -> CachedSequence:
         """See `Player.cached`."""
         return CachedSequence(self.oracle.runner(self._recordings[task.case]))
+
+    def reply(self, task: Task) -> tuple[int, ...]:
+        """See `Player.reply`."""
+        return tuple(self.oracle.renumbered(self._recordings[task.case].reply).tolist())
+
+    def encode(self, text: str) -> Sequence[int]:
+        """See `Player.encode`."""
+        numbers: list[int] = self.oracle.renumbered(np.array(self._tokenizer.encode(text), dtype=np.int64)).tolist()
+        return numbers
 
     def cost(self) -> CostCurve:
         """See `Player.cost`; the oracle's own speed teaches nothing."""
@@ -253,8 +269,7 @@ def record(bench: Bench, case: Case) -> Recording:
     task = bench.task(case)
     runner = RecordingRunner(bench.cached(task).runner, task.prompt)
     cached = CachedSequence(runner)
-    cold = next(mode for mode in MEASURED if mode.name == "cold")
-    reply = bench.play(task, cold, cached, stop_loops=False).token_ids
+    reply = bench.play(task, ALL_COLD, cached, stop_loops=False).token_ids
     return runner.recording(reply, task.reference, task.eos_ids)
 
 
@@ -270,7 +285,8 @@ def open_replay(
     loaded = load(replace(settings or Settings(offline=True), pool=False), ignore)
     cases = load_suites(suite, limit)
     recordings = recorded(loaded, cases, max_tokens, progress)
-    return Replay(recordings, loaded.controller.limits, loaded.controller.cost.points, max_tokens, rows), cases
+    controller = loaded.controller
+    return Replay(recordings, controller.limits, controller.cost.points, loaded.tokenizer, max_tokens, rows), cases
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -282,7 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int)
     parser.add_argument("-n", type=int, default=96)
     parser.add_argument("--limit", type=int)
-    parser.add_argument("--modes", default=",".join(mode.name for mode in MODES if mode is not PLAIN))
+    parser.add_argument("--modes", default="cold,warm-similar,warm-replay")
     options = parser.parse_args(arguments)
     replay, cases = open_replay(options.suite, options.n, options.rows, options.limit)
     for line in report.table(report.figures(replayed(replay, cases, options.modes.split(","), lambda text: None))):

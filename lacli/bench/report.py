@@ -42,6 +42,7 @@ def _record(suite: str, mode: str, pairs: Sequence[tuple[Run, Run]]) -> Figures:
         "mode": mode,
         "prompts": len(own),
         "tokens": delivered,
+        "twins_left_out": sum(run.twins for run in own),
         "looped_share": _mean(run.looped for run in own),
         "tokens_per_step": _mean(run.tokens_per_step for run in own),
         "tokens_per_second": _mean(run.tokens_per_second for run in own),
@@ -115,8 +116,20 @@ def table(records: Sequence[Figures]) -> list[str]:
         for record in guessed:
             shares = ", ".join(f"{name} {share:.0%}" for name, share in record["accepted_by_source"].items())
             lines.append(f"  guessed in {record['mode']}: {shares}")
+        twins = max(record["twins_left_out"] for record in own)
+        if twins:
+            lines.append(f"  near twins kept out of the pools of warm-similar: {twins}, over all prompts")
         lines.append("")
     return lines
+
+
+_WORST = (("prose", "cold"), ("prose", "warm-similar"), ("prose", "wrong pool"), ("long", "cold"))
+
+
+def worst(records: Sequence[Figures]) -> Figures:
+    """Speed against plain where guessing has least to win, as far as it was measured."""
+    known = {(record["suite"], record["mode"]): record["ratio_to_plain"] for record in records}
+    return {f"{suite}, {mode}": known[suite, mode] for suite, mode in _WORST if known.get((suite, mode)) is not None}
 
 
 def _cells(record: Figures) -> tuple[str, ...]:

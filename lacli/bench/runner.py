@@ -1,7 +1,7 @@
-"""Decodes the prompts of the bench in every mode, in one process, interleaved by prompt.
+"""Decodes one prompt of the bench in one mode, with the engine's own loop.
 
-The loop is the engine's own; only the model's settings come from `lacli.loading`. The user's pool is neither read nor
-written. Called by `exact` and `lacli bench`; `report` makes tables of what is returned.
+Only the model and its settings come from `lacli.loading`; the user's pool is neither read nor written. Called by
+`measure`, `exact`, `reference` and `replay`; `report` makes tables of what is returned.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lacli.bench.loops import LoopStop, loop_start
-from lacli.bench.modes import MEASURED, PLAIN, WRONG_POOL, Mode, poisoned
+from lacli.bench.loops import LoopStop
+from lacli.bench.modes import COLD, PLAIN, Mode, Warmth
 from lacli.bench.oracle import ReferenceRunner
 from lacli.bench.suites import Case
 from lacli.context import fitted
+from lacli.drafts.base import DraftSource
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.loop import decode
@@ -27,8 +28,6 @@ from lacli.engine.stop import Stops
 from lacli.events import Message, Request
 from lacli.loading import Loaded
 from lacli.models.base import Runner
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +65,8 @@ class Run:
     draft_ms: float
     looped: float = 0.0
     """Share of the full reply that was left out because it goes round in circles."""
+    twins: int = 0
+    """Other prompts kept out of the pool because they, or their replies, are nearly the same."""
 
     @property
     def tokens_per_step(self) -> float | None:
@@ -108,8 +109,16 @@ class Player(ABC):
         """An empty cache for the runs of one task."""
 
     @abstractmethod
+    def encode(self, text: str) -> Sequence[int]:
+        """The ids of a text."""
+
+    @abstractmethod
     def cost(self) -> CostCurve:
         """What rows are bought by, as a reply begins."""
+
+    def reply(self, task: Task) -> tuple[int, ...]:
+        """What plain decoding delivers, loops and all."""
+        return self.play(task, PLAIN, self.cached(task), stop_loops=False).token_ids
 
     def forward_ms(self, step: Step) -> float:
         """Time of a step's forward."""
@@ -120,10 +129,16 @@ class Player(ABC):
         task: Task,
         mode: Mode,
         cached: CachedSequence,
-        segments: Sequence[Sequence[int]] = (),
+        pool: Warmth = COLD,
         stop_loops: bool = True,
     ) -> Run:
-        """One reply, with a controller and sources that know nothing yet but `segments`."""
+        """One reply, with a controller and sources that know nothing yet but `pool`."""
+        return self.play_with(task, mode, cached, mode.sources(pool), stop_loops)
+
+    def play_with(
+        self, task: Task, mode: Mode, cached: CachedSequence, sources: Sequence[DraftSource], stop_loops: bool = True
+    ) -> Run:
+        """One reply with these sources, which learn from it."""
         rule = LoopStop() if stop_loops and not task.reference else None
         # A forced reply ends with its own end-of-sequence token.
         room = len(task.reference) + 1 if task.reference else self._max_tokens
@@ -135,7 +150,7 @@ class Player(ABC):
         for step in decode(
             task.prompt,
             cached,
-            mode.sources(segments),
+            sources,
             Sampler(mode.options, task.prompt),
             Stops(task.eos_ids, room, rule),
             Controller(self.cost(), mode.limits(self.limits)),
@@ -162,15 +177,6 @@ class Player(ABC):
             forward_ms=forward_ms,
             draft_ms=draft_ms,
         )
-
-    def segments(self, task: Task, mode: Mode, replies: dict[str, tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """What the pool holds in this mode. replies: plain replies of this suite by the name of the case."""
-        own = replies[task.case.name]
-        if mode.pool == "others":
-            return [reply for name, reply in replies.items() if name != task.case.name]
-        if mode.pool == "own":
-            return [own]
-        return poisoned(task.prompt, own, self.vocab_size) if mode.pool == "wrong" else []
 
 
 class Bench(Player):
@@ -210,38 +216,10 @@ class Bench(Player):
             return CachedSequence(ReferenceRunner(self.runner, task.prompt, task.reference, task.eos_ids[0]))
         return CachedSequence(self.runner)
 
+    def encode(self, text: str) -> Sequence[int]:
+        """See `Player.encode`."""
+        return self._loaded.tokenizer.encode(text)
+
     def cost(self) -> CostCurve:
         """See `Player.cost`."""
         return CostCurve(self._points) if self._points else CostCurve.flat()
-
-
-def measure(
-    bench: Player, cases: Sequence[Case], progress: Progress, wanted: Sequence[Mode] = (*MEASURED, WRONG_POOL)
-) -> list[Run]:
-    """All wanted modes on all cases. First the plain replies, for the pools; then, case by case, every mode."""
-    tasks = [bench.task(case) for case in cases]
-    full: dict[str, dict[str, tuple[int, ...]]] = {}
-    for number, task in enumerate(tasks, start=1):
-        progress(f"recording {task.case.suite} {number}/{len(tasks)} {task.case.name}")
-        reply = task.reference or bench.play(task, PLAIN, bench.cached(task), stop_loops=False).token_ids
-        full.setdefault(task.case.suite, {})[task.case.name] = reply
-    runs = []
-    for number, task in enumerate(tasks, start=1):
-        progress(f"measuring {task.case.suite} {number}/{len(tasks)} {task.case.name}")
-        known = full[task.case.suite]
-        replies = {name: reply if task.reference else reply[: loop_start(reply)] for name, reply in known.items()}
-        own = task.case.name
-        looped = 1 - len(replies[own]) / len(known[own]) if known[own] else 0.0
-        modes = [mode for mode in _modes(task, alone=len(replies) == 1) if mode in wanted]
-        shift = number % len(modes)  # no mode always runs first, on a cold cache, or last, on a warm processor
-        cached = bench.cached(task)
-        for mode in [*modes[shift:], *modes[:shift]]:
-            run = bench.play(task, mode, cached, bench.segments(task, mode, replies))
-            runs.append(replace(run, looped=looped if not mode.sampled else 0.0))
-    return runs
-
-
-def _modes(task: Task, alone: bool) -> list[Mode]:
-    """What is measured: no sampling of a forced reply, no others' replies where there are none."""
-    modes = [*MEASURED, *([WRONG_POOL] if task.case.suite == "prose" else [])]
-    return [mode for mode in modes if not (mode.sampled and task.reference) and not (mode.pool == "others" and alone)]

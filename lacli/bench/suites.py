@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 from lacli.errors import UsageError
 
@@ -49,7 +50,13 @@ def word_overlap(left: str, right: str, size: int = 3) -> float:
     return len(ours & theirs) / max(1, len(ours | theirs))
 
 
-def _runs(words: Sequence[str], size: int) -> set[tuple[str, ...]]:
+def shared_runs(left: Sequence[int], right: Sequence[int], size: int) -> float:
+    """Share of the runs of `size` tokens of the shorter text that the other has, too."""
+    ours, theirs = _runs(left, size), _runs(right, size)
+    return len(ours & theirs) / max(1, min(len(ours), len(theirs)))
+
+
+def _runs(words: Sequence[Any], size: int) -> set[tuple[Any, ...]]:
     return {tuple(words[start : start + size]) for start in range(max(1, len(words) - size + 1))}
 
 

@@ -128,7 +128,8 @@ def _prompts(count: int) -> str:
 def _measure(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int | None) -> None:
     from lacli.bench import report
     from lacli.bench.machine import machine, machine_line
-    from lacli.bench.runner import Bench, measure
+    from lacli.bench.measure import measure
+    from lacli.bench.runner import Bench
     from lacli.bench.step_cost import step_times
 
     facts = machine()

@@ -43,6 +43,9 @@ class TableBench(Bench):
         prompt = tuple(int(word) for word in case.prompt.split())
         return Task(case, prompt, (END,), tuple(int(word) for word in case.reply.split()))
 
+    def encode(self, text: str) -> list[int]:
+        return [ord(character) % END for character in text]
+
 
 def cases(count: int = 3, suite: str = "code") -> list[Case]:
     """Prompts that differ."""

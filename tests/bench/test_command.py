@@ -14,6 +14,11 @@ from tests.bench.fakes import loaded_table
 from tests.fakes import TableRunner
 
 
+@pytest.fixture(autouse=True)
+def _small_big_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lacli.bench.warm.UNRELATED_TOKENS", 3000)
+
+
 @pytest.mark.parametrize(
     "arguments", [["--suite", "poetry"], ["--rows", "1"], ["--rows", "65"], ["--limit", "0"], ["-n", "0"]]
 )

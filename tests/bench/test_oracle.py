@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lacli.bench.modes import COMPARED, MEASURED, Mode
+from lacli.bench.modes import COMPARED, MEASURED, Mode, Warmth
 from lacli.bench.oracle import ReferenceRunner
 from lacli.bench.suites import Case
+from lacli.bench.warm import log
 from lacli.models.base import Rows
 from tests.bench.fakes import END, VOCAB, TableBench, walk
 from tests.fakes import TableRunner
@@ -21,7 +22,7 @@ def test_every_mode_writes_the_reference_to_its_last_token(mode: Mode) -> None:
     bench = TableBench()
     task = bench.task(CASE)
     others = {"edit": REPLY, "other": tuple(reversed(REPLY))}
-    run = bench.play(task, mode, bench.cached(task), bench.segments(task, mode, others))
+    run = bench.play(task, mode, bench.cached(task), Warmth(log(task, mode, others, VOCAB)))
     assert run.token_ids == REPLY
 
 
@@ -30,7 +31,7 @@ def test_a_right_guess_is_verified_in_few_forwards_and_a_plain_one_in_as_many_as
     task = bench.task(CASE)
     plain, warm = MEASURED[0], next(mode for mode in MEASURED if mode.name == "warm-replay")
     slow = bench.play(task, plain, bench.cached(task))
-    quick = bench.play(task, warm, bench.cached(task), [REPLY])
+    quick = bench.play(task, warm, bench.cached(task), Warmth([REPLY]))
     assert slow.steps == len(REPLY)  # the last one gives the end of sequence
     assert slow.tokens_per_step == pytest.approx(1, abs=0.02)
     assert quick.steps <= 12

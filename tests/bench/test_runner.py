@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from lacli.bench.loops import loop_start
-from lacli.bench.modes import MEASURED, PLAIN, WRONG_POOL, Mode, poisoned
-from lacli.bench.runner import measure
+from lacli.bench.measure import measure
+from lacli.bench.modes import COLD, MEASURED, PLAIN, WRONG_POOL, Mode, Warmth, poisoned
 from lacli.bench.suites import Case
-from lacli.drafts.lookup import ProjectSource
+from lacli.bench.warm import Lesson, strangers, unrelated, warmth
+from lacli.pool.lesson import NO_TOKEN
 from tests.bench.fakes import TableBench, cases
 from tests.fakes import TableRunner
 
 MODES = {mode.name: mode for mode in (*MEASURED, WRONG_POOL)}
+
+
+@pytest.fixture(autouse=True)
+def _small_big_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lacli.bench.warm.UNRELATED_TOKENS", 300)
 
 
 def quiet(text: str) -> None:
@@ -38,7 +45,7 @@ def test_modes_are_interleaved_by_prompt_and_do_not_always_start_with_the_same()
 
 def test_the_wrong_pool_is_measured_on_prose_only() -> None:
     names = {run.mode for run in measure(TableBench(), cases(2, "prose"), quiet)}
-    assert names == {*(mode.name for mode in MEASURED), "wrong pool"}
+    assert names == {*(mode.name for mode in MEASURED), "wrong pool"} - {"big pool"}
 
 
 def test_a_single_prompt_has_no_others_to_warm_it() -> None:
@@ -53,29 +60,67 @@ def test_a_forced_reply_is_not_sampled_and_is_never_cut_for_looping() -> None:
     assert {(run.token_ids, run.looped) for run in runs} == {(tuple(reply), 0.0)}
 
 
-def test_leave_one_out_leaves_exactly_the_own_reply_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[list[tuple[int, ...]]] = []
+def lesson(*reply: int) -> Lesson:
+    """A reply and an entry that tells whose it is."""
+    table = (
+        np.array([[NO_TOKEN, reply[0]]], dtype=np.uint32),
+        np.array([[reply[1], *[NO_TOKEN] * 7]], dtype=np.uint32),
+        np.array([[16, *[255] * 7]], dtype=np.uint8),
+    )
+    return Lesson(reply, (table,), {"prompt": [float(reply[0])]})
 
-    class Watched(ProjectSource):
-        def __init__(self, segments) -> None:  # type: ignore[no-untyped-def]
-            seen.append([tuple(segment) for segment in segments])
-            super().__init__(seen[-1])
 
-    monkeypatch.setattr("lacli.bench.modes.ProjectSource", Watched)
+def test_leave_one_out_leaves_exactly_the_own_reply_and_its_twins_out() -> None:
     bench = TableBench()
-    runs = measure(bench, cases(3), quiet)
-    replies = {run.case: run.token_ids for run in runs if run.mode == "plain"}
-    others = [segments for segments in seen if len(segments) == 2]
-    own = [segments for segments in seen if len(segments) == 1]
-    assert others == [[reply for other, reply in replies.items() if other != case] for case in replies]
-    assert own == [[reply] for reply in replies.values()]
+    tasks = [bench.task(case) for case in cases(4)]
+    known = {
+        "case-0": lesson(*range(1, 30)),
+        "case-1": lesson(*range(31, 60)),
+        "case-2": lesson(5, *range(1, 30)),  # says what case-0 says
+        "case-3": lesson(*range(60, 30, -1)),
+    }
+    replies = {name: one.reply for name, one in known.items()}
+    others = strangers(tasks[0], tasks, replies)
+    assert others == ["case-1", "case-3"]
+    pool = warmth(tasks[0], MODES["warm-similar"], known, others, [], 64)
+    assert list(pool.segments) == [replies["case-1"], replies["case-3"]]
+    assert [int(keys[0, 1]) for keys, _, _ in pool.tables] == [31, 60]
+    own = warmth(tasks[0], MODES["warm-replay"], known, others, [], 64)
+    assert list(own.segments) == [replies["case-0"]]
+
+
+def test_prompts_that_are_nearly_the_same_are_twins_whatever_they_got() -> None:
+    bench = TableBench()
+    tasks = [bench.task(Case(f"case-{last}", "code", f"1 2 3 4 5 6 7 8 9 {last}")) for last in (1, 2)]
+    assert strangers(tasks[0], tasks, {"case-1": (1, 2, 3), "case-2": (4, 5, 6)}) == []
+
+
+def test_a_big_pool_holds_the_reply_behind_what_has_nothing_to_do_with_it() -> None:
+    bench = TableBench()
+    stuff = unrelated(bench.encode, 500)
+    assert sum(map(len, stuff)) == 500
+    known = {"case-0": lesson(*range(1, 30))}
+    pool = warmth(bench.task(cases(1)[0]), MODES["big pool"], known, [], stuff, 64)
+    assert list(pool.segments[-1]) == list(range(1, 30))
+    assert list(pool.segments[:-1]) == stuff
+
+
+def test_all_guesses_of_a_wrong_table_differ_from_those_it_was_made_of() -> None:
+    bench = TableBench()
+    known = {"case-0": lesson(*range(1, 30))}
+    (table,) = warmth(bench.task(cases(1)[0]), MODES["wrong pool"], known, [], [], 64).tables
+    keys, followers, _ = table
+    assert keys.tolist() == known["case-0"].tables[0][0].tolist()
+    assert followers[0, 0] == 3
+    assert set(followers[0, 1:].tolist()) == {NO_TOKEN}
 
 
 def test_cold_modes_see_no_pool_whatever_is_handed_in() -> None:
     bench = TableBench()
     task = bench.task(cases(1)[0])
+    known = {"case-0": Lesson((1, 2, 3), (), {})}
     for name in ("plain", "jacobi", "prompt lookup", "cold", "sampled cold"):
-        assert bench.segments(task, MODES[name], {"case-0": (1, 2, 3)}) == []
+        assert warmth(task, MODES[name], known, [], [], bench.vocab_size) is COLD
 
 
 def test_nothing_learned_in_one_reply_helps_the_next() -> None:
@@ -86,15 +131,16 @@ def test_nothing_learned_in_one_reply_helps_the_next() -> None:
     assert (first.steps, first.rows, first.accepted) == (second.steps, second.rows, second.accepted)
 
 
-def test_poisoned_segments_match_at_every_place_and_go_on_wrongly() -> None:
+def test_poisoned_segments_match_at_every_place_and_go_on_wrongly_in_many_ways() -> None:
     prompt, reply = [9, 8, 7, 6, 5], [(index * 37) % 61 for index in range(40)]
     text = [*prompt[1:], *reply]
     for right in (0, 3):
         segments = poisoned(prompt, reply, 64, right)
-        assert len(segments) == len(reply) - right
-        for place, segment in enumerate(segments, start=4):
-            assert list(segment[: 4 + right]) == text[place - 4 : place + right]
-            assert segment[4 + right] != text[place + right]
+        for place in range(4, len(text) - right):
+            begun = tuple(text[place - 4 : place + right])
+            following = {segment[4 + right] for segment in segments if segment[: 4 + right] == begun}
+            assert len(following) >= 8
+            assert text[place + right] not in following
 
 
 def test_a_wrong_pool_is_looked_up_but_never_accepted() -> None:
@@ -102,7 +148,7 @@ def test_a_wrong_pool_is_looked_up_but_never_accepted() -> None:
     task = bench.task(cases(1)[0])
     reply = bench.play(task, PLAIN, bench.cached(task)).token_ids
     only_pool = Mode("wrong pool", "all", "wrong")
-    run = bench.play(task, only_pool, bench.cached(task), bench.segments(task, only_pool, {"case-0": reply}))
+    run = bench.play(task, only_pool, bench.cached(task), Warmth(poisoned(task.prompt, reply, bench.vocab_size)))
     assert run.token_ids == reply
     assert run.accepted.get("project", 0) == 0
 
@@ -130,7 +176,7 @@ def test_free_rows_are_bounded_by_the_number_given() -> None:
     inner = TableRunner({token: (token + 1) % 5 for token in range(64)}, vocab_size=64)
     bench = TableBench(runner=inner, rows=20)
     task = bench.task(cases(1)[0])
-    bench.play(task, MODES["warm-replay"], bench.cached(task), [[0, 1, 2, 3, 4] * 20])
+    bench.play(task, MODES["warm-replay"], bench.cached(task), Warmth([[0, 1, 2, 3, 4] * 20]))
     most = max(len(rows.token_ids) for rows in inner.forwards)
     assert 14 < most <= 20
 
@@ -148,5 +194,5 @@ def test_the_sources_of_a_cold_run_are_those_of_the_assistant() -> None:
     """The bench must measure what users get."""
     from lacli import loading
 
-    ours = [source.name for source in MODES["cold"].sources([])]
+    ours = [source.name for source in MODES["cold"].sources(COLD)]
     assert ours == [source.name for source in loading._sources(None)]
