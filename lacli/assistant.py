@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lacli.engine.step import Step
     from lacli.loading import Loaded
     from lacli.models.registry import ModelSpec
+    from lacli.pool.lesson import TableRows
     from lacli.text.stops import StopStrings
 
 _PREFILL_CHUNK = 256
@@ -184,6 +185,7 @@ class _Reply:
         self._ids.extend(step.token_ids)
         self._sources.extend(step.sources)
         self._accepted.update(source for source in step.sources if source)
+        self._drafted.update(step.drafted_by_source)
         self._steps += step.rows > 0
         self._rows += step.rows
         self._draft_n += step.drafted
@@ -201,11 +203,39 @@ class _Reply:
     def _teach(self, prompt: Prompt) -> None:
         """Give the pool what this reply was shown to say, and what the sources learned while it was written."""
         loaded, pool = self._loaded, self._loaded.pool
+        if loaded.files is not None:
+            loaded.files.refresh()
         if pool is None or not pool.learns or not self._ids:
             return
+        text = prompt.last_line + loaded.tokenizer.decode(self._ids)
+        from lacli.drafts.lookup import ProjectSource
         from lacli.pool.lesson import Lesson
 
-        pool.learn(Lesson(self._ids, prompt.last_line + loaded.tokenizer.decode(self._ids)))
+        project = loaded.source(ProjectSource)
+        pool.learn(
+            Lesson(
+                token_ids=tuple(self._ids),
+                text=text,
+                prompt_text=prompt.text,
+                credits=project.credits() if project is not None else {},
+                table=self._table(text, prompt.text),
+                calibration={source.name: source.numbers() for source in loaded.sources},
+                totals=self._stats(prompt).totals(),
+            )
+        )
+
+    def _table(self, *texts: str) -> TableRows | None:
+        """What the successor table learned from this reply; where a secret was about, it is to know nothing of it."""
+        from lacli.drafts.successor import SuccessorSource
+        from lacli.pool.lesson import TableRows
+
+        successors, pool = self._loaded.source(SuccessorSource), self._loaded.pool
+        if successors is None or pool is None:
+            return None
+        if any(pool.refuse(text) for text in texts):
+            successors.forget_changes()
+            return None
+        return TableRows(*successors.changes())
 
     def _stats(self, prompt: Prompt, reason: str = "") -> ReplyStats:
         loaded = self._loaded

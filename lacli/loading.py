@@ -11,9 +11,10 @@ import json
 import os
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from lacli import paths
 from lacli.config import Settings
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from lacli.models.fetch import Progress
     from lacli.models.prepare import PreparedModel
     from lacli.models.registry import ModelSpec
-    from lacli.pool.store import Pool
-    from lacli.project.index import ProjectFiles
+    from lacli.pool.store import Caps, Pool
+    from lacli.project.files import ProjectFiles
     from lacli.text.tokenizer import Tokenizer
 
 _Source = TypeVar("_Source")
@@ -65,7 +66,7 @@ class Loaded:
     @property
     def plain_step_ms(self) -> float | None:
         """T(1) as known now; None where it was not measured."""
-        return self.controller.cost(1) if self.controller.limits.lookahead else None
+        return self.controller.cost.plain_ms if self.controller.limits.lookahead else None
 
     def close(self) -> None:
         """Stop what runs in the background."""
@@ -104,6 +105,7 @@ def load(settings: Settings, report: Report) -> Loaded:
     curve = _curve(cached, prepared, f"{quant}-{device}-{settings.threads or 0}", needed=limits.lookahead)
     pool = _open_pool(settings, folder, tokenizer, runner.vocab_size, prepared.spec.alias, report)
     sources = _sources(pool) if limits.lookahead else []
+    files = _project_files(settings, folder, tokenizer, sources)
     return Loaded(
         prepared=prepared,
         tokenizer=tokenizer,
@@ -115,6 +117,7 @@ def load(settings: Settings, report: Report) -> Loaded:
         device=device,
         import_ms=import_ms,
         load_ms=_since(started),
+        files=files,
     )
 
 
@@ -167,14 +170,39 @@ def _limits(settings: Settings) -> Limits:
 
 
 def _sources(pool: Pool | None) -> list[DraftSource]:
-    from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
+    """All sources, in the order that decides between equal promises, with what the pool knows already in them."""
+    from lacli.drafts.lookup import FilesSource, ProjectSource, PromptSource, SessionSource
     from lacli.drafts.successor import SuccessorSource
 
-    sources: list[DraftSource] = [PromptSource(), SessionSource()]
-    if pool is not None and pool.size:
-        sources.append(ProjectSource(pool.segments()))
-    sources.append(SuccessorSource())
+    successors = SuccessorSource()
+    if pool is None:
+        return [PromptSource(), SessionSource(), successors]
+    project = [ProjectSource(pool.segments())] if pool.size else []
+    sources: list[DraftSource] = [PromptSource(), SessionSource(), *project, FilesSource(), successors]
+    table = pool.table()
+    if table is not None:
+        successors.load(table.keys, table.followers, table.weights)
+    known = pool.calibration()
+    for source in sources:
+        if source.name in known:
+            source.restore(known[source.name])
     return sources
+
+
+def _project_files(
+    settings: Settings, folder: Path, tokenizer: Tokenizer, sources: Sequence[DraftSource]
+) -> ProjectFiles | None:
+    """The project's files, read by a thread of their own into the source that drafts from them."""
+    from lacli.drafts.lookup import FilesSource
+
+    source = next((source for source in sources if isinstance(source, FilesSource)), None)
+    if source is None:
+        return None
+    from lacli.project.files import ProjectFiles
+
+    files = ProjectFiles()
+    files.start(folder, tokenizer, source.replace, _writes(settings))
+    return files
 
 
 def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed: bool) -> CostCurve:
@@ -217,20 +245,40 @@ def _open_pool(
     """The project's pool; without one nothing but speed is lost, so every failure is a notice."""
     if not settings.pool:
         return None
+    from lacli.pool import secrets
     from lacli.pool.identity import pool_key, project_root
     from lacli.pool.store import open_pool
+    from lacli.project.values import project_refuser
 
     try:
         root = project_root(folder)
         if root is None:
             return None
         key = pool_key(root, tokenizer.fingerprint)
-        pool = open_pool(key, paths.pools_dir(), "learn" if settings.learn else "read", vocab_size, model)
+        mode: Literal["learn", "read"] = "learn" if _writes(settings) else "read"
+        pool = open_pool(key, paths.pools_dir(), mode, vocab_size, model, caps(settings))
     except (LacliError, OSError) as error:
         report(Notice(f"no pool in this run: {error}"))
         return None
+    pool.refuse = project_refuser(root, secrets.refuse)
     tell(pool, report)
     return pool
+
+
+def caps(settings: Settings) -> Caps:
+    """How much may be kept of one project and of all."""
+    from lacli.pool.store import Caps
+
+    default = Caps()
+    return Caps(
+        default.project_bytes if settings.pool_mb is None else round(settings.pool_mb * 1_000_000),
+        default.total_bytes if settings.pools_mb is None else round(settings.pools_mb * 1_000_000),
+    )
+
+
+def _writes(settings: Settings) -> bool:
+    """Whether anything of the project may be put on the disk."""
+    return settings.learn and settings.pool_mb != 0 and settings.pools_mb != 0
 
 
 def tell(pool: Pool, report: Report) -> None:

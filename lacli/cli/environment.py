@@ -20,7 +20,7 @@ POOL_MB, POOLS_MB = "LACLI_POOL_MB", "LACLI_POOLS_MB"
 """Most megabytes a pool, and all pools, may take on the disk."""
 _OTHERS = ("LACLI_HOME", "LACLI_CACHE_SEED", POOL_MB, POOLS_MB)
 """Variables that are no options: where everything lies, the cache the tests share, and how much is kept."""
-_MOST_MB = 1_000_000
+MOST_MB = 1_000_000
 _YES = ("1", "true", "t", "yes", "y", "on")
 _NO = ("0", "false", "f", "no", "n", "off", "")
 
@@ -47,8 +47,8 @@ def megabytes(name: str) -> float | None:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0 <= value <= _MOST_MB:
-        raise UsageError(f"{name}={text} is no size", f"set it to megabytes from 0 (keep nothing) to {_MOST_MB:,}")
+    if not 0 <= value <= MOST_MB:
+        raise UsageError(f"{name}={text} is no size", f"set it to megabytes from 0 (keep nothing) to {MOST_MB:,}")
     return value
 
 

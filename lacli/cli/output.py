@@ -67,6 +67,11 @@ def abandon() -> None:
 
 
 def _write(content: str) -> None:
+    data(content.encode("utf-8", errors="replace"))
+
+
+def data(content: bytes) -> None:
+    """Write bytes and flush; what is no text goes to a file or pipe only."""
     if not content:
         return
     stream = sys.stdout
@@ -74,7 +79,7 @@ def _write(content: str) -> None:
         raise StdoutClosed
     try:
         stream.flush()  # whatever another library printed comes first
-        _write_all(stream.buffer, content.encode("utf-8", errors="replace"))
+        _write_all(stream.buffer, content)
     except ValueError:  # closed by someone in this process
         raise StdoutClosed from None
     except OSError as error:

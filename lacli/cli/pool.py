@@ -6,13 +6,18 @@ stdout through `output`, remarks to stderr through `diagnostics`.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lacli.cli import pool_change
-from lacli.cli.pool_common import JsonOption, ProjectOption, age, project_of, size
+from lacli.cli import pool_build, pool_change, pool_share
+from lacli.cli.pool_common import JsonOption, ProjectOption, age, file_indexes, project_of, size
+from lacli.cli.render import counts_record, counts_table
 from lacli.errors import LacliError
+from lacli.events import Counts
 
 if TYPE_CHECKING:
     from lacli.pool.inventory import PoolInfo, ProjectInfo
@@ -22,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     invoke_without_command=True,
-    epilog="For example: lacli pool  |  lacli pool info --json  |  lacli pool clear --yes",
+    epilog="For example: lacli pool  |  lacli pool build  |  lacli pool info --json  |  lacli pool clear --yes",
 )
 
 
@@ -77,21 +82,33 @@ def path(project: ProjectOption = None) -> None:
     output.line(str(project_of(project)[1].folder))
 
 
-@app.command(epilog="For example: lacli pool verify  |  lacli pool verify --project ~/src/site && echo sound")
-def verify(project: ProjectOption = None) -> None:
-    """Check every byte of this project's pools.
+@app.command(epilog="For example: lacli pool verify  |  lacli pool verify --project ~/src/site --json && echo sound")
+def verify(project: ProjectOption = None, as_json: JsonOption = False) -> None:
+    """Check every byte of what is kept of this project: replies, successor table, numbers, index of files.
 
     Exit code 1 if one is damaged. Changes nothing.
     """
     from lacli.cli import diagnostics, output
 
     _, described = project_of(project)
-    if not described.pools:
+    damaged = [(path, what) for pool in described.pools for path, what in _damages(pool)]
+    bad = {path.parent for path, _ in damaged}
+    if as_json:
+        output.document(
+            {
+                "pools": [str(pool.path) for pool in described.pools],
+                "damaged": [{"path": str(path), "damage": what} for path, what in damaged],
+            }
+        )
+    elif not described.pools:
         diagnostics.note("there is no pool to check")
-    for each in described.pools:
-        output.line(f"{'damaged' if each.damage else 'sound'}  {each.path}{': ' if each.damage else ''}{each.damage}")
-    damaged = [each for each in described.pools if each.damage]
-    if damaged and all(each.torn for each in damaged):
+    else:
+        for pool in described.pools:
+            if pool.path.parent not in bad:
+                output.line(f"sound  {pool.path}")
+        for path, what in damaged:
+            output.line(f"damaged  {path}: {what}")
+    if damaged and all(pool.torn for pool in described.pools if pool.path.parent in bad) and len(damaged) == len(bad):
         raise LacliError("the last entry of a pool is incomplete", "the next reply in this project repairs it")
     if damaged:
         raise LacliError(
@@ -99,17 +116,75 @@ def verify(project: ProjectOption = None) -> None:
         )
 
 
+def _damages(pool: PoolInfo) -> Iterator[tuple[Path, str]]:
+    """What is wrong with the files of one pool."""
+    from lacli.pool import numbers, storage
+    from lacli.project import marks
+
+    if pool.damage:
+        yield pool.path, pool.damage
+    if pool.table_damage:
+        yield pool.path.with_name(storage.TABLE_NAME), pool.table_damage
+    beside = pool.path.with_name(numbers.NAME)
+    if os.path.lexists(beside) and not numbers.read(beside).held:
+        yield beside, "cannot be understood"
+    for path in file_indexes(pool.path.parent.parent):
+        if path.parent == pool.path.parent and pool.tokenizer and marks.decode(_bytes(path), pool.tokenizer) is None:
+            yield path, "cannot be understood"
+
+
+def _bytes(path: Path) -> bytes:
+    """All of a file; nothing, which is never sound, where it cannot be read."""
+    from lacli.pool import files
+
+    try:
+        return files.read(path)
+    except OSError:
+        return b""
+
+
 def _show(pool: PoolInfo) -> None:
     from lacli.cli import output
 
     output.line(f"pool      {pool.path}")
-    if pool.damage:
-        output.line(f"  state   the file {pool.damage}")
+    for what in (f"the file {pool.damage}" if pool.damage else "", _of_table(pool)):
+        if what:
+            output.line(f"  state   {what}")
     made = f", made {age(pool.created_s)}" if pool.created_s else ""
-    replies = "reply" if pool.segments == 1 else "replies"
-    output.line(f"  holds   {pool.tokens:,} tokens in {pool.segments:,} {replies}, {size(pool.byte_size)}")
+    output.line(
+        f"  holds   {pool.tokens:,} tokens in {_count(pool.segments, 'reply', 'replies')}, {size(pool.byte_size)}"
+    )
+    if pool.table_entries:
+        output.line(f"  table   {pool.table_entries:,} entries of likely successors, {size(pool.table_bytes)}")
+    for line in _of_files(pool):
+        output.line(f"  files   {line}")
     output.line(f"  age     used {age(pool.updated_s)}{made}")
+    if pool.segments:
+        output.line(f"  of use  {_count(pool.hits, 'reply', 'replies')} so far, {pool.value:,.0f} tokens lately")
     output.line(f"  model   {pool.model or 'unknown'}, tokenizer {pool.tokenizer[:16] or 'unknown'}")
+    if pool.totals:
+        output.line(f"  so far  in {_count(Counts.of_totals(pool.totals).replies, 'reply', 'replies')}")
+        for line in counts_table([("", Counts.of_totals(pool.totals))]):
+            output.line(f"    {line}")
+
+
+def _of_table(pool: PoolInfo) -> str:
+    return f"the successor table {pool.table_damage}" if pool.table_damage else ""
+
+
+def _of_files(pool: PoolInfo) -> Iterator[str]:
+    """A line for each index of project files."""
+    from lacli.project import marks
+
+    for path in file_indexes(pool.path.parent.parent):
+        if path.parent == pool.path.parent:
+            entries = marks.load(path, pool.tokenizer).entries.values()
+            read = [entry.tokens for entry in entries if entry.tokens]
+            yield f"{_count(len(read), 'file', 'files')} of {sum(read):,} tokens, index {size(path.stat().st_size)}"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def _as_json(described: ProjectInfo) -> dict[str, Any]:
@@ -123,7 +198,12 @@ def _as_json(described: ProjectInfo) -> dict[str, Any]:
             "bytes": pool.byte_size,
             "created": round(pool.created_s),
             "updated": round(pool.updated_s),
-            "damage": pool.damage or None,
+            "table_entries": pool.table_entries,
+            "table_bytes": pool.table_bytes,
+            "hits": pool.hits,
+            "value": round(pool.value, 1),
+            "totals": _totals(pool),
+            "damage": pool.damage or pool.table_damage or None,
         }
         for pool in described.pools
     ]
@@ -131,4 +211,14 @@ def _as_json(described: ProjectInfo) -> dict[str, Any]:
     return {"folder": str(described.folder), **total, "pools": pools}
 
 
+def _totals(pool: PoolInfo) -> dict[str, Any]:
+    """The counters of all replies, under the names of `--stats`."""
+    counts = Counts.of_totals(pool.totals)
+    return {"replies": counts.replies, **counts_record(counts)}
+
+
+app.command(epilog=pool_build.EXAMPLES)(pool_build.build)
+app.command(epilog=pool_change.PRUNE_EXAMPLES)(pool_change.prune)
 app.command(epilog=pool_change.CLEAR_EXAMPLES)(pool_change.clear)
+app.command(epilog=pool_share.EXPORT_EXAMPLES)(pool_share.export)
+app.command("import", epilog=pool_share.IMPORT_EXAMPLES)(pool_share.import_)

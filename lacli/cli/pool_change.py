@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from lacli.cli.pool_common import ProjectOption, YesOption, confirmed, project_of, size
+from lacli.cli.pool_common import JsonOption, ProjectOption, YesOption, caps, confirmed, file_indexes, project_of, size
 from lacli.errors import LacliError
 
 CLEAR_EXAMPLES = "For example: lacli pool clear  |  lacli pool clear --yes --project ~/src/site"
+PRUNE_EXAMPLES = (
+    "For example: lacli pool prune  |  lacli pool prune --max-mb 16  |  lacli pool prune --gone --yes --json"
+)
 
 
 def clear(project: ProjectOption = None, yes: YesOption = False) -> None:
-    """Delete this project's pools.
+    """Delete what was learned in this project.
 
-    The damaged ones that were kept aside go, too.
+    The index of its files, the table of successors and the damaged pools that were kept aside go, too.
     """
     from lacli.cli import diagnostics
     from lacli.pool import inventory
@@ -28,13 +33,64 @@ def clear(project: ProjectOption = None, yes: YesOption = False) -> None:
         if not confirmed(f"Delete the {tokens:,} tokens learned in {root}?", yes):
             diagnostics.note("nothing was deleted")
             raise typer.Exit(1)
-    with changing(described.folder):
+    with _changing(described.folder):
         freed = inventory.clear(described.folder)
+        for path in file_indexes(described.folder):
+            freed += path.lstat().st_size
+            path.unlink()
     diagnostics.note(f"deleted {size(freed)}" if freed else "there was nothing to delete")
 
 
+def prune(
+    max_mb: Annotated[
+        float | None, typer.Option(help="Keep so many megabytes of a project; default: LACLI_POOL_MB, or 64.")
+    ] = None,
+    gone: Annotated[
+        bool, typer.Option("--gone", help="Delete the pools of projects that no longer exist, too.")
+    ] = False,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring all pools below their caps and delete what was left over.
+
+    LACLI_POOL_MB caps what is kept of one project (64), LACLI_POOLS_MB of all (1000).
+    """
+    from lacli import paths
+    from lacli.cli import diagnostics, output
+    from lacli.pool.inventory import all_projects
+    from lacli.pool.prune import prune as run
+
+    pools, most = paths.pools_dir(), caps(max_mb)
+    roots = [each.root for each in all_projects(pools) if each.root is not None] if gone else []
+    vanished = [root for root in roots if not os.path.lexists(root)]
+    if vanished:
+        for root in vanished:
+            diagnostics.plain_line(str(root))
+        count = "this project" if len(vanished) == 1 else f"these {len(vanished)} projects"
+        if not confirmed(f"Delete what was learned in {count}, which can no longer be found?", yes):
+            diagnostics.note("nothing was deleted")
+            raise typer.Exit(1)
+    with _changing(pools):
+        done = run(pools, most, gone)
+    for notice in done.notices:
+        diagnostics.warning(notice)
+    if as_json:
+        output.document(
+            {
+                "freed_bytes": done.freed_bytes,
+                "compacted": done.compacted,
+                "deleted": done.deleted,
+                "vanished": [str(root) for root in done.vanished],
+            }
+        )
+        return
+    parts = [f"{done.compacted:,} compacted", f"{done.deleted:,} deleted as all were too large"]
+    parts += [f"{len(done.vanished):,} of projects that are gone"] if gone else []
+    output.line(f"freed {size(done.freed_bytes) if done.freed_bytes else 'nothing'}: {', '.join(parts)}")
+
+
 @contextlib.contextmanager
-def changing(folder: Path) -> Iterator[None]:
+def _changing(folder: Path) -> Iterator[None]:
     """Failures of the disk and of locks in words."""
     try:
         yield

@@ -16,6 +16,7 @@ from lacli.errors import UsageError
 
 if TYPE_CHECKING:
     from lacli.pool.inventory import ProjectInfo
+    from lacli.pool.store import Caps
 
 ProjectOption = Annotated[
     Path | None, typer.Option("--project", metavar="DIR", help="The project DIR lies in; default: the current folder.")
@@ -71,3 +72,23 @@ def age(since_s: float) -> str:
 def size(count: int) -> str:
     """Bytes in kilo- or megabytes."""
     return f"{count / 1_000_000:.1f} MB" if count >= 1_000_000 else f"{max(1, round(count / 1_000))} kB"
+
+
+def caps(project_mb: float | None = None) -> Caps:
+    """How much may be kept: of a project as given or by LACLI_POOL_MB, of all by LACLI_POOLS_MB."""
+    from lacli.cli import environment
+    from lacli.config import Settings
+    from lacli.loading import caps as of_settings
+
+    if project_mb is None:
+        project_mb = environment.megabytes(environment.POOL_MB)
+    elif not 0 <= project_mb <= environment.MOST_MB:
+        raise UsageError(f"--max-mb {project_mb} is out of range", f"give a number from 0 to {environment.MOST_MB:,}")
+    return of_settings(Settings(pool_mb=project_mb, pools_mb=environment.megabytes(environment.POOLS_MB)))
+
+
+def file_indexes(folder: Path) -> list[Path]:
+    """The indexes of project files below a project's folder: one for each tokenizer and worktree."""
+    from lacli.project.marks import FILE_NAME
+
+    return sorted(folder.glob(f"*/*{FILE_NAME}"))

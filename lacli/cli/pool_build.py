@@ -1,0 +1,87 @@
+"""`lacli pool build`: index a project's files now instead of in the background of the next runs. Registered by `pool`.
+
+The one command of `lacli pool` that needs a model's tokenizer; torch is not imported for it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lacli.cli.pool_common import JsonOption, ProjectOption, root_of, size
+from lacli.errors import LacliError, ModelUnavailable
+
+if TYPE_CHECKING:
+    from lacli.text.tokenizer import Tokenizer
+
+EXAMPLES = (
+    "For example: lacli pool build  |  lacli pool build src docs/guide.md  |  lacli pool build -m ./my-model --json"
+)
+
+
+def build(
+    where: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[PATH]...", help="Read these too, even where git does not track them."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("-m", "--model", metavar="MODEL", envvar="LACLI_MODEL", help="As in `lacli ask`.")
+    ] = None,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Index the project's files, so that drafts can be read from them at once.
+
+    What git ignores, what .lacliignore names, and files that hold secrets are left out; only hashes go to the disk.
+    """
+    from lacli.cli import diagnostics, output
+    from lacli.project.build import build as run
+
+    root_of(project)
+    tokenizer = _tokenizer(model)
+
+    def progress(done: int, total: int) -> None:
+        if diagnostics.can_show_progress():
+            diagnostics.show_status(f"reading files… {done}/{total}")
+
+    try:
+        report = run(project if project is not None else Path("."), where or [], tokenizer, progress)
+    finally:
+        diagnostics.erase_status()
+    skipped = ", ".join(f"{count:,} {reason}" for reason, count in report.skipped.items())
+    if as_json:
+        output.document(
+            {
+                "files": report.files,
+                "tokens": report.tokens,
+                "skipped": dict(report.skipped),
+                "seconds": round(report.seconds, 3),
+                "bytes": report.disk_bytes,
+                "path": str(report.path),
+            }
+        )
+        return
+    files = "1 file" if report.files == 1 else f"{report.files:,} files"
+    output.line(
+        f"{files} of {report.tokens:,} tokens in {report.seconds:.1f} s, index {size(report.disk_bytes)}"
+        + (f"; left out: {skipped}" if skipped else "")
+    )
+
+
+def _tokenizer(model: str | None) -> Tokenizer:
+    """The tokenizer of a model that is on this computer."""
+    from lacli.models.inventory import presence
+    from lacli.models.registry import load_registry
+    from lacli.text.tokenizer import Tokenizer
+
+    spec = load_registry().resolve(model)
+    for folder in presence(spec).prepared:
+        try:
+            return Tokenizer.load(folder)
+        except LacliError:
+            continue
+    raise ModelUnavailable(
+        f"{spec.alias} is not prepared on this computer", f"first: lacli models pull {model or spec.alias}"
+    )
