@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right, insort
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -34,13 +33,12 @@ HEAD = 4
 """Continuations are one and the same if so many first tokens are."""
 LOOKED_AT = 32
 """Places of one length that are looked at; of more, so many evenly spread over them."""
-KINDS = 16
+KINDS = 8
 """Continuations told of for one length."""
 
 _MOST = 1 << 17  # tokens a live index keeps: some 25 MB
-_FEW = 32  # tokens inserted one by one; more are sorted at once
-_OPEN = 2048  # keys inserting into a list is as good as free for
-_GROWTH = 4  # a list is merged into one at most so many times longer
+_FEW = 32  # keys inserted one by one; more are sorted at once
+_RECENT = 1 << 14  # keys up to which inserting into a list is as good as free
 
 
 class Match(NamedTuple):
@@ -81,8 +79,9 @@ class LiveIndex:
         self._tokens: list[int] = []
         self._dropped = 0  # tokens forgotten; places count from before them
         self._key = EMPTY_KEY  # of the place the next token will have
-        # Ascending keys, each with its place behind it: of equal keys the oldest is first. Later lists are shorter.
-        self._lists: list[list[bytes]] = [[]]
+        # Ascending keys, each with its place behind it, so of equal keys the oldest is first; the recent ones apart.
+        self._settled: list[bytes] = []
+        self._recent: list[bytes] = []
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -105,19 +104,16 @@ class LiveIndex:
             self._forget()
 
     def _insert(self, keys: list[bytes]) -> None:
-        many = len(keys) > _FEW
-        if many or len(self._lists[-1]) >= _OPEN:
-            # As in a log-structured tree: a key is merged a few times in its life, and the lists stay few.
-            while len(self._lists) > 1 and len(self._lists[-2]) <= _GROWTH * len(self._lists[-1]):
-                last = self._lists.pop()
-                self._lists[-1] += last
-                self._lists[-1].sort()
-            self._lists.append([])
-        if many:
-            self._lists[-1] = sorted(keys)
+        if len(keys) > _FEW:
+            self._recent += keys
+            self._recent.sort()
         else:
             for key in keys:
-                insort(self._lists[-1], key)
+                insort(self._recent, key)
+        if len(self._recent) > _RECENT:
+            self._settled += self._recent
+            self._settled.sort()  # a merge, to Python's sort
+            self._recent = []
 
     def _forget(self) -> None:
         """Drop the older half."""
@@ -125,7 +121,8 @@ class LiveIndex:
         del self._tokens[:drop]
         self._dropped += drop
         first = self._dropped.to_bytes(TOKEN_BYTES)
-        self._lists = [sorted(key for keys in self._lists for key in keys if key[KEY_BYTES:] >= first)]
+        self._settled = [key for key in self._settled if key[KEY_BYTES:] >= first]
+        self._recent = [key for key in self._recent if key[KEY_BYTES:] >= first]
 
     def close_segment(self) -> None:
         """No match and no continuation crosses this point."""
@@ -136,8 +133,9 @@ class LiveIndex:
     def matches(self, context: Sequence[int]) -> list[Match]:
         """See `SuffixIndex.matches`."""
         found: list[Match] = []
-        for length, spans in nearest(self._lists, context, shortest=1):
-            keys = [self._lists[number][slot] for number, slots in _spread(spans) for slot in slots]
+        lists = (self._settled, self._recent)
+        for length, spans in nearest(lists, context, shortest=1):
+            keys = [lists[number][slot] for number, slots in _spread(spans) for slot in slots]
             places = sorted([int.from_bytes(key[KEY_BYTES:]) for key in keys])
             heads = [self.following(place, HEAD) for place in places] if len(places) > 1 else places
             found += _kinds(length, places, heads)
@@ -222,18 +220,22 @@ class _StoredKeys:
         return self._text[offset : offset + KEY_BYTES]
 
 
-def _spread(spans: Sequence[Span]) -> Iterator[tuple[int, range]]:
+def _spread(spans: Sequence[Span]) -> list[tuple[int, range]]:
     """The slots to look at: all, or of many every so manieth from the last one on."""
     step = -(-sum([high - low for _, low, high in spans]) // LOOKED_AT)
-    for number, low, high in spans:
-        yield number, range(high - 1, low - 1, -step)
+    return [(number, range(high - 1, low - 1, -step)) for number, low, high in spans]
 
 
 def _kinds(length: int, places: Sequence[int], heads: Sequence[Hashable]) -> list[Match]:
     """Places, oldest first, counted by what begins there."""
     newest = dict(zip(heads, places, strict=True))
+    of = len(places)
     if len(newest) == 1:
-        return [Match(length, places[-1], len(places), len(places))]
-    seen = Counter(heads)
-    best = sorted(((seen[head], place) for head, place in newest.items()), reverse=True)
-    return [Match(length, place, count, len(places)) for count, place in best[:KINDS]]
+        return [Match(length, places[-1], of, of)]
+    if len(newest) == of:
+        return [Match(length, place, 1, of) for place in places[: -KINDS - 1 : -1]]
+    seen = dict.fromkeys(newest, 0)
+    for head in heads:
+        seen[head] += 1
+    best = sorted(zip(seen.values(), newest.values(), strict=True), reverse=True)
+    return [Match(length, place, count, of) for count, place in best[:KINDS]]

@@ -114,7 +114,7 @@ class TestMatches:
                 assert found(stored, context) == slow(segments, context, 2)
 
     def test_in_larger_texts_the_longest_match_is_the_longest_there_is(self) -> None:
-        """Repeats longer than a pass of the sort, many lists in the live index."""
+        """Repeats longer than a pass of the sort reaches."""
         generator = random.Random(11)
         for vocab, size in ((2, 300), (40, 60), (3, 2000)):
             blocks = texts(generator, 12, 70, vocab)
@@ -249,9 +249,9 @@ class TestSize:
             best = index.matches([*range(100, 140)])[0]
             assert (best.length, index.following(best.place, 2)) == (LONGEST_MATCH, (1499,))
 
-    def test_a_growing_index_stays_in_few_lists_and_forgets_its_oldest(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_growing_index_forgets_its_oldest_and_finds_what_it_keeps(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "_MOST", 4000)
-        monkeypatch.setattr(module, "_OPEN", 50)
+        monkeypatch.setattr(module, "_RECENT", 150)
         generator, index, whole = random.Random(3), LiveIndex(), []
         for _ in range(300):
             segment = [generator.randrange(900) for _ in range(generator.randrange(80))]
@@ -261,8 +261,8 @@ class TestSize:
             index.extend(segment[40:])
             index.close_segment()
             assert len(index) <= 4001
-            assert len(index._lists) < 8
-            assert sum(map(len, index._lists)) <= len(index)
+            assert len(index._recent) <= 150
+            assert len(index._settled) + len(index._recent) <= len(index)
             if len(segment) > 10:
                 best = index.matches(segment[:9])[0]
                 assert best.length == 9
