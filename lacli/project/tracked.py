@@ -88,7 +88,7 @@ def list_named(root: Path, paths: Iterable[Path], breathe: Breathe = no_breath) 
     for path in paths:
         here = os.path.join(os.path.realpath(path.parent), path.name) if path.name else os.path.realpath(path)
         relative = os.path.relpath(here, top)
-        if os.path.islink(here):
+        if os.path.islink(here) or relative.split(os.sep)[0] == os.pardir:  # the named one, or a folder above it
             listing.skipped["link"] += 1
         elif os.path.isdir(here):
             names.update(dict.fromkeys(_walk(top, "" if relative == "." else _slashed(relative), ignore, breathe)))
