@@ -125,7 +125,7 @@ def locked(path: Path, wait_s: float) -> Iterator[None]:
     except NotImplementedError as error:
         raise OSError(errno.ENOLCK, "this file system has no locks", str(path)) from error
     except OSError as error:
-        if error.errno in _NO_LOCKS:
+        if error.errno in _NO_LOCKS and error.filename is None:  # the lock failed, not the opening of its file
             raise OSError(errno.ENOLCK, "this file system has no locks", str(path)) from error
         raise
     try:

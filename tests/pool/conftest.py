@@ -8,9 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lacli.pool.identity import PoolKey, pool_key
+from lacli.pool.lesson import NO_TOKEN, TableRows
 from lacli.pool.store import Pool, open_pool
 
 FINGERPRINT = "0123456789abcdef" * 4
@@ -43,3 +45,23 @@ def reopen(key: PoolKey, pools: Path) -> Opener:
         return open_pool(key, pools, mode, vocab_size, **options)
 
     return _open
+
+
+def table_rows(*keys: tuple[int, int] | int, follower: int = 7) -> TableRows:
+    """Entries for these keys, with followers that can be told from those of another call."""
+    pairs = [key if isinstance(key, tuple) else (NO_TOKEN, key) for key in keys]
+    followers = [[*range(follower, follower + 7), NO_TOKEN] for _ in pairs]
+    weights = [[2, 5, 9, 17, 33, 80, 200, 255] for _ in pairs]
+    return TableRows(
+        np.array(pairs, np.uint32).reshape(-1, 2),
+        np.array(followers, np.uint32).reshape(-1, 8),
+        np.array(weights, np.uint8).reshape(-1, 8),
+    )
+
+
+def entries(rows: TableRows | None) -> dict[tuple[int, ...], tuple[list[int], list[int]]]:
+    """What a table says, by key."""
+    if rows is None:
+        return {}
+    values = zip(rows.keys.tolist(), rows.followers.tolist(), rows.weights.tolist(), strict=True)
+    return {tuple(key): (followers, weights) for key, followers, weights in values}
