@@ -20,14 +20,11 @@ from lacli.drafts.index_keys import (
     EMPTY_KEY,
     GAP,
     KEY_BYTES,
-    LONGEST_MATCH,
     SEPARATOR,
     TOKEN_BYTES,
     Span,
     nearest,
 )
-
-__all__ = ["LONGEST_MATCH", "LiveIndex", "Match", "StoredIndex", "SuffixIndex"]
 
 HEAD = 4
 """Continuations are one and the same if so many first tokens are."""
@@ -45,7 +42,7 @@ class Match(NamedTuple):
     """One continuation of places that agree with the context's end equally far."""
 
     length: int
-    """How many of the context's last tokens stand before each of the places, exactly; `LONGEST_MATCH`: that or more."""
+    """How many of the context's last tokens stand before each of the places, exactly; 32 is that or more."""
     place: int
     """Where to read it on, with `following`: the newest of the places with this continuation."""
     seen: int
@@ -149,7 +146,7 @@ class LiveIndex:
 
 
 class StoredIndex:
-    """Index over segments that do not change."""
+    """Index over segments that do not change; a position is a token's number if each segment ends in one gap."""
 
     def __init__(self, segments: Iterable[Sequence[int] | np.ndarray]) -> None:
         gap = np.array([SEPARATOR], np.uint32)
