@@ -33,7 +33,8 @@ _NEWEST = 32 << 10
 """Tokens of the files changed last that are read whether or not anything quotes them."""
 _OFFERED_EVERY = 16
 _LAST_OFFERED = 4_096
-_LEAST_SHARED = 1.0
+_LEAST_SHARED, _LEAST_PART = 1.0, 0.2
+"""A file is quoted that shares so many runs, and so large a part of what the most quoted one shares."""
 _FILES_AT_ONCE = 8
 _SEAL_EVERY = 32
 _SAVE_EVERY_S = 1.5
@@ -58,6 +59,7 @@ class ProjectFiles:
         self._wake = threading.Event()
         self._contexts: deque[list[int]] = deque(maxlen=32)
         self._offered = 0
+        self._last_offered = -1
         self._asked_s = 0.0
         self._survey_due = False
         self._wanted = False
@@ -84,7 +86,6 @@ class ProjectFiles:
 
     def refresh(self) -> None:
         """Between two replies: look whether files have changed. Returns at once."""
-        self._offered = 0
         self._survey_due = True
         self._wake.set()
 
@@ -101,12 +102,13 @@ class ProjectFiles:
     def offer(self, context: Sequence[int]) -> None:
         """A reply goes on after `context`: noted now and then, and looked through by the thread."""
         self._asked_s = time.monotonic()
-        length = len(context)
-        if self._offered <= length < self._offered + _OFFERED_EVERY:
+        length, seen = len(context), self._offered
+        goes_on = 0 < seen <= length and context[seen - 1] == self._last_offered
+        if goes_on and length < seen + _OFFERED_EVERY:
             return
-        seen = self._offered - 8 if length > self._offered else 0  # with the runs that cross the seam
-        self._contexts.append(list(context[max(0, seen, length - _LAST_OFFERED) :]))
-        self._offered = length
+        start = seen - 8 if goes_on else 0  # with the runs that cross the seam
+        self._contexts.append(list(context[max(0, start, length - _LAST_OFFERED) :]))
+        self._offered, self._last_offered = length, context[-1] if length else -1
         self._wake.set()
 
     # -- in the thread of its own -------------------------------------------------------------------------------------
@@ -156,17 +158,22 @@ class ProjectFiles:
 
     def _read_quoted(self, indexer: Indexer, context: list[int]) -> None:
         """Read the files that this part of the context quotes."""
-        quoted = [key for key, shared in indexer.quoted(context) if shared >= _LEAST_SHARED]
+        found = indexer.quoted(context)
+        least = max(_LEAST_SHARED, _LEAST_PART * found[0][1]) if found else 0.0
+        quoted = [key for key, shared in found[:_FILES_AT_ONCE] if shared >= least]
+        room = _MAX_HOT // 2  # for these; the others may be in use
         self._wanted = True
         try:
-            for key in quoted[:_FILES_AT_ONCE]:
-                if key in self._hot:
-                    self._hot.move_to_end(key)
-                else:
+            for key in quoted:
+                if key not in self._hot and room > 0:
                     self._keep(key, indexer.tokens_of(key))
                     self._unpublished += _PUBLISH_EVERY  # at once: the reply may quote on
+                room -= len(self._hot.get(key, ()))
         finally:
             self._wanted = False
+        for key in reversed(quoted):
+            if key in self._hot:
+                self._hot.move_to_end(key)
 
     def _read_next(self, indexer: Indexer) -> None:
         """Bring the index on by one file; what was changed last is kept to draft from."""
