@@ -23,7 +23,7 @@ _MAX_VALUES = 512
 _MAX_ENTRIES = 4_000
 _MAX_DEPTH = 3
 _WAIT_S = 0.5
-_SHORTEST, _LONGEST = 6, 4_000
+_SHORTEST, _LONGEST = 6, 2_000
 _AGAIN_S = 5.0
 
 _ENV_FILE = re.compile(r"\.env.*|.*\.env|\.envrc|\.flaskenv", re.IGNORECASE)
@@ -41,7 +41,7 @@ _ASSIGNMENT = re.compile(
     r"""^\s*(?:export\s+|set\s+|-\s+)?["']?(?P<key>[\w.\-/:@]+?)["']?\s*(?:=>|:=|[:=])\s*"""
     r"""(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'|(?P<bare>[^\s#;,][^#\n]*?))\s*(?:[,;]|\s\#.*)?\s*$"""
 )
-_NETRC = re.compile(r"\b(?:password|login-token|account)\s+(\S+)")
+_NETRC = re.compile(r"(?:\bpassword\s+|_(?:auth[Tt]oken|auth|password)\s*=\s*)(\S+)")
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=_-]{20,}")
 _NAMED_SECRET = re.compile(
     r"pass(?:word|wd|phrase)?|pwd|secret|token|key|credential|auth|salt|pin\b|dsn|webhook", re.IGNORECASE
@@ -84,9 +84,11 @@ def values_in(text: str, trusted: bool, quoted_only: bool = False) -> Iterator[s
     `quoted_only` is for code, where what is not in quotes is no value.
     """
     for line in text.splitlines():
+        if len(line) > _LONGEST:
+            continue
         found = _ASSIGNMENT.match(line)
+        yield from (value for value in _NETRC.findall(line) if trusted and _counts(value, named=True))
         if found is None:
-            yield from (value for value in _NETRC.findall(line) if trusted and _counts(value, named=True))
             yield from (run for run in _KEY_LINE.findall(line) if trusted and any(c.isdigit() for c in run))
             continue
         value = next(group for group in (found["double"], found["single"], found["bare"]) if group is not None).strip()
@@ -119,12 +121,8 @@ def _files(root: Path) -> list[Path]:
     )
     for name in (ignored or b"")[: 1 << 20].split(b"\0"):
         path = root / os.fsdecode(name)
-        if (
-            name
-            and not name.endswith(b"/")
-            and _SETTINGS_FILE.fullmatch(path.name)
-            and not _SAMPLE.fullmatch(path.name)
-        ):
+        settings = _SETTINGS_FILE.fullmatch(path.name) or _SETTINGS_CODE.fullmatch(path.name)
+        if settings and not name.endswith(b"/") and not _SAMPLE.fullmatch(path.name):
             found[path] = None
     return list(found)[:_MAX_FILES]
 
