@@ -2,7 +2,7 @@
 
 Called by `engine.loop` once per step, in this order: `propose` (unless the source sleeps), then, after the forward,
 `credit` for every chain whose fate the emitted tokens decide (whether or not rows were bought for it), then `observe`
-with the tokens emitted. A tree is not credited: its source sees in `observe` what was right.
+with the tokens emitted.
 A source must never block on disk or network inside these calls, and must never raise on odd token ids.
 """
 
@@ -15,7 +15,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One guessed continuation of the context, or a tree of them."""
+    """One guessed continuation of the context."""
 
     token_ids: tuple[int, ...]
     """The guess, first token first."""
@@ -25,8 +25,6 @@ class Draft:
     """Who guessed: window, prompt, session, project, files or successor."""
     key: int = 0
     """The source's own note (for instance the class of match), handed back untouched in `credit`."""
-    parents: tuple[int, ...] = ()
-    """For a tree the parent of each token, smaller than itself, -1 below the context; () for a chain."""
     place: int = -1
     """Where in the source's own index the guess was read, handed back in `credit`, too."""
 
@@ -51,4 +49,12 @@ class DraftSource(Protocol):
 
     def observe(self, token_ids: Sequence[int]) -> None:
         """These tokens were emitted after the context last seen."""
+        ...
+
+    def numbers(self) -> list[float]:
+        """What has been learned of how far to trust its guesses, to be kept for `restore`; may be empty."""
+        ...
+
+    def restore(self, numbers: Sequence[float]) -> None:
+        """Take back what `numbers` gave in an earlier process; numbers of another shape are ignored."""
         ...

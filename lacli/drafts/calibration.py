@@ -49,3 +49,15 @@ class Calibration:
     def settle(self, *, right: bool) -> None:
         """Whether any guess of the last step was right."""
         self._wrong_in_a_row = 0 if right else min(self._wrong_in_a_row + 1, 8)
+
+    def numbers(self) -> list[float]:
+        """What is learned, for `restore` in a later process."""
+        return [value for table in (self._right, self._judged) for row in table for value in row]
+
+    def restore(self, numbers: Sequence[float]) -> None:
+        """Take back `numbers`; those of another shape are ignored."""
+        count = 6 * len(self._priors)
+        if len(numbers) != 2 * count or not all(0 <= value < 1e6 for value in numbers):
+            return
+        rows = [list(numbers[at : at + 6]) for at in range(0, 2 * count, 6)]
+        self._right, self._judged = rows[: len(self._priors)], rows[len(self._priors) :]

@@ -47,3 +47,11 @@ class WindowSource:
 
     def observe(self, token_ids: Sequence[int]) -> None:
         """See `DraftSource.observe`."""
+
+    def numbers(self) -> list[float]:
+        """See `DraftSource.numbers`."""
+        return self._calibration.numbers()
+
+    def restore(self, numbers: Sequence[float]) -> None:
+        """See `DraftSource.restore`."""
+        self._calibration.restore(numbers)

@@ -1,10 +1,11 @@
-"""The sources that look the context's end up in earlier text: this request, this session, this project's pool.
+"""The sources that look the context's end up in earlier text: this request, this session, the pool, the files.
 
 One class each only by what they index and how far they are trusted; the looking up is `chains.drafts_from`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -32,6 +33,14 @@ class _Lookup:
         self._calibration.learn(draft.key, accepted, len(draft.token_ids))
         self._judged = True
         self._right = self._right or accepted > 0
+
+    def numbers(self) -> list[float]:
+        """See `DraftSource.numbers`."""
+        return self._calibration.numbers()
+
+    def restore(self, numbers: Sequence[float]) -> None:
+        """See `DraftSource.restore`."""
+        self._calibration.restore(numbers)
 
     def _settle(self) -> None:
         """A step is over."""
@@ -99,6 +108,19 @@ class ProjectSource(_Lookup):
     def __init__(self, segments: Iterable[Sequence[int] | np.ndarray]) -> None:
         super().__init__(trust=0.85)
         self._index = StoredIndex(segments)
+        self._credits: Counter[int] = Counter()
+
+    def credit(self, draft: Draft, accepted: int) -> None:
+        """See `DraftSource.credit`; remembers which segment was of use."""
+        super().credit(draft, accepted)
+        if accepted and draft.place >= 0:
+            self._credits[self._index.segment_of(draft.place)] += accepted
+
+    def credits(self) -> dict[int, int]:
+        """Tokens guessed right from each segment since the last call, by its place among the segments given."""
+        earned = dict(self._credits)
+        self._credits.clear()
+        return earned
 
     def start(self, context: Sequence[int]) -> None:
         """See `DraftSource.start`."""
@@ -106,6 +128,32 @@ class ProjectSource(_Lookup):
     def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
         """See `DraftSource.propose`."""
         return self._propose(self._index, context, room)
+
+    def observe(self, token_ids: Sequence[int]) -> None:
+        """See `DraftSource.observe`."""
+        self._settle()
+
+
+class FilesSource(_Lookup):
+    """The project's own files, once a background thread has made their index."""
+
+    name = "files"
+
+    def __init__(self) -> None:
+        super().__init__(trust=0.8)
+        self._index: SuffixIndex | None = None
+
+    def replace(self, index: SuffixIndex | None) -> None:
+        """From the next step on look up in this one; may be called from another thread."""
+        self._index = index
+
+    def start(self, context: Sequence[int]) -> None:
+        """See `DraftSource.start`."""
+
+    def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
+        """See `DraftSource.propose`."""
+        index = self._index
+        return self._propose(index, context, room) if index is not None else ()
 
     def observe(self, token_ids: Sequence[int]) -> None:
         """See `DraftSource.observe`."""

@@ -1,88 +1,200 @@
-"""The successor table: for each token the likeliest next tokens the model gave the last time it ran on it.
+"""The successor table: for a token, and for a pair of tokens, the likeliest next tokens when the model last ran there.
 
 Token Recycling (arXiv 2408.08696): every verified row, accepted or not, leaves its top tokens as the entry of its own
-token, and chains of entries are grown into a tree, best first by the learned chance of each rank. It costs no rows of
-its own to fill. Filled by `engine.loop`; kept for the life of the process.
+token. Beyond the paper, the row also leaves them for the pair of its token and the one before, which is asked first,
+and each follower keeps the model's own probability: `engine.tree` hangs followers below any node, best first, so that
+a sure stretch grows long and an open one wide. It costs no rows of its own to fill. Filled by `engine.loop`; the
+assistant stores the changes of a reply with the project's pool.
 """
 
 from __future__ import annotations
 
-import heapq
+import math
 from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lacli.drafts.base import Draft
 
 SUCCESSORS = 8
-_PRIOR = (0.36, 0.12, 0.06, 0.04, 0.03, 0.02, 0.02, 0.01)
-_STRENGTH = 20.0
-_DECAY = 0.995
-_FLOOR = 0.01  # a guess this unlikely pays on no machine
+NO_TOKEN = 0xFFFFFFFF
+"""In a key: any token before. Among followers: none."""
+MOST_PAIRS = 65_536
+"""Pairs kept, those used last; tokens are bounded by the vocabulary."""
+
+_PER_BIT = 16  # weights count sixteenths of a bit: -16 log2 p
+_BUCKETS = 14  # two classes a bit
+_STRENGTH = 8.0
+_DECAY = 0.99
+
+Table = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
+"""keys [n, 2], followers [n, 8], weights [n, 8] as in `pool.lesson.TableRows`."""
+
+_PAIR, _ALONE, _BESIDES = range(3)
+# Prior chance of a follower by the probability the model gave it, half a bit a class: where the pair was known, where
+# only the token was, and for those that only the token had beside a known pair. Means over the replies of the code
+# suite (`lacli bench --replay`), smoothed.
+_PRIORS = (
+    (0.88, 0.78, 0.62, 0.36, 0.20, 0.12, 0.07, 0.05, 0.03, 0.015, 0.012, 0.010, 0.006, 0.004),
+    (0.52, 0.40, 0.36, 0.25, 0.14, 0.13, 0.09, 0.05, 0.05, 0.045, 0.030, 0.022, 0.017, 0.010),
+    (0.05, 0.04, 0.03, 0.03, 0.02, 0.015, 0.01, 0.01, 0.01, 0.008, 0.005, 0.005, 0.003, 0.002),
+)
+
+_Entry = tuple[tuple[int, ...], tuple[int, ...]]
+"""Followers, likeliest first, and their weights."""
 
 
 class SuccessorSource:
-    """Proposes one tree a step."""
+    """Offers followers of any node of the tree; proposes nothing by itself."""
 
     name = "successor"
 
-    def __init__(self, most: int = 63) -> None:
-        """most: tokens of a tree."""
-        self._most = most
-        self._table: dict[int, list[int]] = {}
-        self._hits = [_STRENGTH * prior for prior in _PRIOR]
-        self._trials = _STRENGTH
-        self._last = -1
+    def __init__(self) -> None:
+        self._entries: dict[int, _Entry] = {}
+        self._pairs: dict[int, _Entry] = {}
+        self._before: dict[int, _Entry | None] = {}
+        """What changed since the last `changes`, as it was before: keys of `_pairs`, or of `_entries` below 2^32."""
+        self._hits = [[0.0] * _BUCKETS for _ in _PRIORS]
+        self._trials = [[0.0] * _BUCKETS for _ in _PRIORS]
+        self._rates = [list(rates) for rates in _PRIORS]
+        self._tail = (-1, -1)
 
     def __len__(self) -> int:
-        return len(self._table)
+        return len(self._entries)
 
     def start(self, context: Sequence[int]) -> None:
         """See `DraftSource.start`."""
-        self._last = context[-1] if context else -1
-
-    def learn(self, token_ids: Iterable[int], best: Iterable[list[int]]) -> None:
-        """After a forward: the top tokens of each row, likeliest first, and the row's own token."""
-        self._table.update(zip(token_ids, best, strict=True))
+        self._tail = (context[-2] if len(context) > 1 else -1, context[-1] if context else -1)
 
     def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
-        """See `DraftSource.propose`."""
-        rates = [hits / self._trials for hits in self._hits]
-        token_ids: list[int] = []
-        chances: list[float] = []
-        parents: list[int] = []
-        # heap: -chance, tie-breaker, token, parent, depth
-        ahead: list[tuple[float, int, int, int, int]] = []
-        count = 0
+        """Nothing: see `follow`."""
+        return ()
 
-        def push(token_id: int, chance: float, parent: int, depth: int) -> None:
-            nonlocal count
-            for rate, follower in zip(rates, self._table.get(token_id, ()), strict=False):
-                if rate * chance < _FLOOR:
-                    continue
-                count += 1
-                heapq.heappush(ahead, (-rate * chance, count, follower, parent, depth))
+    def follow(self, previous: int, token_id: int) -> list[tuple[int, float]]:
+        """What may come after these two tokens, each with its chance given them; likeliest first but for the tail."""
+        pair = self._pairs.get(previous << 32 | token_id)
+        single = self._entries.get(token_id)
+        if pair is None:
+            return self._rated(single, _ALONE) if single is not None else []
+        found = self._rated(pair, _PAIR)
+        if single is not None:
+            found += [each for each in self._rated(single, _BESIDES) if each[0] not in pair[0]]
+        return found
 
-        push(context[-1], 1.0, -1, 1)
-        while ahead and len(token_ids) < self._most:
-            negative, _, token_id, parent, depth = heapq.heappop(ahead)
-            token_ids.append(token_id)
-            chances.append(-negative)
-            parents.append(parent)
-            if depth < room:
-                push(token_id, -negative, len(token_ids) - 1, depth + 1)
-        if not token_ids or room <= 0:
-            return ()
-        return (Draft(tuple(token_ids), tuple(chances), self.name, 0, tuple(parents)),)
+    def _rated(self, entry: _Entry, kind: int) -> list[tuple[int, float]]:
+        rates = self._rates[kind]
+        return [(follower, rates[_bucket(weight)]) for follower, weight in zip(*entry, strict=True)]
+
+    def learn(
+        self, pairs: Iterable[tuple[int, int]], followers: Iterable[list[int]], chances: Iterable[list[float]]
+    ) -> None:
+        """After a forward: for each row the token before it and its own, the top tokens, likeliest first, and their
+        probabilities (among these; they need not add up to one)."""
+        for (previous, token_id), ids, weights in zip(pairs, followers, chances, strict=True):
+            entry = (tuple(ids), tuple(map(weight_of, weights)))
+            self._put(token_id, entry)
+            if previous >= 0:
+                self._put(previous << 32 | token_id, entry)
+
+    def _put(self, key: int, entry: _Entry) -> None:
+        table = self._pairs if key > NO_TOKEN else self._entries
+        known = table.pop(key, None)  # out and in again: the order is by last use
+        self._before.setdefault(key, known)
+        table[key] = entry
+        if len(self._pairs) > MOST_PAIRS:
+            oldest = next(iter(self._pairs))
+            del self._pairs[oldest]
+            self._before.pop(oldest, None)
 
     def credit(self, draft: Draft, accepted: int) -> None:
-        """Never called: a tree is judged in `observe`."""
+        """Never called: nothing is proposed."""
 
     def observe(self, token_ids: Sequence[int]) -> None:
-        """Learn which rank of the last token's entry came true."""
+        """Learn which followers of the text's own tokens came true, by the probability the model had given them."""
+        previous, last = self._tail
         for token_id in token_ids:
-            entry = self._table.get(self._last)
-            if entry is not None:
-                self._trials = _DECAY * self._trials + 1
-                self._hits = [_DECAY * hits for hits in self._hits]
-                if token_id in entry:
-                    self._hits[entry.index(token_id)] += 1
-            self._last = token_id
+            pair = self._pairs.get(previous << 32 | last) if previous >= 0 else None
+            single = self._entries.get(last)
+            if pair is not None:
+                self._judge(pair, _PAIR, token_id, ())
+            if single is not None:
+                self._judge(single, _ALONE if pair is None else _BESIDES, token_id, pair[0] if pair else ())
+            previous, last = last, token_id
+        self._tail = (previous, last)
+
+    def _judge(self, entry: _Entry, kind: int, right: int, known: tuple[int, ...]) -> None:
+        hits, trials = self._hits[kind], self._trials[kind]
+        for follower, weight in zip(*entry, strict=True):
+            if follower not in known:
+                bucket = _bucket(weight)
+                trials[bucket] = _DECAY * trials[bucket] + 1
+                hits[bucket] = _DECAY * hits[bucket] + (follower == right)
+                self._rate(kind, bucket)
+
+    def _rate(self, kind: int, bucket: int) -> None:
+        """The decayed Beta mean around the prior."""
+        hits, trials = self._hits[kind][bucket], self._trials[kind][bucket]
+        self._rates[kind][bucket] = (hits + _STRENGTH * _PRIORS[kind][bucket]) / (trials + _STRENGTH)
+
+    # -- between processes --------------------------------------------------------------------------------------------
+
+    def numbers(self) -> list[float]:
+        """What is learned of classes of followers, for `restore` in a later process."""
+        return [value for table in (self._hits, self._trials) for row in table for value in row]
+
+    def restore(self, numbers: Sequence[float]) -> None:
+        """Take back `numbers`; those of another shape are ignored."""
+        count = len(_PRIORS) * _BUCKETS
+        if len(numbers) != 2 * count or not all(0 <= value < 1e6 for value in numbers):
+            return
+        rows = [list(numbers[at : at + _BUCKETS]) for at in range(0, 2 * count, _BUCKETS)]
+        hits, trials = rows[: len(_PRIORS)], rows[len(_PRIORS) :]
+        self._hits, self._trials = hits, trials
+        for kind in range(len(_PRIORS)):
+            for bucket in range(_BUCKETS):
+                self._rate(kind, bucket)
+
+    def load(self, keys: NDArray[np.uint32], followers: NDArray[np.uint32], weights: NDArray[np.uint8]) -> None:
+        """Take entries that `changes` gave earlier, the ones used last at the end."""
+        for (previous, token_id), ids, marks in zip(keys.tolist(), followers.tolist(), weights.tolist(), strict=True):
+            count = ids.index(NO_TOKEN) if NO_TOKEN in ids else len(ids)
+            entry = (tuple(ids[:count]), tuple(marks[:count]))
+            if previous == NO_TOKEN:
+                self._entries[token_id] = entry
+            else:
+                self._pairs[previous << 32 | token_id] = entry
+        for oldest in list(self._pairs)[: max(0, len(self._pairs) - MOST_PAIRS)]:
+            del self._pairs[oldest]
+
+    def changes(self) -> Table:
+        """The entries made or changed since the last call of this or of `forget_changes`."""
+        keys = list(self._before)
+        followers = np.full((len(keys), SUCCESSORS), NO_TOKEN, np.uint32)
+        weights = np.full((len(keys), SUCCESSORS), 255, np.uint8)
+        for index, key in enumerate(keys):
+            ids, marks = (self._pairs if key > NO_TOKEN else self._entries)[key]
+            followers[index, : len(ids)] = ids
+            weights[index, : len(marks)] = marks
+        self._before.clear()
+        halves = [(key >> 32 if key > NO_TOKEN else NO_TOKEN, key & NO_TOKEN) for key in keys]
+        return np.array(halves, np.uint32).reshape(-1, 2), followers, weights
+
+    def forget_changes(self) -> None:
+        """Put every entry back as it was at the last call: what a reply taught shall not be known."""
+        for key, known in self._before.items():
+            table = self._pairs if key > NO_TOKEN else self._entries
+            if known is None:
+                table.pop(key, None)
+            else:
+                table[key] = known
+        self._before.clear()
+
+
+def weight_of(chance: float) -> int:
+    """A probability as it is stored: -16 log2, at most 255."""
+    return min(255, round(-_PER_BIT * math.log2(chance))) if chance > 1e-5 else 255
+
+
+def _bucket(weight: int) -> int:
+    return min(weight >> 3, _BUCKETS - 1)

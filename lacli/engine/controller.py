@@ -16,6 +16,7 @@ _PATIENCE = 6  # wrong steps in a row before a source first sleeps: a source tha
 _LONGEST_SLEEP = 64
 _WINDOW_PRIOR = 0.4  # tokens a step that a window brings on code at 7B (Spec-Bench 1.64 with G=7, MT-Bench less)
 _WINDOW_MEMORY = 0.05
+_LEAST = 0.0005  # where rows are free: below it a tree grows for nothing
 _MARGIN = 1.05  # rows must promise this much: expected gains are estimates, costs are certain
 
 
@@ -31,7 +32,7 @@ class Limits:
     """N, tokens of an n-gram; the window has N-1 levels."""
     guesses: int = 8
     """G, most continuations verified in a step."""
-    max_rows: int = 32
+    max_rows: int = 64
     """Most rows of a step, the window's among them."""
 
     @property
@@ -102,6 +103,10 @@ class Controller:
             nap.sleep_left -= 1
             return False
         return True
+
+    def least(self, already: int) -> float:
+        """The chance below which no row pays, whatever else is bought: the best rate is at least a plain step's."""
+        return max(_LEAST, self.cost.least_slope(already, self.limits.max_rows) / self.cost(1))
 
     def buy(self, chances: Sequence[float], already: int) -> int:
         """How many rows of these chances (descending) to add to a step that has `already` rows anyway.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from lacli.models.base import Rows, Runner
 
@@ -43,12 +44,24 @@ class CostCurve:
         """The curve as rows -> milliseconds, for keeping."""
         return dict(zip(self._rows, self._ms, strict=True))
 
+    @property
+    def plain_ms(self) -> float | None:
+        """What a forward of one row takes at the present speed; None for a curve that does not learn."""
+        return self._speed * self(1) if self._learning else None
+
     def __call__(self, rows: float) -> float:
         """Milliseconds of a forward of so many rows."""
         right = min(max(bisect_right(self._rows, rows), 1), len(self._rows) - 1)
         low, high = self._rows[right - 1], self._rows[right]
         slope = (self._ms[right] - self._ms[right - 1]) / (high - low)
         return self._ms[right - 1] + slope * (rows - low)
+
+    def least_slope(self, low: int, high: int) -> float:
+        """Milliseconds of a further row where it is cheapest, between steps of `low` and `high` rows."""
+        between = [low, *(rows for rows in self._rows if low < rows < high), high]
+        return (
+            min((self(right) - self(left)) / (right - left) for left, right in pairwise(between)) if high > low else 0.0
+        )
 
     def learn(self, rows: int, ms: float) -> None:
         """Correct the curve by a real forward.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -57,3 +58,5 @@ class Step:
     """Time of proposing, building, accepting, committing and learning: the step less the forward."""
     finish: Finish | None = None
     """Set on the last step."""
+    drafted_by_source: Mapping[str, int] = field(default_factory=dict)
+    """`drafted` by who guessed the token."""

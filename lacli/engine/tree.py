@@ -1,9 +1,10 @@
-"""Merges drafts on shared prefixes into one tree of rows. Pure; called by `engine.loop` and `engine.window`."""
+"""Merges chains on shared prefixes and grows them into one tree of rows. Pure; called in `engine` only."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from lacli.drafts.base import Draft
 from lacli.models.base import Rows
@@ -40,64 +41,92 @@ class Tree:
 
 
 class _Node:
-    """A guessed token in the trie of all drafts."""
+    """A guessed token in the trie of all chains."""
 
     __slots__ = ("chance", "children", "source")
 
     def __init__(self) -> None:
         self.chance = 0.0
+        """That it is right, given that all above it are."""
         self.source = ""
         self.children: dict[int, _Node] = {}
 
 
-def _trie(drafts: Sequence[Draft], depth: int, vocab_size: int) -> _Node:
-    """All drafts merged; a node reached by several keeps the highest chance and who gave it."""
+def _trie(drafts: Sequence[Draft], depth: int) -> _Node:
+    """All chains merged; a node reached by several keeps the highest chance and who gave it."""
     root = _Node()
     for draft in drafts:
-        nodes: list[_Node | None] = []
-        depths: list[int] = []
-        for index, token_id in enumerate(draft.token_ids):
-            parent = draft.parents[index] if draft.parents else index - 1
-            above = nodes[parent] if parent >= 0 else root
-            depths.append(depths[parent] + 1 if parent >= 0 else 1)
-            if above is None or depths[index] > depth or not 0 <= token_id < vocab_size:
-                nodes.append(None)
-                continue
-            node = above.children.setdefault(token_id, _Node())
-            nodes.append(node)
-            if draft.chances[index] > node.chance:
-                node.chance, node.source = draft.chances[index], draft.source
+        node, above = root, 1.0
+        for token_id, chance in zip(draft.token_ids[:depth], draft.chances, strict=False):
+            node = node.children.setdefault(token_id, _Node())
+            given = chance / above if above > 0 else 0.0
+            if given > node.chance:
+                node.chance, node.source = given, draft.source
+            above = chance
     return root
 
 
-def build(
-    root: int, drafts: Sequence[Draft], depth: int, vocab_size: int, most: int, buy: Callable[[Sequence[float]], int]
-) -> Tree:
-    """The best rows of all drafts, likeliest prefix first.
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a step has to choose from."""
 
-    depth: most tokens below the root; most: rows the tree may have below the root; buy: given the chances in
-    descending order, how many of these rows are worth their price.
+    drafts: Sequence[Draft]
+    """Chains; of equally likely rows the earlier draft's comes first."""
+    follow: Callable[[int, int], Sequence[tuple[int, float]]] | None = None
+    """Followers of any two tokens, each with its chance given them: hung below every node; None: nobody knows any."""
+    follower: str = ""
+    """The name of the source behind `follow`."""
+
+
+def build(
+    context: Sequence[int],
+    offer: Offer,
+    depth: int,
+    vocab_size: int,
+    most: int,
+    least: float,
+    buy: Callable[[Sequence[float]], int],
+) -> Tree:
+    """The best rows of all that is offered, likeliest prefix first, chains and followers grown into one tree.
+
+    context: its last token is the root; depth: most tokens below the root; most: rows the tree may have below the
+    root; least: chance below which no row can be worth its price; buy: given the chances in descending order, how many
+    of these rows are worth it.
     """
-    tree = Tree(root)
-    if not drafts or most <= 0:
+    tree = Tree(context[-1])
+    if most <= 0 or depth <= 0:
         return tree
-    order: list[tuple[float, int, _Node, int, int]] = []  # heap: -chance, tie-breaker, node, token, rank of the parent
+    # heap: -chance, tie-breaker, token, the one before it, its chains, rank of the parent, depth, who guessed it
+    ahead: list[tuple[float, int, int, int, _Node | None, int, int, str]] = []
     count = 0
 
-    def push(node: _Node, parent_rank: int) -> None:
+    def push(node: _Node | None, before: int, token_id: int, chance: float, rank: int, level: int) -> None:
         nonlocal count
-        for token_id, child in node.children.items():
-            count += 1
-            heapq.heappush(order, (-child.chance, count, child, token_id, parent_rank))
+        offered: dict[int, tuple[float, str, _Node | None]] = {}
+        if node is not None:
+            for follower, child in node.children.items():
+                offered[follower] = (child.chance, child.source, child)
+        if offer.follow is not None:
+            for follower, given in offer.follow(before, token_id):
+                known = offered.get(follower)
+                if known is None:
+                    offered[follower] = (given, offer.follower, None)
+                else:
+                    # Two reasons to expect it, taken as independent of each other.
+                    both = known[0] + given - known[0] * given
+                    offered[follower] = (both, known[1] if known[0] >= given else offer.follower, known[2])
+        for follower, (given, source, below) in offered.items():
+            if given * chance >= least and 0 <= follower < vocab_size:
+                count += 1
+                heapq.heappush(ahead, (-given * chance, count, follower, token_id, below, rank, level, source))
 
-    push(_trie(drafts, depth, vocab_size), 0)
+    push(_trie(offer.drafts, depth), context[-2] if len(context) > 1 else -1, context[-1], 1.0, 0, 1)
     picked: list[tuple[float, int, int, str]] = []
-    while order and len(picked) < most:
-        negative, _, node, token_id, parent_rank = heapq.heappop(order)
-        # A merged child may look likelier than its parent; its prefix is not.
-        chance = min(-negative, picked[parent_rank - 1][0] if parent_rank else 1.0)
-        picked.append((chance, token_id, parent_rank, node.source))
-        push(node, len(picked))
+    while ahead and len(picked) < most:
+        negative, _, token_id, before, child, parent_rank, level, source = heapq.heappop(ahead)
+        picked.append((-negative, token_id, parent_rank, source))
+        if level < depth:
+            push(child, before, token_id, -negative, len(picked), level + 1)
     worth = buy([chance for chance, *_ in picked])
     for _, token_id, parent_rank, source in picked[:worth]:
         tree.add(parent_rank, token_id, source)
