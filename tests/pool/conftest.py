@@ -24,6 +24,12 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's f
 Opener = Callable[..., Pool]
 
 
+@pytest.fixture(autouse=True)
+def _fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of replies are stored here, and no power fails."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
 @pytest.fixture
 def key(tmp_path: Path) -> PoolKey:
     project = tmp_path / "project"

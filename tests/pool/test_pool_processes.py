@@ -14,21 +14,29 @@ from lacli.pool.identity import PoolKey
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import Caps
 
-from .conftest import FINGERPRINT, VOCAB, Opener, posix_only
+from .conftest import FINGERPRINT, VOCAB, Opener, entries, posix_only, table_rows
 from .test_pool_store import replies, reply
 
 _APPENDER = """
 import random, sys
 from pathlib import Path
+import numpy as np
 from lacli.pool.identity import pool_key
-from lacli.pool.lesson import Lesson
+from lacli.pool.lesson import Lesson, TableRows
 from lacli.pool.store import Caps, open_pool
 project, pools, fingerprint, vocab, first, count, cap = sys.argv[1:]
 key = pool_key(Path(project), fingerprint)
 pool = open_pool(key, Path(pools), "learn", int(vocab), caps=Caps(int(cap)))
 for number in range(int(first), int(first) + int(count)):
     rng = random.Random(number)
-    assert pool.learn(Lesson([rng.randrange(int(vocab)) for _ in range(40)])), pool.notices
+    rows = TableRows(
+        np.array([[number, token] for token in range(5)], np.uint32),
+        np.full((5, 8), number % 1_000, np.uint32),
+        np.zeros((5, 8), np.uint8),
+    )
+    ids = [rng.randrange(int(vocab)) for _ in range(40)]
+    lesson = Lesson(ids, table=rows, totals={"replies": 1}, calibration={"prompt": [float(number)]})
+    assert pool.learn(lesson), pool.notices
     print(number, flush=True)
 """
 
@@ -50,6 +58,12 @@ def test_what_two_processes_append_survives(key: PoolKey, pools: Path, reopen: O
         mine = [reply(number) for number in range(first, first + 50)]
         assert [each for each in found if each in mine] == mine
     assert len(found) == 100
+    assert pool.totals() == {"replies": 100}
+    numbers = [*range(50), *range(1_000, 1_050)]
+    table = entries(pool.table())
+    assert set(table) == {(number, token) for number in numbers for token in range(5)}
+    assert all(followers == [number % 1_000] * 8 for (number, _), (followers, _) in table.items())
+    assert pool.calibration() in ({"prompt": [49.0]}, {"prompt": [1_049.0]})
 
 
 def test_two_processes_that_compact_all_the_time_leave_a_sound_pool(key: PoolKey, pools: Path, reopen: Opener) -> None:
@@ -62,6 +76,9 @@ def test_two_processes_that_compact_all_the_time_leave_a_sound_pool(key: PoolKey
     known = [reply(number) for first in (0, 1_000) for number in range(first, first + 40)]
     assert replies(pool)
     assert all(each in known for each in replies(pool))
+    assert pool.totals() == {"replies": 80}
+    pool.table()
+    assert pool.notices == []
     assert pool.path.stat().st_size <= cap
 
 
@@ -83,7 +100,12 @@ def test_kill_9_in_the_middle_of_appends_loses_at_most_the_last(
         said += [int(line) for line in rest.split()]
         pool = reopen(caps=Caps(cap))
         found = replies(pool)
-        assert pool.learn(Lesson(reply(1_000_000 + round_)))  # the dead process's lock holds nobody up
+        table = entries(pool.table())
+        last = [(said[-1], token) for token in range(5)]
+        assert cap < 100_000 or set(last) <= set(table)
+        assert pool.totals()["replies"] >= len(said)
+        # The dead process's lock holds nobody up.
+        assert pool.learn(Lesson(reply(1_000_000 + round_), table=table_rows(round_), totals={"replies": 1}))
         assert len(pool.notices) <= 1  # of a torn record
         written = [reply(number) for number in said]
         missing = [each for each in written if each not in found]
@@ -92,4 +114,6 @@ def test_kill_9_in_the_middle_of_appends_loses_at_most_the_last(
         else:
             assert written[-1] in found
         first = said[-1] + 2
-    assert reopen("read").notices == []
+    pool = reopen("read")
+    assert pool.table() is not None
+    assert pool.notices == []

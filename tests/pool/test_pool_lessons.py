@@ -1,0 +1,283 @@
+"""Credits, totals, calibration, and a disk without locks: what a lesson leaves beside the reply itself."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lacli.pool import evict, numbers
+from lacli.pool.evict import Caps, Holding
+from lacli.pool.format import Header, Record, decode_header, decode_records, encode_header, encode_record, header_size
+from lacli.pool.inventory import project_info
+from lacli.pool.lesson import Lesson
+from lacli.pool.store import Pool
+
+from .conftest import FINGERPRINT, VOCAB, Opener, entries, posix_only, table_rows
+from .test_pool_store import replies, reply
+
+DAY_MS = 86_400_000
+SECRET = 'key = "ghp_' + "a1B2" * 9 + '"'
+
+
+class Clock:
+    """Stands for the time of day, in every module that asks for it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.ms = 1_800_000_000_000
+        for module in ("journal", "store", "inventory", "transfer", "prune"):
+            monkeypatch.setattr(f"lacli.pool.{module}.now_ms", lambda: self.ms)
+
+    def wait(self, days: float) -> None:
+        self.ms += int(days * DAY_MS)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def value(pool: Pool) -> float:
+    return project_info(pool.path.parent.parent).pools[0].value
+
+
+class TestCredits:
+    def test_accepted_tokens_are_remembered_and_fade(self, reopen: Opener, clock: Clock) -> None:
+        reopen().learn(Lesson(reply(1)))
+        reopen().learn(Lesson(reply(2)))
+        reopen().learn(Lesson(reply(3), credits={0: 40, 1: 10}))
+        assert value(reopen()) == pytest.approx(50)
+        clock.wait(7)
+        assert value(reopen()) == pytest.approx(25)
+        reopen().learn(Lesson(reply(4), credits={1: 5}))
+        assert value(reopen()) == pytest.approx(30)
+
+    def test_places_are_those_at_opening(self, reopen: Opener) -> None:
+        pool = reopen()
+        for number in range(3):
+            pool.learn(Lesson(reply(number)))
+        pool = reopen()
+        pool.learn(Lesson(reply(0)))  # said again, so that it is the last in the file now
+        pool.learn(Lesson(reply(9), credits={0: 7}))
+        credited = {tuple(kept.token_ids.tolist()) for kept in reopen()._log.kept.values() if kept.value}
+        assert credited == {tuple(reply(0))}
+
+    @pytest.mark.parametrize("credits_", [{5: 10}, {-1: 10}, {0: 0}, {0: -10}])
+    def test_credits_for_nothing_are_ignored(self, reopen: Opener, credits_: dict[int, int]) -> None:
+        reopen().learn(Lesson(reply(1)))
+        pool = reopen()
+        size = pool.path.stat().st_size
+        pool.learn(Lesson([], credits=credits_))
+        assert pool.path.stat().st_size == size
+        assert value(pool) == 0
+
+    def test_a_reply_with_a_secret_still_credits(self, reopen: Opener) -> None:
+        reopen().learn(Lesson(reply(1)))
+        assert not reopen().learn(Lesson(reply(2), SECRET, credits={0: 12}))
+        assert value(reopen()) == pytest.approx(12, abs=0.1)
+        assert replies(reopen()) == [reply(1)]
+
+    def test_what_is_credited_outlives_what_is_only_newer(self, reopen: Opener, clock: Clock) -> None:
+        caps = Caps(20_000)
+        reopen(caps=caps).learn(Lesson(reply(0)))
+        for number in range(1, 200):
+            clock.wait(0.1)
+            pool = reopen(caps=caps)
+            at = replies(pool).index(reply(0))
+            pool.learn(Lesson(reply(number), credits={at: 20} if number % 20 == 1 else {}))
+        found = replies(reopen())
+        assert reply(0) in found
+        assert reply(1) not in found
+        assert reply(199) in found
+
+    def test_what_was_credited_long_ago_does_not_stay_for_ever(self, reopen: Opener, clock: Clock) -> None:
+        caps = Caps(20_000)
+        reopen(caps=caps).learn(Lesson(reply(0)))
+        pool = reopen(caps=caps)
+        pool.learn(Lesson(reply(1), credits={0: 1_000}))
+        clock.wait(120)
+        for number in range(2, 150):
+            clock.wait(0.01)
+            pool.learn(Lesson(reply(number)))
+        assert reply(0) not in replies(reopen())
+
+    def test_a_file_of_version_1_is_read_and_made_anew(self, reopen: Opener) -> None:
+        """An older lacli would set a file with credits in it aside; it leaves a newer version alone."""
+        pool = reopen()
+        pool.learn(Lesson(reply(5)))
+        old = encode_header(Header(FINGERPRINT, VOCAB, "m", 5, "n", version=1))
+        pool.path.write_bytes(old + encode_record(Record(np.array(reply(1), np.uint32), 9)))
+        pool = reopen()
+        assert replies(pool) == [reply(1)]
+        assert pool.learn(Lesson(reply(2), credits={0: 3}))
+        data = pool.path.read_bytes()
+        header, _ = decode_header(data)
+        assert header is not None
+        assert header.version == 2
+        assert decode_records(data, header_size(data))[1] is None
+        assert replies(reopen()) == [reply(1), reply(2)]
+        assert value(reopen()) == pytest.approx(3, abs=0.1)
+
+
+class TestChoose:
+    def test_worth_is_accepted_tokens_per_byte(self) -> None:
+        old = -100 * DAY_MS
+        holdings = [Holding(100, 50, old), Holding(1_000, 60, old), Holding(100, 0, old), Holding(100, 10, old + 1)]
+        assert evict.choose(holdings, 300, 0) == [0, 2, 3]  # the newest, then by worth, then what fits
+        assert evict.choose(holdings, 200, 0) == [0, 3]
+        assert evict.choose(holdings, 1_300, 0) == [0, 1, 2, 3]
+
+    def test_a_new_one_has_a_grace_time_and_no_longer(self) -> None:
+        def kept(age_days: int) -> list[int]:
+            used = -age_days * DAY_MS
+            newest = [Holding(100, 0, 0), Holding(100, 0, 0)]
+            return evict.choose([Holding(100, 0, used), Holding(100, 1, -90 * DAY_MS), *newest], 300, 0)
+
+        assert 0 in kept(age_days=1)
+        assert 0 not in kept(age_days=4)
+
+    @pytest.mark.parametrize("room", [0, -5, 1, 99])
+    def test_no_room_keeps_nothing(self, room: int) -> None:
+        assert evict.choose([Holding(100, 5, 1)], room, 0) == []
+
+    def test_what_stays_fits(self) -> None:
+        rng = np.random.default_rng(1)
+        holdings = [
+            Holding(int(size), float(rng.random() * 50), int(used)) for size, used in rng.integers(1, 500, (200, 2))
+        ]
+        for room in range(0, 60_000, 5_003):
+            assert sum(holdings[place].byte_size for place in evict.choose(holdings, room, 10)) <= room
+
+
+class TestNumbers:
+    def test_totals_add_up_and_calibration_is_the_last(self, reopen: Opener) -> None:
+        reopen().learn(Lesson(reply(1), totals={"replies": 1, "accepted.project": 7}, calibration={"prompt": [1, 2.5]}))
+        other = reopen()
+        reopen().learn(Lesson(reply(2), totals={"replies": 1, "steps": 4}, calibration={"window": [3.0]}))
+        other.learn(Lesson(reply(3), totals={"replies": 1}, calibration={"prompt": [9.0]}))
+        assert reopen("read").totals() == {"replies": 3, "accepted.project": 7, "steps": 4}
+        assert reopen("read").calibration() == {"prompt": [9.0], "window": [3.0]}
+
+    def test_numbers_are_kept_of_a_reply_that_is_not(self, reopen: Opener) -> None:
+        assert not reopen().learn(Lesson(reply(1), SECRET, totals={"replies": 1}, calibration={"prompt": [1.0]}))
+        pool = reopen()
+        assert pool.totals() == {"replies": 1}
+        assert pool.calibration() == {"prompt": [1.0]}
+        assert not pool.path.exists()
+
+    def test_only_numbers_under_plain_names_get_in(self, reopen: Opener) -> None:
+        odd: Any = {
+            "replies": 1,
+            "a secret name": 2,
+            "x" * 65: 1,
+            "nan": float("nan"),
+            "inf": float("inf"),
+            "t": "text",
+        }
+        odd |= {"flag": True, "huge": 10**400, "none": None}
+        numbers_: Any = {
+            "prompt": [1.0],
+            "a b": [1.0],
+            "n": [float("nan")],
+            "s": "12",
+            "o": ["x"],
+            "many": [0.0] * 9_000,
+        }
+        pool = reopen()
+        pool.learn(Lesson(reply(1), totals=odd, calibration=numbers_))
+        assert pool.totals() == {"replies": 1}
+        assert pool.calibration() == {"prompt": [1.0]}
+
+    def test_the_file_stays_small(self, reopen: Opener) -> None:
+        pool = reopen()
+        for number in range(20):
+            totals = {f"accepted.source-{number}-{each}": 1.0 for each in range(40)}
+            pool.learn(Lesson(reply(number), totals=totals, calibration={f"s{number}": [1.23456789] * 1_000}))
+        assert pool.path.with_name(numbers.NAME).stat().st_size < 1 << 18
+        assert len(pool.totals()) == 256
+
+    @pytest.mark.parametrize(
+        "bad",
+        [
+            b"",
+            b"{",
+            b"[]",
+            b"null",
+            b"\xff\xfe",
+            b"[" * 60_000,
+            b'{"version": 1}',
+            b'{"version": "x", "totals": {"a": 1}}',
+            b'{"version": 1, "totals": [1], "calibration": 5, "held": "x"}',
+            b'{"version": 1, "totals": {"a": 1e999}}',
+            b'{"version": 1, "totals": {"a": ' + b"9" * 4_000 + b"}}",
+            b"9" * 10_000,
+            os.urandom(500),
+        ],
+    )
+    def test_a_damaged_file_costs_the_numbers_only(self, reopen: Opener, bad: bytes) -> None:
+        pool = reopen()
+        pool.learn(Lesson(reply(1), totals={"replies": 5}))
+        pool.path.with_name(numbers.NAME).write_bytes(bad)
+        pool = reopen()
+        assert pool.totals() == {}
+        assert pool.calibration() == {}
+        assert pool.learn(Lesson(reply(2), totals={"replies": 1}))
+        assert reopen().totals() == {"replies": 1}
+        assert pool.notices == []
+
+    def test_a_folder_in_its_place_and_a_newer_version(self, reopen: Opener) -> None:
+        pool = reopen()
+        pool.learn(Lesson(reply(1)))
+        path = pool.path.with_name(numbers.NAME)
+        path.unlink()
+        path.mkdir()
+        assert pool.learn(Lesson(reply(2), totals={"replies": 1}))
+        assert pool.totals() == {"replies": 1}
+        newer = json.dumps({"version": 2, "totals": {"replies": [1]}}).encode()
+        path.write_bytes(newer)
+        assert pool.learn(Lesson(reply(3), totals={"replies": 1}))
+        assert path.read_bytes() == newer
+        assert pool.totals() == {}
+
+
+@posix_only
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS, errno.EPERM, errno.EOPNOTSUPP])
+def test_a_disk_without_locks_is_read_only_and_says_so_once(
+    reopen: Opener, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    reopen().learn(Lesson(reply(1), table=table_rows(1), totals={"replies": 1}))
+
+    def refused(descriptor: int, operation: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("fcntl.flock", refused)
+    pool = reopen()
+    before = {path: path.read_bytes() for path in pool.path.parent.iterdir()}
+    started = time.monotonic()
+    assert not pool.learn(Lesson(reply(2), table=table_rows(2), totals={"replies": 1}))
+    assert not pool.learn(Lesson(reply(3)))
+    assert time.monotonic() - started < 1
+    assert len(pool.notices) == 1
+    assert "no locks" in pool.notices[0]
+    assert replies(pool) == [reply(1)]
+    assert len(entries(pool.table())) == 1
+    assert {path: path.read_bytes() for path in pool.path.parent.iterdir()} == before
+
+
+def test_five_hundred_replies_leave_files_of_the_same_size(reopen: Opener) -> None:
+    caps = Caps(64_000)
+    pool = reopen(caps=caps)
+    sizes = []
+    for number in range(500):
+        rows = table_rows(*range(20 * number % 30_000, 20 * number % 30_000 + 20))
+        pool.learn(Lesson(reply(number, 60), table=rows, credits={0: 1}, totals={"replies": 1}))
+        sizes.append(sum(path.stat().st_size for path in pool.path.parent.iterdir()))
+    assert max(sizes) <= caps.project_bytes + 4_096  # the numbers
+    assert max(sizes[400:]) <= 1.1 * max(sizes[200:300])
+    assert pool.totals() == {"replies": 500}
+    assert pool.size == sum(map(len, replies(reopen())))
