@@ -208,6 +208,55 @@ class TestProjectRoot:
         assert project_root(top / "src") == top
         assert first_commit(top) is None
 
+    @needs_git
+    def test_every_kind_of_repository_has_the_same_key_without_git(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        top, library = repository(tmp_path / "repo"), repository(tmp_path / "library")
+        git(top, "worktree", "add", "-q", str(tmp_path / "tree"))
+        git(top, "submodule", "add", "-q", str(library), "lib")
+        git(top, "commit", "-q", "-m", "second")
+        git(tmp_path, "clone", "-q", "--bare", str(top), str(tmp_path / "bare.git"))
+        git(tmp_path, "clone", "-q", "--depth", "1", f"file://{top}", str(tmp_path / "shallow"))
+        repository(tmp_path / "empty", commit=False)
+        (tmp_path / "dangling").mkdir()
+        (tmp_path / "dangling" / ".git").write_text("gitdir: /nowhere\n")
+        roots = {"repo": "repo", "tree": "repo", "repo/lib": "repo/lib", "bare.git": "bare.git", "shallow": "shallow"}
+        roots |= {"empty": "empty", "dangling": "dangling"}
+        hanging = tmp_path / "hanging" / "git"
+        hanging.parent.mkdir()
+        hanging.write_text("#!/bin/sh\nsleep 60\n")
+        hanging.chmod(0o755)
+        (tmp_path / "nothing").mkdir()
+        for programs in (os.environ["PATH"], str(tmp_path / "nothing"), f"{hanging.parent}:/usr/bin:/bin"):
+            monkeypatch.setenv("PATH", programs)
+            started = time.monotonic()
+            for place, root in roots.items():
+                assert project_root(tmp_path / place) == tmp_path / root, (place, programs)
+            assert time.monotonic() - started < 5
+
+    @needs_git
+    def test_what_was_moved_with_its_submodule_or_away_from_its_worktree(self, tmp_path: Path) -> None:
+        top, library = repository(tmp_path / "repo"), repository(tmp_path / "library")
+        git(top, "submodule", "add", "-q", str(library), "lib")
+        git(top, "worktree", "add", "-q", str(tmp_path / "tree"))
+        top.rename(tmp_path / "moved")
+        assert project_root(tmp_path / "moved" / "lib" / "src") == tmp_path / "moved" / "lib"
+        assert project_root(tmp_path / "tree" / "src") == tmp_path / "tree"  # git itself no longer knows it
+        shutil.rmtree(tmp_path / "moved" / ".git")
+        assert project_root(tmp_path / "moved" / "src") == tmp_path / "moved" / "src"
+
+    @needs_git
+    def test_a_repository_far_above_is_the_project_unless_it_holds_everything(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        top = repository(tmp_path / "far")
+        deep = top.joinpath(*"abcdefgh")
+        deep.mkdir(parents=True)
+        assert project_root(deep) == top
+        monkeypatch.setenv("TMPDIR", str(top))
+        assert project_root(deep) == deep
+
     def test_looking_writes_nothing(self, tmp_path: Path) -> None:
         (tmp_path / "a").mkdir()
         project_root(tmp_path / "a")
@@ -295,6 +344,44 @@ class TestMoves:
         pool = pool_of(tmp_path / "new", pools)
         assert replies(pool) == []
         assert pool.learn(Lesson(reply(2)))
+        assert pool.notices == []
+
+    def test_an_empty_or_shallow_repository_that_moved_starts_anew(self, tmp_path: Path, pools: Path) -> None:
+        origin = repository(tmp_path / "origin")
+        git(origin, "commit", "-q", "--allow-empty", "-m", "second")
+        git(tmp_path, "clone", "-q", "--depth", "1", f"file://{origin}", str(tmp_path / "shallow"))
+        repository(tmp_path / "empty", commit=False)
+        for name in ("shallow", "empty"):
+            pool_of(tmp_path / name, pools).learn(Lesson(reply(1)))
+            (tmp_path / name).rename(tmp_path / f"moved-{name}")
+            pool = pool_of(tmp_path / f"moved-{name}", pools)
+            assert replies(pool) == []
+            assert pool.learn(Lesson(reply(2)))
+            assert pool.notices == []
+
+    def test_a_worktree_and_its_repository_teach_one_pool(self, tmp_path: Path, pools: Path) -> None:
+        top = repository(tmp_path / "repo")
+        git(top, "worktree", "add", "-q", str(tmp_path / "tree"))
+        pool_of(top / "src", pools).learn(Lesson(reply(1)))
+        pool_of(tmp_path / "tree", pools).learn(Lesson(reply(2)))
+        assert replies(pool_of(top, pools)) == [reply(1), reply(2)]
+        assert git(top, "status", "--porcelain") == git(tmp_path / "tree", "status", "--porcelain") == ""
+
+    @posix_only
+    def test_a_git_that_hangs_delays_a_session_by_seconds_at_most(
+        self, tmp_path: Path, pools: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pool_of(repository(tmp_path / "old"), pools).learn(Lesson(reply(1)))
+        (tmp_path / "old").rename(tmp_path / "new")
+        program = tmp_path / "bin" / "git"
+        program.parent.mkdir()
+        program.write_text("#!/bin/sh\nsleep 60\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+        started = time.monotonic()
+        pool = pool_of(tmp_path / "new", pools)
+        assert pool.learn(Lesson(reply(2)))
+        assert time.monotonic() - started < 6
         assert pool.notices == []
 
     @pytest.mark.parametrize(
