@@ -9,7 +9,7 @@ import pytest
 from lacli.drafts.base import Draft, DraftSource
 from lacli.drafts.jacobi import WindowSource
 from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
-from lacli.drafts.successor import SUCCESSORS, SuccessorSource
+from lacli.drafts.successor import SuccessorSource
 
 
 def runs(source: DraftSource, context: Sequence[int], room: int = 4) -> list[tuple[int, ...]]:
@@ -29,8 +29,7 @@ class TestAll:
                 for draft in source.propose(context, room):
                     assert len(draft.token_ids) == len(draft.chances)
                     assert draft.source == source.name
-                    if not draft.parents:
-                        assert len(draft.token_ids) <= room
+                    assert len(draft.token_ids) <= room
             source.observe([7, -3, 10**12])
 
 
@@ -119,43 +118,71 @@ class TestWindowSource:
 
 
 class TestSuccessorSource:
-    def grown(self, room: int = 10, most: int = 63) -> Draft:
-        source = SuccessorSource(most)
-        source.start([1])
-        source.learn([1, 2, 3], [[2, 3, 4], [3, 1, 5], [1, 2, 6]])
-        (draft,) = source.propose([9, 1], room)
-        return draft
-
-    def test_proposes_one_sound_tree_likeliest_first(self) -> None:
-        draft = self.grown()
-        assert draft.token_ids[0] == 2
-        assert len(draft.token_ids) == len(draft.chances) == len(draft.parents)
-        assert list(draft.chances) == sorted(draft.chances, reverse=True)
-        for index, parent in enumerate(draft.parents):
-            assert parent < index
-            assert parent < 0 or draft.chances[index] <= draft.chances[parent]
-
-    @pytest.mark.parametrize("room", [1, 2, 3])
-    def test_is_no_deeper_than_the_room(self, room: int) -> None:
-        draft, depths = self.grown(room), []
-        for parent in draft.parents:
-            depths.append(1 if parent < 0 else depths[parent] + 1)
-        assert max(depths) == room
-
-    def test_is_no_larger_than_wanted(self) -> None:
-        assert len(self.grown(most=5).token_ids) == 5
-
-    def test_learns_which_rank_comes_true(self) -> None:
+    def made(self) -> SuccessorSource:
         source = SuccessorSource()
-        source.learn([1], [list(range(10, 10 + SUCCESSORS))])
-        source.start([1])
-        before = source.propose([1], 1)[0]
-        assert before.token_ids[0] == 10
-        for _ in range(200):
-            source.observe([12, 1])  # always the third of them
-        after = source.propose([1], 1)[0]
-        assert after.token_ids[0] == 12
-        assert after.chances[0] > 0.5
+        source.learn([(9, 1), (5, 1)], [[2, 3], [4, 2]], [[0.9, 0.1], [0.6, 0.4]])
+        return source
 
-    def test_a_token_never_seen_gives_no_guess(self) -> None:
-        assert SuccessorSource().propose([5], 4) == ()
+    def test_a_pair_is_known_better_than_its_last_token(self) -> None:
+        source = self.made()
+        after_pair, after_token = dict(source.follow(9, 1)), dict(source.follow(7, 1))
+        assert list(after_pair) == [2, 3, 4]
+        assert list(after_token) == [4, 2]  # what the token had last
+        assert after_pair[2] > after_token[4] > after_pair[4]
+
+    def test_the_surer_the_model_was_the_likelier_the_guess(self) -> None:
+        source = SuccessorSource()
+        source.learn([(1, 2)], [[3, 4, 5, 6]], [[0.7, 0.2, 0.09, 0.01]])
+        chances = [chance for _, chance in source.follow(1, 2)]
+        assert chances == sorted(chances, reverse=True)
+        assert chances[0] > 10 * chances[-1]
+
+    def test_learns_how_often_its_guesses_come_true(self) -> None:
+        source = SuccessorSource()
+        source.learn([(8, 1)], [[10, 11, 12]], [[0.9, 0.06, 0.04]])
+        before = dict(source.follow(8, 1))
+        source.start([8, 1])
+        for _ in range(200):
+            source.observe([12, 8, 1])  # never the one it was so sure of
+        after = dict(source.follow(8, 1))
+        assert after[10] < 0.1 < before[10]
+        assert after[12] > 0.5 > before[12]
+
+    def test_what_was_never_seen_has_no_followers(self) -> None:
+        assert self.made().follow(1, 77) == []
+        assert self.made().propose([9, 1], 5) == ()
+
+    def test_another_process_takes_up_where_this_one_ends(self) -> None:
+        source, other = self.made(), SuccessorSource()
+        source.start([9, 1])
+        source.observe([2])
+        other.load(*source.changes())
+        other.restore(source.numbers())
+        for before in (9, 5, 7):
+            assert other.follow(before, 1) == source.follow(before, 1)
+        assert all(len(part) == 0 for part in source.changes())  # told once
+
+    def test_what_is_forgotten_was_never_learned(self) -> None:
+        source = self.made()
+        source.changes()
+        kept = source.follow(9, 1)
+        source.learn([(9, 1), (70, 71)], [[40, 41], [72]], [[0.5, 0.5], [1.0]])
+        source.forget_changes()
+        assert source.follow(9, 1) == kept
+        assert source.follow(70, 71) == []
+        assert all(len(part) == 0 for part in source.changes())
+
+    def test_pairs_are_bounded_and_the_oldest_go(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("lacli.drafts.successor.MOST_PAIRS", 3)
+        source = SuccessorSource()
+        source.learn([(number, 50) for number in range(5)], [[60 + number] for number in range(5)], [[1.0]] * 5)
+        assert [token for token, _ in source.follow(4, 50)] == [64]
+        assert source.follow(0, 50) == source.follow(777, 50)
+        keys, _, _ = source.changes()
+        assert len(keys) == 4  # three pairs and the token
+
+    def test_numbers_of_another_shape_are_ignored(self) -> None:
+        for numbers in ([], [1.0], [-1.0] * 84, [float("nan")] * 84):
+            source = self.made()
+            source.restore(numbers)
+            assert source.follow(9, 1) == self.made().follow(9, 1)

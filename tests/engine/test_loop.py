@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from lacli.drafts.base import Draft, DraftSource
+from lacli.drafts.base import DraftSource
 from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
 from lacli.drafts.successor import SuccessorSource
 from lacli.engine.controller import Controller, Limits
@@ -251,7 +251,6 @@ class TestOneAfterAnother:
         runner = TableRunner(successor)
         cached = CachedSequence(runner)
         first = reply(cached, (7, 8, 9), 6)
-        told: list[tuple[int, int, int]] = []
         longer = [7, 8, 9, *first.ids, 30, 31]
         steps = decode(
             longer,
@@ -260,11 +259,9 @@ class TestOneAfterAnother:
             Sampler(SamplingOptions()),
             Stops((), 3),
             Controller(CostCurve.flat(), VERIFY_ONLY),
-            on_prefill=lambda done, total, reused: told.append((done, total, reused)),
         )
         assert [token for step in steps for token in step.token_ids] == [32, 33, 34]
         assert runner.prefilled[-1] == (15, 30, 31)  # the reply's last token never went through the model
-        assert told == [(3, 3, 8)]
 
     def test_an_edited_conversation_reuses_the_common_part_only(self) -> None:
         runner = TableRunner(chaotic)
@@ -311,17 +308,13 @@ def _together(replying):  # type: ignore[no-untyped-def]
         yield steps
 
 
-class TestTreeDrafts:
-    def test_a_tree_of_guesses_is_verified_along_the_branch_that_comes_true(self) -> None:
-        class Branching(ListSource):
-            def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
-                last = context[-1]
-                ids = (30, last + 1, 31, last + 2, 32)
-                parents = (-1, -1, 1, 1, 3)
-                return [Draft(ids, (0.9, 0.8, 0.5, 0.5, 0.4), "successor", 0, parents)] if room >= 3 else []
-
-        source = Branching([], name="successor")
-        done = reply(TableRunner(lambda context: context[-1] + 1), (5,), 20, [source])
-        assert done.ids == list(range(6, 26))
-        assert done.steps[1].token_ids == (7, 8, 9)
-        assert not source.credited  # a tree learns from what it observes
+class TestFollowers:
+    def test_what_a_row_showed_is_guessed_the_next_time(self) -> None:
+        # A text that goes round: after one round the table knows each token's follower.
+        table, source = {token: (token + 1) % 7 for token in range(7)}, SuccessorSource()
+        done = reply(TableRunner(table), (0,), 60, [source])
+        assert done.ids == [(1 + place) % 7 for place in range(60)]
+        assert done.forwards < 20
+        late = done.steps[-2]
+        assert set(late.sources[:-1]) == {"successor"}
+        assert late.drafted_by_source["successor"] == late.drafted >= len(late.token_ids) - 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import pytest
 import torch
 
 from lacli.drafts.base import Draft
@@ -21,7 +22,12 @@ def chain(ids: Sequence[int], *chances: float, source: str = "prompt") -> Draft:
     return Draft(tuple(ids), chances or tuple(0.9 ** (n + 1) for n in range(len(ids))), source)
 
 
-def built(drafts: Sequence[Draft], depth: int = 9, most: int = 30) -> tuple[tree.Tree, list[float]]:
+Followers = Callable[[int, int], Sequence[tuple[int, float]]]
+
+
+def built(
+    drafts: Sequence[Draft], depth: int = 9, most: int = 30, follow: Followers | None = None, least: float = 0.0
+) -> tuple[tree.Tree, list[float]]:
     """The tree where all rows are bought, and the chances offered."""
     offered: list[float] = []
 
@@ -29,7 +35,7 @@ def built(drafts: Sequence[Draft], depth: int = 9, most: int = 30) -> tuple[tree
         offered.extend(chances)
         return len(chances)
 
-    return tree.build(0, drafts, depth, VOCAB, most, all_of), offered
+    return tree.build((41, 0), tree.Offer(drafts, follow, "successor"), depth, VOCAB, most, least, all_of), offered
 
 
 def paths(made: tree.Tree) -> set[tuple[int, ...]]:
@@ -45,10 +51,23 @@ class TestBuild:
         assert len(made) == 1 + 6
         assert paths(made) == {(1,), (1, 2), (1, 2, 3), (1, 2, 4), (1, 5), (6,)}
 
-    def test_a_tree_of_guesses_is_merged_with_the_chains(self) -> None:
-        branching = Draft((1, 2, 7, 3), (0.8, 0.5, 0.3, 0.2), "successor", 0, (-1, 0, -1, 1))
-        made, _ = built([chain((1, 2, 4)), branching])
-        assert paths(made) == {(1,), (1, 2), (1, 2, 4), (1, 2, 3), (7,)}
+    def test_followers_hang_below_every_node(self) -> None:
+        table = {(41, 0): [(1, 0.5), (7, 0.2)], (0, 1): [(2, 0.5)], (2, 4): [(9, 0.5)]}
+        made, _ = built([chain((1, 2, 4))], follow=lambda before, last: table.get((before, last), []))
+        assert paths(made) == {(1,), (1, 2), (1, 2, 4), (1, 2, 4, 9), (7,)}
+        assert made.sources[made.token_ids.index(9)] == made.sources[made.token_ids.index(7)] == "successor"
+
+    def test_two_reasons_make_a_guess_likelier(self) -> None:
+        both, offered = built([chain((1,), 0.5)], follow=lambda before, last: [(1, 0.5)] if last == 0 else [])
+        assert offered == [0.75]
+        assert both.sources == ["", "prompt"]
+        surer, _ = built([chain((1,), 0.5)], follow=lambda before, last: [(1, 0.6)] if last == 0 else [])
+        assert surer.sources == ["", "successor"]
+
+    def test_followers_grow_no_further_than_they_pay(self) -> None:
+        made, offered = built([], depth=40, follow=lambda before, last: [(1, 0.5), (2, 0.25)], least=0.1)
+        assert min(offered) >= 0.1
+        assert max(made.rows().depths()) == 3
 
     def test_a_row_is_its_likeliest_guessers(self) -> None:
         made, _ = built([chain((1, 2), 0.3, 0.2), chain((1, 2), 0.6, 0.1, source="project")])
@@ -64,29 +83,32 @@ class TestBuild:
         assert offered == [0.9, 0.6, 0.5]
         assert paths(made) == {(1,), (4,), (1, 2)}
 
-    def test_no_child_counts_for_more_than_its_parent(self) -> None:
-        """Another source may be surer of the whole run than this one is of its first token."""
-        made, offered = built([chain((1,), 0.2), Draft((1, 2), (0.1, 0.9), "project"), chain((3,), 0.5)])
-        assert offered == [0.5, 0.2, 0.2]
-        assert made.token_ids == [0, 3, 1, 2]
+    def test_a_chance_given_what_stands_above_is_not_spoilt_by_another_source(self) -> None:
+        """One source is sure of the first token, another of the second once the first is right."""
+        made, offered = built([chain((1,), 0.8), Draft((1, 2), (0.1, 0.09), "project"), chain((3,), 0.5)])
+        assert offered == pytest.approx([0.8, 0.72, 0.5])
+        assert made.token_ids == [0, 1, 2, 3]
 
     def test_only_the_rows_bought_are_there(self) -> None:
-        made = tree.build(0, [chain((1, 2, 3)), chain((4,), 0.85)], 9, VOCAB, 30, lambda chances: 2)
+        made = tree.build((0,), tree.Offer([chain((1, 2, 3)), chain((4,), 0.85)]), 9, VOCAB, 30, 0.0, lambda chances: 2)
         assert paths(made) == {(1,), (4,)}
 
     def test_none_is_deeper_than_allowed(self) -> None:
-        branching = Draft((7, 8, 9), (0.8, 0.7, 0.6), "successor", 0, (-1, 0, 1))
-        made, _ = built([chain((1, 2, 3, 4)), branching], depth=2)
-        assert paths(made) == {(1,), (1, 2), (7,), (7, 8)}
+        made, _ = built([chain((1, 2, 3, 4))], depth=2, follow=lambda before, last: [(7, 0.5)])
+        assert max(made.rows().depths()) == 2
+        assert {(1, 2), (7, 7), (1, 7)} <= paths(made)
 
     def test_nothing_is_built_on_an_id_the_model_does_not_know(self) -> None:
-        branching = Draft((1, VOCAB, 5, 6), (0.8, 0.7, 0.6, 0.6), "successor", 0, (-1, 0, 1, 0))
-        made, _ = built([branching, chain((-1, 3)), chain((2, 10**12, 3))])
-        assert paths(made) == {(1,), (1, 6), (2,)}
+        def follow(before: int, last: int) -> list[tuple[int, float]]:
+            return [(VOCAB, 0.5), (5, 0.5), (-1, 0.5)] if last == 1 else []
 
-    def test_without_guesses_or_room_nobody_is_asked_to_buy(self) -> None:
+        made, _ = built([chain((1, VOCAB, 5)), chain((-1, 3)), chain((2, 10**12, 3))], follow=follow)
+        assert paths(made) == {(1,), (1, 5), (2,)}
+
+    def test_without_guesses_or_room_there_is_row_0_alone(self) -> None:
         for drafts, most in (([], 10), ([chain((1,))], 0)):
-            assert len(tree.build(3, drafts, 9, VOCAB, most, lambda chances: 1 / 0)) == 1  # type: ignore[arg-type]
+            offer = tree.Offer(drafts)
+            assert len(tree.build((3,), offer, 9, VOCAB, most, 0.0, lambda chances: len(chances))) == 1
 
     def test_any_drafts_give_a_sound_tree(self) -> None:
         generator = random.Random(0)
@@ -94,28 +116,18 @@ class TestBuild:
             drafts = []
             for _ in range(generator.randrange(1, 8)):
                 count = generator.randrange(1, 9)
-                parents = tuple(generator.randrange(-1, index) for index in range(count))
                 chances = [generator.random()]
-                for parent in parents[1:]:
-                    chances.append(generator.random() * (chances[parent] if parent >= 0 else 1.0))
-                ids = tuple(generator.randrange(-1, 6) for _ in range(count))
-                drafts.append(Draft(ids, tuple(chances), "prompt", 0, parents if generator.random() < 0.5 else ()))
+                while len(chances) < count:
+                    chances.append(generator.random() * chances[-1])
+                drafts.append(chain([generator.randrange(-1, 6) for _ in range(count)], *chances))
+            table = {last: [(generator.randrange(6), generator.random() / 3)] for last in range(3)}
             depth, most = generator.randrange(1, 6), generator.randrange(1, 12)
-            made, offered = built(drafts, depth, most)
+            made, offered = built(drafts, depth, most, lambda before, last, table=table: table.get(last, []))  # type: ignore[misc]
             assert offered == sorted(offered, reverse=True)
             assert len(made) - 1 == len(offered) <= most
             assert all(parent < row for row, parent in enumerate(made.parents))
             assert max(made.rows().depths()) <= depth
             assert len(paths(made)) == len(made) - 1  # no row twice
-            assert paths(made) <= {path for draft in drafts for path in _prefixes(draft)}
-
-
-def _prefixes(draft: Draft) -> list[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = []
-    for index, token_id in enumerate(draft.token_ids):
-        parent = draft.parents[index] if draft.parents else index - 1
-        found.append((*(found[parent] if parent >= 0 else ()), token_id))
-    return found
 
 
 class TestAccept:
