@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lacli.cli import pool_build, pool_change, pool_share
-from lacli.cli.pool_common import JsonOption, ProjectOption, age, file_indexes, project_of, size
+from lacli.cli.pool_common import JsonOption, ProjectOption, age, counted, file_indexes, project_of, size
 from lacli.cli.render import counts_record, counts_table
 from lacli.errors import LacliError
 from lacli.events import Counts
@@ -152,7 +152,7 @@ def _show(pool: PoolInfo) -> None:
             output.line(f"  state   {what}")
     made = f", made {age(pool.created_s)}" if pool.created_s else ""
     output.line(
-        f"  holds   {pool.tokens:,} tokens in {_count(pool.segments, 'reply', 'replies')}, {size(pool.byte_size)}"
+        f"  holds   {pool.tokens:,} tokens in {counted(pool.segments, 'reply', 'replies')}, {size(pool.byte_size)}"
     )
     if pool.table_entries:
         output.line(f"  table   {pool.table_entries:,} entries of likely successors, {size(pool.table_bytes)}")
@@ -160,10 +160,10 @@ def _show(pool: PoolInfo) -> None:
         output.line(f"  files   {line}")
     output.line(f"  age     used {age(pool.updated_s)}{made}")
     if pool.segments:
-        output.line(f"  of use  {_count(pool.hits, 'reply', 'replies')} so far, {pool.value:,.0f} tokens lately")
+        output.line(f"  of use  {counted(pool.hits, 'reply', 'replies')} so far, {pool.value:,.0f} tokens lately")
     output.line(f"  model   {pool.model or 'unknown'}, tokenizer {pool.tokenizer[:16] or 'unknown'}")
     if pool.totals:
-        output.line(f"  so far  in {_count(Counts.of_totals(pool.totals).replies, 'reply', 'replies')}")
+        output.line(f"  so far  in {counted(Counts.of_totals(pool.totals).replies, 'reply', 'replies')}")
         for line in counts_table([("", Counts.of_totals(pool.totals))]):
             output.line(f"    {line}")
 
@@ -180,11 +180,7 @@ def _of_files(pool: PoolInfo) -> Iterator[str]:
         if path.parent == pool.path.parent:
             entries = marks.load(path, pool.tokenizer).entries.values()
             read = [entry.tokens for entry in entries if entry.tokens]
-            yield f"{_count(len(read), 'file', 'files')} of {sum(read):,} tokens, index {size(path.stat().st_size)}"
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+            yield f"{counted(len(read), 'file', 'files')} of {sum(read):,} tokens, index {size(path.stat().st_size)}"
 
 
 def _as_json(described: ProjectInfo) -> dict[str, Any]:

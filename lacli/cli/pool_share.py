@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lacli.cli.pool_common import JsonOption, ProjectOption, caps, project_of, root_of, size
+from lacli.cli.pool_common import JsonOption, ProjectOption, caps, counted, project_of, root_of, size
 from lacli.errors import LacliError, UsageError
 
 if TYPE_CHECKING:
@@ -83,7 +83,11 @@ def import_(
     with tempfile.TemporaryDirectory() as folder:  # 0700
         beside = Path(folder) / "stdin"
         beside.write_bytes(_stdin())
-        _import(beside, project, as_json)
+        try:
+            _import(beside, project, as_json)
+        except LacliError as error:
+            error.message = error.message.replace(str(beside), "stdin")
+            raise
 
 
 def _import(file: Path, project: Path | None, as_json: bool) -> None:
@@ -118,7 +122,10 @@ def _import(file: Path, project: Path | None, as_json: bool) -> None:
             }
         )
         return
-    parts = [f"{done.replies - done.refused:,} replies", f"{done.entries:,} entries of the successor table"]
+    parts = [
+        counted(done.replies - done.refused, "reply", "replies"),
+        f"{done.entries:,} entries of the successor table",
+    ]
     parts += [f"{done.refused:,} left out, as they seem to hold a secret"] if done.refused else []
     output.line(f"took in {', '.join(parts)}; the pool has {pool.size:,} tokens now")
 
