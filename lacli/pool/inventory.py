@@ -175,7 +175,7 @@ def _table(path: Path, owner: Header) -> tuple[int, str]:
         damage = impossible(records, table.KINDS, header.vocab_size)
     if damage is None:
         parts, damage = table.decode(records, header.vocab_size)
-    return (0, damage.text) if damage is not None else (len(table.merged(parts).keys), "")
+    return (0, damage.text) if damage is not None else (len(table.merged(rows for _, rows in parts).keys), "")
 
 
 def _stat(path: Path) -> tuple[int, float]:

@@ -1,6 +1,7 @@
 """The room all pools take together: which whole pools go when it is too much, and how one is deleted.
 
-    <pools>/<project id>/<tokenizer>/    one pool: log, successor table, numbers, lock, what was set aside
+    <pools>/<project id>/<tokenizer>/    one pool: log, successor table, numbers, lock, what was set aside;
+                                         and the indexes of project files, which go with it (`lacli.project`)
 
 Called by `store` once a process, and by `prune` and `inventory`. Sizes are asked of the file system; no log is read.
 """
@@ -95,7 +96,7 @@ def delete_leftovers(folder: Path) -> int:
     """Delete what was set aside as damaged and what a killed process left half-written. Called under the lock."""
     freed = 0
     for path in _parts(folder):
-        if path.name.endswith((files.BAD_SUFFIX, _TEMPORARY)):
+        if path.name.startswith(_PARTS) and path.name.endswith((files.BAD_SUFFIX, _TEMPORARY)):
             freed += path.lstat().st_size
             path.unlink()
     return freed
@@ -103,8 +104,8 @@ def delete_leftovers(folder: Path) -> int:
 
 def _parts(folder: Path) -> Iterator[Path]:
     """The files of one pool but its lock. A folder in a file's place stays: nobody meant to lose what it holds."""
-    for name in _PARTS:
-        for path in sorted(folder.glob(f"{name}*")):
+    for pattern in ("*.lacli*", f"{numbers.NAME}*"):
+        for path in sorted(folder.glob(pattern)):
             if not path.name.endswith(files.LOCK_SUFFIX) and (path.is_symlink() or not path.is_dir()):
                 yield path
 

@@ -20,19 +20,17 @@ import numpy as np
 from lacli.pool import files, log, numbers, projects, secrets, storage, table
 from lacli.pool.evict import DEFAULT_CAPS
 from lacli.pool.evict import Caps as Caps
-from lacli.pool.format import Damage, Record, WordArray, digest, segment_bytes
+from lacli.pool.format import WordArray, digest, segment_bytes
 from lacli.pool.identity import PoolKey
-from lacli.pool.journal import Journal, News, Unusable, now_ms
+from lacli.pool.journal import Journal, now_ms
+from lacli.pool.keeper import Keeper
 from lacli.pool.lesson import Lesson, TableRows
-
-LOCK_WAIT_S = 2.0
 
 _KEPT_SHARE = 0.75
 """Compaction leaves this share of the cap, so that the next reply does not compact again."""
 _TABLE_SLACK = 8_192
 """Dead entries the table may always have before it is compacted."""
 _LEAST_TOKENS = 2
-_STOPPED = "nothing is learned in this session"
 
 
 class Pool:
@@ -42,24 +40,28 @@ class Pool:
         self, folder: Path, key: PoolKey, mode: Literal["learn", "read"], vocab_size: int, model: str, caps: Caps
     ) -> None:
         self.path = folder / key.tokenizer_folder() / projects.POOL_NAME
-        self.notices: list[str] = []
-        """Lines for the user, oldest first; who shows them may clear the list."""
         self.refuse: Callable[[str], str | None] = secrets.refuse
         """What secret a text holds, or None; to be replaced by one that knows the project's own."""
         self.key = key
-        self._learns = mode == "learn"
         self._vocab_size = vocab_size
         self._caps = caps
-        self._recorded = self._fitted = self._holds_lock = False
+        self._recorded = self._fitted = False
         self._log = log.Log()
         self._opened: list[bytes] = []
         self._entries = self._live = 0
+        """Of the table: on the disk as far as it was read, and of those the ones that count."""
         # Caps may have been larger when a file was written.
-        self._read_limit = 2 * max(caps.project_bytes, DEFAULT_CAPS.project_bytes)
+        limit = 2 * max(caps.project_bytes, DEFAULT_CAPS.project_bytes)
+        self._keeper = Keeper(self.path, mode == "learn", limit, lambda: bool(self._log.kept))
         own = (key.tokenizer, vocab_size, model)
         self._log_file = Journal(self.path, "the pool file", *own, log.KINDS)
         self._table_file = Journal(self.path.with_name(storage.TABLE_NAME), "the successor table", *own, table.KINDS)
         self._numbers_path = self.path.with_name(numbers.NAME)
+
+    @property
+    def notices(self) -> list[str]:
+        """Lines for the user, oldest first; who shows them may clear the list."""
+        return self._keeper.notices
 
     @property
     def size(self) -> int:
@@ -69,7 +71,7 @@ class Pool:
     @property
     def learns(self) -> bool:
         """Whether `learn` still writes: not in mode "read", and not after a failure."""
-        return self._learns
+        return self._keeper.learns
 
     def segments(self) -> Iterator[WordArray]:
         """The stored replies as read-only arrays: those found at opening, the one said longest ago first, then the new.
@@ -105,7 +107,7 @@ class Pool:
         A reply with a secret leaves its counters only; one to a prompt with a secret leaves no table, of which chains
         could spell it. The tail of a repetition loop is left out.
         """
-        if not self._learns:
+        if not self.learns:
             return False
         ids, rows = self._worth_keeping(lesson)
         if ids is None and rows is None and not (lesson.credits or lesson.totals or lesson.calibration):
@@ -115,12 +117,12 @@ class Pool:
         def write() -> None:
             nonlocal stored
             stored = self._learn_log(ids, lesson.credits)
-            if self._learns and rows is not None:
+            if self.learns and rows is not None:
                 self._learn_table(rows)
-            if self._learns:
+            if self.learns:
                 self._learn_numbers(lesson.totals, lesson.calibration)
 
-        if self._locked(write):
+        if self._keeper.write(write):
             self._tidy()
         return stored
 
@@ -131,14 +133,14 @@ class Pool:
         def write() -> None:
             storage.delete_leftovers(self.path.parent)
             self._catch_up_log()
-            if self._learns and self._log_file.header is not None:
+            if self.learns and self._log_file.header is not None:
                 self._compact_log()
-            if self._learns:
+            if self.learns:
                 self._compact_table(table.empty(), older=False)
-            if self._learns:
+            if self.learns:
                 self._learn_numbers({}, {})
 
-        self._locked(write)
+        self._keeper.write(write)
         return max(0, before - storage.byte_size(self.path.parent))
 
     def merge(self, other: log.Log, rows: TableRows, totals: Mapping[str, float]) -> bool:
@@ -146,53 +148,31 @@ class Pool:
 
         def write() -> None:
             self._catch_up_log()
-            if self._learns:
+            if self.learns:
                 header = self._log_file.header
                 self._log.join(other, header.vocab_size if header is not None else self._vocab_size, now_ms())
                 self._compact_log()
-            if self._learns and len(rows.keys):
+            if self.learns and len(rows.keys):
                 self._learn_table(rows, older=True)
-            if self._learns:
+            if self.learns:
                 known = numbers.read(self._numbers_path).totals
                 self._learn_numbers({} if known else totals, {})
 
-        return self._locked(write) and self._learns
+        return self._keeper.write(write) and self.learns
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def load(self) -> None:
         """Read the log. Called once, by `open_pool`."""
-        records = self._read(self._log_file)
-        self._log.add(records, self._limit())
+        records = self._keeper.read(self._log_file, lambda records, _: (records, None))
+        self._log.add(records or [], self._limit())
         self._opened = [name for name, kept in self._log.kept.items() if kept.fits]
-
-    def _read(self, file: Journal) -> list[Record]:
-        """All records of a file; none, and one line, if it cannot be used."""
-        try:
-            return file.read_all(self._read_limit).records
-        except Unusable as found:
-            self._give_up(file, found.damage)
-        except FileNotFoundError:
-            if file.path.is_symlink():
-                self._stop(f"{file.title} is a link that leads nowhere: {file.path}")
-        except files.NotRegular as error:
-            self._give_up(file, Damage("foreign", f"is {error.strerror}", 0))
-        except OSError as error:
-            self._stop(f"the pool cannot be read ({_reason(error)})")
-        return []
 
     def _read_table(self) -> list[tuple[int, TableRows]]:
         """The table's records, understood, each with its time."""
-        records = self._read(self._table_file)
-        header = self._table_file.header
-        self._entries = sum(map(table.entries_in, records))
-        if header is None:
-            return []
-        parts, damage = table.decode(records, header.vocab_size)
-        if damage is not None:
-            self._give_up(self._table_file, damage)
-            return []
-        return [(record.time_ms, rows) for record, rows in zip(records, parts, strict=True)]
+        parts = self._keeper.read(self._table_file, table.decode) or []
+        self._entries = sum(len(rows.keys) for _, rows in parts)
+        return parts
 
     def _limit(self) -> int | None:
         """Ids from it on are unknown here: another model with the same tokenizer may have more embedding rows."""
@@ -214,25 +194,9 @@ class Pool:
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
-    def _locked(self, write: Callable[[], None]) -> bool:
-        """Run it under the lock; False, and one line, if that failed."""
-        try:
-            files.make_private(self.path.parent)
-            with files.locked(self.path, LOCK_WAIT_S):
-                self._holds_lock = True
-                write()
-            return True
-        except TimeoutError:
-            self._stop("another lacli keeps the pool locked")
-        except OSError as error:
-            self._stop(f"the pool cannot be written ({_reason(error)})")
-        finally:
-            self._holds_lock = False
-        return False
-
     def _tidy(self) -> None:
         """Once a session, after the first reply: note where the project is, close the folders to others, make room."""
-        if self._learns and not self._recorded:
+        if self.learns and not self._recorded:
             self._recorded = True
             with contextlib.suppress(OSError):  # costs the adoption after a move, nothing else
                 projects.write_record(self.path.parent.parent, self.key.root)
@@ -248,7 +212,7 @@ class Pool:
     def _learn_log(self, ids: WordArray | None, credits_: Mapping[int, int]) -> bool:
         torn = self._catch_up_log()
         header = self._log_file.header
-        if not self._learns or (header is None and ids is None):
+        if not self.learns or (header is None and ids is None):
             return False
         room = self._log_room()
         if ids is not None and header is not None and int(ids.max()) >= header.vocab_size:
@@ -288,11 +252,11 @@ class Pool:
         self._fitted = False
 
     def _learn_table(self, rows: TableRows, older: bool = False) -> None:
-        news = self._catch_up(self._table_file)
+        news = self._keeper.read_on(self._table_file)
         header = self._table_file.header
         self._entries = sum(map(table.entries_in, news.records)) + (0 if news.anew else self._entries)
         rows = table.sound(rows, min(self._vocab_size, header.vocab_size if header is not None else self._vocab_size))
-        if not self._learns or not len(rows.keys):
+        if not self.learns or not len(rows.keys):
             return
         records = table.encode(rows, now_ms())
         size = sum(record.byte_size() for record in records)
@@ -307,6 +271,8 @@ class Pool:
     def _compact_table(self, rows: TableRows, older: bool) -> None:
         """Write the table anew with these entries, which count as newer than all, or as older."""
         known, more = self._read_table(), [(now_ms(), rows)]
+        if not self.learns:
+            return
         room = int(_KEPT_SHARE * self._caps.table_bytes()) - self._table_file.header_room()
         records = list(table.compacted(more + known if older else known + more, room))
         if records or self._table_file.header is not None:
@@ -326,66 +292,11 @@ class Pool:
 
     def _catch_up_log(self) -> bool:
         """Learn what the log holds now; True if its end is torn. No header means that a new file is to be made."""
-        news = self._catch_up(self._log_file)
+        news = self._keeper.read_on(self._log_file)
         if news.anew:
             self._log.clear()
         self._log.add(news.records, self._limit())
         return news.torn
-
-    def _catch_up(self, file: Journal) -> News:
-        try:
-            return file.read_on(self._read_limit)
-        except FileNotFoundError:
-            if file.path.is_symlink():
-                raise
-            file.forget()  # cleared by the user meanwhile: what it held is not written again
-        except Unusable as found:
-            self._put_away(file, found.damage)
-        return News([], anew=True)
-
-    # -- when something is wrong --------------------------------------------------------------------------------------
-
-    def _give_up(self, file: Journal, damage: Damage) -> None:
-        """Start cold. A damaged file is set aside, under the lock and after a second look; a newer one stays."""
-        file.forget()
-        if damage.kind == "future" or not self._learns:
-            self._stop(f"{file.title} {damage.text}: {file.path}")
-            return
-        try:
-            with contextlib.nullcontext() if self._holds_lock else files.locked(self.path, LOCK_WAIT_S):
-                try:
-                    news = file.read_all(self._read_limit)  # another process may have put it right
-                    if file is not self._log_file:
-                        again = table.decode(news.records, file.header.vocab_size if file.header is not None else 0)[1]
-                        if again is not None:
-                            raise Unusable(again)
-                    else:
-                        self._log.add(news.records, self._limit())
-                except Unusable as found:
-                    self._put_away(file, found.damage)
-                except files.NotRegular:
-                    self._put_away(file, damage)
-        except FileNotFoundError:
-            return
-        except TimeoutError:
-            self._stop("another lacli keeps the pool locked")
-        except OSError as error:
-            self._stop(f"{file.title} {damage.text} and cannot be set aside ({_reason(error)})")
-
-    def _put_away(self, file: Journal, damage: Damage) -> None:
-        """Under the lock: out of the way with it, and say so."""
-        file.forget()
-        if damage.kind == "future":
-            self._stop(f"{file.title} {damage.text}: {file.path}")
-            return
-        aside = file.set_aside()
-        self.notices.append(f"{file.title} {damage.text}; starting with an empty one, the old one is kept as {aside}")
-
-    def _stop(self, reason: str) -> None:
-        """No more writing in this session; said once."""
-        remembered = f"; what was read before is used, {_STOPPED}" if self._log.kept else f"; {_STOPPED}"
-        self.notices.append(reason + remembered)
-        self._learns = False
 
 
 def open_pool(
@@ -408,7 +319,3 @@ def open_pool(
 
 def _were(count: int) -> str:
     return "was" if count == 1 else "were"
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or type(error).__name__) + (f": {error.filename}" if error.filename else "")

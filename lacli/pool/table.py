@@ -111,9 +111,12 @@ def entries_in(record: Record) -> int:
     return int(record.words[0]) if len(record.words) else 0
 
 
-def decode(records: Iterable[Record], vocab_size: int) -> tuple[list[TableRows], Damage | None]:
-    """The entries of each record; on damage, those of the records before. No more is inflated than a table may hold."""
-    parts: list[TableRows] = []
+def decode(records: Iterable[Record], vocab_size: int) -> tuple[list[tuple[int, TableRows]], Damage | None]:
+    """The time and the entries of each record, and what is wrong with the first that cannot be.
+
+    No more is inflated than a table may hold.
+    """
+    parts: list[tuple[int, TableRows]] = []
     total = 0
     for record in records:
         total += entries_in(record)
@@ -124,7 +127,7 @@ def decode(records: Iterable[Record], vocab_size: int) -> tuple[list[TableRows],
             return parts, Damage("record", "holds an impossible record", 0)
         if not _known_ids(rows, vocab_size):
             return parts, Damage("ids", f"holds token ids its vocabulary of {vocab_size} lacks", 0)
-        parts.append(rows)
+        parts.append((record.time_ms, rows))
     return parts, None
 
 

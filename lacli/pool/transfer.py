@@ -73,9 +73,8 @@ def export(pool: Path, destination: Path) -> int:
         if damage is not None:
             raise _unusable(table_path, damage)
         if table_header.tokenizer != header.tokenizer:
-            parts, beside_it = [], []
-        times = [record.time_ms for record in beside_it]
-        beside_it = list(table.compacted(zip(times, parts, strict=True), _NO_LIMIT))
+            parts = []
+        beside_it = list(table.compacted(parts, _NO_LIMIT))
         header = _with_vocabulary(header, max(header.vocab_size, table_header.vocab_size))
     totals = {"version": numbers.VERSION, "totals": numbers.read(pool.with_name(numbers.NAME)).totals}
     records = [*replies.compacted(_NO_LIMIT, now_ms()), *beside_it, _text_record(json.dumps(totals))]
@@ -113,7 +112,7 @@ def import_(pool: Pool, source: Path, check: Callable[[Sequence[int]], bool] | N
         right = [each.kind != SEGMENT or check(each.words.tolist()) for each in logged]
         refused = right.count(False)
         logged = [each for each, kept in zip(logged, right, strict=True) if kept]
-    rows = table.merged(parts) if not refused else table.empty()
+    rows = table.merged(rows for _, rows in parts) if not refused else table.empty()
     replies = log.Log()
     replies.add(logged)
     if not pool.merge(replies, rows, _totals(records)):

@@ -21,7 +21,7 @@ from lacli.pool.identity import PoolKey
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import Caps, Pool, open_pool
 
-from .conftest import FINGERPRINT, VOCAB, Opener, linux_only, posix_only
+from .conftest import FINGERPRINT, VOCAB, Opener, entries, linux_only, posix_only, table_rows
 from .test_pool_store import replies, reply
 
 
@@ -254,6 +254,30 @@ class TestDisk:
         monkeypatch.undo()
         assert pool.path.read_bytes() == sound
         assert not list(pool.path.parent.glob("*.tmp"))
+
+    def test_wherever_the_disk_fills_up_every_file_stays_sound(
+        self, reopen: Opener, sound: bytes, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Log, table and numbers are written one after the other."""
+        lesson = Lesson(reply(9), table=table_rows(9, 10), totals={"replies": 1})
+        reopen().learn(Lesson(reply(8), table=table_rows(8), totals={"replies": 1}))
+        kept = set()
+        for room in range(0, 1_000, 45):
+            pool = reopen()
+            before = {path: path.read_bytes() for path in pool.path.parent.iterdir()}
+            with monkeypatch.context() as patched:
+                patched.setattr("os.write", _filling_disk(room))
+                stored = pool.learn(lesson)
+            assert len(pool.notices) == (0 if pool.learns else 1)
+            again = reopen()
+            assert len(replies(again)) == (7 if stored else 6)
+            found = entries(again.table())
+            kept.add((stored, len(found), again.totals()["replies"]))
+            assert again.notices == []
+            assert set(again.path.parent.iterdir()) == set(before)
+            for path, data in before.items():
+                path.write_bytes(data)
+        assert kept == {(False, 1, 1), (True, 1, 1), (True, 3, 1), (True, 3, 2)}
 
     def test_short_writes_are_continued(self, reopen: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
         write = os.write

@@ -78,6 +78,13 @@ class TestTotalCap:
         assert busy.path.exists()
         assert pool.notices == []
 
+    def test_the_index_of_files_goes_with_its_pool(self, tmp_path: Path, pools: Path) -> None:
+        folder = filled(tmp_path, pools, "a").path.parent
+        (folder / "wt-files.lacli").write_bytes(bytes(100))
+        (folder / "notes.txt").write_text("the user's")
+        storage.delete(folder, 1)
+        assert sorted(path.name for path in folder.iterdir()) == ["notes.txt", "pool.lacli.lock"]
+
     def test_who_reads_a_pool_that_goes_reads_on(self, tmp_path: Path, pools: Path) -> None:
         reader = filled(tmp_path, pools, "reader")
         storage.delete(reader.path.parent, 1)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lacli.pool import store
+from lacli.pool import keeper
 from lacli.pool.identity import PoolKey, pool_key
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import Caps, Pool, open_pool
@@ -198,7 +198,7 @@ class TestCap:
 def test_the_lock_is_waited_for_only_so_long(reopen: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     from filelock import FileLock
 
-    monkeypatch.setattr(store, "LOCK_WAIT_S", 0.1)
+    monkeypatch.setattr(keeper, "LOCK_WAIT_S", 0.1)
     first = reopen()
     first.learn(Lesson(reply(1)))
     pool: Any = reopen()

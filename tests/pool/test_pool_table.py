@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import zlib
@@ -13,6 +14,7 @@ import pytest
 from lacli.pool import files, table
 from lacli.pool.evict import Caps
 from lacli.pool.format import MAGIC, Header, Record, encode_header, encode_record, header_size
+from lacli.pool.journal import Journal
 from lacli.pool.lesson import NO_TOKEN, Lesson, TableRows
 from lacli.pool.store import Pool
 
@@ -27,6 +29,10 @@ def random_rows(seed: int, count: int) -> TableRows:
     followers = rng.integers(0, VOCAB, (count, 8)).astype(np.uint32)
     followers[::5, 4:] = NO_TOKEN
     return TableRows(keys, followers, rng.integers(0, 256, (count, 8)).astype(np.uint8))
+
+
+def merged(parts: list[tuple[int, TableRows]]) -> TableRows:
+    return table.merged(rows for _, rows in parts)
 
 
 def table_path(pool: Pool) -> Path:
@@ -45,7 +51,7 @@ class TestCoding:
         assert sum(map(table.entries_in, records)) == count
         parts, damage = table.decode(records, VOCAB)
         assert damage is None
-        assert entries(table.merged(parts)) == entries(table.merged([rows]))
+        assert entries(merged(parts)) == entries(table.merged([rows]))
 
     def test_the_last_of_entries_with_one_key_counts(self) -> None:
         one = table.merged([table_rows(1, (2, 3)), table_rows(1, 4, follower=100), table_rows(4, follower=200)])
@@ -59,10 +65,10 @@ class TestCoding:
         parts = [(number, table_rows(*range(100 * number, 100 * number + 100))) for number in range(50)]
         records = list(table.compacted(parts, 10_000))
         assert 0 < sum(record.byte_size() for record in records) <= 10_000
-        kept = entries(table.merged(table.decode(records, VOCAB)[0]))
+        kept = entries(merged(table.decode(records, VOCAB)[0]))
         assert len(kept) > 500
         assert sorted(key[1] for key in kept) == list(range(5_000 - len(kept), 5_000))
-        assert len(entries(table.merged(table.decode(table.compacted(parts, 1 << 30, most=70), VOCAB)[0]))) == 70
+        assert len(entries(merged(table.decode(table.compacted(parts, 1 << 30, most=70), VOCAB)[0]))) == 70
 
     def test_a_table_of_all_it_may_hold_is_small(self) -> None:
         """Random ids are the worst case; a model's are a third smaller."""
@@ -94,7 +100,7 @@ class TestCoding:
         record = table.encode(table_rows(*range(8_000)), 1)[0]
         parts, damage = table.decode([record] * 60, VOCAB)
         assert damage is not None
-        assert sum(len(part.keys) for part in parts) <= 4 * table.MOST_ENTRIES
+        assert sum(len(part.keys) for _, part in parts) <= 4 * table.MOST_ENTRIES
 
     def test_what_cannot_be_stored_is_left_out(self) -> None:
         rows = table_rows(1, VOCAB, (VOCAB, 2), NO_TOKEN, 3)
@@ -176,6 +182,25 @@ class TestFile:
         records = table_path(pool).read_bytes().count(b"\x78\x5e")  # heads of zlib streams
         assert records <= 20
         assert {followers[0] for followers, _ in entries(reopen().table()).values()} == {39}
+
+    def test_a_table_that_cannot_be_read_today_is_not_written_over(
+        self, reopen: Opener, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        reopen().learn(Lesson(reply(1), table=table_rows(1)))
+        pool = reopen()
+        before = table_path(pool).read_bytes()
+        read_all = Journal.read_all
+
+        def unreadable(journal: Journal, limit: int) -> object:
+            if journal.path.name == "table.lacli":
+                raise OSError(errno.EIO, "Input/output error")
+            return read_all(journal, limit)
+
+        monkeypatch.setattr(Journal, "read_all", unreadable)
+        pool.learn(Lesson(reply(2), table=table_rows(*range(30_000))))
+        assert len(pool.notices) == 1
+        assert "Input/output error" in pool.notices[0]
+        assert table_path(pool).read_bytes() == before
 
     def test_another_process_s_entries_are_kept(self, reopen: Opener) -> None:
         mine, other = reopen(), reopen()
