@@ -1,0 +1,290 @@
+"""The model prints hundreds of keys, in every command and on every way a reply can end: no file of lacli's has them.
+
+Commands, assistant, engine, sources, tokenizer and pool are the real ones; only the model's answers are told.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lacli.pool.identity import pool_key, project_root
+from lacli.pool.store import Pool, open_pool
+from lacli.text.tokenizer import Tokenizer
+from tests.cli.conftest import ROOT, Terminal
+from tests.pool.secret_corpus import Key, keys, places
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and terminals")
+PIECE = 12
+HARMLESS = "def add(a, b):\n    return a + b\n"
+
+
+@dataclass
+class Place:
+    """A project, the folders lacli may write to, and a lacli whose model says what it is told."""
+
+    top: Path
+    tokenizer_folder: Path
+
+    @property
+    def project(self) -> Path:
+        return self.top / "project"
+
+    def environment(self, says: Sequence[str], commands: Sequence[Sequence[str]] = ()) -> dict[str, str]:
+        told = self.top.parent / "says.json"  # outside of what is looked through
+        told.write_text(json.dumps(says), encoding="utf-8")
+        return os.environ | {
+            "SAYS": str(told),
+            "COMMANDS": json.dumps(commands),
+            "TELLER_TOKENIZER": str(self.tokenizer_folder),
+            "PYTHONPATH": str(ROOT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def start(self, says: Sequence[str], *command: str, **more: str) -> subprocess.Popen[bytes]:
+        """One command as a process of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.pool.secret_program", *command],
+            cwd=self.project,
+            env=self.environment(says) | more,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+        )
+
+    def run(self, says: Sequence[str], *commands: Sequence[str]) -> str:
+        """What the commands wrote to stdout, run in one process."""
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.pool.secret_program"],
+            cwd=self.project,
+            env=self.environment(says, commands),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()[-2000:]
+        return done.stdout.decode()
+
+    def pool(self) -> Pool:
+        tokenizer = Tokenizer.load(self.tokenizer_folder)
+        root = project_root(self.project)
+        assert root is not None
+        pools = Path(os.environ["LACLI_HOME"]) / "state" / "pools"
+        return open_pool(pool_key(root, tokenizer.fingerprint), pools, "read", 49_152)
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """All that was written: files as they are, replies as text, and what the successor table can spell."""
+        for file in sorted(self.top.rglob("*")):
+            if file.is_file() and "cache" not in file.relative_to(self.top).parts:
+                yield str(file), file.read_bytes().decode("utf-8", errors="replace")
+        tokenizer = Tokenizer.load(self.tokenizer_folder)
+        pool = self.pool()
+        for token_ids in pool.segments():
+            yield "a reply in the pool", tokenizer.decode(np.asarray(token_ids).tolist())
+        yield from (("the successor table", text) for text in _chains(pool, tokenizer))
+
+
+def _chains(pool: Pool, tokenizer: Tokenizer, depth: int = 16, wide: int = 2) -> Iterator[str]:
+    """From every entry the likeliest continuations, and at each step the second best, too."""
+    rows = pool.table()
+    if rows is None:
+        return
+    known = {(int(a), int(b)): [int(each) for each in f] for (a, b), f in zip(rows.keys, rows.followers, strict=True)}
+    none = 0xFFFFFFFF
+    for before, own in known:
+        for first in known[before, own]:
+            for turn in range(depth if first != none else 0):
+                chain = [own, first] if before == none else [before, own, first]
+                for place in range(depth):
+                    following = known.get((chain[-2], chain[-1])) or known.get((none, chain[-1])) or [none]
+                    take = following[wide - 1 if place == turn and len(following) >= wide else 0]
+                    if take == none:
+                        break
+                    chain.append(take)
+                yield tokenizer.decode(chain)
+
+
+def found(place: Place, secrets: Sequence[str]) -> list[tuple[str, str]]:
+    """Every place where a secret, or twelve characters in a row of one, was kept."""
+    pieces = {secret[at : at + PIECE] for secret in secrets for at in range(max(1, len(secret) - PIECE + 1))}
+    leaks = []
+    for where, text in dict.fromkeys(place.texts()):
+        held = {text[at : at + PIECE] for at in range(max(0, len(text) - PIECE + 1))} & pieces
+        leaks += [(where, piece) for piece in held]
+    return leaks
+
+
+@pytest.fixture
+def place(tmp_path: Path, sandbox: Path, prepared_default: object, monkeypatch: pytest.MonkeyPatch) -> Place:
+    top = tmp_path / "all"
+    for name in ("project", "home", "tmp", "lacli"):
+        (top / name).mkdir(parents=True)
+    (top / "lacli" / "cache").symlink_to(Path(prepared_default.folder).parents[1])  # type: ignore[attr-defined]
+    monkeypatch.setenv("LACLI_HOME", str(top / "lacli"))
+    monkeypatch.setenv("HOME", str(top / "home"))
+    monkeypatch.setenv("TMPDIR", str(top / "tmp"))
+    subprocess.run(["git", "init", "-q", str(top / "project")], check=True)
+    return Place(top, Path(prepared_default.folder))  # type: ignore[attr-defined]
+
+
+def _chosen() -> list[Key]:
+    made = keys(seed=3)
+    return made[:: len(made) // 210][:220]
+
+
+def test_no_key_that_was_printed_is_in_any_file(place: Place) -> None:
+    """One key a reply, each in another place, in turn by `ask`, `chat` and `complete` with their options."""
+    chosen = _chosen()
+    assert len(chosen) >= 200
+    says, commands = [], []
+    (place.project / "a.py").write_text("import os\n\n", encoding="utf-8")
+    kinds = (
+        ["ask", "-n", "400", "write it"],
+        ["chat", "-n", "400", "--json", "go on"],
+        ["complete", "-n", "400", "a.py"],
+        ["ask", "-n", "400", "--stats", "-vv", "again"],
+        ["ask", "-n", "400", "--json", "and now"],
+    )
+    for number, key in enumerate(chosen):
+        standing = [text for name, text in places(key) if name in ("line", "code", "prose", "fence", "backticks")]
+        says.append(standing[number % len(standing)])
+        commands.append(kinds[number % len(kinds)])
+    out = place.run([*says, HARMLESS], *commands, ["ask", "-n", "60", "something harmless"])
+    shown = out.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
+    assert [key.kind for key in chosen if key.secret not in shown] == []
+    assert place.pool().size > 0, "the harmless reply is kept"
+    assert found(place, [key.secret for key in chosen]) == []
+    exported = place.top / "tmp" / "exported"
+    place.run([], ["pool", "export", str(exported)])
+    assert exported.stat().st_size > 0
+    assert found(place, [key.secret for key in chosen]) == []
+
+
+ONE = keys(seed=4)
+
+
+def _key(kind: str) -> Key:
+    return next(key for key in ONE if key.kind == kind)
+
+
+def test_without_the_filter_replies_and_chains_give_keys_away(place: Place) -> None:
+    """The search itself would notice."""
+    key = _key("github classic")
+    running = place.start([f"Use {key.text} here."], "ask", "-n", "60", "write it", FILTER_OFF="1")
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 0, err
+    kinds = {where for where, _ in found(place, [key.secret])}
+    assert {"a reply in the pool", "the successor table"} <= kinds
+
+
+def test_a_key_only_in_the_prompt_leaves_nothing(place: Place) -> None:
+    keys_asked = [
+        _key(kind) for kind in ("github classic", "dotenv", "base 62", "postgres", "small letters and digits")
+    ]
+    place.run([HARMLESS] * len(keys_asked), *(["ask", "-n", "60", f"why {key.text} fails"] for key in keys_asked))
+    assert place.pool().size > 0
+    assert place.pool().table() is None
+    assert found(place, [key.secret for key in keys_asked]) == []
+
+
+def test_the_budget_cuts_through_a_key(place: Place) -> None:
+    chosen = [
+        _key(kind) for kind in ("openai", "aws secret", "hexadecimal", "gitlab personal", "base 64", "json web token")
+    ]
+    says = [key.text for key in chosen for _ in range(4)]
+    budgets = ("18", "22", "26", "31") * len(chosen)
+    out = place.run(says, *(["ask", "-n", budget, "go on"] for budget in budgets))
+    assert all(key.secret[:PIECE] in out for key in chosen)
+    assert found(place, [key.secret for key in chosen]) == []
+
+
+@pytest.mark.parametrize("kind", ["openai", "hexadecimal", "small letters"])
+def test_ctrl_c_half_way_through_a_key(place: Place, kind: str) -> None:
+    key = _key(kind)
+    running = place.start(
+        [f"It is {key.text} and more."], "ask", "-n", "90", "--no-lookahead", "write it", PAUSE="0.05"
+    )
+    assert running.stdout is not None
+    seen = b""
+    while key.secret[:16].encode() not in seen:
+        read = running.stdout.read(8)
+        assert read, seen
+        seen += read
+    running.send_signal(signal.SIGINT)
+    rest, _ = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert key.text.encode() not in seen + rest
+    assert found(place, [key.secret]) == []
+
+
+def test_values_of_env_and_ignored_files_are_not_kept(place: Place) -> None:
+    """Words that nobody takes for a secret by their looks."""
+    (place.project / ".env").write_text("DB_NAME_PASSWORD=correcthorsebattery\n", encoding="utf-8")
+    (place.project / ".gitignore").write_text("local.toml\n.env\n", encoding="utf-8")
+    (place.project / "local.toml").write_text('token = "tuesday-evening-swim"\n', encoding="utf-8")
+    values = ["correcthorsebattery", "tuesday-evening-swim"]
+    says = [f"print('{value}')\n" for value in values]
+    out = place.run([*says, HARMLESS], *([["ask", "-n", "60", "write it"]] * 3))
+    assert all(value in out for value in values)
+    assert place.pool().size > 0
+    (place.project / ".env").unlink()
+    (place.project / "local.toml").unlink()
+    assert found(place, values) == []
+
+
+def test_a_key_in_a_repetition_loop(place: Place) -> None:
+    key = _key("small letters and digits")
+    out = place.run([f"value = {key.text}\n" * 30], ["ask", "-n", "300", "write it"])
+    assert out.count(key.secret) > 3
+    assert found(place, [key.secret]) == []
+
+
+def _talk(place: Place, says: Sequence[str], *typed: str) -> bytes:
+    """A chat on a terminal; every line but a command is answered."""
+    os.environ.update(place.environment(says))  # undone by the sandbox's monkeypatch: see `talking`
+    os.chdir(place.project)
+    terminal = Terminal([sys.executable, "-m", "tests.pool.secret_program", "chat", "-n", "90"], columns=400)
+    for line in typed:
+        terminal.wait_for(b"\x1b[?2004h", timeout=60)
+        terminal.send(line.encode() + b"\r")
+        terminal.wait_for(b"forgotten" if line == "/clear" else b"tok in", timeout=60)
+    terminal.wait_for(b"\x1b[?2004h", timeout=60)
+    terminal.send(b"\x04")
+    assert terminal.finish(timeout=30) == 0
+    return terminal.seen
+
+
+@pytest.fixture
+def talking(place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
+    for name, value in place.environment([]).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(place.project)
+    return place
+
+
+def test_a_key_said_or_asked_in_an_earlier_turn(talking: Place) -> None:
+    said, asked = _key("openai project"), _key("small letters and digits")
+    says = [f"Use {said.text} here.", HARMLESS, HARMLESS, HARMLESS]
+    seen = _talk(talking, says, "write it", f"and {asked.text}", "/clear", "write it", "write it again")
+    assert said.secret[:40].encode() in seen
+    assert talking.pool().size > 0
+    assert found(talking, [said.secret, asked.secret]) == []
+
+
+@pytest.mark.parametrize("kind", ["openai", "hexadecimal", "small letters and digits", "base 64"])
+def test_half_a_key_in_one_reply_and_half_in_the_next(talking: Place, kind: str) -> None:
+    key = _key(kind)
+    half = len(key.text) // 2
+    _talk(talking, [f"It is {key.text[:half]}", key.text[half:]], "write it", "go on")
+    assert found(talking, [key.secret]) == []
