@@ -44,6 +44,8 @@ _REPLYING_S = 2.0
 """So long after the last question of the draft source a reply is taken to go on."""
 _RESTS = {"idle": 1.0, "wanted": 3.0, "replying": 19.0}
 """Time rested for each unit of time worked."""
+_AFTER_REPLY_S = 0.3
+"""A program that ends after its reply need not look for changes first."""
 _EXIT_WAIT_S = 0.05
 
 
@@ -57,7 +59,7 @@ class ProjectFiles:
     def __init__(self) -> None:
         self._closing = threading.Event()
         self._wake = threading.Event()
-        self._contexts: deque[list[int]] = deque(maxlen=32)
+        self._contexts: deque[tuple[list[int], bool]] = deque(maxlen=32)
         self._offered = 0
         self._last_offered = -1
         self._asked_s = 0.0
@@ -107,7 +109,7 @@ class ProjectFiles:
         if goes_on and length < seen + _OFFERED_EVERY:
             return
         start = seen - 8 if goes_on else 0  # with the runs that cross the seam
-        self._contexts.append(list(context[max(0, start, length - _LAST_OFFERED) :]))
+        self._contexts.append((list(context[max(0, start, length - _LAST_OFFERED) :]), goes_on))
         self._offered, self._last_offered = length, context[-1] if length else -1
         self._wake.set()
 
@@ -120,7 +122,9 @@ class ProjectFiles:
                 return
             self._worked_s = time.thread_time()
             indexer = Indexer(place, tokenizer, self._breathe)
+            self._wanted = True  # for the reply that is about to begin
             self._survey(indexer)
+            self._wanted = False
             self._publish(sink)
             while True:
                 self._work(indexer, sink, writes)
@@ -131,9 +135,13 @@ class ProjectFiles:
         self._wake.clear()
         if self._survey_due:
             self._survey_due = False
+            if self._closing.wait(_AFTER_REPLY_S):
+                raise _Closed
             self._survey(indexer)
         elif self._contexts:
-            context = self._contexts.popleft()
+            context, goes_on = self._contexts.popleft()
+            if not goes_on:
+                self._seen.clear()
             self._seen.extend(context)
             self._read_quoted(indexer, context)
         elif self._unpublished >= (_PUBLISH_EVERY if indexer.todo or self._fresh else 1):

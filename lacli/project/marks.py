@@ -11,10 +11,12 @@ little to follow a text from run to run. Called by `indexing`. Pure but for `loa
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
 import struct
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -41,6 +43,7 @@ _RECORD = np.dtype(
     }
 )
 _MAX_BYTES = 32 << 20
+_ABANDONED_S = 3_600.0
 _RUN = 4
 _ONE_IN = 4
 _WIDESPREAD = 16
@@ -193,4 +196,13 @@ def save(index: Marks, path: Path, fingerprint: str) -> int:
     data = encode(index, fingerprint)
     disk.make_private(path.parent)
     disk.replace(path, path.with_name(f"{path.name}.{os.getpid()}.tmp"), data)
+    _sweep(path)
     return len(data)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed processes have left beside the file; a younger one may be another's that is writing."""
+    for left in path.parent.glob(f"{path.name}.*.tmp"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > _ABANDONED_S:
+                left.unlink()

@@ -138,8 +138,6 @@ def folder(name: str) -> bool:
 
 def by_text(text: str) -> Reason | None:
     """Why a file is left out by what it says; None if it is not."""
-    if not text.strip():
-        return "binary" if text and not text.isprintable() and "\n" not in text else None
     head = text[:2_000].split("\n", _HEAD_LINES)[:_HEAD_LINES]
     if any(_SAYS_GENERATED.search(line) for line in head):
         return "generated"

@@ -23,7 +23,7 @@ MAX_NAMES = 20_000
 """Names looked at in one project; a larger one gives those that git lists first."""
 
 _GIT_WAIT_S = 5.0
-_MAX_LISTING = 16 << 20
+_MAX_LISTING = 4 << 20
 _MAX_DEPTH = 24
 _BREATH = 64
 
@@ -58,8 +58,10 @@ def no_breath() -> None:
 def tracked_names(root: Path, wait_s: float = _GIT_WAIT_S) -> tuple[list[bytes], int] | None:
     """What git tracks below `root` and does not ignore, and how many it ignores; None if git cannot tell."""
     tracked = git_output(root, ["ls-files", "-z", "--cached"], wait_s)
-    if tracked is None or len(tracked) > _MAX_LISTING:
+    if tracked is None:
         return None
+    if len(tracked) > _MAX_LISTING:
+        tracked = tracked[: tracked.rindex(b"\0", 0, _MAX_LISTING)]
     ignored = git_output(root, ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"], wait_s)
     if ignored is None or len(ignored) > _MAX_LISTING:
         return None  # better no file than one that was to be left alone

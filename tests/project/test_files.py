@@ -130,6 +130,7 @@ class TestDrafts:
         track({f"{number}.py": code(number) for number in range(12)})
         size = len(code(1))
         monkeypatch.setattr(project_files, "_MAX_HOT", 3 * size)
+        monkeypatch.setattr(project_files, "_NEWEST", 0)
         reply = front(repo)
         for number in range(12):
             context, rest = split(code(number))

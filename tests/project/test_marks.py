@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -75,6 +76,14 @@ class TestOnDisk:
         assert path.stat().st_mode & 0o077 == 0
         assert path.parent.stat().st_mode & 0o077 == 0
         assert [each.name for each in path.parent.iterdir()] == ["files.lacli"]
+
+    def test_what_a_killed_process_left_is_swept_away(self, tmp_path: Path) -> None:
+        old, young = tmp_path / "files.lacli.1.tmp", tmp_path / "files.lacli.2.tmp"
+        for left in (old, young):
+            left.write_bytes(b"half")
+        os.utime(old, (1, 1))
+        save(filled(), tmp_path / "files.lacli", PRINT)
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["files.lacli", young.name]
 
     def test_no_damage_is_believed(self) -> None:
         data = encode(filled(5), PRINT)

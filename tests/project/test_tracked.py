@@ -131,6 +131,13 @@ class TestTracked:
         assert listing is not None
         assert listing.skipped["over the cap"] == 10_000
 
+    def test_of_a_list_without_end_the_beginning_is_taken(
+        self, repo: Path, track: Write, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        track({"aaaa.py": CODE, "bbbb.py": CODE, "cccc.py": CODE})
+        monkeypatch.setattr(tracked, "_MAX_LISTING", 18)
+        assert names(list_tracked(repo)) == {"aaaa.py", "bbbb.py"}
+
 
 class TestWithoutGit:
     def test_no_repository_no_files(self, tmp_path: Path) -> None:
