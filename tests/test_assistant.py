@@ -51,9 +51,9 @@ def loaded(prepared_default: Any) -> Any:
 @pytest.fixture
 def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
     """An assistant in a project of its own; a second one opens the pool that the first has written."""
-    from lacli.engine.controller import Controller, Limits
+    from lacli.engine.controller import Controller
     from lacli.engine.cost import CostCurve
-    from lacli.loading import _open_pool, _sources
+    from lacli.loading import _limits, _open_pool, _sources
 
     def made(
         lookahead: bool = True, project: Path = tmp_path, curve: CostCurve | None = None, **settings: Any
@@ -67,7 +67,7 @@ def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
             loaded,
             pool=opened,
             sources=_sources(opened) if lookahead else [],
-            controller=Controller(curve or CostCurve.flat(), Limits(lookahead=lookahead)),
+            controller=Controller(curve or CostCurve.flat(), _limits(chosen)),
         )
         return assistant
 
@@ -366,6 +366,31 @@ class TestSaved:
             assert stats.saved_ms == stats.plain_steps * stats.plain_step_ms - stats.step_ms
             assert (stats.saved_ms > 0) == (plain_ms > 1)
         assert reply(make(pool=False), ask(QUESTION, max_tokens=3)).stats.saved_ms is None
+
+
+class TestFlags:
+    """Every flag that bounds guessing is seen in the counts, and none of them in the text."""
+
+    def test_each_changes_what_is_counted(self, make: Make) -> None:
+        first = reply(make(), ask(QUESTION))
+        usual = reply(make(), ask(QUESTION)).stats
+        assert {"project", "window"} <= usual.drafted_by_source.keys()
+        told = {}
+        for name, settings in {
+            "plain": {"lookahead": False},
+            "no pool": {"pool": False},
+            "no window": {"window": 0},
+            "no chains": {"guesses": 0},
+            "short n-grams": {"ngram": 2, "pool": False},
+        }.items():
+            finished = reply(make(learn=False, **settings), ask(QUESTION))
+            assert finished.token_ids == first.token_ids
+            told[name] = finished.stats
+        assert told["plain"].rows_bought == told["plain"].draft_n == 0
+        assert "project" not in told["no pool"].drafted_by_source
+        assert "window" not in told["no window"].drafted_by_source
+        assert "project" not in told["no chains"].drafted_by_source
+        assert told["short n-grams"].rows != told["no pool"].rows
 
 
 def files_below(folder: Path) -> dict[Path, tuple[int, bytes]]:

@@ -47,6 +47,14 @@ def test_help_and_stats_go_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
         assert words in captured.err
 
 
+def test_stats_show_the_last_reply_and_the_sum_of_the_chat(capfd: pytest.CaptureFixture[str]) -> None:
+    talk(["a b c d e", "one two three", "x"], "hi", "again", "/stats", "/clear", "third", "/stats")
+    lines = [line.split() for line in capfd.readouterr().err.splitlines()]
+    assert [line for line in lines if line[:1] == ["tokens"]] == [["tokens", "3", "8"], ["tokens", "1", "1"]]
+    assert ["saved", "steps", "1", "3"] in lines
+    assert ["by", "project", "1/3", "33%", "3/9", "38%"] in lines
+
+
 def test_a_command_with_words_it_does_not_take_is_refused_and_neither_obeyed_nor_sent(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

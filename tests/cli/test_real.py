@@ -66,15 +66,37 @@ def test_cold_warm_and_plain_are_one_text_and_warm_takes_fewer_steps(lacli: Lacl
 
 
 def test_a_run_killed_in_the_middle_of_a_reply_leaves_a_pool_that_helps(lacli: Lacli) -> None:
-    lacli.run("ask", QUESTION, "-n", "20")
+    _, cold = lacli.run("ask", QUESTION, "-n", "20")
     killed = lacli.start("ask", QUESTION, "-n", "200")
     assert killed.stdout is not None
     written = killed.stdout.read(3)
     killed.send_signal(signal.SIGKILL)
     killed.communicate(timeout=30)
-    text, warm = lacli.run("ask", QUESTION, "-n", "24")
+    text, warm = lacli.run("ask", QUESTION, "-n", "20")
     assert text.encode().startswith(written)
-    assert warm["pool_hits"] >= 10
+    assert warm["pool_hits"] > 0
+    assert warm["tokens_per_step"] > 1.5 * cold["tokens_per_step"]
+    _, unharmed = lacli.run("ask", QUESTION, "-n", "20")
+    assert warm["tokens_per_step"] >= 0.9 * unharmed["tokens_per_step"]
+
+
+def test_flags_and_other_projects_are_seen_in_the_statistics(lacli: Lacli, tmp_path: Path) -> None:
+    _, first = lacli.run("ask", QUESTION, "-n", "16")
+    _, without = lacli.run("ask", QUESTION, "-n", "16", "--no-pool")
+    assert "project" not in without["drafted_by_source"]
+    assert without["pool_size"] == 0
+    _, reading = lacli.run("ask", QUESTION, "-n", "20", "--no-learn")
+    assert reading["pool_hits"] > 0
+    assert reading["pool_size"] == first["pool_size"] == 16
+    (tmp_path / "other").mkdir()
+    _, other = Lacli(tmp_path / "other").run("ask", QUESTION, "-n", "16")
+    assert other["pool_hits"] == other["drafted_by_source"].get("project", 0) == 0
+    for stats in (first, without, reading, other):
+        assert sum(stats["accepted_by_source"].values()) == stats["draft_n_accepted"] == stats["rows_used"]
+        assert sum(stats["drafted_by_source"].values()) == stats["draft_n"] <= stats["rows_bought"]
+        assert stats["saved_n"] == stats["predicted_n"] - 1 - stats["steps"]
+        assert stats["plain_step_ms"] > 0
+        assert stats["saved_ms"] is not None
 
 
 def test_an_interrupted_reply_is_kept_and_taught(lacli: Lacli) -> None:
