@@ -76,8 +76,6 @@ def test_a_run_killed_in_the_middle_of_a_reply_leaves_a_pool_that_helps(lacli: L
     assert text.encode().startswith(written)
     assert warm["pool_hits"] > 0
     assert warm["tokens_per_step"] > 1.5 * cold["tokens_per_step"]
-    _, unharmed = lacli.run("ask", QUESTION, "-n", "20")
-    assert warm["tokens_per_step"] >= 0.9 * unharmed["tokens_per_step"]
 
 
 def test_flags_and_other_projects_are_seen_in_the_statistics(lacli: Lacli, tmp_path: Path) -> None:
