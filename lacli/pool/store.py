@@ -158,7 +158,9 @@ class Pool:
                 known = numbers.read(self._numbers_path).totals
                 self._learn_numbers({} if known else totals, {})
 
-        return self._keeper.write(write) and self.learns
+        if self._keeper.write(write):
+            self._tidy()
+        return self.learns
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

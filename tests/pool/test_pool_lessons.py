@@ -123,6 +123,35 @@ class TestCredits:
         assert replies(reopen()) == [reply(1), reply(2)]
         assert value(reopen()) == pytest.approx(3, abs=0.1)
 
+    def test_credits_survive_compaction(self, reopen: Opener) -> None:
+        for number in range(5):
+            reopen().learn(Lesson(reply(number), credits={0: 10} if number else {}))
+        before = value(reopen())
+        assert reopen().compact() > 0
+        assert value(reopen()) == pytest.approx(before, abs=0.5)
+        assert reopen().compact() == 0
+
+    def test_damage_anywhere_never_adds_credit_or_a_wrong_reply(self, reopen: Opener) -> None:
+        for number in range(6):
+            reopen().learn(Lesson(reply(number % 4), credits={0: 10, 1: 5} if number > 1 else {}))
+        path = reopen().path
+        sound, whole, stored = path.read_bytes(), value(reopen()), replies(reopen())
+        bad = [sound[:length] for length in range(0, len(sound), 64)]
+        for at in range(0, len(sound), 5):
+            flipped = bytearray(sound)
+            flipped[at] ^= 1 << at % 8
+            bad.append(bytes(flipped))
+        for data in bad:
+            path.write_bytes(data)
+            pool = reopen()
+            assert all(each in stored for each in replies(pool))
+            assert sum(kept.value for kept in pool._log.kept.values()) <= whole + 0.5
+            assert pool.learn(Lesson(reply(9), credits={0: 1}))
+            assert len(pool.notices) <= 1
+            again = reopen()
+            assert reply(9) in replies(again)
+            assert again.notices == []
+
 
 class TestChoose:
     def test_worth_is_accepted_tokens_per_byte(self) -> None:

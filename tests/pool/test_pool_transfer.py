@@ -62,6 +62,11 @@ def test_all_that_was_learned_arrives(exported: Path, elsewhere: Pool, reopen: O
     assert infos[0].oldest_s == infos[1].oldest_s
 
 
+def test_the_pool_made_by_an_import_says_whose_it_is(exported: Path, elsewhere: Pool) -> None:
+    transfer.import_(elsewhere, exported)
+    assert project_info(elsewhere.path.parent.parent).root == elsewhere.key.root
+
+
 def test_importing_twice_changes_nothing_more(exported: Path, elsewhere: Pool, pools: Path) -> None:
     transfer.import_(elsewhere, exported)
     first = project_info(elsewhere.path.parent.parent).pools[0]
