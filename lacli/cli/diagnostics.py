@@ -197,7 +197,7 @@ def _line(text: str, between: str = " ") -> None:
 
 
 def _broken(text: str, between: str, width: int) -> str:
-    """The text with as many of its `between` made line ends as are needed for this width."""
+    """The text with as many of its `between` made line ends as this width needs; where that is too few, of its spaces."""
     first, *others = text.split(between)
     lines = [first]
     for part in others:
@@ -206,7 +206,14 @@ def _broken(text: str, between: str, width: int) -> str:
             lines[-1] = longer
         else:
             lines.append("  " + part)
+    if between != " ":
+        lines = [line if column_after(0, line) <= width else _broken_at_words(line, width) for line in lines]
     return "\n".join(lines)
+
+
+def _broken_at_words(line: str, width: int) -> str:
+    indent = line[: len(line) - len(line.lstrip())]
+    return indent + _broken(line.lstrip(), " ", width - len(indent)).replace("\n", "\n" + indent)
 
 
 def _raw(text: str) -> None:

@@ -112,6 +112,18 @@ def test_lines_longer_than_the_terminal_are_broken_between_numbers_and_words(
     ]
 
 
+def test_a_part_wider_than_the_terminal_is_broken_between_words(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCRIPTS", '["one two three four five"]')
+    terminal = Terminal(program.command("ask", "hi", "--no-stdin"), 24)
+    terminal.finish()
+    shown = [line for line in screen(terminal.seen, 24) if line]
+    assert all(len(line) <= 24 for line in shown)
+    assert "  guessed 40% (project" in shown
+    assert "  40%)" in shown
+
+
 def test_a_dumb_terminal_sees_no_escape_sequence(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(["/usr/bin/env", "TERM=dumb", *program.command("ask", "hi", "--no-stdin")])
     assert terminal.finish() == 0
