@@ -121,7 +121,7 @@ def test_a_part_wider_than_the_terminal_is_broken_between_words(
     shown = [line for line in screen(terminal.seen, 24) if line]
     assert all(len(line) <= 24 for line in shown)
     assert "  guessed 40% (project" in shown
-    assert "  40%)" in shown
+    assert "    40%)" in shown
 
 
 def test_a_dumb_terminal_sees_no_escape_sequence(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
