@@ -1,7 +1,7 @@
 """Which files of a project drafts may be read from: git's list of tracked files, or a walk over folders the user named.
 
-Names only: no file is opened but `.lacliignore` and, where git is not asked, `.gitignore`. Called by `files` and
-`build`. A name is bytes with slashes, relative to the root, as git and the file system have it.
+Names only: no file is opened but, where git is not asked, `.gitignore` and `.lacliignore`. Called by `indexing`.
+A name is bytes with slashes, relative to the root, as git and the file system have it.
 """
 
 from __future__ import annotations
@@ -56,18 +56,21 @@ def no_breath() -> None:
 
 
 def tracked_names(root: Path, wait_s: float = _GIT_WAIT_S) -> tuple[list[bytes], int] | None:
-    """What git tracks below `root` and does not ignore, and how many it ignores; None if git cannot tell."""
+    """What git tracks below `root` and nothing ignores, and how many are ignored; None if git cannot tell."""
     tracked = git_output(root, ["ls-files", "-z", "--cached"], wait_s)
     if tracked is None:
         return None
     if len(tracked) > _MAX_LISTING:
         tracked = tracked[: tracked.rindex(b"\0", 0, _MAX_LISTING)]
-    ignored = git_output(root, ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"], wait_s)
-    if ignored is None or len(ignored) > _MAX_LISTING:
-        return None  # better no file than one that was to be left alone
-    left_out = set(ignored.split(b"\0"))
-    names = dict.fromkeys(name for name in tracked.split(b"\0") if name and name not in left_out)
-    return list(names), len(left_out - {b""})
+    left_out = {b""}
+    for rules in ("--exclude-standard", f"--exclude-per-directory={LACLIIGNORE}"):
+        ignored = git_output(root, ["ls-files", "-z", "--cached", "--ignored", rules], wait_s)
+        if ignored is None or len(ignored) > _MAX_LISTING:
+            return None  # better no file than one that was to be left alone
+        left_out.update(ignored.split(b"\0"))
+    names = dict.fromkeys(tracked.split(b"\0"))
+    kept = [name for name in names if name not in left_out]
+    return kept, len(names.keys() & left_out - {b""})
 
 
 def list_tracked(root: Path, breathe: Breathe = no_breath, wait_s: float = _GIT_WAIT_S) -> Listing | None:
@@ -77,7 +80,7 @@ def list_tracked(root: Path, breathe: Breathe = no_breath, wait_s: float = _GIT_
         return None
     names, ignored = found
     listing = Listing(skipped=Counter({"ignored": ignored} if ignored else {}))
-    _add(listing, root, names, IgnoreFiles(root, (LACLIIGNORE,)), breathe)
+    _add(listing, root, names, None, breathe)
     return _capped(listing)
 
 
@@ -135,8 +138,8 @@ def _slashed(relative: str) -> str:
     return relative.replace(os.sep, "/")
 
 
-def _add(listing: Listing, root: Path, names: Iterable[bytes], ignore: IgnoreFiles, breathe: Breathe) -> None:
-    """Look at each name and add the file, or count why not."""
+def _add(listing: Listing, root: Path, names: Iterable[bytes], ignore: IgnoreFiles | None, breathe: Breathe) -> None:
+    """Look at each name and add the file, or count why not; `ignore` is None where git has been asked."""
     folders = _RealFolders(root)
     for count, name in enumerate(names):
         if count >= MAX_NAMES:
@@ -151,9 +154,9 @@ def _add(listing: Listing, root: Path, names: Iterable[bytes], ignore: IgnoreFil
             listing.files.append(SourceFile(name, found.st_size, found.st_mtime_ns))
 
 
-def _look_at(root: Path, name: str, folders: _RealFolders, ignore: IgnoreFiles) -> os.stat_result | skip.Reason:
+def _look_at(root: Path, name: str, folders: _RealFolders, ignore: IgnoreFiles | None) -> os.stat_result | skip.Reason:
     reason = skip.by_name(name)
-    if reason is None and ignore.ignores(name):
+    if reason is None and ignore is not None and ignore.ignores(name):
         reason = "ignored"
     if reason is not None:
         return reason

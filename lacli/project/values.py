@@ -23,7 +23,7 @@ _MAX_VALUES = 512
 _MAX_ENTRIES = 4_000
 _MAX_DEPTH = 3
 _WAIT_S = 0.5
-_SHORTEST, _LONGEST = 6, 2_000
+_SHORTEST, _LONGEST = 6, 500
 _AGAIN_S = 5.0
 
 _ENV_FILE = re.compile(r"\.env.*|.*\.env|\.envrc|\.flaskenv", re.IGNORECASE)
@@ -65,7 +65,10 @@ _COMMON = re.compile(
 def secret_values(root: Path) -> frozenset[str]:
     """Values of the `.env` files and ignored settings below `root` that a reply must not be kept with."""
     values: set[str] = set()
+    until = time.monotonic() + _WAIT_S
     for path in _files(root):
+        if time.monotonic() > until:
+            break
         try:
             text = disk.read(path, limit=_MAX_FILE_BYTES).decode("utf-8", "replace")
         except (OSError, ValueError):
@@ -84,9 +87,7 @@ def values_in(text: str, trusted: bool, quoted_only: bool = False) -> Iterator[s
     `quoted_only` is for code, where what is not in quotes is no value.
     """
     for line in text.splitlines():
-        if len(line) > _LONGEST:
-            continue
-        found = _ASSIGNMENT.match(line)
+        found = _ASSIGNMENT.match(line) if len(line) <= _LONGEST else None
         yield from (value for value in _NETRC.findall(line) if trusted and _counts(value, named=True))
         if found is None:
             yield from (run for run in _KEY_LINE.findall(line) if trusted and any(c.isdigit() for c in run))

@@ -213,6 +213,13 @@ class TestNamed:
         assert names(list_named(tmp_path, [tmp_path / "a.py", tmp_path / "src" / "d.tmp"])) == {"a.py"}
         assert "src/b.py" in names(list_named(tmp_path, [tmp_path]))
 
+    def test_a_pattern_that_takes_for_ever_does_not(self, tmp_path: Path) -> None:
+        name = "a" * 200 + ".py"
+        write(tmp_path, {name: CODE, "b.py": CODE, ".lacliignore": "*a" * 40 + "b\n!" + "*a" * 40 + "*\n"})
+        started = time.process_time()
+        assert "b.py" in names(list_named(tmp_path, [tmp_path]))
+        assert time.process_time() - started < 2
+
     @posix_only
     def test_links_are_not_followed_whoever_names_them(self, tmp_path: Path) -> None:
         write(tmp_path, {"root/a.py": CODE, "elsewhere/b.py": CODE})

@@ -112,6 +112,16 @@ class TestFiles:
         assert len(found) == values._MAX_VALUES
         assert "far-too-large-1" not in found
 
+    def test_lines_made_to_be_slow_are_not(self, tmp_path: Path) -> None:
+        slow = ("a:" * 240 + "#\n") * 120
+        write(tmp_path, {f"{number}.env": slow + " " * 60_000 for number in range(60)})
+        started = time.process_time()
+        secret_values(tmp_path)
+        assert time.process_time() - started < 3
+
+    def test_a_key_within_a_very_long_line_is_known(self) -> None:
+        assert "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn" in told('KEY="' + "x y " * 200 + 'MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn"')
+
 
 class TestRefuser:
     def test_a_reply_with_a_value_is_refused_and_any_other_judged_as_before(self) -> None:
