@@ -197,7 +197,7 @@ def _line(text: str, between: str = " ") -> None:
 
 
 def _broken(text: str, between: str, width: int) -> str:
-    """The text with as many of its `between` made line ends as this width needs; if those are too few, of its spaces."""
+    """The text with as many of its `between` made line ends as this width needs; a part too wide is cut at spaces."""
     first, *others = text.split(between)
     lines = [first]
     for part in others:

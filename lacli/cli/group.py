@@ -30,7 +30,7 @@ COMMANDS = {
     "chat": Entry("lacli.cli.chat", "Talk with the model about your code."),
     "complete": Entry("lacli.cli.complete", "Print what belongs at a place in a file."),
     "models": Entry("lacli.cli.models", "List, show and fetch models."),
-    "pool": Entry("lacli.cli.pool", "Show or clear what this project has taught the drafts."),
+    "pool": Entry("lacli.cli.pool", "Show, check, build, share or clear what a project has taught the drafts."),
     "bench": Entry("lacli.cli.bench", "Measure lookahead against plain decoding, and check that the texts are equal."),
 }
 

@@ -156,8 +156,9 @@ def _show(pool: PoolInfo) -> None:
     )
     if pool.table_entries:
         output.line(f"  table   {pool.table_entries:,} entries of likely successors, {size(pool.table_bytes)}")
-    for line in _of_files(pool):
-        output.line(f"  files   {line}")
+    for index in _of_files(pool):
+        files = counted(index["files"], "file", "files")
+        output.line(f"  files   {files} of {index['tokens']:,} tokens, index {size(index['bytes'])}")
     output.line(f"  age     used {age(pool.updated_s)}{made}")
     if pool.segments:
         output.line(f"  of use  {counted(pool.hits, 'reply', 'replies')} so far, {pool.value:,.0f} tokens lately")
@@ -172,15 +173,14 @@ def _of_table(pool: PoolInfo) -> str:
     return f"the successor table {pool.table_damage}" if pool.table_damage else ""
 
 
-def _of_files(pool: PoolInfo) -> Iterator[str]:
-    """A line for each index of project files."""
+def _of_files(pool: PoolInfo) -> Iterator[dict[str, Any]]:
+    """The indexes of project files that belong to this pool's tokenizer: one for each worktree."""
     from lacli.project import marks
 
     for path in file_indexes(pool.path.parent.parent):
         if path.parent == pool.path.parent:
-            entries = marks.load(path, pool.tokenizer).entries.values()
-            read = [entry.tokens for entry in entries if entry.tokens]
-            yield f"{counted(len(read), 'file', 'files')} of {sum(read):,} tokens, index {size(path.stat().st_size)}"
+            read = [entry.tokens for entry in marks.load(path, pool.tokenizer).entries.values() if entry.tokens]
+            yield {"path": str(path), "files": len(read), "tokens": sum(read), "bytes": path.stat().st_size}
 
 
 def _as_json(described: ProjectInfo) -> dict[str, Any]:
@@ -196,6 +196,7 @@ def _as_json(described: ProjectInfo) -> dict[str, Any]:
             "updated": round(pool.updated_s),
             "table_entries": pool.table_entries,
             "table_bytes": pool.table_bytes,
+            "files": list(_of_files(pool)),
             "hits": pool.hits,
             "value": round(pool.value, 1),
             "totals": _totals(pool),

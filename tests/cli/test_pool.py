@@ -345,6 +345,9 @@ class TestBuild:
         line, last = done.stdout.decode().splitlines()
         assert line.startswith("2 files of ")
         assert last == "0 []"
+        learned(repository, fingerprint=tokenizer.fingerprint)
+        shown = json.loads(run(capfdbinary, "info", "--json")[1])["pools"][0]["files"]
+        assert [(each["path"], each["files"]) for each in shown] == [(first["path"], 2)]
         assert Path(first["path"]).stat().st_mode & 0o777 == 0o600
 
     def test_a_model_that_is_not_here_is_exit_3_with_the_remedy(self, repository: Path, capfdbinary: Captured) -> None:
