@@ -71,6 +71,10 @@ USUAL = Limits(stretch=14, word=16, nats=8.0, hex_turns=3)
 """Measured on half of Python's library and site-packages that the numbers were not counted on."""
 WARY = Limits(stretch=11, word=12, nats=5.0, hex_turns=3)
 """For a reply to a prompt that holds a secret, and where a key is to be expected."""
+AT_THE_END = Limits(stretch=11, word=12, nats=6.0, hex_turns=3)
+"""For the last word of a reply, where a budget or Ctrl-C may have cut a key off."""
+LONE = Limits(stretch=15, word=18, nats=3.0, hex_turns=3)
+"""For a last word without a sign in it, as long as half a key."""
 NAMED = Limits(stretch=9, word=9, nats=3.0, hex_turns=2)
 """For a value whose name says that it is secret."""
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lacli.pool.secret_formats import issued
 from lacli.pool.secret_names import spelt_out
-from lacli.pool.secret_random import USUAL, WARY, has_every_class, is_mixed, looks_random
+from lacli.pool.secret_random import AT_THE_END, LONE, USUAL, WARY, has_every_class, is_mixed, looks_random
 
 _LINE_GOES_ON = re.compile(r"\\\r?\n[ \t]{0,80}")
 _STRING_GOES_ON = re.compile(
@@ -61,7 +61,8 @@ def _ends_in_a_part(text: str) -> bool:
     password = _SEPARATOR.split(last[0])[-1]
     digits = _HEX_DIGITS.search(last[0])
     return (
-        looks_random(last[0], WARY)
+        looks_random(last[0], AT_THE_END)
+        or (last[0].isalnum() and looks_random(last[0], LONE))
         or (digits is not None and is_mixed(digits[0]))
         or (len(password) >= _LEAST_PART and _DIGIT.search(password) is not None and has_every_class(password))
     )

@@ -1,4 +1,4 @@
-"""Writes lacli/pool/secret_letters.py. Run by hand, `python -m tests.pool.count_letters`, when the counts are to change.
+"""Writes lacli/pool/secret_letters.py. Run by hand: `python -m tests.pool.count_letters`, when the counts change.
 
 Every second top-level module or package of the standard library and of site-packages is counted, the others are left
 for trying the limits on.

@@ -1,6 +1,6 @@
 """`lacli` whose model says what it is told: everything else of it is real. Run as a process by the test of secrets.
 
-SAYS names a file (JSON) of what it says, reply after reply; COMMANDS (JSON) are the command lines to run in one process,
+SAYS names a file (JSON) of what it says, reply after reply; COMMANDS (JSON) are the command lines of one process,
 where there are many.
 """
 
@@ -32,7 +32,8 @@ class Teller:
         self._end, self._pause_s = end, pause_s
         self._cache: list[int] = []
         self._rows: Rows | None = None
-        self._zeros = torch.zeros(self.vocab_size)
+        self._buffer = torch.zeros(128, self.vocab_size)
+        self._set: list[tuple[int, list[int]]] = []
         self._begun = 0
         self._reply: Sequence[int] = ()
 
@@ -49,12 +50,12 @@ class Teller:
         self._cache += token_ids
         if on_chunk is not None and not on_chunk(len(token_ids)):
             return None
-        return self._logits(self._cache)
+        return self._logits([self._cache])[0].clone()
 
     def forward(self, rows: Rows) -> torch.Tensor:
         time.sleep(self._pause_s)
         self._rows = rows
-        return torch.stack([self._logits(self._cache + self._path(row)) for row in rows.wanted])
+        return self._logits([self._cache + self._path(row) for row in rows.wanted])
 
     def keep(self, path: Sequence[int]) -> None:
         assert self._rows is not None
@@ -71,15 +72,23 @@ class Teller:
             row = self._rows.parents[row]
         return ids[::-1]
 
-    def _logits(self, context: Sequence[int]) -> torch.Tensor:
-        """The reply's token where the reply was followed so far; off it, as a model would, what the reply has there."""
-        place = len(context) - self._begun
-        said = self._reply[place] if 0 <= place < len(self._reply) else self._end
-        logits = self._zeros.clone()
-        for back, token_id in enumerate(self._reply[max(0, place - 4) : place + 4]):
-            logits[token_id] = 5.0 + back / 10  # near misses: what a successor table is made of
-        logits[said] = 10.0
-        return logits
+    def _logits(self, contexts: Sequence[Sequence[int]]) -> torch.Tensor:
+        """What the reply has at each place, and near misses: what a successor table is made of.
+
+        One buffer, in which the few numbers set last time are put back: to fill a vocabulary anew takes longer than all
+        the rest.
+        """
+        for row, token_ids in self._set:
+            self._buffer[row, token_ids] = 0.0
+        self._set = []
+        for row, context in enumerate(contexts):
+            place = len(context) - self._begun
+            near = list(self._reply[max(0, place - 4) : max(0, place + 4)])
+            said = self._reply[place] if 0 <= place < len(self._reply) else self._end
+            self._buffer[row, near] = 5.0
+            self._buffer[row, said] = 10.0
+            self._set.append((row, [*near, said]))
+        return self._buffer[: len(contexts)]
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -95,7 +96,7 @@ class Place:
         yield from (("the successor table", text) for text in _chains(pool, tokenizer))
 
 
-def _chains(pool: Pool, tokenizer: Tokenizer, depth: int = 16, wide: int = 2) -> Iterator[str]:
+def _chains(pool: Pool, tokenizer: Tokenizer, depth: int = 14, wide: int = 2) -> Iterator[str]:
     """From every entry the likeliest continuations, and at each step the second best, too."""
     rows = pool.table()
     if rows is None:
@@ -104,7 +105,7 @@ def _chains(pool: Pool, tokenizer: Tokenizer, depth: int = 16, wide: int = 2) ->
     none = 0xFFFFFFFF
     for before, own in known:
         for first in known[before, own]:
-            for turn in range(depth if first != none else 0):
+            for turn in (depth, 0, 1, 2, 4, 8) if first != none else ():
                 chain = [own, first] if before == none else [before, own, first]
                 for place in range(depth):
                     following = known.get((chain[-2], chain[-1])) or known.get((none, chain[-1])) or [none]
@@ -140,7 +141,7 @@ def place(tmp_path: Path, sandbox: Path, prepared_default: object, monkeypatch: 
 
 def _chosen() -> list[Key]:
     made = keys(seed=3)
-    return made[:: len(made) // 210][:220]
+    return random.Random(3).sample(made, 205)
 
 
 def test_no_key_that_was_printed_is_in_any_file(place: Place) -> None:
@@ -181,7 +182,7 @@ def _key(kind: str) -> Key:
 def test_without_the_filter_replies_and_chains_give_keys_away(place: Place) -> None:
     """The search itself would notice."""
     key = _key("github classic")
-    running = place.start([f"Use {key.text} here."], "ask", "-n", "60", "write it", FILTER_OFF="1")
+    running = place.start([f"{key.text} then\n" * 3], "ask", "-n", "160", "write it", FILTER_OFF="1")
     _, err = running.communicate(timeout=60)
     assert running.returncode == 0, err
     kinds = {where for where, _ in found(place, [key.secret])}
@@ -252,8 +253,7 @@ def test_a_key_in_a_repetition_loop(place: Place) -> None:
 
 def _talk(place: Place, says: Sequence[str], *typed: str) -> bytes:
     """A chat on a terminal; every line but a command is answered."""
-    os.environ.update(place.environment(says))  # undone by the sandbox's monkeypatch: see `talking`
-    os.chdir(place.project)
+    place.environment(says)
     terminal = Terminal([sys.executable, "-m", "tests.pool.secret_program", "chat", "-n", "90"], columns=400)
     for line in typed:
         terminal.wait_for(b"\x1b[?2004h", timeout=60)
