@@ -1,96 +1,30 @@
-"""files.py and build.py: what a run knows of the project's files, when, and what it leaves behind."""
+"""files.py and indexing.py: what a run knows of the project's files, when, and what it leaves behind."""
 
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lacli.drafts.index import SuffixIndex
-from lacli.errors import UsageError
 from lacli.project import files as project_files
 from lacli.project import marks
-from lacli.project.build import BuildReport, build
+from lacli.project.build import build
 from lacli.project.files import ProjectFiles
 from lacli.project.indexing import Indexer, place_of
 from lacli.text.tokenizer import Tokenizer
 
-from .conftest import Write, git, needs_git, write
+from .conftest import Front, Write, code, git, needs_git, soon, split, write
 
 pytestmark = needs_git
-
-
-def code(seed: int, lines: int = 40) -> str:
-    draw = random.Random(seed)
-    words = "alpha bravo carbon delta ember fjord gamma harbor indigo jungle".split()  # noqa: SIM905
-    return "".join(f"{draw.choice(words)}_{draw.randrange(100)} = {draw.choice(words)}({seed})\n" for _ in range(lines))
-
-
-class Front:
-    """What `loading` does with the files, and what a reply sees of them."""
-
-    def __init__(self, folder: Path, vocabulary: Tokenizer) -> None:
-        self.index: SuffixIndex | None = None
-        self.given = 0
-        self.files = ProjectFiles()
-        self._vocabulary = vocabulary
-        self.files.start(folder, vocabulary, self._take)
-
-    def _take(self, index: SuffixIndex) -> None:
-        self.index, self.given = index, self.given + 1
-
-    def after(self, text: str) -> str:
-        """What the files say after a context, "" if nothing."""
-        if self.index is None:
-            return ""
-        found = self.index.matches(self._vocabulary.encode(text))
-        return (
-            self._vocabulary.decode(self.index.following(found[0].place, 12)) if found and found[0].length > 8 else ""
-        )
-
-
-def soon(told: Callable[[], object], within_s: float = 10.0) -> bool:
-    until = time.monotonic() + within_s
-    while time.monotonic() < until:
-        if told():
-            return True
-        time.sleep(0.01)
-    return False
-
-
-@pytest.fixture(autouse=True)
-def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests need not be as polite as a run."""
-    monkeypatch.setattr(project_files, "_RESTS", {"idle": 0.0, "wanted": 0.0, "replying": 0.0})
-
-
-@pytest.fixture
-def front(vocabulary: Tokenizer) -> Iterator[Callable[[Path], Front]]:
-    made: list[Front] = []
-
-    def _front(folder: Path) -> Front:
-        made.append(Front(folder, vocabulary))
-        return made[-1]
-
-    yield _front
-    for each in made:
-        each.files.close()
-        assert soon(lambda each=each: not each.files._thread.is_alive())
-
-
-def split(text: str) -> tuple[str, str]:
-    """A context that ends in the middle of a text, and what follows there."""
-    middle = len(text) // 2
-    return text[:middle], text[middle : middle + 12]
 
 
 def index_files(sandbox: Path) -> list[Path]:
@@ -360,68 +294,3 @@ class TestThread:
         assert (time.thread_time() - started) / 300 < 0.005
         asking = -1
         assert opened == []
-
-
-class TestBuild:
-    def test_it_reports_what_was_done(self, repo: Path, track: Write, vocabulary: Tokenizer) -> None:
-        track({"a.py": code(1), "b.py": code(2), "yarn.lock": "x\n", ".env": "A=1\n", "g.py": "# @generated\n"})
-        told: list[tuple[int, int]] = []
-        found = build(repo, [], vocabulary, lambda done, total: told.append((done, total)))
-        assert isinstance(found, BuildReport)
-        assert (found.files, found.tokens) == (2, len(code(1)) + len(code(2)))
-        assert found.skipped == {"generated": 2, "secret": 1}
-        assert found.disk_bytes == found.path.stat().st_size
-        assert told[-1] == (3, 3)
-        again = build(repo, [], vocabulary)
-        assert (again.files, again.tokens, again.skipped) == (found.files, found.tokens, found.skipped)
-
-    def test_files_named_outside_a_repository_are_kept_up_to_date_by_later_runs(
-        self, tmp_path: Path, vocabulary: Tokenizer, front: Callable[[Path], Front]
-    ) -> None:
-        write(tmp_path, {"plain/src/a.py": code(1), "plain/other.py": code(2)})
-        folder = tmp_path / "plain"
-        assert build(folder, [folder / "src"], vocabulary).files == 1
-        write(folder, {"src/a.py": code(3)})
-        reply = front(folder)
-        assert soon(lambda: reply.after(split(code(3))[0]) == split(code(3))[1])
-        assert reply.after(split(code(2))[0]) != split(code(2))[1]
-
-    def test_untracked_files_of_a_repository_can_be_named(
-        self, repo: Path, track: Write, vocabulary: Tokenizer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        track({"a.py": code(1)})
-        write(repo, {"new/b.py": code(2)})
-        monkeypatch.chdir(repo / "new")
-        assert build(Path("."), [Path("b.py")], vocabulary).files == 2
-        assert build(Path("."), [], vocabulary).files == 2
-        (repo / "new" / "b.py").unlink()
-        assert build(repo, [], vocabulary).files == 1
-
-    def test_what_cannot_be_built_is_said(
-        self, tmp_path: Path, repo: Path, vocabulary: Tokenizer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        write(tmp_path, {"plain/a.py": code(1), "beside.py": code(2)})
-        with pytest.raises(UsageError, match="no git repository"):
-            build(tmp_path / "plain", [], vocabulary)
-        with pytest.raises(UsageError, match="outside the project"):
-            build(repo, [tmp_path / "beside.py"], vocabulary)
-        with pytest.raises(UsageError, match="there is no"):
-            build(repo, [repo / "none.py"], vocabulary)
-        monkeypatch.setenv("HOME", str(repo))
-        with pytest.raises(UsageError, match="no project"):
-            build(repo, [], vocabulary)
-        monkeypatch.delenv("HOME")
-        monkeypatch.setenv("PATH", "")
-        with pytest.raises(UsageError, match="git does not tell"):
-            build(repo, [], vocabulary)
-
-    def test_two_worktrees_keep_an_index_each(
-        self, repo: Path, track: Write, vocabulary: Tokenizer, tmp_path: Path
-    ) -> None:
-        track({"a.py": code(1)})
-        git(repo, "commit", "-qm", "x")
-        git(repo, "worktree", "add", "-q", str(tmp_path / "feature"))
-        write(tmp_path / "feature", {"a.py": code(2)})
-        one, two = build(repo, [], vocabulary), build(tmp_path / "feature", [], vocabulary)
-        assert one.path != two.path
-        assert one.path.parent == two.path.parent
