@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from lacli.bench import warm
 from lacli.bench.loops import loop_start
-from lacli.bench.modes import BIG_POOL, MEASURED, WRONG_POOL, Mode
+from lacli.bench.modes import ALL_COLD, BIG_POOL, MEASURED, PLAIN, WRONG_POOL, Mode
 from lacli.bench.runner import Player, Run, Task
-from lacli.bench.suites import Case
+from lacli.bench.suites import LONG, Case
 from lacli.bench.warm import Lesson, lessons, strangers, unrelated, warmth
 
 Progress = Callable[[str], None]
@@ -21,8 +21,10 @@ def measure(
     """The wanted modes. First the replies, for the pools; then, case by case, every mode."""
     tasks = [player.task(case) for case in cases]
     runs = []
-    for suite in dict.fromkeys(case.suite for case in cases):
-        runs += _measure([task for task in tasks if task.case.suite == suite], player, progress, wanted)
+    # A long prompt is read once for all that is done with it.
+    for group in dict.fromkeys((task.case.suite, task.case.name if task.case.filled else "") for task in tasks):
+        own = [task for task in tasks if task.case.suite == group[0] and group[1] in ("", task.case.name)]
+        runs += _measure(own, player, progress, wanted)
     return runs
 
 
@@ -30,24 +32,25 @@ def _measure(tasks: Sequence[Task], player: Player, progress: Progress, wanted: 
     full: dict[str, tuple[int, ...]] = {}
     for number, task in enumerate(tasks, start=1):
         progress(f"recording {task.case.suite} {number}/{len(tasks)} {task.case.name}")
-        full[task.case.name] = task.reference or player.reply(task)
+        cached = player.cached(task)
+        full[task.case.name] = task.reference or player.reply(task, cached)
     known: dict[str, Lesson] = {}
     kept = {task.case.name: _kept(task, full[task.case.name]) for task in tasks}
-    if any(mode.pool for mode in wanted):
+    if any(mode.pool for mode in _modes(tasks[0], wanted, alone=False)):
         progress(f"warming pools with {tasks[0].case.suite}")
         known = lessons(player, tasks, kept)
-    stuff = (
-        unrelated(player.encode, warm.UNRELATED_TOKENS) if BIG_POOL in wanted and tasks[0].case.suite == "code" else []
-    )
+    crowded = BIG_POOL in _modes(tasks[0], wanted, alone=True)
+    stuff = unrelated(player.encode, warm.UNRELATED_TOKENS) if crowded else []
     runs = []
     for number, task in enumerate(tasks, start=1):
         own = task.case.name
         progress(f"measuring {task.case.suite} {number}/{len(tasks)} {own}")
         looped = 1 - len(kept[own]) / len(full[own]) if full[own] else 0.0
         others = strangers(task, tasks, kept)
-        modes = [mode for mode in _modes(task, alone=not others) if mode in wanted]
+        modes = _modes(task, wanted, alone=not others)
         shift = number % len(modes)  # no mode always runs first, on a cold cache, or last, on a warm processor
-        cached = player.cached(task)
+        if len(tasks) > 1:
+            cached = player.cached(task)
         for mode in [*modes[shift:], *modes[:shift]]:
             pool = warmth(task, mode, known, others, stuff, player.vocab_size)
             run = player.play(task, mode, cached, pool)
@@ -60,9 +63,15 @@ def _kept(task: Task, reply: tuple[int, ...]) -> tuple[int, ...]:
     return reply if task.reference else reply[: loop_start(reply)]
 
 
-def _modes(task: Task, alone: bool) -> list[Mode]:
+def _modes(task: Task, wanted: Sequence[Mode], alone: bool) -> list[Mode]:
     """What is measured: no sampling of a forced reply, no others' replies where there are none."""
     suite = task.case.suite
     modes = [mode for mode in MEASURED if mode.pool != "big" or suite == "code"]
     modes += [WRONG_POOL] if suite == "prose" else []
-    return [mode for mode in modes if not (mode.sampled and task.reference) and not (mode.pool == "others" and alone)]
+    if suite == LONG:
+        modes = [PLAIN, ALL_COLD]
+    return [
+        mode
+        for mode in modes
+        if mode in wanted and not (mode.sampled and task.reference) and not (mode.pool == "others" and alone)
+    ]

@@ -12,6 +12,8 @@ import hashlib
 import io
 import json
 import os
+import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +45,7 @@ class Recording:
     token_ids: NDArray[np.int64]
     """[nodes] the token of each node; for node 0 the prompt's last."""
     best: NDArray[np.int64]
-    """[nodes, 8] likeliest next tokens."""
+    """[nodes, 8] likeliest next tokens, the one greedy decoding takes first."""
     chances: NDArray[np.float32]
     """[nodes, 8] their probabilities."""
 
@@ -122,7 +124,10 @@ class RecordingRunner:
     def _note(self, nodes: Sequence[int], logits: Tensor) -> None:
         best = logits.topk(min(BEST, logits.shape[1]), dim=-1)
         chances = torch.exp(best.values.double() - logits.double().logsumexp(dim=-1, keepdim=True))
-        for node, ids, values in zip(nodes, best.indices.tolist(), chances.tolist(), strict=True):
+        firsts = logits.argmax(dim=-1).tolist()
+        for node, first, ids, values in zip(nodes, firsts, best.indices.tolist(), chances.tolist(), strict=True):
+            if ids[0] != first:  # of equally likely tokens, greedy decoding takes the lowest id
+                ids = [first, *(token_id for token_id in ids if token_id != first)][: len(ids)]
             padding = BEST - len(ids)
             self._best.setdefault(node, (ids + [0] * padding, values + [0.0] * padding))
 
@@ -149,14 +154,10 @@ def save(recording: Recording, path: Path) -> None:
 def stored(path: Path) -> Recording | None:
     """The recording of this file; None where there is none, or none that can be read."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             recording = Recording(**{name: arrays[name] for name in Recording.__slots__})
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError):  # RuntimeError: a zip file cut short
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
         return None
-    except Exception as error:  # zipfile and zlib have errors of their own
-        if type(error).__module__ in ("zipfile", "zlib"):
-            return None
-        raise
     nodes = len(recording.parents)
     shapes = {recording.token_ids.shape: (nodes,), recording.best.shape: (nodes, BEST)}
     whole = nodes > 0 and all(found == wanted for found, wanted in shapes.items())

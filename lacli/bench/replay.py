@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lacli import paths
+from lacli.bench import report
 from lacli.bench.measure import Progress, measure
 from lacli.bench.modes import ALL_COLD, MEASURED, PLAIN, WRONG_POOL, Mode
 from lacli.bench.recording import BEST, Recording, RecordingRunner, recording_path, save, stored
@@ -92,8 +93,10 @@ class Oracle:
         least = torch.where(chances > 0, chances, 1.0).amin(dim=1)
         rest = ((1 - chances.sum(dim=1)) / others).clamp(min=1e-12)
         rest = torch.minimum(rest, 0.99 * least)
-        logits = torch.where(chances > 0, chances, rest[:, None]).log()
-        return logits.float(), rest.log().float()
+        logits = torch.where(chances > 0, chances, rest[:, None]).log().float()
+        above = torch.nextafter(logits[:, 1:].amax(dim=1), torch.tensor(torch.inf))
+        logits[:, 0] = torch.where(chances[:, 0] > 0, torch.maximum(logits[:, 0], above), logits[:, 0])
+        return logits, rest.log().float()
 
     def _index(self, one: Recording) -> None:
         """Where each short run of tokens was seen; the latest node counts."""
@@ -223,14 +226,14 @@ class Replay(Player):
     def task(self, case: Case) -> Task:
         """See `Player.task`."""
         one = self._recordings[case]
-        parts = (tuple(self.oracle.renumbered(part).tolist()) for part in (one.prompt, one.eos_ids, one.forced))
-        return Task(case, *parts)
+        prompt, eos_ids, forced = (self.oracle.renumbered(part) for part in (one.prompt, one.eos_ids, one.forced))
+        return Task(case, tuple(prompt.tolist()), tuple(eos_ids.tolist()), tuple(forced.tolist()))
 
     def cached(self, task: Task) -> CachedSequence:
         """See `Player.cached`."""
         return CachedSequence(self.oracle.runner(self._recordings[task.case]))
 
-    def reply(self, task: Task) -> tuple[int, ...]:
+    def reply(self, task: Task, cached: CachedSequence) -> tuple[int, ...]:
         """See `Player.reply`."""
         return tuple(self.oracle.renumbered(self._recordings[task.case].reply).tolist())
 
@@ -273,26 +276,24 @@ def record(bench: Bench, case: Case) -> Recording:
     return runner.recording(reply, task.reference, task.eos_ids)
 
 
-def open_replay(
-    suite: str = "code",
-    max_tokens: int = 96,
-    rows: int | None = None,
-    limit: int | None = None,
-    settings: Settings | None = None,
-    progress: Progress = print,
-) -> tuple[Replay, tuple[Case, ...]]:
-    """The recordings of a suite, ready to be played, for scripts that tune: `measure(replay, cases, ...)`."""
-    loaded = load(replace(settings or Settings(offline=True), pool=False), ignore)
-    cases = load_suites(suite, limit)
+def replay_of(loaded: Loaded, cases: Sequence[Case], max_tokens: int, rows: int | None, progress: Progress) -> Replay:
+    """These cases, recorded where they are not yet, ready to be played."""
     recordings = recorded(loaded, cases, max_tokens, progress)
     controller = loaded.controller
-    return Replay(recordings, controller.limits, controller.cost.points, loaded.tokenizer, max_tokens, rows), cases
+    return Replay(recordings, controller.limits, controller.cost.points, loaded.tokenizer, max_tokens, rows)
+
+
+def open_replay(
+    suite: str = "code", max_tokens: int = 96, rows: int | None = None, limit: int | None = None
+) -> tuple[Replay, tuple[Case, ...]]:
+    """A suite of the default model, for scripts that tune: `measure(replay, cases, progress, modes)`."""
+    cases = load_suites(suite, limit)
+    loaded = load(Settings(offline=True, pool=False), ignore)
+    return replay_of(loaded, cases, max_tokens, rows, print), cases
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Replay a suite and print the table."""
-    from lacli.bench import report
-
     parser = argparse.ArgumentParser(prog="python -m lacli.bench.replay", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--suite", default="code")
     parser.add_argument("--rows", type=int)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from lacli.bench.loops import LoopStop
 from lacli.bench.modes import COLD, PLAIN, Mode, Warmth
 from lacli.bench.oracle import ReferenceRunner
-from lacli.bench.suites import Case
+from lacli.bench.suites import Case, library_sources
 from lacli.context import fitted
 from lacli.drafts.base import DraftSource
 from lacli.engine.controller import Controller, Limits
@@ -29,6 +29,9 @@ from lacli.events import Message, Request
 from lacli.loading import Loaded
 from lacli.models.base import Runner
 
+_FILLED_REPLY = 64
+_FILLED_MARGIN = 96  # for the chat template, and for text that gives more ids than it was made of
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -39,6 +42,8 @@ class Task:
     eos_ids: tuple[int, ...]
     reference: tuple[int, ...]
     """The ids of the reply that is forced; () where the model answers by itself."""
+    room: int = 0
+    """Most tokens of the reply where that is fewer than the bench allows; 0 where it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +121,9 @@ class Player(ABC):
     def cost(self) -> CostCurve:
         """What rows are bought by, as a reply begins."""
 
-    def reply(self, task: Task) -> tuple[int, ...]:
+    def reply(self, task: Task, cached: CachedSequence) -> tuple[int, ...]:
         """What plain decoding delivers, loops and all."""
-        return self.play(task, PLAIN, self.cached(task), stop_loops=False).token_ids
+        return self.play(task, PLAIN, cached, stop_loops=False).token_ids
 
     def forward_ms(self, step: Step) -> float:
         """Time of a step's forward."""
@@ -141,7 +146,7 @@ class Player(ABC):
         """One reply with these sources, which learn from it."""
         rule = LoopStop() if stop_loops and not task.reference else None
         # A forced reply ends with its own end-of-sequence token.
-        room = len(task.reference) + 1 if task.reference else self._max_tokens
+        room = len(task.reference) + 1 if task.reference else task.room or self._max_tokens
         started = first = last = time.perf_counter()
         token_ids: list[int] = []
         counts: Counter[str] = Counter()
@@ -206,9 +211,23 @@ class Bench(Player):
         """See `Player.task`."""
         loaded = self._loaded
         reference = tuple(loaded.tokenizer.encode(case.reply)) if case.reply and self._forced else ()
-        request = Request(messages=(Message("user", case.prompt),), max_tokens=len(reference) or self._max_tokens)
+        room = min(_FILLED_REPLY, self._max_tokens) if case.filled else 0
+        text = self._filled(case, room) + case.prompt
+        request = Request(messages=(Message("user", text),), max_tokens=len(reference) or room or self._max_tokens)
         prompt = fitted(request, loaded.prepared, loaded.tokenizer, self.runner.context_size)
-        return Task(case, prompt.token_ids, prompt.eos_ids, reference)
+        return Task(case, prompt.token_ids, prompt.eos_ids, reference, room)
+
+    def _filled(self, case: Case, room: int) -> str:
+        """What stands before the prompt of a case that is to be long."""
+        tokens = min(case.filled, self.runner.context_size - room) - len(self.encode(case.prompt)) - _FILLED_MARGIN
+        if not case.filled or tokens <= 0:
+            return ""
+        filling: list[int] = []
+        for text in library_sources():
+            filling += self.encode(text)
+            if len(filling) >= tokens:
+                break
+        return self._loaded.tokenizer.decode(filling[:tokens]) + "\n\n"
 
     def cached(self, task: Task) -> CachedSequence:
         """See `Player.cached`."""

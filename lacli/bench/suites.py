@@ -5,15 +5,20 @@ Called by `runner`, `exact`, `reference` and `lacli bench`.
 
 from __future__ import annotations
 
+import sysconfig
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from lacli.errors import UsageError
 
 SUITES = ("code", "edit", "edit-ref", "prose")
+LONG = "long"
+"""Prompts of some 8,000 tokens: not among "all", as reading one takes minutes on a CPU."""
+_NOT_LIBRARY = {"test", "tests", "site-packages", "dist-packages", "idlelib", "lib2to3"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +28,20 @@ class Case:
     name: str
     """Unique within its suite."""
     suite: str
-    """code, edit, edit-ref or prose"""
+    """code, edit, edit-ref, prose or long"""
     prompt: str
     """What the user says; goes through the model's chat template."""
     reply: str = ""
     """The reply the model is made to give (edit-ref); "" where it answers by itself."""
+    filled: int = 0
+    """Tokens the prompt is filled up to with source text in front, as far as the context goes."""
 
 
 def load_suites(name: str, limit: int | None = None) -> tuple[Case, ...]:
     """The cases of a suite, or of all; at most `limit` of each."""
-    if name != "all" and name not in SUITES:
-        raise UsageError(f"there is no suite {name!r}", f"choose one of {', '.join(SUITES)}, all")
+    if name != "all" and name not in (*SUITES, LONG):
+        known = ", ".join((*SUITES, LONG, "sessions", "all"))
+        raise UsageError(f"there is no suite {name!r}", f"choose one of {known}")
     names = SUITES if name == "all" else (name,)
     return tuple(case for suite in names for case in _load(suite)[:limit])
 
@@ -42,6 +50,14 @@ def python_sources() -> str:
     """A fixed text of Python source, for perplexity: the files of edit-ref after their edits."""
     pairs = [tomllib.loads(text) for text in _pairs()]
     return "\n\n".join(pair["after"] for pair in pairs if pair["language"] == "python")
+
+
+def library_sources() -> Iterator[str]:
+    """The files of Python's standard library: a lot of text that has nothing to do with any prompt."""
+    root = Path(sysconfig.get_path("stdlib"))
+    for path in sorted(root.rglob("*.py")):
+        if not _NOT_LIBRARY & set(path.relative_to(root).parts):
+            yield path.read_text(encoding="utf-8", errors="replace")
 
 
 def word_overlap(left: str, right: str, size: int = 3) -> float:
@@ -65,7 +81,7 @@ def _load(suite: str) -> list[Case]:
         return [_pair(tomllib.loads(text)) for text in _pairs()]
     folder = resources.files("lacli.bench") / "suites"
     table = tomllib.loads((folder / f"{suite}.toml").read_text(encoding="utf-8"))
-    return [Case(entry["name"], suite, entry["text"]) for entry in table["prompt"]]
+    return [Case(entry["name"], suite, entry["text"], filled=entry.get("filled", 0)) for entry in table["prompt"]]
 
 
 def _pairs() -> list[str]:

@@ -6,17 +6,15 @@ left out, and the calibration comes from the half of the suite it is not in. Cal
 
 from __future__ import annotations
 
-import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacli.bench.modes import ALL_COLD, COLD, Mode, Table, Warmth, poisoned
 from lacli.bench.runner import Player, Task
-from lacli.bench.suites import shared_runs, word_overlap
+from lacli.bench.suites import library_sources, shared_runs, word_overlap
 from lacli.drafts.base import DraftSource
 from lacli.drafts.successor import SuccessorSource
 
@@ -114,13 +112,9 @@ def unrelated(encode: Callable[[str], Sequence[int]], count: int) -> list[NDArra
     """So many tokens of Python's standard library, a segment a file."""
     segments: list[NDArray[np.uint32]] = []
     left = count
-    root = Path(sysconfig.get_path("stdlib"))
-    for path in sorted(root.rglob("*.py")):
+    for text in library_sources():
         if left <= 0:
             break
-        if {"test", "tests", "site-packages", "idlelib", "lib2to3"} & set(path.relative_to(root).parts):
-            continue
-        token_ids = np.array(encode(path.read_text(encoding="utf-8", errors="replace"))[:left], dtype=np.uint32)
-        segments.append(token_ids)
-        left -= len(token_ids)
+        segments.append(np.array(encode(text)[:left], dtype=np.uint32))
+        left -= len(segments[-1])
     return segments

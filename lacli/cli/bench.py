@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +15,9 @@ from lacli.errors import UsageError
 
 if TYPE_CHECKING:
     from lacli.bench.exact import Comparison
+    from lacli.bench.report import Figures
     from lacli.bench.suites import Case
+    from lacli.engine.controller import Limits
     from lacli.loading import Loaded
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -33,6 +36,8 @@ Examples:
 
   lacli bench --suite all --exact -n 64
 
+  lacli bench --suite code --replay -n 96
+
 The options that `ask` has too can be set by a variable: --max-tokens is LACLI_MAX_TOKENS.
 """
 
@@ -40,9 +45,14 @@ The options that `ask` has too can be set by a variable: --max-tokens is LACLI_M
 @app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @with_common(only=_OPTIONS, max_tokens=128)
 def bench(
-    suite: Annotated[str, typer.Option(metavar="code|edit|edit-ref|prose|all", help="Which prompts.")] = "code",
+    suite: Annotated[
+        str, typer.Option(metavar="code|edit|edit-ref|prose|long|sessions|all", help="Which prompts.")
+    ] = "code",
     exact: Annotated[
         bool, typer.Option("--exact", help="Compare all texts with plain decoding, nothing else.")
+    ] = False,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Decode recorded replies again, without the model: seconds, once recorded.")
     ] = False,
     rows: Annotated[int | None, typer.Option(help="Allow so many rows a step as if they cost nothing.")] = None,
     limit: Annotated[int | None, typer.Option(help="Take only the first prompts of each suite.")] = None,
@@ -56,12 +66,21 @@ def bench(
     _check("--rows", rows, 2, _MOST_ROWS)
     _check("--limit", limit, 1, 1000)
     _check("-n", common.max_tokens, 1, 2**20)
+    if exact and replay:
+        raise UsageError("--exact compares what the model says, --replay does not run it", "leave one of them away")
+    if suite == "sessions":
+        if exact or replay:
+            raise UsageError("--suite sessions is always played by the model", "leave --exact or --replay away")
+        _sessions(common, rows, limit)
+        return
     from lacli.bench.suites import load_suites
 
     cases = load_suites(suite, limit)
-    loaded = _load(common, measured=rows is None)
+    loaded = _load(common, measured=replay or rows is None)
     if exact:
         _compare(loaded, cases, common, rows)
+    elif replay:
+        _replay(loaded, cases, common, rows)
     else:
         _measure(loaded, cases, common, rows)
 
@@ -125,6 +144,52 @@ def _prompts(count: int) -> str:
     return "1 prompt" if count == 1 else f"{count} prompts"
 
 
+def _sessions(common: Common, rows: int | None, limit: int | None) -> None:
+    from lacli.bench import sessions_report
+    from lacli.bench.machine import machine, machine_line
+    from lacli.bench.sessions import play_sessions
+
+    played = play_sessions(common.settings(), common.max_tokens, rows, limit, _progress)
+    diagnostics.erase_status()
+    facts = machine()
+    if common.json:
+        document = {"rows": _rows(rows), "max_tokens": common.max_tokens, "summary": sessions_report.summary(played)}
+        output.document({"machine": facts, **document, "runs": sessions_report.records(played)})
+        return
+    output.line(machine_line(facts))
+    output.line()
+    for line in sessions_report.table(played):
+        output.line(line)
+
+
+def _replay(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int | None) -> None:
+    from lacli.bench import report
+    from lacli.bench.measure import measure
+    from lacli.bench.replay import MODES, replay_of
+
+    replay = replay_of(loaded, cases, common.max_tokens, rows, _progress)
+    runs = measure(replay, cases, _progress, MODES)
+    diagnostics.erase_status()
+    records = report.figures(runs)
+    curve = loaded.controller.cost.points
+    if common.json:
+        document = {"rows": _rows(rows), "max_tokens": common.max_tokens, "limits": dataclasses.asdict(replay.limits)}
+        output.document(
+            {
+                "replay": True,
+                "model": _model(loaded),
+                **document,
+                "cost_curve_ms": curve,
+                "figures": records,
+                "runs": report.prompt_records(runs),
+            }
+        )
+        return
+    _head(loaded, replay.limits, rows)
+    _tables(records)
+    output.line("replayed: the model did not run, and times of forwards are read off its cost curve: " + _curve(curve))
+
+
 def _measure(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int | None) -> None:
     from lacli.bench import report
     from lacli.bench.machine import machine, machine_line
@@ -148,7 +213,7 @@ def _measure(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int 
                 "model": _model(loaded),
                 "max_tokens": common.max_tokens,
                 "limits": dataclasses.asdict(bench.limits),
-                "rows": f"{rows} free" if rows else "as bought",
+                "rows": _rows(rows),
                 "cost_curve_ms": curve,
                 "step_ms": times,
                 "first_token": first,
@@ -158,16 +223,8 @@ def _measure(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int 
         )
         return
     output.line(machine_line(facts))
-    limits = bench.limits
-    output.line(
-        f"{loaded.prepared.spec.alias} {loaded.quant} on {loaded.device}; at most {limits.max_rows} rows a step, "
-        f"{'free' if rows else 'as the controller buys them'}; W={limits.window} N={limits.ngram} G={limits.guesses}"
-    )
-    output.line()
-    for line in report.table(records):
-        output.line(line)
-    for line in _LEGEND:
-        output.line(line)
+    _head(loaded, bench.limits, rows)
+    _tables(records)
     output.line("T(M), ids in to accepted tokens out: " + _curve(times))
     if curve is not None:
         output.line("cost of a forward the controller began with: " + _curve(curve))
@@ -175,9 +232,35 @@ def _measure(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int 
     output.line(f"time to first token: {shares}")
 
 
+def _head(loaded: Loaded, limits: Limits, rows: int | None) -> None:
+    output.line(
+        f"{loaded.prepared.spec.alias} {loaded.quant} on {loaded.device}; at most {limits.max_rows} rows a step, "
+        f"{'free' if rows else 'as the controller buys them'}; W={limits.window} N={limits.ngram} G={limits.guesses}"
+    )
+    output.line()
+
+
+def _tables(records: Sequence[Figures]) -> None:
+    from lacli.bench import report
+
+    for line in report.table(records):
+        output.line(line)
+    for line in _LEGEND:
+        output.line(line)
+    worst = ", ".join(f"{name} {ratio:.2f}" for name, ratio in report.worst(records).items())
+    if worst:
+        output.line(f"worst cases, x plain: {worst}")
+
+
+def _rows(rows: int | None) -> str:
+    return f"{rows} free" if rows else "as bought"
+
+
 _LEGEND = (
     "plain: no guesses. jacobi: the window alone. cold: all guesses, empty pool.",
-    "warm-similar: a pool of the other replies. warm-replay: of this very reply.",
+    "warm-similar: a pool of the other replies, near twins left out. warm-replay: of this very reply.",
+    "big pool: of this reply and a million unrelated tokens. wrong pool: matches always, goes on wrongly.",
+    "drafting: share of a step spent on guessing, merging, accepting and learning.",
     "x plain: speed against plain. T(M): time of a step that takes M tokens in.",
 )
 _PARTS = ("import", "load", "prefill")

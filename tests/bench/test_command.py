@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lacli.bench.exact import Comparison, Difference
+from lacli.bench.sessions import Played, load_tasks
 from lacli.bench.step_cost import step_times
 from lacli.cli.app import main
 from tests.bench.fakes import loaded_table
@@ -20,7 +21,17 @@ def _small_big_pool(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--suite", "poetry"], ["--rows", "1"], ["--rows", "65"], ["--limit", "0"], ["-n", "0"]]
+    "arguments",
+    [
+        ["--suite", "poetry"],
+        ["--rows", "1"],
+        ["--rows", "65"],
+        ["--limit", "0"],
+        ["-n", "0"],
+        ["--exact", "--replay"],
+        ["--suite", "sessions", "--exact"],
+        ["--suite", "sessions", "--replay"],
+    ],
 )
 def test_wrong_values_are_usage_errors_before_any_model_is_loaded(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
@@ -85,3 +96,38 @@ def test_the_table_explains_its_rows(sandbox_with_model: Path, capsys: pytest.Ca
     assert "code: 1 prompt," in shown
     for name in ("plain", "jacobi", "cold", "warm-similar", "warm-replay", "T(M)"):
         assert f"{name}: " in shown
+
+
+def test_a_replay_needs_the_model_once_and_says_that_times_are_not_measured(
+    sandbox_with_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("lacli.bench.replay.recording_path", lambda folder, *key: tmp_path / f"{len(str(key))}.npz")
+    words = ["bench", "--suite", "code", "--limit", "1", "-n", "6", "--rows", "8", "--replay"]
+    assert main([*words, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["replay"] is True
+    assert {figure["mode"] for figure in record["figures"]} >= {"plain", "jacobi", "cold", "warm-replay", "big pool"}
+    assert all(figure["equal_to_plain"] for figure in record["figures"])
+    monkeypatch.setattr("lacli.bench.replay.record", lambda bench, case: pytest.fail("recorded twice"))
+    assert main(words) == 0
+    assert "the model did not run" in capsys.readouterr().out
+
+
+def test_sessions_are_shown_task_by_task(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    figures = {
+        **{"tokens": 40, "tokens_per_step": 2.0, "rows_per_step": 8.0, "ratio_to_plain": 1.5},
+        **{"equal_to_plain": True, "token_ids": [1], "prompt_ids": [2]},
+    }
+    first, second = load_tasks()[0], load_tasks()[10]
+    played = [Played(first, "kept", figures), Played(second, "kept", figures), Played(second, "empty", figures)]
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr("lacli.bench.sessions.play_sessions", lambda *words: asked.append(words) or played)
+    assert main(["bench", "--suite", "sessions", "--limit", "1", "-n", "40", "--rows", "16"]) == 0
+    shown = capsys.readouterr().out
+    assert first.name in shown
+    assert "day 2: 2.00 (1.00 x day 1)" in shown
+    assert asked[0][1:4] == (40, 16, 1)
+    assert main(["bench", "--suite", "sessions", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["summary"]["day_2_against_empty_pool"] == 1.0
+    assert [run["pool"] for run in record["runs"]] == ["kept", "kept", "empty"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.bench.report import figures, first_token, table
+from lacli.bench.report import figures, first_token, table, worst
 from lacli.bench.runner import Run
 
 
@@ -69,3 +69,19 @@ def test_the_first_token_counts_each_prompts_first_run_only() -> None:
     shares = first_token(runs, import_ms=600.0, load_ms=100.0)
     assert shares["prefill_ms"] == 300.0
     assert shares["import_share"] == pytest.approx(0.6)
+
+
+def test_near_twins_left_out_are_told_and_worst_cases_are_those_where_guessing_has_least_to_win() -> None:
+    runs = [
+        run("a", "plain", 11, 10, 100.0, suite="prose"),
+        run("a", "warm-similar", 11, 10, 125.0, suite="prose", twins=2),
+        run("a", "plain", 11, 10, 100.0, suite="long"),
+        run("a", "cold", 11, 10, 100.0, suite="long"),
+        run("a", "plain", 11, 10, 100.0),
+        run("a", "warm-similar", 11, 10, 50.0),
+    ]
+    records = figures(runs)
+    assert worst(records) == {"prose, warm-similar": pytest.approx(0.8), "long, cold": pytest.approx(1.0)}
+    assert [line for line in table(records) if "twins" in line] == [
+        "  near twins kept out of the pools of warm-similar: 2, over all prompts"
+    ]

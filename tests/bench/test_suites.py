@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from lacli.bench.suites import SUITES, load_suites, python_sources, word_overlap
+from lacli.bench.suites import SUITES, load_suites, python_sources, shared_runs, word_overlap
 from lacli.errors import UsageError
 
 INVENTORY = """class Inventory:
@@ -90,6 +90,16 @@ def test_python_edits_are_python_on_both_sides() -> None:
 def test_the_text_for_perplexity_is_python_and_long_enough() -> None:
     compile(python_sources().replace("from __future__ import annotations", ""), "sources", "exec")
     assert len(python_sources()) > 4 * 2048
+
+
+def test_long_prompts_are_filled_up_to_the_context_and_stand_apart_from_all() -> None:
+    assert {case.filled for case in load_suites("long")} == {8000}
+    assert not [case for case in load_suites("all") if case.filled]
+
+
+def test_runs_of_tokens_are_shared_by_the_share_of_the_shorter_text() -> None:
+    assert shared_runs(range(20), range(5, 15), 6) == 1.0
+    assert shared_runs(range(20), range(100, 120), 6) == 0.0
 
 
 def test_an_unknown_suite_is_a_usage_error_that_names_the_known_ones() -> None:
