@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 _DECAY = 0.97
 _STRENGTH = 3.0  # the prior weighs as much as three judged guesses
-_DISTRUST = 0.5  # for each wrong guess in a row: a source that has gone stale is believed half as much each time
 _DEPTHS = (0, 1, 2, 3, 3, 4, 4, 4, 4)  # depth -> row of the table; all deeper ones share the last
 
 
@@ -26,13 +25,12 @@ class Calibration:
         self._priors = [(start, *(follow,) * 5) for start, follow in zip(first, later, strict=True)]
         self._right = [[0.0] * 6 for _ in first]
         self._judged = [[0.0] * 6 for _ in first]
-        self._wrong_in_a_row = 0
 
     def chances(self, key: int, count: int) -> tuple[float, ...]:
         """For a guess of this class with `count` tokens: the chance of each prefix, never increasing."""
         prior, right, judged = self._priors[key], self._right[key], self._judged[key]
         rates = [(right[row] + _STRENGTH * prior[row]) / (judged[row] + _STRENGTH) for row in range(6)]
-        chance = _DISTRUST**self._wrong_in_a_row
+        chance = 1.0
         result = []
         for depth in range(count):
             chance *= rates[_row(depth)]
@@ -45,10 +43,6 @@ class Calibration:
             row = _row(depth)
             self._right[key][row] = _DECAY * self._right[key][row] + (depth < accepted)
             self._judged[key][row] = _DECAY * self._judged[key][row] + 1
-
-    def settle(self, *, right: bool) -> None:
-        """Whether any guess of the last step was right."""
-        self._wrong_in_a_row = 0 if right else min(self._wrong_in_a_row + 1, 8)
 
     def numbers(self) -> list[float]:
         """What is learned, for `restore` in a later process."""

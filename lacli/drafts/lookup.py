@@ -22,8 +22,6 @@ class _Lookup:
 
     def __init__(self, trust: float) -> None:
         self._calibration = new_calibration(trust)
-        self._judged = False
-        self._right = False
 
     def _propose(self, index: SuffixIndex, context: Sequence[int], room: int) -> Sequence[Draft]:
         return drafts_from(index, context, room, self._calibration, self.name) if room > 0 else ()
@@ -31,8 +29,6 @@ class _Lookup:
     def credit(self, draft: Draft, accepted: int) -> None:
         """See `DraftSource.credit`."""
         self._calibration.learn(draft.key, accepted, len(draft.token_ids))
-        self._judged = True
-        self._right = self._right or accepted > 0
 
     def numbers(self) -> list[float]:
         """See `DraftSource.numbers`."""
@@ -41,12 +37,6 @@ class _Lookup:
     def restore(self, numbers: Sequence[float]) -> None:
         """See `DraftSource.restore`."""
         self._calibration.restore(numbers)
-
-    def _settle(self) -> None:
-        """A step is over."""
-        if self._judged:
-            self._calibration.settle(right=self._right)
-        self._judged = self._right = False
 
 
 class PromptSource(_Lookup):
@@ -69,7 +59,6 @@ class PromptSource(_Lookup):
 
     def observe(self, token_ids: Sequence[int]) -> None:
         """See `DraftSource.observe`."""
-        self._settle()
         self._index.extend(token_ids)
 
 
@@ -96,7 +85,6 @@ class SessionSource(_Lookup):
 
     def observe(self, token_ids: Sequence[int]) -> None:
         """See `DraftSource.observe`."""
-        self._settle()
         self._current.extend(token_ids)
 
 
@@ -131,7 +119,6 @@ class ProjectSource(_Lookup):
 
     def observe(self, token_ids: Sequence[int]) -> None:
         """See `DraftSource.observe`."""
-        self._settle()
 
 
 class FilesSource(_Lookup):
@@ -157,4 +144,3 @@ class FilesSource(_Lookup):
 
     def observe(self, token_ids: Sequence[int]) -> None:
         """See `DraftSource.observe`."""
-        self._settle()

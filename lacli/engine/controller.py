@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from lacli.engine.cost import CostCurve
 
+_DISTRUST = 0.5  # for each wrong step in a row: a source that has gone stale is believed half as much each time
 _PATIENCE = 6  # wrong steps in a row before a source first sleeps: a source that hits one time in five should not
 _LONGEST_SLEEP = 64
 _WINDOW_PRIOR = 0.4  # tokens a step that a window brings on code at 7B (Spec-Bench 1.64 with G=7, MT-Bench less)
@@ -103,6 +104,11 @@ class Controller:
             nap.sleep_left -= 1
             return False
         return True
+
+    def trust(self, source: str) -> float:
+        """By how much to multiply the chances this source gives: whatever it claims, a wrong streak costs it."""
+        nap = self._naps.get(source)
+        return _DISTRUST ** min(nap.misses, 8) if nap is not None else 1.0
 
     def least(self, already: int) -> float:
         """The chance below which no row pays, whatever else is bought: the best rate is at least a plain step's."""

@@ -57,8 +57,11 @@ class Guesses:
         if plan.rows > 0:
             for source in self._sources:
                 if source is not self._successors and controller.awake(source.name):
+                    trust = controller.trust(source.name)
                     self._drafts.extend(
-                        (source, draft) for draft in source.propose(context, plan.depth) if draft.token_ids
+                        (source, _trusted(draft, trust))
+                        for draft in source.propose(context, plan.depth)
+                        if draft.token_ids
                     )
             # Stable, so that on equal promise the order of the sources decides.
             self._drafts.sort(key=lambda pair: -sum(pair[1].chances))
@@ -124,6 +127,10 @@ class Guesses:
         known = successors.follow(before[0], token_ids[0]) if kept else []
         successors.learn(zip(before, token_ids, strict=True), best, chances)
         return {successors.name: any(follower == kept[0] for follower, _ in known)} if known else {}
+
+
+def _trusted(draft: Draft, trust: float) -> Draft:
+    return draft if trust == 1.0 else replace(draft, chances=tuple(trust * chance for chance in draft.chances))
 
 
 def top(logits: Tensor, count: int) -> tuple[list[list[int]], list[list[float]]]:

@@ -51,23 +51,24 @@ class TestCalibration:
             calibration.learn(0, 0, 1)
         assert calibration.chances(1, 3) == made().chances(1, 3)
 
-    def test_wrong_steps_in_a_row_are_believed_half_as_much_each_until_one_is_right(self) -> None:
-        calibration, start = made(), made().chances(1, 1)[0]
-        for step in range(1, 4):
-            calibration.settle(right=False)
-            assert calibration.chances(1, 1)[0] == pytest.approx(start / 2**step)
-        for _ in range(100):
-            calibration.settle(right=False)
-        assert calibration.chances(1, 1)[0] > 0
-        calibration.settle(right=True)
-        assert calibration.chances(1, 1)[0] == pytest.approx(start)
+    def test_another_process_takes_up_where_this_one_ends(self) -> None:
+        calibration, other = made(), made()
+        for _ in range(9):
+            calibration.learn(1, 1, 3)
+        other.restore(calibration.numbers())
+        assert other.chances(1, 4) == calibration.chances(1, 4) != made().chances(1, 4)
+
+    def test_numbers_of_another_shape_are_ignored(self) -> None:
+        for numbers in ([], [0.5] * 7, [-1.0] * 24, [float("nan")] * 24, [float("inf")] * 24):
+            calibration = made()
+            calibration.restore(numbers)
+            assert calibration.chances(1, 4) == made().chances(1, 4)
 
     def test_no_prefix_is_ever_likelier_than_a_shorter_one(self) -> None:
         calibration, generator = made(), random.Random(1)
         for _ in range(500):
             judged = generator.randrange(12)
             calibration.learn(generator.randrange(2), generator.randrange(judged + 1), judged)
-            calibration.settle(right=generator.random() < 0.5)
             for key in (0, 1):
                 chances = calibration.chances(key, 40)
                 assert list(chances) == sorted(chances, reverse=True)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from lacli.drafts.base import Draft, DraftSource
+from lacli.drafts.base import DraftSource
+from lacli.drafts.index import StoredIndex
 from lacli.drafts.jacobi import WindowSource
-from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
+from lacli.drafts.lookup import FilesSource, ProjectSource, PromptSource, SessionSource
 from lacli.drafts.successor import SuccessorSource
 
 
@@ -78,27 +79,36 @@ class TestProjectSource:
         assert runs(source, [3, 3, 2, 3]) == [(4, 5)]
         assert runs(source, [40, 41]) == []
 
-    def test_believes_itself_less_with_every_step_that_was_all_wrong(self) -> None:
+    def test_says_which_segments_were_of_use(self) -> None:
+        source = ProjectSource([[1, 2, 3, 4, 5], [7, 8, 9], [20, 21, 22]])
+        (useful,), (useless,) = source.propose([1, 2], 4), source.propose([7, 8], 4)
+        source.credit(useful, 2)
+        source.credit(useful, 1)
+        source.credit(useless, 0)
+        assert source.credits() == {0: 3}
+        assert source.credits() == {}
+
+    def test_learns_of_a_class_of_matches_what_became_of_its_guesses(self) -> None:
         source = ProjectSource([[1, 2, 3, 4, 5]])
         (fresh,) = source.propose([1, 2], 4)
-        chances = [fresh.chances[0]]
-        for _ in range(3):
-            (draft,) = source.propose([1, 2], 4)
-            source.credit(Draft(draft.token_ids[:1], draft.chances[:1], draft.source, draft.key), 0)
-            source.observe([99])
-            chances.append(source.propose([1, 2], 4)[0].chances[0])
-        assert chances == sorted(chances, reverse=True)
-        assert chances[3] < chances[0] / 8
-        source.credit(fresh, 4)
-        source.observe([3, 4, 5])
-        assert source.propose([1, 2], 4)[0].chances[0] > 4 * chances[3]
+        for _ in range(10):
+            source.credit(fresh, 0)
+        assert source.propose([1, 2], 4)[0].chances[0] < fresh.chances[0] / 2
+        other = ProjectSource([[1, 2, 3, 4, 5]])
+        other.restore(source.numbers())
+        assert other.propose([1, 2], 4) == source.propose([1, 2], 4)
 
-    def test_a_step_without_a_judged_guess_changes_no_belief(self) -> None:
-        source = ProjectSource([[1, 2, 3, 4, 5]])
-        before = source.propose([1, 2], 4)
-        for _ in range(5):
-            source.observe([99])
-        assert source.propose([1, 2], 4) == before
+
+class TestFilesSource:
+    def test_looks_up_in_the_index_it_was_given_last(self) -> None:
+        source = FilesSource()
+        assert runs(source, [1, 2]) == []
+        source.replace(StoredIndex([[1, 2, 3]]))
+        assert runs(source, [1, 2]) == [(3,)]
+        source.replace(StoredIndex([[1, 2, 4]]))
+        assert runs(source, [1, 2]) == [(4,)]
+        source.replace(None)
+        assert runs(source, [1, 2]) == []
 
 
 class TestWindowSource:

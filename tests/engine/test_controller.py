@@ -113,6 +113,20 @@ class TestBackOff:
         assert not made.awake("project")
         assert made.awake("prompt")
 
+    def test_every_wrong_step_in_a_row_halves_the_trust_until_one_is_right(self) -> None:
+        made = controller(CPU)
+        assert made.trust("prompt") == 1.0
+        for step in range(1, 4):
+            made.awake("prompt")
+            made.learn(2, 1.0, {"prompt": False}, None)
+            assert made.trust("prompt") == 0.5**step
+        assert made.trust("session") == 1.0
+        for _ in range(100):
+            made.learn(2, 1.0, {"prompt": False}, None)
+        assert made.trust("prompt") > 0
+        made.learn(2, 1.0, {"prompt": True}, None)
+        assert made.trust("prompt") == 1.0
+
     def test_a_source_that_is_not_asked_loses_nothing(self) -> None:
         made = controller(CPU)
         for _ in range(50):
