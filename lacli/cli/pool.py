@@ -40,7 +40,7 @@ def pool(context: typer.Context) -> None:
 
 @app.command(epilog="For example: lacli pool info  |  lacli pool info --project ~/src/site  |  lacli pool info --json")
 def info(project: ProjectOption = None, as_json: JsonOption = False) -> None:
-    """Show what this project's pools hold and what they have saved so far."""
+    """Show what this project's pools hold and have saved."""
     from lacli.cli import output
 
     root, described = project_of(project)
@@ -84,9 +84,9 @@ def path(project: ProjectOption = None) -> None:
 
 @app.command(epilog="For example: lacli pool verify  |  lacli pool verify --project ~/src/site --json && echo sound")
 def verify(project: ProjectOption = None, as_json: JsonOption = False) -> None:
-    """Check every byte of what is kept of this project: replies, successor table, numbers, index of files.
+    """Check every byte of what is kept of this project.
 
-    Exit code 1 if one is damaged. Changes nothing.
+    Replies, successor table, numbers and the index of files. Exit code 1 if one is damaged. Changes nothing.
     """
     from lacli.cli import diagnostics, output
 

@@ -32,7 +32,7 @@ def build(
     project: ProjectOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Index the project's files, so that drafts can be read from them at once.
+    """Index the project's files now, for drafts to be read from.
 
     What git ignores, what .lacliignore names, and files that hold secrets are left out; only hashes go to the disk.
     """
