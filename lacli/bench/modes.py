@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lacli.drafts.base import DraftSource
 from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
-from lacli.drafts.successor import SuccessorSource
+from lacli.drafts.successor import SuccessorSource, Table
 from lacli.engine.controller import Limits
 from lacli.engine.sampler import SamplingOptions
 
@@ -19,9 +19,6 @@ _MATCHED = 4
 _COPIES = 8  # as many as an index wants to see: with fewer it looks at shorter matches, which go on rightly
 _WRONG = 24
 _SEED = 1
-
-Table = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
-"""Entries of the successor table as `SuccessorSource.changes` gives them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,7 +27,7 @@ from lacli.bench.suites import Case
 from lacli.models.base import Rows, Runner
 
 BEST = 8
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)

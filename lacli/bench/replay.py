@@ -59,7 +59,9 @@ class Oracle:
         chances = [one.chances for one in recordings]
         chances.append(np.zeros((1, BEST), dtype=np.float32))
         self._best = torch.from_numpy(np.concatenate(best))
-        self._logits, self._rest = self._spread(torch.from_numpy(np.concatenate(chances)).double())
+        joined = np.concatenate(chances)
+        self._said: list[bool] = (joined[:, 0] > 0).tolist()
+        self._logits, self._rest = self._spread(torch.from_numpy(joined).double())
         self.nowhere = len(self._best) - 1
         starts = np.cumsum([0, *(len(one.parents) for one in recordings)]).tolist()
         self._starts = {id(one): start for one, start in zip(recordings, starts, strict=False)}
@@ -80,6 +82,10 @@ class Oracle:
         start = self._starts[id(recording)]
         prompt = self.renumbered(recording.prompt).tolist()
         return ReplayRunner(self, prompt, start, self._children[start], (self._own[start], self._seen))
+
+    def said(self, node: int) -> bool:
+        """Whether the model's answer there is known: a window's older rows are run without anybody asking."""
+        return self._said[node]
 
     def logits(self, nodes: Sequence[int]) -> Tensor:
         """[len(nodes), vocab]"""
@@ -172,7 +178,7 @@ class ReplayRunner:
 
     def _answer(self, row: int) -> int:
         node, tail = self._nodes[row], self._tails[row]
-        if node is not None:
+        if node is not None and self._oracle.said(node):
             return node
         for length in range(len(tail), 0, -1):
             for seen in self._seen:

@@ -27,7 +27,7 @@ def step_times(runner: Runner, rows: Sequence[int] = ROWS, repeats: int = 7, pas
             started = time.perf_counter()
             guess = tuple((7 * index + attempt) % runner.vocab_size for index in range(1, count))
             drafts = [Draft(guess, (0.9,) * len(guess), "prompt")]
-            built = tree.build(prompt[-1], drafts, count, runner.vocab_size, count - 1, len).rows()
+            built = tree.build(prompt, tree.Offer(drafts), count, runner.vocab_size, count - 1, 0.0, len).rows()
             accepted = accept(built, runner.forward(built), Sampler(SamplingOptions()))
             cached.keep(built, accepted.path)
             if attempt:  # the first round warms up

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lacli.bench.modes import ALL_COLD, COLD, Mode, Table, Warmth, poisoned
+from lacli.bench.modes import ALL_COLD, COLD, Mode, Warmth, poisoned
 from lacli.bench.runner import Player, Task
 from lacli.bench.suites import library_sources, shared_runs, word_overlap
-from lacli.drafts.base import DraftSource
-from lacli.drafts.successor import SuccessorSource
+from lacli.drafts.successor import SuccessorSource, Table
 
 UNRELATED_TOKENS = 1_000_000
 _TWIN_PROMPT = 0.5
@@ -46,17 +45,13 @@ def lessons(player: Player, tasks: Sequence[Task], replies: Mapping[str, tuple[i
             player.play_with(task, ALL_COLD, player.cached(task), sources)
             log.append(replies[task.case.name])
             tables[task.case.name] = tuple(
-                source.changes() for source in sources if isinstance(source, SuccessorSource) and _persists(source)
+                source.changes() for source in sources if isinstance(source, SuccessorSource)
             )
-            numbers[half] |= {source.name: source.numbers() for source in sources if _persists(source)}
+            numbers[half] |= {source.name: source.numbers() for source in sources}
     return {
         task.case.name: Lesson(replies[task.case.name], tables[task.case.name], numbers[1 - place % 2])
         for place, task in enumerate(tasks)
     }
-
-
-def _persists(source: DraftSource) -> bool:
-    return hasattr(source, "numbers")
 
 
 def warmth(
