@@ -226,6 +226,7 @@ class _Reply:
 
     def _table(self, *texts: str) -> TableRows | None:
         """What the successor table learned from this reply; where a secret was about, it is to know nothing of it."""
+        from lacli.drafts.lookup import SessionSource
         from lacli.drafts.successor import SuccessorSource
         from lacli.pool.lesson import TableRows
 
@@ -234,6 +235,9 @@ class _Reply:
             return None
         if any(pool.refuse(text) for text in texts):
             successors.forget_changes()
+            session = self._loaded.source(SessionSource)
+            if session is not None:  # or rows it guesses later would teach the table what this reply said
+                session.forget()
             return None
         return TableRows(*successors.changes())
 

@@ -79,6 +79,10 @@ class SessionSource(_Lookup):
         # The first token was drawn from prefill, before `observe` begins.
         self._current = list(context[-1:])
 
+    def forget(self) -> None:
+        """Leave the last reply out: it holds what nothing is to be learned from."""
+        self._current = []
+
     def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
         """See `DraftSource.propose`."""
         return self._propose(self._index, context, room)

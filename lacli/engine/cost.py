@@ -14,7 +14,7 @@ from lacli.models.base import Rows, Runner
 
 MEASURED_ROWS = (1, 2, 4, 8, 16, 32)
 _DISTURBED = 0.15  # share of a forward without the processor from which its time is not the step's own
-_SPEED_LEARNING = 0.1
+_SPEED_LEARNING = 0.1  # at last; the first steps of a process count for more, its curve may be of a quieter hour
 _SHAPE_LEARNING = 0.02  # a step is noisy, a reply has a hundred
 
 
@@ -27,6 +27,7 @@ class CostCurve:
         self._ms = [float(points[rows]) for rows in self._rows]
         self._learning = learning
         self._speed = 1.0
+        self._learned = 0
         self._straighten()
 
     def _straighten(self) -> None:
@@ -73,7 +74,8 @@ class CostCurve:
             return
         expected = self._speed * self(rows)
         ratio = min(max(ms / expected, 0.5), 2.0) if expected > 0 else 1.0
-        self._speed *= 1 + _SPEED_LEARNING * (ratio - 1)
+        self._learned += 1
+        self._speed *= 1 + max(_SPEED_LEARNING, 1 / (1 + self._learned)) * (ratio - 1)
         if rows == 1:
             return
         right = min(max(bisect_right(self._rows, rows), 1), len(self._rows) - 1)

@@ -42,7 +42,7 @@ class Stops:
             if token_id in self._eos_ids:
                 keep, finish = index, Finish.STOP
                 break
-        if keep > self._room or (keep == self._room and finish is None):
+        if keep >= self._room:  # plain decoding never draws the end token just behind the budget
             keep, finish = self._room, Finish.LENGTH
         if self._rule is not None:
             ruled = self._rule.cut(token_ids[:keep])
