@@ -2,10 +2,11 @@
 
 `python -m lacli.bench.replay` and `lacli bench --replay` give tokens per step of any mode in seconds. What the runner
 says on the recorded tree (`recording`) is what the model said: its eight likeliest next tokens with their chances, the
-rest spread evenly. A row that was never recorded gets what the model said where the longest suffix of the row's path
-was seen, in this prompt's recording first, then in any other of the suite, up to four tokens; failing that, all tokens
-are equally likely. Such a row is never accepted, so it bears on what the successor table and the window learn only. A
-suffix of another prompt's text can know the wording to come: the error is towards too many tokens per step.
+rest spread evenly. A row that was never recorded gets what the model said in this prompt's recording where the longest
+suffix of the row's path was seen, up to four tokens; failing that, all tokens are equally likely. Such a row is never accepted, so it bears only on what the successor table
+and the window learn: of tokens this prompt's text will come to they learn its own wording (too many tokens per step),
+of all others nothing (too few). Other prompts' recordings are not asked, or one prompt's wording would stand in the
+pool made of another's replay.
 
 Ids are renumbered so that only those that occur count, in the same order: logits of 50,000 ids for 64 rows would cost
 more than the model's own forward. Times of forwards are not measured but taken from the stored cost curve.
@@ -65,7 +66,6 @@ class Oracle:
         self.nowhere = len(self._best) - 1
         starts = np.cumsum([0, *(len(one.parents) for one in recordings)]).tolist()
         self._starts = {id(one): start for one, start in zip(recordings, starts, strict=False)}
-        self._seen: dict[tuple[int, ...], int] = {}
         self._own: dict[int, dict[tuple[int, ...], int]] = {}
         self._children: dict[int, dict[tuple[int, int], int]] = {}
         for one in recordings:
@@ -81,7 +81,7 @@ class Oracle:
         """The runner of one prompt."""
         start = self._starts[id(recording)]
         prompt = self.renumbered(recording.prompt).tolist()
-        return ReplayRunner(self, prompt, start, self._children[start], (self._own[start], self._seen))
+        return ReplayRunner(self, prompt, start, self._children[start], self._own[start])
 
     def said(self, node: int) -> bool:
         """Whether the model's answer there is known: a window's older rows are run without anybody asking."""
@@ -122,7 +122,6 @@ class Oracle:
                 for length in range(1, len(tail) + 1):
                     own[tail[-length:]] = start + node
         self._children[start], self._own[start] = children, own
-        self._seen.update(own)
 
 
 class ReplayRunner:
@@ -138,9 +137,9 @@ class ReplayRunner:
         prompt: Sequence[int],
         root: int,
         children: dict[tuple[int, int], int],
-        seen: Sequence[dict[tuple[int, ...], int]],
+        seen: dict[tuple[int, ...], int],
     ) -> None:
-        """seen: nodes by the tokens that lead there; of equally long suffixes that of the first of these counts."""
+        """children: nodes by parent and token; seen: nodes by the last tokens that lead there."""
         self._oracle = oracle
         self._prompt_length = len(prompt)
         self._children = children
@@ -181,10 +180,9 @@ class ReplayRunner:
         if node is not None and self._oracle.said(node):
             return node
         for length in range(len(tail), 0, -1):
-            for seen in self._seen:
-                found = seen.get(tail[-length:])
-                if found is not None:
-                    return found
+            found = self._seen.get(tail[-length:])
+            if found is not None:
+                return found
         return self._oracle.nowhere
 
     def keep(self, path: Sequence[int]) -> None:
