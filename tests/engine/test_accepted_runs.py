@@ -160,8 +160,8 @@ class TestStops:
         assert stops.cut((1, 2, 3)) == Cut(3)
         assert stops.room == 1
         assert stops.cut((4, 5)) == Cut(1, Finish.LENGTH)
+        assert stops.room == 0
 
     def test_an_end_token_just_behind_the_budget_is_never_reached(self) -> None:
         assert Stops({2}, 1).cut((5, 2)) == Stops({2}, 1).cut((5,)) == Cut(1, Finish.LENGTH)
         assert Stops({2}, 2).cut((5, 2)) == Cut(1, Finish.STOP)
-        assert stops.room == 0
