@@ -3,10 +3,10 @@
 `python -m lacli.bench.replay` and `lacli bench --replay` give tokens per step of any mode in seconds. What the runner
 says on the recorded tree (`recording`) is what the model said: its eight likeliest next tokens with their chances, the
 rest spread evenly. A row that was never recorded gets what the model said in this prompt's recording where the longest
-suffix of the row's path was seen, up to four tokens; failing that, all tokens are equally likely. Such a row is never accepted, so it bears only on what the successor table
-and the window learn: of tokens this prompt's text will come to they learn its own wording (too many tokens per step),
-of all others nothing (too few). Other prompts' recordings are not asked, or one prompt's wording would stand in the
-pool made of another's replay.
+suffix of the row's path was seen, up to four tokens; failing that, all tokens are equally likely. Such a row is never
+accepted, so it bears only on what the successor table and the window learn: of tokens this prompt's text will come to
+they learn its own wording (too many tokens per step), of all others nothing (too few). Other prompts' recordings are
+not asked, or one prompt's wording would stand in the pool made of another's replay.
 
 Ids are renumbered so that only those that occur count, in the same order: logits of 50,000 ids for 64 rows would cost
 more than the model's own forward. Times of forwards are not measured but taken from the stored cost curve.
@@ -100,8 +100,9 @@ class Oracle:
         rest = ((1 - chances.sum(dim=1)) / others).clamp(min=1e-12)
         rest = torch.minimum(rest, 0.99 * least)
         logits = torch.where(chances > 0, chances, rest[:, None]).log().float()
-        above = torch.nextafter(logits[:, 1:].amax(dim=1), torch.tensor(torch.inf))
-        logits[:, 0] = torch.where(chances[:, 0] > 0, torch.maximum(logits[:, 0], above), logits[:, 0])
+        for rank in range(1, BEST):  # in the order of the recording, ties or not
+            below = torch.nextafter(logits[:, rank - 1], torch.tensor(-torch.inf))
+            logits[:, rank] = torch.where(chances[:, rank] > 0, torch.minimum(logits[:, rank], below), logits[:, rank])
         return logits, rest.log().float()
 
     def _index(self, one: Recording) -> None:
