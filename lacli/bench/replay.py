@@ -7,7 +7,7 @@ suffix of the row's path was seen, up to four tokens; failing that, all tokens a
 accepted, so it bears only on what the successor table and the window learn: of tokens this prompt's text will come to
 they learn its own wording (too many tokens per step), of all others nothing (too few). Other prompts' recordings are
 not asked, or one prompt's wording would stand in the pool made of another's replay. A recording is the truer the more
-its tree is like those replayed: with one of the same drafts, cold figures at 16, 32 and 64 rows were within 3 % of the
+its tree is like those replayed: with one of the same drafts, cold figures at 16, 32 and 64 rows were within 5 % of the
 model's, with one of other drafts 9 % too high. After a change of how drafts are made, empty `recordings` in the cache.
 
 Ids are renumbered so that only those that occur count, in the same order: logits of 50,000 ids for 64 rows would cost
