@@ -52,7 +52,7 @@ class Loading:
     """The model is being fetched, prepared or loaded."""
 
     stage: str
-    """fetch, check, prepare, wait (for another process that prepares it) or load"""
+    """fetch, check, prepare, wait (for another process that prepares it), prime (the first guesses) or load"""
     done: int = 0
     total: int = 0
     """Bytes or parts; 0 where unknown."""

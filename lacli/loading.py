@@ -24,6 +24,7 @@ from lacli.scripted import Report
 
 if TYPE_CHECKING:
     from lacli.drafts.base import DraftSource
+    from lacli.drafts.successor import Table
     from lacli.engine.controller import Controller, Limits
     from lacli.engine.cost import CostCurve
     from lacli.engine.sequence import CachedSequence
@@ -57,6 +58,8 @@ class Loaded:
     load_ms: float
     """Time from the prepared folder to the first possible forward, imports not counted."""
     files: ProjectFiles | None = None
+    primer: Table | None = None
+    """What the successor table began with."""
     """What watches the project's files in the background; None where none are read."""
 
     def source(self, kind: type[_Source]) -> _Source | None:
@@ -104,7 +107,8 @@ def load(settings: Settings, report: Report) -> Loaded:
     limits = _limits(settings)
     curve = _curve(cached, prepared, f"{quant}-{device}-{settings.threads or 0}", needed=limits.lookahead)
     pool = _open_pool(settings, folder, tokenizer, runner.vocab_size, prepared.spec.alias, report)
-    sources = _sources(pool) if limits.lookahead else []
+    primed = _primer(cached, tokenizer, prepared, f"{quant}-{device}", report) if limits.lookahead else None
+    sources = _sources(pool, primed) if limits.lookahead else []
     files = _project_files(settings, folder, tokenizer, sources)
     return Loaded(
         prepared=prepared,
@@ -118,6 +122,7 @@ def load(settings: Settings, report: Report) -> Loaded:
         import_ms=import_ms,
         load_ms=_since(started),
         files=files,
+        primer=primed,
     )
 
 
@@ -169,12 +174,14 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _sources(pool: Pool | None) -> list[DraftSource]:
-    """All sources, in the order that decides between equal promises, with what the pool knows already in them."""
+def _sources(pool: Pool | None, primed: Table | None) -> list[DraftSource]:
+    """All sources, in the order that decides between equal promises, with what is known already in them."""
     from lacli.drafts.lookup import FilesSource, ProjectSource, PromptSource, SessionSource
     from lacli.drafts.successor import SuccessorSource
 
     successors = SuccessorSource()
+    if primed is not None:
+        successors.load(*primed)
     if pool is None:
         return [PromptSource(), SessionSource(), successors]
     project = [ProjectSource(pool.segments())] if pool.size else []
@@ -203,6 +210,26 @@ def _project_files(
     files = ProjectFiles()
     files.start(folder, tokenizer, source.replace, _writes(settings))
     return files
+
+
+def _primer(
+    cached: CachedSequence, tokenizer: Tokenizer, prepared: PreparedModel, variant: str, report: Report
+) -> Table | None:
+    """The table this model starts with, kept in the cache folder; learning it takes seconds and is done once."""
+    from lacli import primer
+
+    if not cached.runner.can_branch:
+        return None
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-{primer.version()}")
+    try:
+        file = paths.cache_dir() / "primers" / f"{name}.npz"
+    except LacliError:
+        return None
+    table = primer.load(file, cached.runner.vocab_size)
+    if table is None:
+        table = primer.learn(cached.runner, tokenizer, lambda done, total: report(Loading("prime", done, total)))
+        primer.save(file, table)
+    return table
 
 
 def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed: bool) -> CostCurve:

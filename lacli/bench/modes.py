@@ -46,6 +46,8 @@ class Mode:
     pool: Literal["", "others", "own", "big", "wrong"] = ""
     """What stands in the pool: nothing, the other prompts' replies, this one's own, that and a million unrelated
     tokens, or its own continued wrongly."""
+    primed: bool = True
+    """Whether the successor table begins with what the model knows from the primer, as in every other process."""
     sampled: bool = False
     """Temperature 0.7, top-p 0.95 and a seed instead of greedy."""
 
@@ -62,15 +64,15 @@ class Mode:
             return replace(most, ngram=2, guesses=0)
         return replace(most, window=0) if self.guess == "prompt" else most
 
-    def sources(self, pool: Warmth) -> list[DraftSource]:
-        """New sources that know nothing but `pool`."""
+    def sources(self, pool: Warmth, primer: Table | None) -> list[DraftSource]:
+        """New sources that know nothing but the primer and `pool`."""
         if self.guess in ("nothing", "window"):
             return []
         if self.guess == "prompt":
             return [PromptSource()]
         project = [ProjectSource(pool.segments)] if pool.segments else []
         successor = SuccessorSource()
-        for table in pool.tables:
+        for table in [*([primer] if primer is not None and self.primed else []), *pool.tables]:
             successor.load(*table)
         sources: list[DraftSource] = [PromptSource(), SessionSource(), *project, successor]
         for source in sources:
@@ -88,6 +90,7 @@ MEASURED = (
     PLAIN,
     Mode("jacobi", "window"),
     Mode("prompt lookup", "prompt"),
+    Mode("unprimed", "all", primed=False),
     ALL_COLD,
     Mode("warm-similar", "all", "others"),
     Mode("warm-replay", "all", "own"),

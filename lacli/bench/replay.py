@@ -33,6 +33,7 @@ from lacli.bench.recording import BEST, Recording, RecordingRunner, recording_pa
 from lacli.bench.runner import Bench, Player, Run, Task
 from lacli.bench.suites import Case, load_suites
 from lacli.config import Settings
+from lacli.drafts.successor import NO_TOKEN, Table
 from lacli.engine.controller import Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.sequence import CachedSequence
@@ -209,6 +210,7 @@ class Replay(Player):
         limits: Limits,
         points: dict[int, float],
         tokenizer: Tokenizer,
+        primer: Table | None,
         max_tokens: int,
         rows: int | None = None,
     ) -> None:
@@ -221,6 +223,15 @@ class Replay(Player):
         self._timed = CostCurve(points, learning=False)
         self.oracle = Oracle(list(recordings.values()))
         self.vocab_size = self.oracle.vocab_size
+        self.primer = self._renumbered_table(primer) if primer is not None else None
+
+    def _renumbered_table(self, table: Table) -> Table:
+        keys, followers, weights = table
+        before, last, after = (
+            np.where(ids == NO_TOKEN, NO_TOKEN, self.oracle.renumbered(ids.astype(np.int64))).astype(np.uint32)
+            for ids in (keys[:, 0], keys[:, 1], followers)
+        )
+        return np.stack([before, last], axis=1), after, weights
 
     def with_rows(self, rows: int | None, limits: Limits | None = None) -> Replay:
         """The same recordings under another budget; for trying many."""
@@ -287,7 +298,9 @@ def replay_of(loaded: Loaded, cases: Sequence[Case], max_tokens: int, rows: int 
     """These cases, recorded where they are not yet, ready to be played."""
     recordings = recorded(loaded, cases, max_tokens, progress)
     controller = loaded.controller
-    return Replay(recordings, controller.limits, controller.cost.points, loaded.tokenizer, max_tokens, rows)
+    return Replay(
+        recordings, controller.limits, controller.cost.points, loaded.tokenizer, loaded.primer, max_tokens, rows
+    )
 
 
 def open_replay(

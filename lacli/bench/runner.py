@@ -18,6 +18,7 @@ from lacli.bench.oracle import ReferenceRunner
 from lacli.bench.suites import Case, library_sources
 from lacli.context import fitted
 from lacli.drafts.base import DraftSource
+from lacli.drafts.successor import Table
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.loop import decode
@@ -99,6 +100,8 @@ class Player(ABC):
 
     vocab_size: int
     """Ids there are."""
+    primer: Table | None
+    """What every process's successor table begins with."""
 
     def __init__(self, limits: Limits, max_tokens: int, rows: int | None) -> None:
         """rows: so many rows are free and no more are allowed; None buys them by the measured cost."""
@@ -138,7 +141,7 @@ class Player(ABC):
         stop_loops: bool = True,
     ) -> Run:
         """One reply, with a controller and sources that know nothing yet but `pool`."""
-        return self.play_with(task, mode, cached, mode.sources(pool), stop_loops)
+        return self.play_with(task, mode, cached, mode.sources(pool, self.primer), stop_loops)
 
     def play_with(
         self, task: Task, mode: Mode, cached: CachedSequence, sources: Sequence[DraftSource], stop_loops: bool = True
@@ -196,6 +199,7 @@ class Bench(Player):
         self._loaded = loaded
         self._forced = forced
         self._points = None if rows else loaded.controller.cost.points
+        self.primer = loaded.primer
 
     @property
     def runner(self) -> Runner:

@@ -76,7 +76,7 @@ def bench(
     from lacli.bench.suites import load_suites
 
     cases = load_suites(suite, limit)
-    loaded = _load(common, measured=replay or rows is None)
+    loaded = _load(common)
     if exact:
         _compare(loaded, cases, common, rows)
     elif replay:
@@ -90,13 +90,13 @@ def _check(name: str, value: int | None, low: int, high: int) -> None:
         raise UsageError(f"{name} {value} is out of range", f"give a number from {low} to {high}")
 
 
-def _load(common: Common, measured: bool) -> Loaded:
-    """The model without a pool; without lookahead the cost of rows is not measured, which free rows do not need."""
+def _load(common: Common) -> Loaded:
+    """The model without a pool."""
     from lacli.loading import load
 
     live = Live()
     try:
-        return load(dataclasses.replace(common.settings(), pool=False, lookahead=measured), live.notify)
+        return load(dataclasses.replace(common.settings(), pool=False), live.notify)
     finally:
         live.finish()
 

@@ -17,6 +17,7 @@ _STAGES = {
     "fetch": "fetching the model",
     "check": "checking the download",
     "prepare": "preparing the model (once)",
+    "prime": "learning its first guesses (once)",
     "wait": "waiting for another lacli that prepares it",
     "load": "loading the model",
 }

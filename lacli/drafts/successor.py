@@ -53,6 +53,9 @@ class SuccessorSource:
     def __init__(self) -> None:
         self._entries: dict[int, _Entry] = {}
         self._pairs: dict[int, _Entry] = {}
+        self._loaded: list[Table] = []
+        self._places: dict[int, tuple[int, int]] = {}
+        """Keys of what was loaded: which table and which row. An entry is made of a row when it is first asked for."""
         self._before: dict[int, _Entry | None] = {}
         """What changed since the last `changes`, as it was before: keys of `_pairs`, or of `_entries` below 2^32."""
         self._hits = [[0.0] * _BUCKETS for _ in _PRIORS]
@@ -61,7 +64,7 @@ class SuccessorSource:
         self._tail = (-1, -1)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._places.keys() | self._entries.keys() | self._pairs.keys())
 
     def start(self, context: Sequence[int]) -> None:
         """See `DraftSource.start`."""
@@ -73,14 +76,24 @@ class SuccessorSource:
 
     def follow(self, previous: int, token_id: int) -> list[tuple[int, float]]:
         """What may come after these two tokens, each with its chance given them; likeliest first but for the tail."""
-        pair = self._pairs.get(previous << 32 | token_id)
-        single = self._entries.get(token_id)
+        pair = self._find(_pair_key(previous, token_id)) if previous >= 0 else None
+        single = self._find(token_id)
         if pair is None:
             return self._rated(single, _ALONE) if single is not None else []
         found = self._rated(pair, _PAIR)
         if single is not None:
             found += [each for each in self._rated(single, _BESIDES) if each[0] not in pair[0]]
         return found
+
+    def _find(self, key: int) -> _Entry | None:
+        table = self._pairs if key > NO_TOKEN else self._entries
+        entry = table.get(key)
+        if entry is None and (place := self._places.get(key)) is not None:
+            _, followers, weights = self._loaded[place[0]]
+            ids = followers[place[1]].tolist()
+            count = ids.index(NO_TOKEN) if NO_TOKEN in ids else len(ids)
+            entry = table[key] = (tuple(ids[:count]), tuple(weights[place[1]].tolist()[:count]))
+        return entry
 
     def _rated(self, entry: _Entry, kind: int) -> list[tuple[int, float]]:
         rates = self._rates[kind]
@@ -95,12 +108,13 @@ class SuccessorSource:
             entry = (tuple(ids), tuple(map(weight_of, weights)))
             self._put(token_id, entry)
             if previous >= 0:
-                self._put(previous << 32 | token_id, entry)
+                self._put(_pair_key(previous, token_id), entry)
 
     def _put(self, key: int, entry: _Entry) -> None:
         table = self._pairs if key > NO_TOKEN else self._entries
-        known = table.pop(key, None)  # out and in again: the order is by last use
-        self._before.setdefault(key, known)
+        if key not in self._before:
+            self._before[key] = self._find(key)
+        table.pop(key, None)  # out and in again: the order is by last use
         table[key] = entry
         if len(self._pairs) > MOST_PAIRS:
             oldest = next(iter(self._pairs))
@@ -114,8 +128,8 @@ class SuccessorSource:
         """Learn which followers of the text's own tokens came true, by the probability the model had given them."""
         previous, last = self._tail
         for token_id in token_ids:
-            pair = self._pairs.get(previous << 32 | last) if previous >= 0 else None
-            single = self._entries.get(last)
+            pair = self._find(_pair_key(previous, last)) if previous >= 0 else None
+            single = self._find(last)
             if pair is not None:
                 self._judge(pair, _PAIR, token_id, ())
             if single is not None:
@@ -156,16 +170,12 @@ class SuccessorSource:
                 self._rate(kind, bucket)
 
     def load(self, keys: NDArray[np.uint32], followers: NDArray[np.uint32], weights: NDArray[np.uint8]) -> None:
-        """Take entries that `changes` gave earlier, the ones used last at the end."""
-        for (previous, token_id), ids, marks in zip(keys.tolist(), followers.tolist(), weights.tolist(), strict=True):
-            count = ids.index(NO_TOKEN) if NO_TOKEN in ids else len(ids)
-            entry = (tuple(ids[:count]), tuple(marks[:count]))
-            if previous == NO_TOKEN:
-                self._entries[token_id] = entry
-            else:
-                self._pairs[previous << 32 | token_id] = entry
-        for oldest in list(self._pairs)[: max(0, len(self._pairs) - MOST_PAIRS)]:
-            del self._pairs[oldest]
+        """Take entries that `changes` gave earlier; of a key that is loaded twice, the later one counts."""
+        before, last = keys[:, 0].astype(np.uint64), keys[:, 1].astype(np.uint64)
+        names = np.where(before == NO_TOKEN, last, (before + np.uint64(1)) << np.uint64(32) | last).tolist()
+        number = len(self._loaded)
+        self._loaded.append((keys, followers, weights))
+        self._places.update((name, (number, row)) for row, name in enumerate(names))
 
     def changes(self) -> Table:
         """The entries made or changed since the last call of this or of `forget_changes`."""
@@ -177,7 +187,7 @@ class SuccessorSource:
             followers[index, : len(ids)] = ids
             weights[index, : len(marks)] = marks
         self._before.clear()
-        halves = [(key >> 32 if key > NO_TOKEN else NO_TOKEN, key & NO_TOKEN) for key in keys]
+        halves = [((key >> 32) - 1 if key > NO_TOKEN else NO_TOKEN, key & NO_TOKEN) for key in keys]
         return np.array(halves, np.uint32).reshape(-1, 2), followers, weights
 
     def forget_changes(self) -> None:
@@ -189,6 +199,11 @@ class SuccessorSource:
             else:
                 table[key] = known
         self._before.clear()
+
+
+def _pair_key(previous: int, token_id: int) -> int:
+    """Above every key of a single token."""
+    return (previous + 1) << 32 | token_id
 
 
 def weight_of(chance: float) -> int:

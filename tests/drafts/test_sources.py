@@ -196,3 +196,11 @@ class TestSuccessorSource:
             source = self.made()
             source.restore(numbers)
             assert source.follow(9, 1) == self.made().follow(9, 1)
+
+    def test_a_pair_that_begins_with_token_0_is_no_single_token(self) -> None:
+        source, other = SuccessorSource(), SuccessorSource()
+        source.learn([(0, 50), (3, 50)], [[60], [61]], [[1.0], [1.0]])
+        other.load(*source.changes())
+        for made in (source, other):
+            assert [token for token, _ in made.follow(0, 50)] == [60, 61]
+            assert [token for token, _ in made.follow(9, 50)] == [61]

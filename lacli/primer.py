@@ -1,0 +1,106 @@
+"""The successor table a model starts with: its likely next tokens on a short text of our own, learned once and kept.
+
+Without it the table knows nothing in the first replies of a project, when it is needed most (a frozen table for the
+cold start, as in Cacheback, arXiv 2511.21699; ours is made by the model it serves, so that it fits any model). The text
+is `primer.txt`, in sections, the most useful first. Called by `loading`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+import zipfile
+import zlib
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from lacli.drafts.successor import Table
+    from lacli.models.base import Runner
+    from lacli.text.tokenizer import Tokenizer
+
+BUDGET_S = 8.0
+_ROWS = 64  # of a forward: as many as are known to be exact by row
+_MOST_BYTES = 64 << 20
+
+
+def text() -> str:
+    """The primer."""
+    return (resources.files("lacli") / "primer.txt").read_text(encoding="utf-8")
+
+
+def version() -> str:
+    """Changes with the text."""
+    return hashlib.sha256(text().encode()).hexdigest()[:8]
+
+
+def learn(
+    runner: Runner, tokenizer: Tokenizer, report: Callable[[int, int], None], budget_s: float = BUDGET_S
+) -> Table:
+    """Run the model over the sections, as far as the time allows; leaves the cache empty.
+
+    report(done, total): tokens.
+    """
+    from lacli.drafts.successor import SUCCESSORS, SuccessorSource
+    from lacli.engine.guesses import top
+    from lacli.models.base import Rows
+
+    source = SuccessorSource()
+    sections = [tokenizer.encode(section.strip("\n")) for section in text().split("\n%%\n")]
+    total, done = sum(map(len, sections)), 0
+    deadline = time.perf_counter() + budget_s
+    for token_ids in sections:
+        runner.truncate(0)
+        before = -1
+        for start in range(0, min(len(token_ids), runner.context_size - 1), _ROWS):
+            if time.perf_counter() > deadline:
+                break
+            part = token_ids[start : start + _ROWS]
+            count = len(part)
+            logits = runner.forward(Rows(tuple(part), tuple(range(-1, count - 1)), tuple(range(count))))
+            best, chances = top(logits, SUCCESSORS)
+            source.learn(zip([before, *part], part, strict=False), best, chances)
+            runner.keep(range(count))
+            before, done = part[-1], done + count
+            report(done, total)
+    runner.truncate(0)
+    return source.changes()
+
+
+def load(file: Path, vocab_size: int) -> Table | None:
+    """What `save` wrote; None if there is nothing sound for this vocabulary."""
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            return None
+        with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
+            keys, followers, weights = stored["keys"], stored["followers"], stored["weights"]
+    except (OSError, ValueError, KeyError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
+        return None
+    from lacli.drafts.successor import NO_TOKEN, SUCCESSORS
+
+    count = len(keys)
+    shaped = keys.shape == (count, 2) and followers.shape == weights.shape == (count, SUCCESSORS)
+    if not shaped or (keys.dtype, followers.dtype, weights.dtype) != (np.uint32, np.uint32, np.uint8):
+        return None
+    ids = np.concatenate([keys.ravel(), followers.ravel()])
+    return (keys, followers, weights) if bool(np.all((ids < vocab_size) | (ids == NO_TOKEN))) else None
+
+
+def save(file: Path, table: Table) -> None:
+    """Keep it in the cache; a cache that cannot be written is learned again."""
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        beside = file.with_name(f".{file.name}.{os.getpid()}")
+        try:
+            with open(beside, "wb") as stream:
+                np.savez_compressed(stream, keys=table[0], followers=table[1], weights=table[2])
+            os.replace(beside, file)
+        finally:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)

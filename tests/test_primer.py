@@ -1,0 +1,101 @@
+"""The table a model starts with: learned once from a text of our own, kept, and never trusted unseen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lacli import primer
+from lacli.bench.suites import load_suites
+from lacli.drafts.successor import SuccessorSource
+from tests.fakes import TableRunner
+
+VOCAB = 300
+
+
+class Letters:
+    """A tokenizer of one token a byte."""
+
+    def encode(self, text: str) -> list[int]:
+        return list(text.encode())
+
+
+def runner() -> TableRunner:
+    return TableRunner(lambda context: (context[-1] + 1) % VOCAB, vocab_size=VOCAB)
+
+
+def learned(budget_s: float = 60.0) -> tuple[SuccessorSource, list[tuple[int, int]]]:
+    told: list[tuple[int, int]] = []
+    table = primer.learn(runner(), Letters(), lambda done, total: told.append((done, total)), budget_s)  # type: ignore[arg-type]
+    source = SuccessorSource()
+    source.load(*table)
+    return source, told
+
+
+@pytest.fixture(autouse=True)
+def short_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(primer, "text", lambda: "def one():\n    pass" * 8 + "\n%%\nclass Two:\n    x = 1\n")
+
+
+class TestLearning:
+    def test_every_token_of_the_text_leaves_what_the_model_says_next(self) -> None:
+        source, told = learned()
+        for before, last in ((ord("d"), ord("e")), (ord("T"), ord("w"))):
+            assert source.follow(before, last)[0][0] == last + 1
+        assert told[-1][0] == told[-1][1]
+
+    def test_no_pair_crosses_from_one_section_into_the_next(self) -> None:
+        source, _ = learned()
+        assert source.follow(ord("\n"), ord("c")) == source.follow(-1, ord("c"))
+
+    def test_ends_with_the_budget_and_leaves_an_empty_cache(self) -> None:
+        made = runner()
+        told: list[int] = []
+        primer.learn(made, Letters(), lambda done, total: told.append(done), budget_s=-1.0)  # type: ignore[arg-type]
+        assert made.length == 0
+        assert told == []
+
+
+class TestKeeping:
+    def table(self):  # type: ignore[no-untyped-def]
+        return primer.learn(runner(), Letters(), lambda done, total: None, 60.0)  # type: ignore[arg-type]
+
+    def test_comes_back_as_it_was(self, tmp_path: Path) -> None:
+        file, table = tmp_path / "new" / "a.npz", self.table()
+        primer.save(file, table)
+        again = primer.load(file, VOCAB)
+        assert again is not None
+        assert all(np.array_equal(ours, theirs) for ours, theirs in zip(table, again, strict=True))
+        assert [each.name for each in file.parent.iterdir()] == ["a.npz"]
+
+    def test_what_is_not_sound_is_learned_again(self, tmp_path: Path) -> None:
+        file = tmp_path / "a.npz"
+        assert primer.load(file, VOCAB) is None
+        primer.save(file, self.table())
+        assert primer.load(file, 100) is None  # ids that this model lacks
+        whole = file.read_bytes()
+        for cut in range(0, len(whole), max(1, len(whole) // 20)):
+            file.write_bytes(whole[:cut])
+            assert primer.load(file, VOCAB) is None
+        np.savez(file, keys=np.zeros((3, 1), np.uint32), followers=np.zeros((3, 8)), weights=np.zeros(3))
+        assert primer.load(file, VOCAB) is None
+
+    def test_a_place_that_cannot_be_written_is_no_trouble(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        primer.save(tmp_path / "file" / "a.npz", self.table())
+
+
+def test_the_text_holds_nothing_that_the_bench_measures_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    runs = _runs(primer.text(), 12)
+    assert len(runs) > 2000
+    for case in load_suites("all"):
+        assert not runs & _runs(case.prompt, 12), case.name
+        assert not runs & _runs(case.reply, 12), case.name
+
+
+def _runs(text: str, size: int) -> set[tuple[str, ...]]:
+    words = text.split()
+    return {tuple(words[start : start + size]) for start in range(len(words) - size + 1)}
