@@ -225,11 +225,11 @@ def _primer(
         file = paths.cache_dir() / "primers" / f"{name}.npz"
     except LacliError:
         return None
-    table = primer.load(file, cached.runner.vocab_size)
-    if table is None:
-        table = primer.learn(cached.runner, tokenizer, lambda done, total: report(Loading("prime", done, total)))
-        primer.save(file, table)
-    return table
+    known = primer.load(file, cached.runner.vocab_size)
+    if known is None or known.wants_more:
+        known = primer.learn(cached.runner, tokenizer, lambda done, total: report(Loading("prime", done, total)), known)
+        primer.save(file, known)
+    return known.table
 
 
 def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed: bool) -> CostCurve:

@@ -14,6 +14,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from lacli.models.base import Runner
     from lacli.text.tokenizer import Tokenizer
 
-BUDGET_S = 8.0
+BUDGET_S = 10.0
+ENOUGH = 2000
+"""Tokens from which on the gain of further ones is small."""
+_TRIES = 3  # a busy machine, or a slow one, gets no further in the time it has
 _ROWS = 64  # of a forward: as many as are known to be exact by row
 _MOST_BYTES = 64 << 20
 
@@ -40,10 +44,29 @@ def version() -> str:
     return hashlib.sha256(text().encode()).hexdigest()[:8]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Primer:
+    """What was learned so far."""
+
+    table: Table
+    done: int
+    """Tokens of the text the model has been run over."""
+    tries: int = 1
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether a later process should go on."""
+        return self.done < ENOUGH and self.tries < _TRIES
+
+
 def learn(
-    runner: Runner, tokenizer: Tokenizer, report: Callable[[int, int], None], budget_s: float = BUDGET_S
-) -> Table:
-    """Run the model over the sections, as far as the time allows; leaves the cache empty.
+    runner: Runner,
+    tokenizer: Tokenizer,
+    report: Callable[[int, int], None],
+    known: Primer | None = None,
+    budget_s: float = BUDGET_S,
+) -> Primer:
+    """Run the model over the sections, on from what is `known`, as far as the time allows; leaves the cache empty.
 
     report(done, total): tokens.
     """
@@ -53,34 +76,51 @@ def learn(
 
     source = SuccessorSource()
     sections = [tokenizer.encode(section.strip("\n")) for section in text().split("\n%%\n")]
-    total, done = sum(map(len, sections)), 0
+    total, passed = sum(map(len, sections)), 0
+    done = start = known.done if known is not None else 0
     deadline = time.perf_counter() + budget_s
     for token_ids in sections:
         runner.truncate(0)
         before = -1
-        for start in range(0, min(len(token_ids), runner.context_size - 1), _ROWS):
+        for place in range(0, min(len(token_ids), runner.context_size - 1), _ROWS):
+            part = token_ids[place : place + _ROWS]
+            passed += len(part)
+            if passed <= start:
+                continue
             if time.perf_counter() > deadline:
                 break
-            part = token_ids[start : start + _ROWS]
             count = len(part)
             logits = runner.forward(Rows(tuple(part), tuple(range(-1, count - 1)), tuple(range(count))))
             best, chances = top(logits, SUCCESSORS)
             source.learn(zip([before, *part], part, strict=False), best, chances)
             runner.keep(range(count))
-            before, done = part[-1], done + count
+            before, done = part[-1], passed
             report(done, total)
     runner.truncate(0)
-    return source.changes()
+    table = source.changes()
+    if known is None:
+        return Primer(table, done)
+    older, newer = known.table, table
+    return Primer(
+        (
+            np.concatenate([older[0], newer[0]]),
+            np.concatenate([older[1], newer[1]]),
+            np.concatenate([older[2], newer[2]]),
+        ),
+        done,
+        known.tries + 1,
+    )
 
 
-def load(file: Path, vocab_size: int) -> Table | None:
+def load(file: Path, vocab_size: int) -> Primer | None:
     """What `save` wrote; None if there is nothing sound for this vocabulary."""
     try:
         if file.stat().st_size > _MOST_BYTES:
             return None
         with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
             keys, followers, weights = stored["keys"], stored["followers"], stored["weights"]
-    except (OSError, ValueError, KeyError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
+            done, tries = (int(number) for number in stored["progress"])
+    except (OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
         return None
     from lacli.drafts.successor import NO_TOKEN, SUCCESSORS
 
@@ -89,17 +129,20 @@ def load(file: Path, vocab_size: int) -> Table | None:
     if not shaped or (keys.dtype, followers.dtype, weights.dtype) != (np.uint32, np.uint32, np.uint8):
         return None
     ids = np.concatenate([keys.ravel(), followers.ravel()])
-    return (keys, followers, weights) if bool(np.all((ids < vocab_size) | (ids == NO_TOKEN))) else None
+    sound = bool(np.all((ids < vocab_size) | (ids == NO_TOKEN)))
+    return Primer((keys, followers, weights), done, tries) if sound else None
 
 
-def save(file: Path, table: Table) -> None:
+def save(file: Path, primer: Primer) -> None:
     """Keep it in the cache; a cache that cannot be written is learned again."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         beside = file.with_name(f".{file.name}.{os.getpid()}")
         try:
             with open(beside, "wb") as stream:
-                np.savez_compressed(stream, keys=table[0], followers=table[1], weights=table[2])
+                keys, followers, weights = primer.table
+                progress = np.array([primer.done, primer.tries])
+                np.savez_compressed(stream, keys=keys, followers=followers, weights=weights, progress=progress)
             os.replace(beside, file)
         finally:
             with contextlib.suppress(OSError):

@@ -28,9 +28,9 @@ def runner() -> TableRunner:
 
 def learned(budget_s: float = 60.0) -> tuple[SuccessorSource, list[tuple[int, int]]]:
     told: list[tuple[int, int]] = []
-    table = primer.learn(runner(), Letters(), lambda done, total: told.append((done, total)), budget_s)  # type: ignore[arg-type]
+    primed = primer.learn(runner(), Letters(), lambda done, total: told.append((done, total)), None, budget_s)  # type: ignore[arg-type]
     source = SuccessorSource()
-    source.load(*table)
+    source.load(*primed.table)
     return source, told
 
 
@@ -57,17 +57,31 @@ class TestLearning:
         assert made.length == 0
         assert told == []
 
+    def test_a_later_process_goes_on_where_the_time_was_up(self) -> None:
+        whole, made = learned()[0], runner()
+        first = primer.Primer(primer.learn(made, Letters(), lambda done, total: None, None, -1.0).table, 0)  # type: ignore[arg-type]
+        assert first.wants_more
+        part = primer.learn(made, Letters(), lambda done, total: None, primer.Primer(first.table, 64))  # type: ignore[arg-type]
+        made.truncate(0)
+        assert part.tries == 2
+        source = SuccessorSource()
+        source.load(*part.table)
+        assert source.follow(ord("T"), ord("w")) == whole.follow(ord("T"), ord("w"))
+        assert not primer.Primer(first.table, 10, tries=3).wants_more  # a slow machine is left in peace
+        assert not primer.Primer(first.table, primer.ENOUGH).wants_more
+
 
 class TestKeeping:
     def table(self):  # type: ignore[no-untyped-def]
-        return primer.learn(runner(), Letters(), lambda done, total: None, 60.0)  # type: ignore[arg-type]
+        return primer.learn(runner(), Letters(), lambda done, total: None)  # type: ignore[arg-type]
 
     def test_comes_back_as_it_was(self, tmp_path: Path) -> None:
         file, table = tmp_path / "new" / "a.npz", self.table()
         primer.save(file, table)
         again = primer.load(file, VOCAB)
         assert again is not None
-        assert all(np.array_equal(ours, theirs) for ours, theirs in zip(table, again, strict=True))
+        assert all(np.array_equal(ours, theirs) for ours, theirs in zip(table.table, again.table, strict=True))
+        assert (again.done, again.tries) == (table.done, table.tries)
         assert [each.name for each in file.parent.iterdir()] == ["a.npz"]
 
     def test_what_is_not_sound_is_learned_again(self, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def loaded_table(runner: Any = None) -> Any:
         prepared=SimpleNamespace(spec=SimpleNamespace(alias="table")),
         quant="none",
         device="cpu",
+        primer=None,
     )
 
 
