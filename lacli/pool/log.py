@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -55,11 +56,15 @@ class Log:
         self.kept: dict[bytes, Kept] = {}
         self.tokens = 0
         """In the replies that fit."""
+        # What `held` tells after every reply is kept up to date, as a full pool has more than 100,000 of them.
+        self._all_tokens = 0
+        self._useful: list[Kept] = []
 
     def clear(self) -> None:
         """Nothing is stored."""
         self.kept = {}
-        self.tokens = 0
+        self.tokens = self._all_tokens = 0
+        self._useful = []
 
     def add(self, records: Iterable[Record], limit: int | None = None) -> None:
         """Take in records in the order of the file. limit: ids from it on are unknown to this session's model."""
@@ -75,43 +80,67 @@ class Log:
             elif record.kind == SEGMENT:
                 fits = limit is None or not len(record.words) or int(record.words.max()) < limit
                 self.kept[name] = Kept(record.words, record.time_ms, fits=fits)
+                self._all_tokens += len(record.words)
                 self.tokens += len(record.words) if fits else 0
 
     def _credit(self, record: Record) -> None:
         for row in record.words.reshape(-1, CREDIT_WORDS):
             known = self.kept.get(row[:DIGEST_WORDS].tobytes())
             if known is not None:
+                if not known.value and row[DIGEST_WORDS]:
+                    self._useful.append(known)
                 before = evict.decayed(known.value, record.time_ms - known.value_ms)
                 known.value = min(_MOST_VALUE, before + int(row[DIGEST_WORDS]) / _PARTS)
                 known.value_ms = max(known.value_ms, record.time_ms)
 
-    def join(self, other: Log, limit: int, now_ms: int) -> None:
-        """Take in the replies of another log of ids below `limit`; of what both hold, the later and the worthier."""
+    def join(self, other: Log, vocab_size: int, limit: int | None, now_ms: int) -> None:
+        """Take in the replies of another log of ids below `vocab_size`; of what both hold, the later and the worthier.
+
+        limit: see `add`.
+        """
         for name, theirs in other.kept.items():
-            if len(theirs.token_ids) and int(theirs.token_ids.max()) >= limit:
+            highest = int(theirs.token_ids.max()) if len(theirs.token_ids) else -1
+            if highest >= vocab_size:
                 continue
+            theirs.fits = limit is None or highest < limit
             ours = self.kept.setdefault(name, theirs)
             ours.used_ms = max(ours.used_ms, theirs.used_ms)
             ours.value, ours.value_ms = max(ours.value_at(now_ms), theirs.value_at(now_ms)), now_ms
         self.kept = dict(sorted(self.kept.items(), key=lambda item: item[1].used_ms))
+        self._count()
 
-    def value(self, now_ms: int) -> float:
-        """Tokens accepted from all of them, as they count now."""
-        return sum(each.value_at(now_ms) for each in self.kept.values() if each.value)
+    def _count(self) -> None:
+        """Bring the sums up to date."""
+        self.tokens = sum(len(each.token_ids) for each in self.kept.values() if each.fits)
+        self._all_tokens = sum(len(each.token_ids) for each in self.kept.values())
+        self._useful = [each for each in self.kept.values() if each.value]
 
     def held(self, byte_size: int, now_ms: int) -> dict[str, float]:
         """What `numbers` keeps of a log of this size, so that `inventory` need not read it."""
-        times = [each.used_ms for each in self.kept.values()]
+        ends = [self.kept[name].used_ms for name in (*islice(self.kept, 1), *islice(reversed(self.kept), 1))]
         return {
-            "tokens": sum(len(each.token_ids) for each in self.kept.values()),
+            "tokens": self._all_tokens,
             "segments": len(self.kept),
             "bytes": byte_size,
-            "value": self.value(now_ms),
+            "value": sum(each.value_at(now_ms) for each in self._useful),
             "value_ms": now_ms,
-            "hits": sum(each.value > 0 for each in self.kept.values()),
-            "oldest_ms": min(times, default=0),
-            "newest_ms": max(times, default=0),
+            "hits": len(self._useful),
+            "oldest_ms": min(ends, default=0),
+            "newest_ms": max(ends, default=0),
         }
+
+    def worth_most(self, tokens: int, now_ms: int) -> list[bytes]:
+        """Names of the replies that fit, of at most so many tokens together; the one said longest ago first."""
+        names = [name for name, each in self.kept.items() if each.fits]
+        if self.tokens <= tokens:
+            return names
+        holdings = [self._holding(name, now_ms) for name in names]
+        return [names[place] for place in evict.choose(holdings, segment_bytes(0) + 4 * tokens, now_ms)]
+
+    def _holding(self, name: bytes, now_ms: int) -> evict.Holding:
+        each = self.kept[name]
+        size = segment_bytes(len(each.token_ids)) + (CREDIT_BYTES if each.value else 0)
+        return evict.Holding(size, each.value_at(now_ms), each.used_ms)
 
     def record_of(self, token_ids: WordArray, now_ms: int) -> Record:
         """What to append for a reply: itself, or that one which is stored was said again."""
@@ -120,20 +149,17 @@ class Log:
             return Record(np.frombuffer(name, "<u4"), now_ms, REFRESH)
         return Record(token_ids, now_ms)
 
-    def compacted(self, room: int, now_ms: int) -> list[Record]:
-        """The records of a file of at most `room` bytes that holds the replies worth most."""
+    def shrink(self, room: int, now_ms: int) -> None:
+        """Forget the replies worth least, so that `records` make a file of at most `room` bytes."""
         names = list(self.kept)
-        holdings = [
-            evict.Holding(
-                segment_bytes(len(each.token_ids)) + (CREDIT_BYTES if each.value else 0),
-                each.value_at(now_ms),
-                each.used_ms,
-            )
-            for each in self.kept.values()
-        ]
-        staying = [names[place] for place in evict.choose(holdings, room, now_ms)]
-        records = [Record(self.kept[name].token_ids, self.kept[name].used_ms) for name in staying]
-        credit = credit_record({name: self.kept[name].value_at(now_ms) for name in staying}, now_ms)
+        staying = evict.choose([self._holding(name, now_ms) for name in names], room, now_ms)
+        self.kept = {names[place]: self.kept[names[place]] for place in staying}
+        self._count()
+
+    def records(self, now_ms: int) -> list[Record]:
+        """All of it as the records of a new file."""
+        records = [Record(each.token_ids, each.used_ms) for each in self.kept.values()]
+        credit = credit_record({name: each.value_at(now_ms) for name, each in self.kept.items() if each.value}, now_ms)
         return [*records, credit] if credit is not None else records
 
 

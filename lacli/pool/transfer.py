@@ -77,7 +77,7 @@ def export(pool: Path, destination: Path) -> int:
         beside_it = list(table.compacted(parts, _NO_LIMIT))
         header = _with_vocabulary(header, max(header.vocab_size, table_header.vocab_size))
     totals = {"version": numbers.VERSION, "totals": numbers.read(pool.with_name(numbers.NAME)).totals}
-    records = [*replies.compacted(_NO_LIMIT, now_ms()), *beside_it, _text_record(json.dumps(totals))]
+    records = [*replies.records(now_ms()), *beside_it, _text_record(json.dumps(totals))]
     data = encode_header(header) + b"".join(map(encode_record, records))
     try:
         files.replace(destination, destination.with_name(f".{destination.name}.{random_source.token_hex(4)}"), data)

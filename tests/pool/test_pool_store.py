@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lacli.pool import keeper
+from lacli.pool import keeper, store
+from lacli.pool.format import digest
 from lacli.pool.identity import PoolKey, pool_key
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import Caps, Pool, open_pool
@@ -68,6 +69,26 @@ class TestLearning:
         assert replies(pool) == replies(again) == [reply(2, 500), reply(1, 500)]  # the one said last comes last
         again.learn(Lesson(reply(2, 500)))
         assert replies(again) == [reply(2, 500), reply(1, 500)]  # `Lesson.credits` counts places as at opening
+
+    def test_of_a_very_large_pool_the_replies_worth_most_are_drafted_from(
+        self, reopen: Opener, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pool = reopen()
+        for number in range(10):
+            assert pool.learn(Lesson(reply(number)))
+        reopen().learn(Lesson([], credits={2: 30}))
+        monkeypatch.setattr(store, "MOST_INDEXED", 130)
+        again = reopen()
+        assert replies(again) == [reply(2), reply(9)]  # the useful one and the newest
+        assert again.size == 400
+        assert again.learn(Lesson(reply(20), credits={1: 50}))
+        assert replies(again) == [reply(2), reply(9), reply(20)]
+        assert again.learn(Lesson(reply(5)))  # said again, and still not among those that places were counted in
+        assert replies(again) == [reply(2), reply(9), reply(20)]
+        monkeypatch.undo()
+        everything = reopen()
+        assert sorted(replies(everything)) == sorted(reply(number) for number in [*range(10), 20])
+        assert everything._log.kept[digest(np.array(reply(9), np.uint32))].value == pytest.approx(50, rel=1e-3)
 
     @pytest.mark.parametrize("ids", [[], [5], [1, 2, VOCAB], [1, -1, 3], [1, 1 << 40]])
     def test_what_teaches_nothing_or_cannot_be_is_not_stored(self, reopen: Opener, ids: list[int]) -> None:
