@@ -74,6 +74,9 @@ class Controller:
         self._window_gain = _WINDOW_PRIOR
         self._window_sleep = 0
         self._window_nap = 16
+        self._window_rows = 0
+        self._displaced = 0.0
+        """Tokens a step that guesses are seen to bring which the window's rows would leave no room for."""
 
     def plan(self, room: int, window_rows: int) -> Plan:
         """room: tokens that still fit into budget and context below row 0; window_rows: rows the window would add."""
@@ -81,6 +84,7 @@ class Controller:
         depth = max(0, min(room, limits.max_rows - 1))
         if not limits.lookahead or depth == 0:
             return Plan(0, 0, window=False)
+        self._window_rows = window_rows
         window = limits.columns > 0 and window_rows > 0 and self._window_pays(window_rows)
         rows = max(0, limits.max_rows - 1 - (window_rows if window else 0))
         return Plan(rows if limits.guesses else 0, depth, window)
@@ -89,7 +93,7 @@ class Controller:
         if self._window_sleep > 0:
             self._window_sleep -= 1
             return False
-        price = (self.cost(1 + window_rows) - self.cost(1)) / self.cost(1)
+        price = (self.cost(1 + window_rows) - self.cost(1)) / self.cost(1) + self._displaced
         if self._window_gain >= price:
             return True
         # It will be tried again: what it brings depends on the text, and rows may become cheaper.
@@ -126,7 +130,15 @@ class Controller:
             rate = expected / self.cost(already + count)
             if rate >= best_rate:
                 best_count, best_rate = count, rate
+        self._displaced += _WINDOW_MEMORY * (self._beyond(chances[:best_count], already) - self._displaced)
         return best_count
+
+    def _beyond(self, bought: Sequence[float], already: int) -> float:
+        """Expected tokens of the rows that have, or would have had, the window's place."""
+        left = self.limits.max_rows - 1 - self._window_rows
+        if already == 1:
+            return sum(bought[left:])
+        return self._window_rows * bought[-1] if bought and len(bought) == left else 0.0
 
     def learn(self, rows: int, forward_ms: float, outcomes: dict[str, bool], window_accepted: int | None) -> None:
         """After a step: its rows and time, for each asked source with a guess whether its first token was right, and

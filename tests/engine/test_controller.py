@@ -178,3 +178,15 @@ class TestWindow:
         made = controller(CostCurve.flat(), window=window)
         assert not made.plan(50, 0).window
         assert made.plan(50, 14).window == (window > 0)
+
+    def test_is_off_where_guesses_would_make_more_of_its_rows(self) -> None:
+        made = controller(CostCurve.flat(), max_rows=32)
+        ran = []
+        for _ in range(300):
+            plan = made.plan(50, 14)
+            ran.append(plan.window)
+            made.buy([0.9] * plan.rows, 15 if plan.window else 1)
+            made.learn(32, 10.0, {}, 1 if plan.window else None)  # a token a step, where 14 rows of guesses bring 12
+        assert ran[0]
+        assert not any(ran[20:40])
+        assert sum(ran) < 30
