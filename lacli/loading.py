@@ -58,9 +58,9 @@ class Loaded:
     load_ms: float
     """Time from the prepared folder to the first possible forward, imports not counted."""
     files: ProjectFiles | None = None
-    primer: Table | None = None
-    """What the successor table began with."""
     """What watches the project's files in the background; None where none are read."""
+    primer: Table | None = None
+    """What the successor table began with; None with --no-lookahead, or where a model cannot branch."""
 
     def source(self, kind: type[_Source]) -> _Source | None:
         """The source of this kind, if it is in use."""
@@ -272,7 +272,6 @@ def _open_pool(
     """The project's pool; without one nothing but speed is lost, so every failure is a notice."""
     if not settings.pool:
         return None
-    from lacli.pool import secrets
     from lacli.pool.identity import pool_key, project_root
     from lacli.pool.store import open_pool
     from lacli.project.values import project_refuser
@@ -287,7 +286,7 @@ def _open_pool(
     except (LacliError, OSError) as error:
         report(Notice(f"no pool in this run: {error}"))
         return None
-    pool.refuse = project_refuser(root, secrets.refuse)
+    pool.refuse = project_refuser(root)
     tell(pool, report)
     return pool
 

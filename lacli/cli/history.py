@@ -14,13 +14,20 @@ from lacli import paths
 from lacli.cli import diagnostics
 from lacli.errors import LacliError
 from lacli.pool import secrets
+from lacli.pool.identity import project_root
+from lacli.project.values import project_refuser
 
 
 class PrivateHistory(FileHistory):
-    """A file readable by its owner alone; what looks like a secret stays in memory."""
+    """A file readable by its owner alone; what looks like a secret, or is one of the project's, stays in memory."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(str(file))
+        root = project_root(Path("."))
+        self._refuse = secrets.refuse if root is None else project_refuser(root)
 
     def store_string(self, string: str) -> None:
-        if secrets.refuse(string) is None:
+        if self._refuse(string) is None:
             with contextlib.suppress(OSError):
                 super().store_string(string)
 
@@ -35,7 +42,7 @@ def open_history(keep: bool) -> History:
         file = folder / "chat_history"
         file.touch(mode=0o600)
         file.chmod(0o600)
-        return PrivateHistory(str(file))
+        return PrivateHistory(file)
     except (OSError, LacliError):
         diagnostics.note("what is typed here is not remembered: the state folder cannot be written")
         return InMemoryHistory()

@@ -144,13 +144,12 @@ def _one_of(root: Path, pools: Sequence[PoolInfo], prefix: str | None) -> PoolIn
 
 def _check(root: Path, fingerprint: str) -> tuple[Callable[[Sequence[int]], bool] | None, bool]:
     """What says whether a reply may be stored, and whether there is one."""
-    from lacli.pool import secrets
     from lacli.project.values import project_refuser
 
     tokenizer = _tokenizer_of(fingerprint)
     if tokenizer is None:
         return None, False
-    refuse = project_refuser(root, secrets.refuse)
+    refuse = project_refuser(root)
     return lambda token_ids: refuse(tokenizer.decode(token_ids)) is None, True
 
 

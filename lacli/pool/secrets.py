@@ -7,7 +7,8 @@ a secret: a wrong alarm costs a little speed, and masking would teach n-grams no
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 from lacli.pool.secret_formats import issued
 from lacli.pool.secret_names import spelt_out
 from lacli.pool.secret_random import AT_THE_END, LONE, USUAL, WARY, has_every_class, is_mixed, looks_random
+
+Refuse: TypeAlias = Callable[[str], str | None]
+"""What secret a text holds, or None."""
 
 _LINE_GOES_ON = re.compile(r"\\\r?\n[ \t]{0,80}")
 _STRING_GOES_ON = re.compile(

@@ -11,7 +11,7 @@ for secrets. Readers take no lock: files only grow, or are replaced as a whole.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -43,8 +43,8 @@ class Pool:
         self, folder: Path, key: PoolKey, mode: Literal["learn", "read"], vocab_size: int, model: str, caps: Caps
     ) -> None:
         self.path = folder / key.tokenizer_folder() / projects.POOL_NAME
-        self.refuse: Callable[[str], str | None] = secrets.refuse
-        """What secret a text holds, or None; to be replaced by one that knows the project's own."""
+        self.refuse: secrets.Refuse = secrets.refuse
+        """To be replaced by one that knows the project's own secrets."""
         self.key = key
         self._vocab_size = vocab_size
         self._caps = caps

@@ -22,7 +22,7 @@ from lacli import paths
 from lacli.pool import identity, projects, secrets
 from lacli.project import marks, reading, skip, tracked
 from lacli.project.marks import Entry
-from lacli.project.reading import IdArray, Refuse
+from lacli.project.reading import IdArray
 from lacli.project.tracked import Breathe, Listing, SourceFile
 from lacli.project.values import refuser, secret_values
 
@@ -68,7 +68,7 @@ class Indexer:
         self._place = place
         self._tokenizer = tokenizer
         self._breathe = breathe
-        self._refuse: Refuse = secrets.refuse
+        self._refuse: secrets.Refuse = secrets.refuse
         self._marks = marks.load(place.index, tokenizer.fingerprint)
         self._files: dict[int, SourceFile] = {}
         self.todo: deque[SourceFile] = deque()
@@ -85,7 +85,7 @@ class Indexer:
         """Find out which files there are, `named` ones too, and which of them have to be read."""
         listing = self._listing(named)
         self._unlisted = listing.skipped
-        self._refuse = refuser(secret_values(self._place.top), secrets.refuse)
+        self._refuse = refuser(secret_values(self._place.top))
         self._files = {self._key(file.name): file for file in listing.files}
         entries = self._marks.entries
         for gone in entries.keys() - self._files.keys() if not self.git_failed else ():

@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from lacli.pool.secrets import Refuse
 from lacli.project import skip
 from lacli.project.tracked import MAX_FILE_BYTES, Breathe, SourceFile
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from lacli.text.tokenizer import Tokenizer
 
 IdArray = NDArray[np.uint32]
-Refuse = Callable[[str], "str | None"]
-"""Names the secret a text holds, or None: `pool.secrets.refuse` or one that knows more."""
 
 _PIECE = 2_000
 """Characters tokenised at once: 2 ms, in which no other thread runs Python."""

@@ -1,5 +1,5 @@
 """The project's own secrets: the values in its `.env` and other ignored settings, so that no reply that holds one is
-kept. They stay in memory; nothing is written. Called by `loading` (for `Pool.refuse`) and by `indexing`.
+kept. They stay in memory; nothing is written. Called by `loading` (for `Pool.refuse`), `indexing` and the CLI.
 
 Few files, small ones, and little time: what is not found here is still judged by its looks, by `pool.secrets.refuse`.
 """
@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from lacli.pool import files as disk
+from lacli.pool import secrets
 from lacli.pool.identity import git_output
-
-Refuse = Callable[[str], "str | None"]
+from lacli.pool.secrets import Refuse
 
 _MAX_FILES = 64
 _MAX_FILE_BYTES = 64 << 10
@@ -155,30 +155,30 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def refuser(values: Collection[str], base: Refuse) -> Refuse:
-    """As `base`, and refusing what holds one of `values`."""
+def refuser(values: Collection[str]) -> Refuse:
+    """As `secrets.refuse`, and refusing what holds one of `values`."""
     wanted = tuple(values)
 
     def refuse(text: str) -> str | None:
         if any(value in text for value in wanted):
             return "a value of the project's own settings"
-        return base(text)
+        return secrets.refuse(text)
 
     return refuse
 
 
-def project_refuser(root: Path, base: Refuse) -> Refuse:
+def project_refuser(root: Path) -> Refuse:
     """A `refuser` with the values of the project at `root`: read at the first call, and again when they may be old.
 
     So neither the start of a run nor a reply waits for them, and a secret added during a chat is known at its end.
     """
-    known: Refuse = base
+    known: Refuse = secrets.refuse
     read_s = -_AGAIN_S
 
     def refuse(text: str) -> str | None:
         nonlocal known, read_s
         if time.monotonic() - read_s >= _AGAIN_S:
-            known = refuser(secret_values(root), base)
+            known = refuser(secret_values(root))
             read_s = time.monotonic()
         return known(text)
 

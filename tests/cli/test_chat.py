@@ -124,3 +124,17 @@ class TestHistory:
         assert "+one" in kept
         assert "+two" in kept
         assert "ghp_" not in kept
+
+    def test_a_value_of_the_projects_own_settings_is_never_written(
+        self, sandbox: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        project = tmp_path / "site"
+        project.mkdir()
+        (project / ".env").write_text("DB_PASSWORD=zebra-quartz-77\n")
+        monkeypatch.chdir(project)
+        history = open_history(keep=True)
+        for line in ("why does zebra-quartz-77 not log in", "and now"):
+            history.append_string(line)
+        kept = (sandbox / "state" / "chat_history").read_text(encoding="utf-8")
+        assert "+and now" in kept
+        assert "zebra" not in kept
