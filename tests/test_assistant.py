@@ -66,7 +66,7 @@ def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
         assistant._loaded = dataclasses.replace(
             loaded,
             pool=opened,
-            sources=_sources(opened) if lookahead else [],
+            sources=_sources(opened, None) if lookahead else [],
             controller=Controller(curve or CostCurve.flat(), _limits(chosen)),
         )
         return assistant

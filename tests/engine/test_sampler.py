@@ -160,7 +160,7 @@ class TestSameTextWithGuesses:
             )
             assert done.ids == plain.ids
         certain = reply(TableRunner(moody, vocab_size=12), prompt, 80, pools[0], options=options)
-        assert certain.forwards == 3  # the guesses did ride along
+        assert certain.forwards <= 3  # of 80 tokens: the guesses did ride along
 
     def test_a_penalty_does_change_the_text(self) -> None:
         plain = reply(TableRunner(moody, vocab_size=12), (3, 1), 80, limits=PLAIN)

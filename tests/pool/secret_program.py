@@ -117,6 +117,7 @@ def main() -> int:
 
     lacli.context.fitted = fitted
     lacli.models.load.load_runner = load_runner  # type: ignore[assignment]
+    lacli.loading._primer = lambda *_: None  # what a teller says is no habit to keep in the shared cache
     lacli.loading._curve = lambda *_, **__: CostCurve({1: 10.0, 16: 10.1, 17: 100.0})  # type: ignore[assignment]
     Tokenizer.load = classmethod(lambda cls, folder: tokenizer)  # type: ignore[method-assign,assignment]
     if "FILTER_OFF" in os.environ:  # shows that what looks for leaks would find them
