@@ -51,6 +51,8 @@ def info(project: ProjectOption = None, as_json: JsonOption = False) -> None:
     output.line(f"folder    {described.folder}")
     if not described.pools:
         output.line("pools     none yet: the first reply in this project makes one")
+        for index in file_indexes(described.folder):
+            output.line(f"files     index {size(index.stat().st_size)}")
     for each in described.pools:
         _show(each)
 
@@ -129,18 +131,8 @@ def _damages(pool: PoolInfo) -> Iterator[tuple[Path, str]]:
     if os.path.lexists(beside) and not numbers.read(beside).held:
         yield beside, "cannot be understood"
     for path in file_indexes(pool.path.parent.parent):
-        if path.parent == pool.path.parent and pool.tokenizer and marks.decode(_bytes(path), pool.tokenizer) is None:
+        if path.parent == pool.path.parent and pool.tokenizer and marks.load(path, pool.tokenizer) is None:
             yield path, "cannot be understood"
-
-
-def _bytes(path: Path) -> bytes:
-    """All of a file; nothing, which is never sound, where it cannot be read."""
-    from lacli.pool import files
-
-    try:
-        return files.read(path)
-    except OSError:
-        return b""
 
 
 def _show(pool: PoolInfo) -> None:
@@ -179,7 +171,8 @@ def _of_files(pool: PoolInfo) -> Iterator[dict[str, Any]]:
 
     for path in file_indexes(pool.path.parent.parent):
         if path.parent == pool.path.parent:
-            read = [entry.tokens for entry in marks.load(path, pool.tokenizer).entries.values() if entry.tokens]
+            index = marks.load(path, pool.tokenizer)
+            read = [entry.tokens for entry in index.entries.values() if entry.tokens] if index is not None else []
             yield {"path": str(path), "files": len(read), "tokens": sum(read), "bytes": path.stat().st_size}
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lacli.cli.pool_common import JsonOption, ProjectOption, YesOption, caps, confirmed, file_indexes, project_of, size
+from lacli.cli.pool_common import JsonOption, ProjectOption, YesOption, caps, confirmed, project_of, size
 from lacli.errors import LacliError
 
 CLEAR_EXAMPLES = "For example: lacli pool clear  |  lacli pool clear --yes --project ~/src/site"
@@ -25,19 +24,17 @@ def clear(project: ProjectOption = None, yes: YesOption = False) -> None:
     The index of its files, the table of successors and the damaged pools that were kept aside go, too.
     """
     from lacli.cli import diagnostics
-    from lacli.pool import inventory
+    from lacli.pool import inventory, storage
 
     root, described = project_of(project)
-    if described.pools:
+    if storage.pools_of(described.folder):
         tokens = sum(pool.tokens for pool in described.pools)
-        if not confirmed(f"Delete the {tokens:,} tokens learned in {root}?", yes):
+        what = f"the {tokens:,} tokens learned" if tokens else "all that was kept"
+        if not confirmed(f"Delete {what} in {root}?", yes):
             diagnostics.note("nothing was deleted")
             raise typer.Exit(1)
     with _changing(described.folder):
         freed = inventory.clear(described.folder)
-        for path in file_indexes(described.folder):
-            freed += path.lstat().st_size
-            path.unlink()
     diagnostics.note(f"deleted {size(freed)}" if freed else "there was nothing to delete")
 
 
@@ -57,12 +54,11 @@ def prune(
     """
     from lacli import paths
     from lacli.cli import diagnostics, output
-    from lacli.pool.inventory import all_projects
     from lacli.pool.prune import prune as run
+    from lacli.pool.prune import vanished as find_vanished
 
     pools, most = paths.pools_dir(), caps(max_mb)
-    roots = [each.root for each in all_projects(pools) if each.root is not None] if gone else []
-    vanished = [root for root in roots if not os.path.lexists(root)]
+    vanished = find_vanished(pools) if gone else []
     if vanished:
         for root in vanished:
             diagnostics.plain_line(str(root))
@@ -71,7 +67,7 @@ def prune(
             diagnostics.note("nothing was deleted")
             raise typer.Exit(1)
     with _changing(pools):
-        done = run(pools, most, gone)
+        done = run(pools, most, vanished)
     for notice in done.notices:
         diagnostics.warning(notice)
     if as_json:

@@ -159,6 +159,17 @@ def _parse_header(text: bytes, version: int) -> Header | None:
     return header if right else None
 
 
+def decode_file(data: bytes, kinds: frozenset[int]) -> tuple[Header | None, list[Record], Damage | None]:
+    """A whole file that may hold these kinds of record: header, records, and the worst that is wrong with them."""
+    header, damage = decode_header(data)
+    if header is None:
+        return None, [], damage
+    records, damage = decode_records(data, header_size(data))
+    if damage is None or damage.kind == "tail":
+        damage = impossible(records, kinds, header.vocab_size) or damage
+    return header, records, damage
+
+
 def decode_records(data: bytes, start: int) -> tuple[list[Record], Damage | None]:
     """The records from byte `start` on, up to the first thing that is wrong. The arrays are views into `data`."""
     records: list[Record] = []

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lacli.pool import evict, files, log, numbers, projects, storage, table
-from lacli.pool.format import Damage, Header, Record, decode_header, decode_records, header_size, impossible
-from lacli.pool.journal import now_ms
+from lacli.pool.format import Damage, Header, Record, decode_file
+from lacli.pool.journal import header_at, now_ms
 
 _CLEAR_WAIT_S = 2.0
-_HEAD_BYTES = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +91,11 @@ def all_projects(pools: Path) -> list[ProjectInfo]:
 
 
 def clear(folder: Path) -> int:
-    """Delete the pools below one project's folder, damaged ones set aside included. Returns how many bytes that freed.
+    """Delete all below one project's folder (`storage.delete`). Returns how many bytes that freed.
 
     The lock files stay: another process may hold or await them. Raises OSError.
     """
-    freed = 0
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    for name in names:
-        inner = folder / name
-        if inner.is_dir() and not inner.is_symlink():
-            freed += storage.delete(inner, _CLEAR_WAIT_S)
+    freed = sum(storage.delete(pool, _CLEAR_WAIT_S) for pool in storage.pools_of(folder))
     for path in folder.glob(f"{projects.RECORD_NAME}*"):
         path.unlink()
     return freed
@@ -110,17 +104,17 @@ def clear(folder: Path) -> int:
 def _pool_info(path: Path, quick: bool) -> PoolInfo:
     size, updated = _stat(path)
     try:
-        data = files.read(path, size=_HEAD_BYTES)
-        header, damage = decode_header(data)
+        records: list[Record] = []
+        header, damage = header_at(path)
         known = numbers.read(path.with_name(numbers.NAME))
-        if header is None:
-            text = damage.text if damage else ""
-            return PoolInfo(path, byte_size=size, updated_s=updated, totals=known.totals, damage=text)
         trusted = quick and known.held.get("bytes") == size
-        records, damage = ([], None) if trusted else decode_records(files.read(path), header_size(data))
+        if header is not None and not trusted:
+            header, records, damage = decode_file(files.read(path), log.KINDS)
     except OSError as error:
         return PoolInfo(path, byte_size=size, updated_s=updated, damage=f"cannot be read ({error.strerror})")
-    damage = damage or impossible(records, log.KINDS, header.vocab_size)
+    if header is None:
+        text = damage.text if damage else ""
+        return PoolInfo(path, byte_size=size, updated_s=updated, totals=known.totals, damage=text)
     return _described(path, header, records, damage, known, trusted)
 
 
@@ -160,20 +154,16 @@ def _described(
 def _table(path: Path, owner: Header) -> tuple[int, str]:
     """How many entries a successor table has, and what is wrong with it."""
     try:
-        data = files.read(path)
+        header, records, damage = decode_file(files.read(path), table.KINDS)
     except FileNotFoundError:
         return 0, ""
     except OSError as error:
         return 0, f"cannot be read ({error.strerror})"
-    header, damage = decode_header(data)
     if header is None:
         return 0, damage.text if damage else ""
     if header.tokenizer != owner.tokenizer:
         return 0, "belongs to another tokenizer"
-    records, damage = decode_records(data, header_size(data))
     if damage is None or damage.kind == "tail":
-        damage = impossible(records, table.KINDS, header.vocab_size)
-    if damage is None:
         parts, damage = table.decode(records, header.vocab_size)
     return (0, damage.text) if damage is not None else (len(table.merged(rows for _, rows in parts).keys), "")
 

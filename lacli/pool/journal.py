@@ -27,6 +27,9 @@ from lacli.pool.format import (
     impossible,
 )
 
+_HEAD_BYTES = 1 << 17
+"""More than any header takes."""
+
 
 class Unusable(Exception):
     """The file is damaged in a way that ends its use."""
@@ -134,6 +137,11 @@ class Journal:
         """Rename the file to one that ends in .bad."""
         self.forget()
         return files.set_aside(self.path)
+
+
+def header_at(path: Path) -> tuple[Header | None, Damage | None]:
+    """The header of a file, or what is wrong with it, whatever follows. Raises OSError."""
+    return decode_header(files.read(path, size=_HEAD_BYTES))
 
 
 def now_ms() -> int:

@@ -8,17 +8,15 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from lacli.pool import files, projects, storage
 from lacli.pool.evict import Caps
-from lacli.pool.format import decode_header
 from lacli.pool.identity import PoolKey
-from lacli.pool.journal import now_ms
+from lacli.pool.journal import header_at, now_ms
 from lacli.pool.store import Pool
-
-_HEAD_BYTES = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +34,19 @@ class Pruned:
     """Lines for the user about pools that could not be compacted."""
 
 
-def prune(pools: Path, caps: Caps, vanished: bool = False) -> Pruned:
+def vanished(pools: Path) -> list[Path]:
+    """Roots of projects whose folder is not there: gone, moved, or on a disk not mounted."""
+    roots = [record.root for _, record in _projects(pools)]
+    return [root for root in roots if not os.path.lexists(root)]
+
+
+def prune(pools: Path, caps: Caps, gone: Collection[Path] = ()) -> Pruned:
     """Compact all pools below `pools` and delete damaged ones that were kept aside.
 
-    vanished: delete also the pools of projects whose folder is not there: gone, moved, or on a disk not mounted.
+    gone: of `vanished`, the projects whose pools are to be deleted.
     """
     before = _all_bytes(pools)
-    gone = _delete_vanished(pools) if vanished else ()
+    deleted_roots = _delete_projects(pools, gone)
     notices: list[str] = []
     compacted = 0
     for folder in storage.pool_folders(pools):
@@ -54,7 +58,7 @@ def prune(pools: Path, caps: Caps, vanished: bool = False) -> Pruned:
         compacted += pool.learns
     own = pools / "none" / "in use"
     deleted = storage.make_room(pools, own, caps.total_bytes, caps.total_bytes, now_ms())
-    return Pruned(max(0, before - _all_bytes(pools)), compacted, deleted, gone, tuple(notices))
+    return Pruned(max(0, before - _all_bytes(pools)), compacted, deleted, deleted_roots, tuple(notices))
 
 
 def _opened(folder: Path, caps: Caps) -> Pool | None:
@@ -62,7 +66,7 @@ def _opened(folder: Path, caps: Caps) -> Pool | None:
     header = None
     for name in (projects.POOL_NAME, storage.TABLE_NAME):
         with contextlib.suppress(OSError):
-            header = header or decode_header(files.read(folder / name, size=_HEAD_BYTES))[0]
+            header = header or header_at(folder / name)[0]
     record = projects.read_record(folder.parent)
     root = record.root if record is not None else folder.parent
     key = PoolKey(folder.parent.name, root, header.tokenizer) if header is not None else None
@@ -75,19 +79,29 @@ def _opened(folder: Path, caps: Caps) -> Pool | None:
     return pool if pool.learns else None
 
 
-def _delete_vanished(pools: Path) -> tuple[Path, ...]:
-    gone: list[Path] = []
+def _delete_projects(pools: Path, roots: Collection[Path]) -> tuple[Path, ...]:
+    """The roots of those that were deleted; what is in use, or back again, stays."""
+    deleted: list[Path] = []
+    for folder, record in _projects(pools) if roots else ():
+        if record.root not in roots or os.path.lexists(record.root):
+            continue
+        with contextlib.suppress(OSError):
+            for pool in storage.pools_of(folder):
+                storage.delete(pool, wait_s=0.0)
+            shutil.rmtree(folder)
+            deleted.append(record.root)
+    return tuple(deleted)
+
+
+def _projects(pools: Path) -> Iterator[tuple[Path, projects.Record]]:
+    """The projects' folders whose record can be read."""
+    names: list[str] = []
     with contextlib.suppress(OSError):
-        for name in sorted(os.listdir(pools)):
-            record = projects.read_record(pools / name)
-            if record is None or os.path.lexists(record.root):
-                continue
-            with contextlib.suppress(OSError):
-                for folder in filter(Path.is_dir, sorted((pools / name).iterdir())):
-                    storage.delete(folder, wait_s=0.0)
-                shutil.rmtree(pools / name)
-                gone.append(record.root)
-    return tuple(gone)
+        names = sorted(os.listdir(pools))
+    for name in names:
+        record = projects.read_record(pools / name)
+        if record is not None:
+            yield pools / name, record
 
 
 def _all_bytes(pools: Path) -> int:

@@ -26,7 +26,12 @@ _TEMPORARY = ".tmp"
 def pool_folders(pools: Path) -> Iterator[Path]:
     """Every pool's folder."""
     for project in _folders(pools):
-        yield from filter(_holds_pool, _folders(project))
+        yield from pools_of(project)
+
+
+def pools_of(project: Path) -> list[Path]:
+    """The folders of one project's pools: those that hold anything but a lock, if only the index of its files."""
+    return [folder for folder in _folders(project) if any(True for _ in _parts(folder))]
 
 
 def byte_size(folder: Path) -> int:
@@ -73,16 +78,17 @@ def _holding(folder: Path, size: int, now_ms: int) -> evict.Holding:
     held = numbers.read(folder / numbers.NAME).held
     value = evict.decayed(held.get("value", 0.0), int(now_ms - held.get("value_ms", now_ms)))
     used_ms = 0
-    for name in _PARTS:
+    for path in _parts(folder):
         with contextlib.suppress(OSError):
-            used_ms = max(used_ms, os.stat(folder / name).st_mtime_ns // 1_000_000)
+            used_ms = max(used_ms, path.lstat().st_mtime_ns // 1_000_000)
     return evict.Holding(size, value, used_ms)
 
 
 def delete(folder: Path, wait_s: float) -> int:
-    """Delete one pool, damaged files set aside included. Returns how many bytes that freed.
+    """Delete one pool. Returns how many bytes that freed.
 
-    The lock file stays: another process may hold or await it. Raises OSError, and TimeoutError where it is held.
+    Damaged files set aside and the indexes of project files go, too. The lock file stays: another process may hold or
+    await it. Raises OSError, and TimeoutError where it is held.
     """
     freed = 0
     with files.locked(folder / projects.POOL_NAME, wait_s):
@@ -104,18 +110,19 @@ def delete_leftovers(folder: Path) -> int:
 
 def _parts(folder: Path) -> Iterator[Path]:
     """The files of one pool but its lock. A folder in a file's place stays: nobody meant to lose what it holds."""
-    for pattern in ("*.lacli*", f"{numbers.NAME}*"):
-        for path in sorted(folder.glob(pattern)):
-            if not path.name.endswith(files.LOCK_SUFFIX) and (path.is_symlink() or not path.is_dir()):
-                yield path
-
-
-def _holds_pool(folder: Path) -> bool:
-    return any(os.path.lexists(folder / name) for name in _PARTS)
+    for name in _names(folder):
+        path = folder / name
+        ours = ".lacli" in name or name.startswith(numbers.NAME)
+        if ours and not name.endswith(files.LOCK_SUFFIX) and (path.is_symlink() or not path.is_dir()):
+            yield path
 
 
 def _folders(above: Path) -> list[Path]:
-    names: list[str] = []
+    paths = [above / name for name in _names(above)]
+    return [path for path in paths if not path.is_symlink() and path.is_dir()]
+
+
+def _names(above: Path) -> list[str]:
     with contextlib.suppress(OSError):
-        names = sorted(os.listdir(above))
-    return [above / name for name in names if not (above / name).is_symlink() and (above / name).is_dir()]
+        return sorted(os.listdir(above))
+    return []

@@ -33,12 +33,9 @@ from lacli.pool.format import (
     Damage,
     Header,
     Record,
-    decode_header,
-    decode_records,
+    decode_file,
     encode_header,
     encode_record,
-    header_size,
-    impossible,
 )
 from lacli.pool.journal import now_ms
 from lacli.pool.store import Pool
@@ -125,14 +122,10 @@ def _read(path: Path, kinds: frozenset[int]) -> tuple[Header, list[Record]]:
         data = files.read(path, limit=MOST_BYTES)
     except OSError as error:
         raise LacliError(f"{path} cannot be read: {error.strerror}", "check the name") from error
-    header, damage = decode_header(data)
-    if header is None:
-        raise _unusable(path, damage)
-    records, damage = decode_records(data, header_size(data))
+    header, records, damage = decode_file(data, kinds)
     if damage is not None and damage.kind == "tail" and kinds is not _KINDS:
         damage = None  # a pool whose last append was interrupted, or is just going on
-    damage = damage or impossible(records, kinds, header.vocab_size)
-    if damage is not None:
+    if header is None or damage is not None:
         raise _unusable(path, damage)
     return header, records
 

@@ -69,7 +69,7 @@ class Indexer:
         self._tokenizer = tokenizer
         self._breathe = breathe
         self._refuse: secrets.Refuse = secrets.refuse
-        self._marks = marks.load(place.index, tokenizer.fingerprint)
+        self._marks = marks.load(place.index, tokenizer.fingerprint) or marks.Marks()
         self._files: dict[int, SourceFile] = {}
         self.todo: deque[SourceFile] = deque()
         """Files that are new or have changed, newest first."""

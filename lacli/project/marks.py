@@ -182,13 +182,12 @@ def _print_of(fingerprint: str) -> bytes:
     return hashlib.sha256(fingerprint.encode("utf-8", "surrogatepass")).digest()
 
 
-def load(path: Path, fingerprint: str) -> Marks:
-    """The index of a file; an empty one where there is none that can be used: it is made again, nothing is lost."""
+def load(path: Path, fingerprint: str) -> Marks | None:
+    """The index of a file; None where there is none that can be used: it is made again, nothing is lost."""
     try:
-        found = decode(disk.read(path, limit=_MAX_BYTES), fingerprint)
+        return decode(disk.read(path, limit=_MAX_BYTES), fingerprint)
     except OSError:
-        found = None
-    return Marks() if found is None else found
+        return None
 
 
 def save(index: Marks, path: Path, fingerprint: str) -> int:

@@ -123,6 +123,19 @@ class TestClear:
         assert run(capfdbinary, "clear", "--yes")[0] == 0
         assert {path.name for path in paths.pools_dir().rglob("*") if path.is_file()} <= {"pool.lacli.lock"}
 
+    def test_an_index_alone_is_shown_and_deleted_when_confirmed(self, project: Path, capfdbinary: Captured) -> None:
+        folder = learned(project).path.parent
+        for name in ("pool.lacli", "table.lacli", "numbers.json"):
+            (folder / name).unlink()
+        (folder / "files.lacli").write_bytes(bytes(3_000))
+        assert "files     index 3 kB" in run(capfdbinary, "info")[1]
+        code, _, err = run(capfdbinary, "clear")
+        assert code == 2
+        assert "--yes" in err
+        assert run(capfdbinary, "clear", "--yes")[0] == 0
+        assert [path.name for path in folder.iterdir()] == ["pool.lacli.lock"]
+        assert "nothing to delete" in run(capfdbinary, "clear")[2]
+
 
 class TestPrune:
     def test_a_pool_above_the_cap_is_cut_to_its_newest_replies(self, project: Path, capfdbinary: Captured) -> None:

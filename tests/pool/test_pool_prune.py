@@ -12,7 +12,7 @@ from lacli.pool import files, inventory, storage
 from lacli.pool.evict import Caps
 from lacli.pool.identity import PoolKey, pool_key
 from lacli.pool.lesson import Lesson
-from lacli.pool.prune import prune
+from lacli.pool.prune import prune, vanished
 from lacli.pool.store import Pool, open_pool
 
 from .conftest import FINGERPRINT, VOCAB, Opener, table_rows
@@ -32,6 +32,15 @@ def aged(pool: Pool, days: float) -> None:
     then = time.time() - 86_400 * days
     for path in pool.path.parent.iterdir():
         os.utime(path, (then, then))
+
+
+def aged_index(tmp_path: Path, pools: Path, name: str) -> Pool:
+    """A pool of a while ago with two worktrees' indexes of project files."""
+    pool = filled(tmp_path, pools, name, 1)
+    for beside in ("files.lacli", "0123abcd.files.lacli", "files.lacli.77.tmp"):
+        (pool.path.parent / beside).write_bytes(bytes(5_000))
+    aged(pool, 10)
+    return pool
 
 
 class TestTotalCap:
@@ -92,6 +101,19 @@ class TestTotalCap:
         assert reader.learn(Lesson(reply(77)))
         assert replies(open_pool(reader.key, pools, "read", VOCAB)) == [reply(77)]
 
+    def test_an_index_of_files_goes_with_its_pool_and_counts_without_one(self, tmp_path: Path, pools: Path) -> None:
+        pool = aged_index(tmp_path, pools, "old")
+        storage.delete(pool.path.parent, 1)
+        assert [path.name for path in pool.path.parent.iterdir()] == ["pool.lacli.lock"]
+        alone = aged_index(tmp_path, pools, "alone").path.parent
+        for name in ("pool.lacli", "table.lacli", "numbers.json"):
+            (alone / name).unlink()
+        assert list(storage.pool_folders(pools)) == [alone]
+        own = filled(tmp_path, pools, "own", 1).path.parent
+        assert storage.make_room(pools, own, 64_000_000, 10_000, round(1000 * time.time())) == 1
+        assert list(storage.pool_folders(pools)) == [own]
+        assert list(pools.rglob("*files.lacli*")) == []
+
 
 class TestPrune:
     def test_pools_are_brought_under_a_smaller_cap(self, tmp_path: Path, pools: Path) -> None:
@@ -136,7 +158,7 @@ class TestPrune:
         (tmp_path / "gone").rmdir()
         assert prune(pools, Caps()).vanished == ()
         assert len(list(storage.pool_folders(pools))) == 2
-        assert prune(pools, Caps(), vanished=True).vanished == (tmp_path / "gone",)
+        assert prune(pools, Caps(), [tmp_path / "here", *vanished(pools)]).vanished == (tmp_path / "gone",)
         assert [folder.parent.name.split("-")[0] for folder in storage.pool_folders(pools)] == ["here"]
         assert len(list(pools.iterdir())) == 1
 
@@ -157,7 +179,7 @@ class TestPrune:
         assert len(list(storage.pool_folders(pools))) == 1
 
     def test_without_pools_there_is_nothing_to_do(self, pools: Path) -> None:
-        assert prune(pools, Caps(), vanished=True).freed_bytes == 0
+        assert prune(pools, Caps(), vanished(pools)).freed_bytes == 0
         assert not pools.exists()
 
 
@@ -185,7 +207,7 @@ class TestInventory:
         pool = reopen()
         pool.learn(Lesson(reply(1)))
         with monkeypatch.context() as patched:
-            patched.setattr(inventory, "decode_records", lambda *_: pytest.fail("the log was read"))
+            patched.setattr(inventory, "decode_file", lambda *_: pytest.fail("the log was read"))
             assert inventory.all_projects(pools)[0].pools[0].tokens == 40
         pool.path.with_name("numbers.json").write_text("{")  # lost: the log is read after all
         assert inventory.all_projects(pools)[0].pools[0].tokens == 40

@@ -59,6 +59,7 @@ class TestOnDisk:
         index.entries[1 << 63] = Entry(3, 4, 5, 0, np.empty(0, np.uint32), "secret", True)
         save(index, tmp_path / "deep" / "files.lacli", PRINT)
         found = load(tmp_path / "deep" / "files.lacli", PRINT)
+        assert found is not None
         assert found.salt == index.salt
         assert found.entries.keys() == index.entries.keys()
         for key, entry in index.entries.items():
@@ -99,13 +100,13 @@ class TestOnDisk:
         assert decode(data, "another tokenizer") is None
 
     @pytest.mark.parametrize("what", ["nothing", "garbage", "folder"])
-    def test_an_index_that_cannot_be_used_is_an_empty_one(self, tmp_path: Path, what: str) -> None:
+    def test_an_index_that_cannot_be_used_is_none(self, tmp_path: Path, what: str) -> None:
         path = tmp_path / "files.lacli"
         if what == "garbage":
             path.write_bytes(b"LACLIFIX" * 100)
         elif what == "folder":
             path.mkdir()
-        assert load(path, PRINT).entries == {}
+        assert load(path, PRINT) is None
 
     def test_two_indexes_of_one_text_cannot_be_compared(self) -> None:
         one, two = Marks(), Marks()
@@ -127,4 +128,5 @@ class TestOnDisk:
             index.entries[number] = Entry(1, 1, 1, 2_000, own)
         assert save(index, tmp_path / "files.lacli", PRINT) < 1.1 * marks._RECORD.itemsize * 500 + 1_100_000
         found = load(tmp_path / "files.lacli", PRINT)
+        assert found is not None
         assert sum(len(entry.marks) for entry in found.entries.values()) > 240_000
