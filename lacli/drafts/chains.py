@@ -36,9 +36,9 @@ def drafts_from(
     runs: list[tuple[Match, tuple[int, ...]]] = []
     firsts: Counter[int] = Counter()
     for match in matches:
-        length = match.length
-        run = index.following(match.place, min(room, 4 + 2 * length if length < 16 else room))
-        if run and length == matches[0].length:
+        # As long as there is room: how far a chain is worth following its chances say.
+        run = index.following(match.place, room)
+        if run and match.length == matches[0].length:
             firsts[run[0]] += match.seen
         if run and run[:4] not in seen:
             seen.add(run[:4])

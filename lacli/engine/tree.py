@@ -40,6 +40,9 @@ class Tree:
         return Rows(tuple(self.token_ids), tuple(self.parents), tuple(every))
 
 
+_HOPELESS = 0.1  # other sources may make a chain's prefix likelier, hardly more than ten times
+
+
 class _Node:
     """A guessed token in the trie of all chains."""
 
@@ -52,12 +55,15 @@ class _Node:
         self.children: dict[int, _Node] = {}
 
 
-def _trie(drafts: Sequence[Draft], depth: int) -> _Node:
-    """All chains merged; a node reached by several keeps the highest chance and who gave it."""
+def _trie(drafts: Sequence[Draft], depth: int, least: float) -> _Node:
+    """All chains merged, as far as they could matter; a node reached by several keeps the highest chance and who gave
+    it."""
     root = _Node()
     for draft in drafts:
         node, above = root, 1.0
         for token_id, chance in zip(draft.token_ids[:depth], draft.chances, strict=False):
+            if chance < _HOPELESS * least:
+                break
             node = node.children.setdefault(token_id, _Node())
             given = chance / above if above > 0 else 0.0
             if given > node.chance:
@@ -120,7 +126,7 @@ def build(
                 count += 1
                 heapq.heappush(ahead, (-given * chance, count, follower, token_id, below, rank, level, source))
 
-    push(_trie(offer.drafts, depth), context[-2] if len(context) > 1 else -1, context[-1], 1.0, 0, 1)
+    push(_trie(offer.drafts, depth, least), context[-2] if len(context) > 1 else -1, context[-1], 1.0, 0, 1)
     picked: list[tuple[float, int, int, str]] = []
     while ahead and len(picked) < most:
         negative, _, token_id, before, child, parent_rank, level, source = heapq.heappop(ahead)

@@ -305,10 +305,14 @@ class TestDrafts:
     def test_the_same_continuation_is_proposed_once(self) -> None:
         assert self.drafts([[1, 2, 3, 4, 60, 61]] * 5, [1, 2, 3, 4]) == [(60, 61)]
 
-    def test_a_long_match_is_followed_further(self) -> None:
+    def test_of_a_long_match_more_is_expected(self) -> None:
         segment = list(range(100, 200))
-        short, long = self.drafts([segment], segment[48:50], 60), self.drafts([segment], segment[:50], 60)
-        assert 4 <= len(short[0]) < len(long[0]) == 50
+        (short,), (long,) = (
+            drafts_from(live([segment]), context, 60, new_calibration(), "session")
+            for context in (segment[48:50], segment[:50])
+        )
+        assert short.token_ids == long.token_ids == tuple(range(150, 200))
+        assert sum(long.chances) > 4 * sum(short.chances)
 
     def test_what_always_followed_is_likelier_than_one_of_many(self) -> None:
         sure = drafts_from(live([[1, 2, 3, 4, 60]] * 3), [1, 2, 3, 4], 9, new_calibration(), "session")
