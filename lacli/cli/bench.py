@@ -11,6 +11,7 @@ import typer
 from lacli.cli import diagnostics, output
 from lacli.cli.live import Live
 from lacli.cli.options import Common, with_common
+from lacli.cli.render import counted
 from lacli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -134,14 +135,8 @@ def _differences(result: Comparison) -> list[str]:
         for found in result.differences
     ]
     equal = result.texts - len(result.differences)
-    return [
-        *lines,
-        f"{equal} of {result.texts} texts ({result.tokens:,} tokens, {_prompts(result.prompts)}) equal plain decoding",
-    ]
-
-
-def _prompts(count: int) -> str:
-    return "1 prompt" if count == 1 else f"{count} prompts"
+    whole = f"{result.tokens:,} tokens, {counted(result.prompts, 'prompt', 'prompts')}"
+    return [*lines, f"{equal} of {result.texts} texts ({whole}) equal plain decoding"]
 
 
 def _sessions(common: Common, rows: int | None, limit: int | None) -> None:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lacli.cli import pool_build, pool_change, pool_share
-from lacli.cli.pool_common import JsonOption, ProjectOption, age, counted, file_indexes, project_of, size
-from lacli.cli.render import counts_record, counts_table
+from lacli.cli.pool_common import JsonOption, ProjectOption, age, file_indexes, project_of, size
+from lacli.cli.render import counted, counts_record, counts_table
 from lacli.errors import LacliError
 from lacli.events import Counts
 
@@ -151,7 +151,8 @@ def _show(pool: PoolInfo) -> None:
     for index in _of_files(pool):
         files = counted(index["files"], "file", "files")
         output.line(f"  files   {files} of {index['tokens']:,} tokens, index {size(index['bytes'])}")
-    output.line(f"  age     used {age(pool.updated_s)}{made}")
+    since = f", oldest reply said {age(pool.oldest_s)}" if pool.segments else ""
+    output.line(f"  age     used {age(pool.updated_s)}{made}{since}")
     if pool.segments:
         output.line(f"  of use  {counted(pool.hits, 'reply', 'replies')} so far, {pool.value:,.0f} tokens lately")
     output.line(f"  model   {pool.model or 'unknown'}, tokenizer {pool.tokenizer[:16] or 'unknown'}")
@@ -187,6 +188,8 @@ def _as_json(described: ProjectInfo) -> dict[str, Any]:
             "bytes": pool.byte_size,
             "created": round(pool.created_s),
             "updated": round(pool.updated_s),
+            "oldest": round(pool.oldest_s),
+            "newest": round(pool.newest_s),
             "table_entries": pool.table_entries,
             "table_bytes": pool.table_bytes,
             "files": list(_of_files(pool)),

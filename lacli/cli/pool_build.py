@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lacli.cli.pool_common import JsonOption, ProjectOption, root_of, size
+from lacli.cli.render import counted
 from lacli.errors import LacliError, ModelUnavailable
 
 if TYPE_CHECKING:
@@ -63,10 +64,9 @@ def build(
             }
         )
         return
-    files = "1 file" if report.files == 1 else f"{report.files:,} files"
     output.line(
-        f"{files} of {report.tokens:,} tokens in {report.seconds:.1f} s, index {size(report.disk_bytes)}"
-        + (f"; left out: {skipped}" if skipped else "")
+        f"{counted(report.files, 'file', 'files')} of {report.tokens:,} tokens "
+        f"in {report.seconds:.1f} s, index {size(report.disk_bytes)}" + (f"; left out: {skipped}" if skipped else "")
     )
 
 

@@ -92,8 +92,3 @@ def file_indexes(folder: Path) -> list[Path]:
     from lacli.project.marks import FILE_NAME
 
     return sorted(folder.glob(f"*/*{FILE_NAME}"))
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"

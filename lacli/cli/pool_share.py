@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lacli.cli.pool_common import JsonOption, ProjectOption, caps, counted, project_of, root_of, size
+from lacli.cli.pool_common import JsonOption, ProjectOption, caps, project_of, root_of, size
+from lacli.cli.render import counted
 from lacli.errors import LacliError, UsageError
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ def export(
         return
     if os.path.lexists(file) and not force:
         raise UsageError(f"{file} exists", "choose another name, or add --force")
-    if file.is_dir():
-        raise UsageError(f"{file} is a folder", "give the name of a file")
+    if file.exists() and not file.is_file():  # a device would be replaced, not written to
+        raise UsageError(f"{file} is no regular file", "give the name of a file, or - for stdout")
     written = transfer.export(pool.path, file)
     diagnostics.note(f"wrote {pool.tokens:,} tokens to {file} ({size(written)})")
 

@@ -1,6 +1,6 @@
 """Statistics as people and programs read them. Pure: values in, text out.
 
-Called by `ask`, `chat`, `complete` and `live`.
+Called by `ask`, `chat`, `complete`, `live`, `bench` and the `pool` commands.
 """
 
 from __future__ import annotations
@@ -172,6 +172,11 @@ def _short(number: int) -> str:
         if number < 999.5 * size:
             return f"{number / size:.{1 if number < 9.95 * size else 0}f}{unit}"
     return "lots"
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def _rounded(value: float | None, digits: int = 3) -> float | None:

@@ -132,8 +132,10 @@ def _read(path: Path, kinds: frozenset[int]) -> tuple[Header, list[Record]]:
 
 def _unusable(path: Path, damage: Damage | None) -> LacliError:
     newer = damage is not None and damage.kind == "future"
-    hint = "install a newer lacli" if newer else "export it again, or copy it again"
-    return LacliError(f"{path} {damage.text if damage is not None else 'has no header'}", hint)
+    return LacliError(
+        f"{path} {damage.text if damage is not None else 'has no header'}",
+        "install a newer lacli" if newer else "see lacli pool verify; an exported file: export or copy it again",
+    )
 
 
 def _short(fingerprint: str) -> str:

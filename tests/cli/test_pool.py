@@ -237,7 +237,12 @@ class TestExport:
         assert file.read_text(encoding="utf-8") == "precious"
         assert run(capfdbinary, "export", str(file), "--force")[0] == 0
         assert file.read_bytes() != b"precious"
-        assert run(capfdbinary, "export", str(tmp_path), "--force")[0] == 2
+        os.mkfifo(tmp_path / "pipe")
+        for place in (tmp_path, tmp_path / "pipe"):  # a device would be replaced by a file
+            code, _, err = run(capfdbinary, "export", str(place), "--force")
+            assert code == 2
+            assert "is no regular file" in err
+        assert (tmp_path / "pipe").is_fifo()
 
     def test_a_pipe_takes_it_and_a_terminal_does_not(
         self, project: Path, tmp_path: Path, capfdbinary: Captured
