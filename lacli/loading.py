@@ -235,6 +235,7 @@ def _primer(
 def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed: bool) -> CostCurve:
     """The measured cost of rows, kept in the cache folder; measuring takes a second and is done once."""
     from lacli.engine.cost import CostCurve, measure
+    from lacli.pool import files
 
     if not needed or not cached.runner.can_branch:
         return CostCurve.flat()
@@ -251,10 +252,8 @@ def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed
         return curve
     with contextlib.suppress(LacliError, OSError):  # a cache that cannot be written is measured again
         folder = paths.cache_dir() / "curves"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside = folder / f".{name}.{os.getpid()}"
-        beside.write_text(json.dumps(curve.points), encoding="utf-8")
-        os.replace(beside, folder / f"{name}.json")
+        files.make_private(folder)
+        files.replace(folder / f"{name}.json", folder / f".{name}.{os.getpid()}", json.dumps(curve.points).encode())
     return curve
 
 

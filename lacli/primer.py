@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 import time
 import zipfile
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from lacli.pool import files
 
 if TYPE_CHECKING:
     from lacli.drafts.successor import Table
@@ -115,9 +118,8 @@ def learn(
 def load(file: Path, vocab_size: int) -> Primer | None:
     """What `save` wrote; None if there is nothing sound for this vocabulary."""
     try:
-        if file.stat().st_size > _MOST_BYTES:
-            return None
-        with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
+        stream = io.BytesIO(files.read(file, limit=_MOST_BYTES))
+        with np.load(stream, allow_pickle=False) as stored:
             keys, followers, weights = stored["keys"], stored["followers"], stored["weights"]
             done, tries = (int(number) for number in stored["progress"])
     except (OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
@@ -135,15 +137,10 @@ def load(file: Path, vocab_size: int) -> Primer | None:
 
 def save(file: Path, primer: Primer) -> None:
     """Keep it in the cache; a cache that cannot be written is learned again."""
+    keys, followers, weights = primer.table
+    stored = io.BytesIO()
+    progress = np.array([primer.done, primer.tries])
+    np.savez_compressed(stored, keys=keys, followers=followers, weights=weights, progress=progress)
     with contextlib.suppress(OSError):
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside = file.with_name(f".{file.name}.{os.getpid()}")
-        try:
-            with open(beside, "wb") as stream:
-                keys, followers, weights = primer.table
-                progress = np.array([primer.done, primer.tries])
-                np.savez_compressed(stream, keys=keys, followers=followers, weights=weights, progress=progress)
-            os.replace(beside, file)
-        finally:
-            with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)
+        files.make_private(file.parent)
+        files.replace(file, file.with_name(f".{file.name}.{os.getpid()}"), stored.getvalue())

@@ -10,7 +10,7 @@ from lacli.bench.loops import loop_start
 from lacli.bench.modes import ALL_COLD, BIG_POOL, MEASURED, PLAIN, WRONG_POOL, Mode
 from lacli.bench.runner import Player, Run, Task
 from lacli.bench.suites import LONG, Case
-from lacli.bench.warm import Lesson, lessons, strangers, unrelated, warmth
+from lacli.bench.warm import Taught, strangers, teach, unrelated, warmth
 
 Progress = Callable[[str], None]
 
@@ -34,11 +34,11 @@ def _measure(tasks: Sequence[Task], player: Player, progress: Progress, wanted: 
         progress(f"recording {task.case.suite} {number}/{len(tasks)} {task.case.name}")
         cached = player.cached(task)
         full[task.case.name] = task.reference or player.reply(task, cached)
-    known: dict[str, Lesson] = {}
+    known: dict[str, Taught] = {}
     kept = {task.case.name: _kept(task, full[task.case.name]) for task in tasks}
     if any(mode.pool for mode in _modes(tasks[0], wanted, alone=False)):
         progress(f"warming pools with {tasks[0].case.suite}")
-        known = lessons(player, tasks, kept)
+        known = teach(player, tasks, kept)
     crowded = BIG_POOL in _modes(tasks[0], wanted, alone=True)
     stuff = unrelated(player.encode, warm.UNRELATED_TOKENS) if crowded else []
     runs = []

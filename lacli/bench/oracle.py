@@ -2,7 +2,7 @@
 
 Where the rows so far spell the reference, the reference's next token is raised above all others; elsewhere the model's
 own logits stand. So the quality of drafts is measured on real edits, not on what a small demonstration model makes of
-them. Called by `runner`.
+them. Called by `runner`; `recording` has its own runner around the model.
 """
 
 from __future__ import annotations
@@ -16,14 +16,11 @@ from lacli.models.base import Rows, Runner
 _RAISED = 100.0  # above the best logit: the whole nucleus of any sampler in use here
 
 
-class ReferenceRunner:
-    """Implements `Runner` around another one; the cache must begin with `prompt`."""
+class RunnerAround:
+    """The part of `Runner` that one around another runner hands on."""
 
-    def __init__(self, runner: Runner, prompt: Sequence[int], reply: Sequence[int], end: int) -> None:
-        """end: the end-of-sequence id that follows the reply."""
+    def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._prompt_length = len(prompt)
-        self._reference = (*reply, end)
         self.vocab_size = runner.vocab_size
         self.context_size = runner.context_size
         self.can_branch = runner.can_branch
@@ -33,6 +30,24 @@ class ReferenceRunner:
     def length(self) -> int:
         """See `Runner.length`."""
         return self._runner.length
+
+    def keep(self, path: Sequence[int]) -> None:
+        """See `Runner.keep`."""
+        self._runner.keep(path)
+
+    def truncate(self, length: int) -> None:
+        """See `Runner.truncate`."""
+        self._runner.truncate(length)
+
+
+class ReferenceRunner(RunnerAround):
+    """Makes a runner write a reply; the cache must begin with `prompt`."""
+
+    def __init__(self, runner: Runner, prompt: Sequence[int], reply: Sequence[int], end: int) -> None:
+        """end: the end-of-sequence id that follows the reply."""
+        super().__init__(runner)
+        self._prompt_length = len(prompt)
+        self._reference = (*reply, end)
 
     def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Tensor | None:
         """See `Runner.prefill`."""
@@ -53,14 +68,6 @@ class ReferenceRunner:
             places.append(here if right else None)
         slots = [(slot, places[row]) for slot, row in enumerate(rows.wanted)]
         return _raised(logits, [(slot, self._reference[here + 1]) for slot, here in slots if here is not None])
-
-    def keep(self, path: Sequence[int]) -> None:
-        """See `Runner.keep`."""
-        self._runner.keep(path)
-
-    def truncate(self, length: int) -> None:
-        """See `Runner.truncate`."""
-        self._runner.truncate(length)
 
 
 def _raised(logits: Tensor, wanted: Sequence[tuple[int, int]]) -> Tensor:

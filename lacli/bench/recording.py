@@ -23,11 +23,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lacli.bench.oracle import RunnerAround
 from lacli.bench.suites import Case
 from lacli.models.base import Rows, Runner
+from lacli.pool import files
 
 BEST = 8
 _VERSION = 2
+_MOST_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,11 +53,11 @@ class Recording:
     """[nodes, 8] their probabilities."""
 
 
-class RecordingRunner:
-    """Implements `Runner` around the model and notes what it says; the cache must begin with `prompt`."""
+class RecordingRunner(RunnerAround):
+    """Notes what the model says; the cache must begin with `prompt`."""
 
     def __init__(self, runner: Runner, prompt: Sequence[int]) -> None:
-        self._runner = runner
+        super().__init__(runner)
         self._prompt = tuple(prompt)
         self._children: dict[tuple[int, int], int] = {}
         self._parents = [-1]
@@ -62,15 +65,6 @@ class RecordingRunner:
         self._best: dict[int, tuple[list[int], list[float]]] = {}
         self._at = 0  # the node of the last token in the cache
         self._nodes: list[int] = []
-        self.vocab_size = runner.vocab_size
-        self.context_size = runner.context_size
-        self.can_branch = runner.can_branch
-        self.notes = runner.notes
-
-    @property
-    def length(self) -> int:
-        """See `Runner.length`."""
-        return self._runner.length
 
     def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Tensor | None:
         """See `Runner.prefill`."""
@@ -91,12 +85,8 @@ class RecordingRunner:
 
     def keep(self, path: Sequence[int]) -> None:
         """See `Runner.keep`."""
-        self._runner.keep(path)
+        super().keep(path)
         self._at = self._nodes[path[-1]]
-
-    def truncate(self, length: int) -> None:
-        """See `Runner.truncate`."""
-        self._runner.truncate(length)
 
     def recording(self, reply: Sequence[int], forced: Sequence[int], eos_ids: Sequence[int]) -> Recording:
         """All of it; nodes that were never run on, as the last token's, are marked by zero chances."""
@@ -140,21 +130,16 @@ def recording_path(folder: Path, model: str, case: Case, max_tokens: int) -> Pat
 
 def save(recording: Recording, path: Path) -> None:
     """Write beside, then put in place; readable by the owner only."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     memory = io.BytesIO()
     np.savez_compressed(memory, **{name: getattr(recording, name) for name in Recording.__slots__})
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(memory.getvalue())
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
+    files.make_private(path.parent)
+    files.replace(path, path.with_name(f".{path.name}.{os.getpid()}"), memory.getvalue())
 
 
 def stored(path: Path) -> Recording | None:
     """The recording of this file; None where there is none, or none that can be read."""
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(files.read(path, limit=_MOST_BYTES)), allow_pickle=False) as arrays:
             recording = Recording(**{name: arrays[name] for name in Recording.__slots__})
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
         return None

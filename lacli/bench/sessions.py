@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from lacli import paths
-from lacli.bench.suites import load_suites
+from lacli.bench.suites import load_suites, runs
 from lacli.config import Settings
 from lacli.errors import LacliError
 from lacli.prompts.content import with_content
@@ -184,13 +184,9 @@ def _repository(root: Path) -> Path:
 
 
 def _with_twin(one: Played, before: Sequence[Played]) -> Played:
-    own = _runs(one.figures["token_ids"]) - _runs(one.figures["prompt_ids"])
+    own = runs(one.figures["token_ids"], _RUN) - runs(one.figures["prompt_ids"], _RUN)
     for earlier in before:
-        shared = own & _runs(earlier.figures["token_ids"])
+        shared = own & runs(earlier.figures["token_ids"], _RUN)
         if len(own) >= _LEAST_OWN and len(shared) >= _TWIN * len(own) and not one.task.again:
             return dataclasses.replace(one, twin=earlier.task.name)
     return one
-
-
-def _runs(token_ids: Sequence[int]) -> set[tuple[int, ...]]:
-    return {tuple(token_ids[start : start + _RUN]) for start in range(len(token_ids) - _RUN + 1)}

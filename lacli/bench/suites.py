@@ -62,17 +62,18 @@ def library_sources() -> Iterator[str]:
 
 def word_overlap(left: str, right: str, size: int = 3) -> float:
     """Share of the runs of `size` words that two texts have in common (Jaccard); 1 for equal texts."""
-    ours, theirs = _runs(left.lower().split(), size), _runs(right.lower().split(), size)
+    ours, theirs = runs(left.lower().split(), size), runs(right.lower().split(), size)
     return len(ours & theirs) / max(1, len(ours | theirs))
 
 
 def shared_runs(left: Sequence[int], right: Sequence[int], size: int) -> float:
     """Share of the runs of `size` tokens of the shorter text that the other has, too."""
-    ours, theirs = _runs(left, size), _runs(right, size)
+    ours, theirs = runs(left, size), runs(right, size)
     return len(ours & theirs) / max(1, min(len(ours), len(theirs)))
 
 
-def _runs(words: Sequence[Any], size: int) -> set[tuple[Any, ...]]:
+def runs(words: Sequence[Any], size: int) -> set[tuple[Any, ...]]:
+    """All runs of `size` words or tokens; of a shorter text the whole."""
     return {tuple(words[start : start + size]) for start in range(max(1, len(words) - size + 1))}
 
 

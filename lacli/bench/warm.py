@@ -24,7 +24,7 @@ _RUN = 6  # tokens in a row that two replies share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lesson:
+class Taught:
     """What one reply leaves behind."""
 
     reply: tuple[int, ...]
@@ -33,7 +33,7 @@ class Lesson:
     """Calibration of a process that has given replies of the half of the suite that this one is not in."""
 
 
-def lessons(player: Player, tasks: Sequence[Task], replies: Mapping[str, tuple[int, ...]]) -> dict[str, Lesson]:
+def teach(player: Player, tasks: Sequence[Task], replies: Mapping[str, tuple[int, ...]]) -> dict[str, Taught]:
     """By the name of the case. Every reply is given once more, and watched, with a table of its own and the log and
     the calibration of the replies of its half so far."""
     tables: dict[str, tuple[Table, ...]] = {}
@@ -49,7 +49,7 @@ def lessons(player: Player, tasks: Sequence[Task], replies: Mapping[str, tuple[i
             )
             numbers[half] |= {source.name: source.numbers() for source in sources}
     return {
-        task.case.name: Lesson(replies[task.case.name], tables[task.case.name], numbers[1 - place % 2])
+        task.case.name: Taught(replies[task.case.name], tables[task.case.name], numbers[1 - place % 2])
         for place, task in enumerate(tasks)
     }
 
@@ -57,7 +57,7 @@ def lessons(player: Player, tasks: Sequence[Task], replies: Mapping[str, tuple[i
 def warmth(
     task: Task,
     mode: Mode,
-    known: Mapping[str, Lesson],
+    known: Mapping[str, Taught],
     others: Sequence[str],
     stuff: Sequence[NDArray[np.uint32]],
     vocab_size: int,

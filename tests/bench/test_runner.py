@@ -9,7 +9,7 @@ from lacli.bench.loops import loop_start
 from lacli.bench.measure import measure
 from lacli.bench.modes import COLD, MEASURED, PLAIN, WRONG_POOL, Mode, Warmth, poisoned
 from lacli.bench.suites import Case
-from lacli.bench.warm import Lesson, strangers, unrelated, warmth
+from lacli.bench.warm import Taught, strangers, unrelated, warmth
 from lacli.pool.lesson import NO_TOKEN
 from tests.bench.fakes import TableBench, cases
 from tests.fakes import TableRunner
@@ -60,14 +60,14 @@ def test_a_forced_reply_is_not_sampled_and_is_never_cut_for_looping() -> None:
     assert {(run.token_ids, run.looped) for run in runs} == {(tuple(reply), 0.0)}
 
 
-def lesson(*reply: int) -> Lesson:
+def lesson(*reply: int) -> Taught:
     """A reply and an entry that tells whose it is."""
     table = (
         np.array([[NO_TOKEN, reply[0]]], dtype=np.uint32),
         np.array([[reply[1], *[NO_TOKEN] * 7]], dtype=np.uint32),
         np.array([[16, *[255] * 7]], dtype=np.uint8),
     )
-    return Lesson(reply, (table,), {"prompt": [float(reply[0])]})
+    return Taught(reply, (table,), {"prompt": [float(reply[0])]})
 
 
 def test_leave_one_out_leaves_exactly_the_own_reply_and_its_twins_out() -> None:
@@ -118,7 +118,7 @@ def test_all_guesses_of_a_wrong_table_differ_from_those_it_was_made_of() -> None
 def test_cold_modes_see_no_pool_whatever_is_handed_in() -> None:
     bench = TableBench()
     task = bench.task(cases(1)[0])
-    known = {"case-0": Lesson((1, 2, 3), (), {})}
+    known = {"case-0": Taught((1, 2, 3), (), {})}
     for name in ("plain", "jacobi", "prompt lookup", "cold", "sampled cold"):
         assert warmth(task, MODES[name], known, [], [], bench.vocab_size) is COLD
 
