@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 from torch import Tensor
 
 from lacli.drafts.base import Draft, DraftSource
@@ -139,7 +140,10 @@ def top(logits: Tensor, count: int) -> tuple[list[list[int]], list[list[float]]]
     The whole vocabulary's sum is not worth its time: what is learned from these numbers is calibrated.
     """
     values, indices = logits.topk(min(count, logits.shape[1]), dim=-1)
-    return indices.tolist(), values.softmax(dim=-1).tolist()
+    # In numpy: on so few numbers torch would spend its time waking threads.
+    best = values.float().cpu().numpy()
+    shares = np.exp(best - best[:, :1])
+    return indices.tolist(), (shares / shares.sum(axis=1, keepdims=True)).tolist()
 
 
 def _common(left: Sequence[int], right: Sequence[int]) -> int:
