@@ -7,8 +7,8 @@ a secret: a wrong alarm costs a little speed, and masking would teach n-grams no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 from lacli.pool.secret_formats import issued
 from lacli.pool.secret_names import spelt_out
 from lacli.pool.secret_random import AT_THE_END, LONE, USUAL, WARY, has_every_class, is_mixed, looks_random
-
-Refuse: TypeAlias = Callable[[str], str | None]
-"""What secret a text holds, or None."""
 
 _LINE_GOES_ON = re.compile(r"\\\r?\n[ \t]{0,80}")
 _STRING_GOES_ON = re.compile(
@@ -38,6 +35,14 @@ _LEAST_REPEATS = 4
 _LEAST_LOOP = 32
 _SLACK = 8
 """Tokens that may follow a loop at the end of a reply: the end-of-turn marker, a cut-off last round."""
+
+
+class Refuse(Protocol):
+    """What names the secret a text holds: `refuse`, or one that knows more."""
+
+    def __call__(self, text: str, wary: bool = False) -> str | None:
+        """See `refuse`."""
+        ...
 
 
 def refuse(text: str, wary: bool = False) -> str | None:

@@ -112,7 +112,7 @@ class Pool:
         """Store one reply and what it taught; True if its tokens are on the disk now.
 
         A reply with a secret leaves its counters only; one to a prompt with a secret leaves no table, of which chains
-        could spell it. The tail of a repetition loop is left out.
+        could spell it, and is dropped for what may be half a key, too. The tail of a repetition loop is left out.
         """
         if not self.learns:
             return False
@@ -192,11 +192,10 @@ class Pool:
 
     def _worth_keeping(self, lesson: Lesson) -> tuple[WordArray | None, TableRows | None]:
         """The tokens and the entries that may be stored."""
-        if lesson.text and self.refuse(lesson.text):
+        asked_with_one = bool(lesson.prompt_text and self.refuse(lesson.prompt_text))
+        if lesson.text and self.refuse(lesson.text, wary=asked_with_one):
             return None, None
-        rows = lesson.table
-        if rows is not None and (not len(rows.keys) or (lesson.prompt_text and self.refuse(lesson.prompt_text))):
-            rows = None
+        rows = lesson.table if lesson.table is not None and len(lesson.table.keys) and not asked_with_one else None
         ids = np.asarray(lesson.token_ids, dtype=np.int64)
         ids = ids[: secrets.loops(ids)] if len(ids) else ids
         if len(ids) < _LEAST_TOKENS or int(ids.min()) < 0 or int(ids.max()) >= self._vocab_size:

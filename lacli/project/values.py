@@ -159,10 +159,10 @@ def refuser(values: Collection[str]) -> Refuse:
     """As `secrets.refuse`, and refusing what holds one of `values`."""
     wanted = tuple(values)
 
-    def refuse(text: str) -> str | None:
+    def refuse(text: str, wary: bool = False) -> str | None:
         if any(value in text for value in wanted):
             return "a value of the project's own settings"
-        return secrets.refuse(text)
+        return secrets.refuse(text, wary)
 
     return refuse
 
@@ -175,11 +175,11 @@ def project_refuser(root: Path) -> Refuse:
     known: Refuse = secrets.refuse
     read_s = -_AGAIN_S
 
-    def refuse(text: str) -> str | None:
+    def refuse(text: str, wary: bool = False) -> str | None:
         nonlocal known, read_s
         if time.monotonic() - read_s >= _AGAIN_S:
             known = refuser(secret_values(root))
             read_s = time.monotonic()
-        return known(text)
+        return known(text, wary)
 
     return refuse

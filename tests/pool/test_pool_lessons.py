@@ -76,6 +76,11 @@ class TestCredits:
         assert pool.path.stat().st_size == size
         assert value(pool) == 0
 
+    def test_half_a_key_is_dropped_where_the_prompt_holds_one(self, reopen: Opener) -> None:
+        half = "it begins with s6OKaHpPCYOX then"
+        assert not reopen().learn(Lesson(reply(1), half, SECRET))
+        assert reopen().learn(Lesson(reply(2), half, "what does it begin with?"))
+
     def test_a_reply_with_a_secret_still_credits(self, reopen: Opener) -> None:
         reopen().learn(Lesson(reply(1)))
         assert not reopen().learn(Lesson(reply(2), SECRET, credits={0: 12}))

@@ -157,7 +157,7 @@ class TestFile:
 
     def test_what_the_project_calls_secret_is_refused_too(self, reopen: Opener) -> None:
         pool = reopen()
-        pool.refuse = lambda text: "a value of .env" if "hunter2" in text else None
+        pool.refuse = lambda text, wary=False: "a value of .env" if "hunter2" in text else None
         assert not pool.learn(Lesson(reply(1), "say hunter2", table=table_rows(1)))
         assert pool.learn(Lesson(reply(2), "say it", "what is hunter2?", table=table_rows(2)))
         assert pool.learn(Lesson(reply(3), "x", table=table_rows(3)))
