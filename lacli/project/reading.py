@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lacli.pool.secrets import Refuse
 from lacli.project import skip
-from lacli.project.tracked import MAX_FILE_BYTES, Breathe, SourceFile
+from lacli.project.tracked import MAX_FILE_BYTES, Breathe, SourceFile, changed_ns
 
 if TYPE_CHECKING:
     from lacli.text.tokenizer import Tokenizer
@@ -75,7 +75,7 @@ def read(root: Path, file: SourceFile, salt: bytes) -> Content | skip.Reason:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return "binary"
-    return Content(text, digest(data, salt), found.st_size, found.st_mtime_ns)
+    return Content(text, digest(data, salt), found.st_size, changed_ns(found))
 
 
 def digest(data: bytes, salt: bytes) -> int:

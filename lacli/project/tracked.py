@@ -26,6 +26,7 @@ _GIT_WAIT_S = 5.0
 _MAX_LISTING = 4 << 20
 _MAX_DEPTH = 24
 _BREATH = 64
+_FURTHEST_NS = (1 << 63) - 1
 
 Breathe = Callable[[], None]
 """Called between small pieces of work; may wait, and raises to end it."""
@@ -49,6 +50,11 @@ class Listing:
 
     files: list[SourceFile] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
+
+
+def changed_ns(found: os.stat_result) -> int:
+    """When a file was last changed, as the 64 bits of an index can hold it: some file systems reach beyond 2262."""
+    return max(-_FURTHEST_NS, min(_FURTHEST_NS, found.st_mtime_ns))
 
 
 def no_breath() -> None:
@@ -151,7 +157,7 @@ def _add(listing: Listing, root: Path, names: Iterable[bytes], ignore: IgnoreFil
         if isinstance(found, str):
             listing.skipped[found] += 1
         elif found.st_size:
-            listing.files.append(SourceFile(name, found.st_size, found.st_mtime_ns))
+            listing.files.append(SourceFile(name, found.st_size, changed_ns(found)))
 
 
 def _look_at(root: Path, name: str, folders: _RealFolders, ignore: IgnoreFiles | None) -> os.stat_result | skip.Reason:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +29,15 @@ class TestBuild:
         assert told[-1] == (3, 3)
         again = build(repo, [], vocabulary)
         assert (again.files, again.tokens, again.skipped) == (found.files, found.tokens, found.skipped)
+
+    def test_a_file_from_the_far_future_is_indexed_like_any_other(
+        self, repo: Path, track: Write, vocabulary: Tokenizer
+    ) -> None:
+        track({"a.py": code(1), "b.py": code(2)})
+        year_2400 = 13_569_465_600 * 10**9  # as 64 bits of nanoseconds cannot say it
+        os.utime(repo / "a.py", ns=(year_2400, year_2400))
+        assert build(repo, [], vocabulary).files == 2
+        assert build(repo, [], vocabulary).files == 2
 
     def test_files_named_outside_a_repository_are_kept_up_to_date_by_later_runs(
         self, tmp_path: Path, vocabulary: Tokenizer, front: Callable[[Path], Front]
