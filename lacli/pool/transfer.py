@@ -42,6 +42,8 @@ from lacli.pool.store import Pool
 
 _KINDS = frozenset({SEGMENT, CREDIT, TABLE, TOTALS})
 _NO_LIMIT = 1 << 62
+_OWN = "see lacli pool verify"
+_GIVEN = "export it again, or copy it again"
 MOST_BYTES = 256_000_000
 
 
@@ -68,7 +70,7 @@ def export(pool: Path, destination: Path) -> int:
         table_header, beside_it = _read(table_path, table.KINDS)
         parts, damage = table.decode(beside_it, table_header.vocab_size)
         if damage is not None:
-            raise _unusable(table_path, damage)
+            raise _unusable(table_path, damage, _OWN)
         if table_header.tokenizer != header.tokenizer:
             parts = []
         beside_it = list(table.compacted(parts, _NO_LIMIT))
@@ -101,7 +103,7 @@ def import_(pool: Pool, source: Path, check: Callable[[Sequence[int]], bool] | N
         )
     parts, damage = table.decode([each for each in records if each.kind == TABLE], header.vocab_size)
     if damage is not None:
-        raise _unusable(source, damage)
+        raise _unusable(source, damage, _GIVEN)
     now = now_ms()
     logged = [_not_later(each, now) for each in records if each.kind in (SEGMENT, CREDIT)]
     refused = 0
@@ -121,21 +123,20 @@ def _read(path: Path, kinds: frozenset[int]) -> tuple[Header, list[Record]]:
     try:
         data = files.read(path, limit=MOST_BYTES)
     except OSError as error:
-        raise LacliError(f"{path} cannot be read: {error.strerror}", "check the name") from error
+        raise LacliError(f"{path} cannot be read: {error.strerror}", "check the name; - is stdin") from error
     header, records, damage = decode_file(data, kinds)
-    if damage is not None and damage.kind == "tail" and kinds is not _KINDS:
+    own = kinds is not _KINDS
+    if damage is not None and damage.kind == "tail" and own:
         damage = None  # a pool whose last append was interrupted, or is just going on
     if header is None or damage is not None:
-        raise _unusable(path, damage)
+        raise _unusable(path, damage, _OWN if own else _GIVEN)
     return header, records
 
 
-def _unusable(path: Path, damage: Damage | None) -> LacliError:
+def _unusable(path: Path, damage: Damage | None, remedy: str) -> LacliError:
     newer = damage is not None and damage.kind == "future"
-    return LacliError(
-        f"{path} {damage.text if damage is not None else 'has no header'}",
-        "install a newer lacli" if newer else "see lacli pool verify; an exported file: export or copy it again",
-    )
+    text = damage.text if damage is not None else "has no header"
+    return LacliError(f"{path} {text}", "install a newer lacli" if newer else remedy)
 
 
 def _short(fingerprint: str) -> str:
