@@ -27,6 +27,7 @@ from lacli import paths
 from lacli.bench.suites import load_suites, runs
 from lacli.config import Settings
 from lacli.errors import LacliError
+from lacli.pool.identity import git_output
 from lacli.prompts.content import with_content
 
 DAYS = (1, 2)
@@ -34,6 +35,7 @@ _UNRELATED = 5  # prompts of prose and of code each that fill the unrelated pool
 _TWIN = 0.5
 _LEAST_OWN = 12
 _RUN = 6
+_GIT_WAIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +175,9 @@ def _repository(root: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
     who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "commit.gpgsign=false"]
-    try:
-        for words in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "--no-verify", "-m", "taskq"]):
-            subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise LacliError(
-            f"the suite's repository cannot be made: {error}", "the sessions suite needs the git program"
-        ) from None
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "--no-verify", "-m", "taskq"]):
+        if git_output(root, words, _GIT_WAIT_S) is None:  # whatever GIT_DIR says, as lacli itself asks git
+            raise LacliError("the suite's repository cannot be made", "the sessions suite needs the git program")
     return root
 
 

@@ -16,6 +16,7 @@ from lacli.bench.sessions import Played, SessionTask, load_project, load_tasks, 
 from lacli.bench.suites import word_overlap
 from lacli.config import Settings
 from lacli.errors import LacliError
+from lacli.pool import identity
 
 TASKS = load_tasks()
 
@@ -117,8 +118,6 @@ def test_days_are_played_in_order_and_only_the_kept_pool_goes_on(monkeypatch: py
     seen: list[tuple[str, list[str], list[str]]] = []
 
     def run(words: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
-        if words[0] == "git":
-            return subprocess.CompletedProcess(words, 0)
         home = Path(more["env"]["LACLI_HOME"])
         (home / "state").mkdir(exist_ok=True)
         learned = home / "state" / "learned"
@@ -141,9 +140,22 @@ def test_days_are_played_in_order_and_only_the_kept_pool_goes_on(monkeypatch: py
     assert Counter(one.pool for one in played) == {"kept": 4, "empty": 2, "unrelated": 2}
 
 
+def test_its_repository_is_its_own_whatever_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "the users"))
+    root = sessions._repository(tmp_path / "taskq")
+    assert (root / ".git" / "refs" / "heads").is_dir()
+    assert identity.first_commit(root) is not None
+    assert not (tmp_path / "the users").exists()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LacliError, match="cannot be made"):
+        sessions._repository(tmp_path / "other")
+
+
 def test_a_task_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(words: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.CompletedProcess(words, int(words[0] != "git"), "", "Traceback\nno such model\n")
+        return subprocess.CompletedProcess(words, 1, "", "Traceback\nno such model\n")
 
     monkeypatch.setattr(sessions.subprocess, "run", run)
     with pytest.raises(LacliError, match="no such model"):
