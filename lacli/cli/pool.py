@@ -52,7 +52,7 @@ def info(project: ProjectOption = None, as_json: JsonOption = False) -> None:
     if not described.pools:
         output.line("pools     none yet: the first reply in this project makes one")
         for index in file_indexes(described.folder):
-            output.line(f"files     index {size(index.stat().st_size)}")
+            output.line(f"files     index {size(index.lstat().st_size)}")
     for each in described.pools:
         _show(each)
 
@@ -174,7 +174,7 @@ def _of_files(pool: PoolInfo) -> Iterator[dict[str, Any]]:
         if path.parent == pool.path.parent:
             index = marks.load(path, pool.tokenizer)
             read = [entry.tokens for entry in index.entries.values() if entry.tokens] if index is not None else []
-            yield {"path": str(path), "files": len(read), "tokens": sum(read), "bytes": path.stat().st_size}
+            yield {"path": str(path), "files": len(read), "tokens": sum(read), "bytes": path.lstat().st_size}
 
 
 def _as_json(described: ProjectInfo) -> dict[str, Any]:

@@ -11,9 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lacli.pool import evict, numbers
+from lacli.pool import evict, log, numbers
 from lacli.pool.evict import Caps, Holding
-from lacli.pool.format import Header, Record, decode_header, decode_records, encode_header, encode_record, header_size
+from lacli.pool.format import (
+    Header,
+    Record,
+    decode_header,
+    decode_records,
+    digest,
+    encode_header,
+    encode_record,
+    header_size,
+)
 from lacli.pool.inventory import project_info
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import Pool
@@ -75,6 +84,21 @@ class TestCredits:
         pool.learn(Lesson([], credits=credits_))
         assert pool.path.stat().st_size == size
         assert value(pool) == 0
+
+    def test_what_a_log_holds_is_the_same_counted_on_or_anew(self) -> None:
+        grown, now = log.Log(), 1_000_000_000
+        for number in range(30):
+            ids = np.array(reply(number % 20, 20 + number % 20), np.uint32)
+            credit = log.credit_record({digest(ids): number % 3}, now + number)
+            grown.add([grown.record_of(ids, now + number), *([credit] if credit is not None else [])], limit=VOCAB - 2)
+        other = log.Log()
+        other.add([Record(np.array(reply(99), np.uint32), now - 5), Record(np.array(reply(3, 23), np.uint32), now)])
+        for change in (lambda: None, lambda: grown.join(other, VOCAB, None, now), lambda: grown.shrink(1_500, now)):
+            change()
+            anew = log.Log()
+            anew.add(grown.records(now + 100))
+            assert grown.held(1, now + 100) == pytest.approx(anew.held(1, now + 100), rel=1e-2)
+            assert list(grown.kept) == list(anew.kept)
 
     def test_half_a_key_is_dropped_where_the_prompt_holds_one(self, reopen: Opener) -> None:
         half = "it begins with s6OKaHpPCYOX then"
