@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lacli.cli.pool_common import JsonOption, ProjectOption, root_of, size
+from lacli.cli.pool_common import JsonOption, ProjectOption, kept_caps, root_of, size
 from lacli.cli.render import counted
 from lacli.errors import LacliError, ModelUnavailable
 
@@ -41,6 +41,7 @@ def build(
     from lacli.project.build import build as run
 
     root_of(project)
+    kept_caps()
     tokenizer = _tokenizer(model)
 
     def progress(done: int, total: int) -> None:

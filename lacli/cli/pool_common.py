@@ -87,6 +87,16 @@ def caps(project_mb: float | None = None) -> Caps:
     return of_settings(Settings(pool_mb=project_mb, pools_mb=environment.megabytes(environment.POOLS_MB)))
 
 
+def kept_caps() -> Caps:
+    """As `caps`, for a command that is to put something on the disk."""
+    from lacli.cli import environment
+
+    for name in (environment.POOL_MB, environment.POOLS_MB):
+        if environment.megabytes(name) == 0:
+            raise UsageError(f"{name}=0 says that nothing is to be kept", f"unset {name}, or give it megabytes")
+    return caps()
+
+
 def file_indexes(folder: Path) -> list[Path]:
     """The indexes of project files below a project's folder: one for each tokenizer and worktree."""
     from lacli.project.marks import FILE_NAME

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lacli.cli.pool_common import JsonOption, ProjectOption, caps, project_of, root_of, size
+from lacli.cli.pool_common import JsonOption, ProjectOption, kept_caps, project_of, root_of, size
 from lacli.cli.render import counted
 from lacli.errors import LacliError, UsageError
 
@@ -98,11 +98,11 @@ def _import(file: Path, project: Path | None, as_json: bool) -> None:
     from lacli.pool.identity import pool_key
     from lacli.pool.store import open_pool
 
-    root = root_of(project)
+    root, most = root_of(project), kept_caps()
     header = transfer.header_of(file)
     check, known = _check(root, header.tokenizer)
     key = pool_key(root, header.tokenizer)
-    pool = open_pool(key, paths.pools_dir(), "learn", header.vocab_size, header.model, caps())
+    pool = open_pool(key, paths.pools_dir(), "learn", header.vocab_size, header.model, most)
     done = transfer.import_(pool, file, check)
     for notice in pool.notices:
         diagnostics.warning(notice)
@@ -116,6 +116,7 @@ def _import(file: Path, project: Path | None, as_json: bool) -> None:
             {
                 "replies": done.replies,
                 "refused": done.refused,
+                "crowded_out": done.crowded_out,
                 "entries": done.entries,
                 "checked": known,
                 "tokens": pool.size,
@@ -124,10 +125,11 @@ def _import(file: Path, project: Path | None, as_json: bool) -> None:
         )
         return
     parts = [
-        counted(done.replies - done.refused, "reply", "replies"),
+        counted(done.replies - done.refused - done.crowded_out, "reply", "replies"),
         f"{done.entries:,} entries of the successor table",
     ]
     parts += [f"{done.refused:,} left out, as they seem to hold a secret"] if done.refused else []
+    parts += [f"{done.crowded_out:,} left out for want of room"] if done.crowded_out else []
     output.line(f"took in {', '.join(parts)}; the pool has {pool.size:,} tokens now")
 
 

@@ -116,12 +116,14 @@ class Journal:
         self.end += len(data)
 
     def outdated(self) -> bool:
-        """Whether the file is of an older format, in which some records would be misread: it is to be made anew."""
-        return self.header is not None and self.header.version < VERSION
+        """Whether the file is to be made anew before anything is appended: its format is older, in which some records
+        would be misread, or its vocabulary is smaller, in which some ids would be impossible."""
+        header = self.header
+        return header is not None and (header.version < VERSION or header.vocab_size < self._vocab_size)
 
     def make(self, records: Sequence[Record]) -> None:
         """Write a new file of these records in the old one's place. Who reads the old one reads on undisturbed."""
-        vocab_size = self.header.vocab_size if self.header is not None else self._vocab_size
+        vocab_size = max(self._vocab_size, self.header.vocab_size if self.header is not None else 0)
         nonce = random_source.token_hex(8)
         header = Header(self._tokenizer, vocab_size, self._model, now_ms(), nonce)
         header_bytes = encode_header(header)

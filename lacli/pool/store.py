@@ -11,7 +11,7 @@ for secrets. Readers take no lock: files only grow, or are replaced as a whole.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -91,6 +91,10 @@ class Pool:
             if kept is not None and kept.fits:
                 yield kept.token_ids
 
+    def holds(self, replies: Iterable[bytes]) -> int:
+        """How many of these replies, named by digest, it has."""
+        return sum(name in self._log.kept for name in replies)
+
     def table(self) -> TableRows | None:
         """The successor table as it is on the disk, for this session's vocabulary; None where there is none."""
         parts = [rows for _, rows in self._read_table()]
@@ -157,7 +161,7 @@ class Pool:
             self._catch_up_log()
             if self.learns:
                 header = self._log_file.header
-                vocab_size = header.vocab_size if header is not None else self._vocab_size
+                vocab_size = max(self._vocab_size, header.vocab_size if header is not None else 0)
                 self._log.join(other, vocab_size, self._limit(), now_ms())
                 self._compact_log()
             if self.learns and len(rows.keys):
@@ -225,8 +229,6 @@ class Pool:
         if not self.learns or (header is None and ids is None):
             return False
         room = self._log_room()
-        if ids is not None and header is not None and int(ids.max()) >= header.vocab_size:
-            ids = None
         if ids is not None and segment_bytes(len(ids)) > room:
             ids = None
         now = now_ms()
@@ -264,7 +266,7 @@ class Pool:
         news = self._keeper.read_on(self._table_file)
         header = self._table_file.header
         self._entries = sum(map(table.entries_in, news.records)) + (0 if news.anew else self._entries)
-        rows = table.sound(rows, min(self._vocab_size, header.vocab_size if header is not None else self._vocab_size))
+        rows = table.sound(rows, self._vocab_size)
         if not self.learns or not len(rows.keys):
             return
         records = table.encode(rows, now_ms())

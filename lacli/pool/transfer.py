@@ -55,6 +55,8 @@ class Imported:
     """In the file."""
     refused: int
     """Replies left out, as they seem to hold a secret; then the successor table is left out, too."""
+    crowded_out: int
+    """Replies that the pool has no room for."""
     entries: int
     """Entries of the successor table that were taken over."""
 
@@ -114,9 +116,11 @@ def import_(pool: Pool, source: Path, check: Callable[[Sequence[int]], bool] | N
     rows = table.merged(rows for _, rows in parts) if not refused else table.empty()
     replies = log.Log()
     replies.add(logged)
+    names = list(replies.kept)
     if not pool.merge(replies, rows, _totals(records)):
         raise LacliError(pool.notices.pop() if pool.notices else "the pool is read only", "see lacli pool info")
-    return Imported(sum(each.kind == SEGMENT for each in records), refused, len(rows.keys))
+    in_file = sum(each.kind == SEGMENT for each in records)
+    return Imported(in_file, refused, len(names) - pool.holds(names), len(rows.keys))
 
 
 def _read(path: Path, kinds: frozenset[int]) -> tuple[Header, list[Record]]:

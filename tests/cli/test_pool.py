@@ -315,6 +315,22 @@ def tokenizer(sandbox_with_model: Path, prepared_default: Any) -> Any:
     return Tokenizer.load(prepared_default.folder)
 
 
+@pytest.mark.parametrize("name", ["LACLI_POOL_MB", "LACLI_POOLS_MB"])
+@pytest.mark.parametrize("command", [["import", "{file}"], ["build", "."]])
+def test_who_keeps_nothing_has_nothing_put_on_the_disk(
+    project: Path, tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch, name: str, command: list[str]
+) -> None:
+    learned(project)
+    file = tmp_path / "site.pool"
+    assert run(capfdbinary, "export", str(file))[0] == 0
+    before = {path: path.stat().st_mtime_ns for path in paths.pools_dir().rglob("*")}
+    monkeypatch.setenv(name, "0")
+    code, out, err = run(capfdbinary, *(word.format(file=file) for word in command))
+    assert (code, out) == (2, "")
+    assert f"{name}=0 says that nothing is to be kept" in err
+    assert {path: path.stat().st_mtime_ns for path in paths.pools_dir().rglob("*")} == before
+
+
 def test_an_import_leaves_out_what_the_tokenizer_shows_to_be_a_secret(
     project: Path, tmp_path: Path, capfdbinary: Captured, tokenizer: Any
 ) -> None:

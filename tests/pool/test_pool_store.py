@@ -14,10 +14,10 @@ import pytest
 from lacli.pool import keeper, store
 from lacli.pool.format import digest
 from lacli.pool.identity import PoolKey, pool_key
-from lacli.pool.lesson import Lesson
+from lacli.pool.lesson import NO_TOKEN, Lesson
 from lacli.pool.store import Caps, Pool, open_pool
 
-from .conftest import FINGERPRINT, VOCAB, Opener, posix_only
+from .conftest import FINGERPRINT, VOCAB, Opener, entries, posix_only, table_rows
 
 
 def replies(pool: Pool) -> list[list[int]]:
@@ -162,12 +162,16 @@ class TestPlaces:
         assert small.notices == []
         assert replies(reopen(vocab_size=VOCAB + 100)) == [reply(1), [VOCAB + 50, 1, 2], reply(2)]
 
-    def test_a_model_with_more_rows_adds_no_ids_the_file_does_not_allow(self, reopen: Opener) -> None:
-        reopen(vocab_size=100).learn(Lesson([1, 2, 3]))
+    def test_a_model_with_more_rows_widens_what_the_file_allows(self, reopen: Opener) -> None:
+        reopen(vocab_size=100).learn(Lesson([1, 2, 3], table=table_rows(5)))
         big = reopen(vocab_size=200)
-        assert not big.learn(Lesson([1, 2, 150]))
-        assert big.learn(Lesson([4, 5, 6]))
-        assert replies(reopen(vocab_size=100)) == [[1, 2, 3], [4, 5, 6]]
+        assert big.learn(Lesson([1, 2, 150], table=table_rows(150)))
+        assert replies(reopen(vocab_size=200)) == [[1, 2, 3], [1, 2, 150]]
+        assert set(entries(reopen(vocab_size=200).table())) == {(NO_TOKEN, 5), (NO_TOKEN, 150)}
+        small = reopen(vocab_size=100)
+        assert small.learn(Lesson([4, 5, 6]))
+        assert (replies(small), small.notices) == ([[1, 2, 3], [4, 5, 6]], [])
+        assert set(entries(reopen(vocab_size=100).table())) == {(NO_TOKEN, 5)}
 
 
 class TestCap:

@@ -15,7 +15,7 @@ from lacli.pool.format import CREDIT, MAGIC, TOTALS, Header, Record, encode_head
 from lacli.pool.identity import pool_key
 from lacli.pool.inventory import project_info
 from lacli.pool.lesson import Lesson
-from lacli.pool.store import Pool, open_pool
+from lacli.pool.store import Caps, Pool, open_pool
 
 from .conftest import FINGERPRINT, VOCAB, Opener, entries, posix_only, table_rows
 from .test_pool_store import replies, reply
@@ -115,8 +115,26 @@ def test_a_pool_that_may_not_be_written_says_so(exported: Path, elsewhere: Pool,
 
 def test_a_model_with_fewer_rows_takes_what_it_knows(tmp_path: Path, pools: Path, exported: Path) -> None:
     pool = open_pool(pool_key(tmp_path, FINGERPRINT), pools, "learn", 40_000)
-    transfer.import_(pool, exported)
-    assert all(max(each) < 40_000 for each in replies(open_pool(pool.key, pools, "read", 40_000)))
+    done = transfer.import_(pool, exported)
+    taken = replies(open_pool(pool.key, pools, "read", 40_000))
+    assert taken == [each for each in map(reply, range(3)) if max(each) < 40_000]
+    assert (done.replies, done.crowded_out) == (3, 3 - len(taken))
+
+
+def test_a_file_for_few_ids_does_not_keep_out_what_is_learned_later(tmp_path: Path, pools: Path) -> None:
+    file, key = tmp_path / "none.pool", pool_key(tmp_path, FINGERPRINT)
+    file.write_bytes(encode_header(Header(FINGERPRINT, 0, "", 0, "")))
+    transfer.import_(open_pool(key, pools, "learn", transfer.header_of(file).vocab_size), file)
+    assert open_pool(key, pools, "learn", VOCAB).learn(Lesson(reply(1), table=table_rows(5)))
+    pool = open_pool(key, pools, "read", VOCAB)
+    assert (replies(pool), len(entries(pool.table()))) == ([reply(1)], 1)
+
+
+def test_what_there_is_no_room_for_is_told(exported: Path, elsewhere: Pool, pools: Path) -> None:
+    narrow = open_pool(elsewhere.key, pools, "learn", VOCAB, caps=Caps(700))
+    done = transfer.import_(narrow, exported)
+    assert (done.replies, done.crowded_out) == (3, 3 - len(replies(again(narrow, pools))))
+    assert done.crowded_out
 
 
 @posix_only
