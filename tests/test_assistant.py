@@ -25,7 +25,7 @@ Make = Callable[..., Assistant]
 
 @pytest.fixture(scope="module")
 def loaded(prepared_default: Any) -> Any:
-    """Model and tokenizer, loaded once; rows are free, so that drafts are always verified."""
+    """Model and tokenizer, loaded once; rows are free, so that drafts are always verified, and few, as they do cost."""
     from lacli.engine.controller import Controller, Limits
     from lacli.engine.cost import CostCurve
     from lacli.engine.sequence import CachedSequence
@@ -67,7 +67,7 @@ def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
             loaded,
             pool=opened,
             sources=_sources(opened, None) if lookahead else [],
-            controller=Controller(curve or CostCurve.flat(), _limits(chosen)),
+            controller=Controller(curve or CostCurve.flat(), dataclasses.replace(_limits(chosen), max_rows=24)),
         )
         return assistant
 

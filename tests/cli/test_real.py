@@ -63,6 +63,7 @@ def test_cold_warm_and_plain_are_one_text_and_warm_takes_fewer_steps(lacli: Lacl
     assert second["steps"] < first["steps"] <= third["steps"]
     assert third["steps"] == third["predicted_n"] - 1
     assert first["pool_size"] == first["predicted_n"]
+    assert third["pool_size"] == 0
 
 
 def test_a_run_killed_in_the_middle_of_a_reply_leaves_a_pool_that_helps(lacli: Lacli) -> None:
@@ -80,16 +81,13 @@ def test_a_run_killed_in_the_middle_of_a_reply_leaves_a_pool_that_helps(lacli: L
 
 def test_flags_and_other_projects_are_seen_in_the_statistics(lacli: Lacli, tmp_path: Path) -> None:
     _, first = lacli.run("ask", QUESTION, "-n", "16")
-    _, without = lacli.run("ask", QUESTION, "-n", "16", "--no-pool")
-    assert "project" not in without["drafted_by_source"]
-    assert without["pool_size"] == 0
     _, reading = lacli.run("ask", QUESTION, "-n", "20", "--no-learn")
     assert reading["pool_hits"] > 0
     assert reading["pool_size"] == first["pool_size"] == 16
     (tmp_path / "other").mkdir()
     _, other = Lacli(tmp_path / "other").run("ask", QUESTION, "-n", "16")
     assert other["pool_hits"] == other["drafted_by_source"].get("project", 0) == 0
-    for stats in (first, without, reading, other):
+    for stats in (first, reading, other):
         assert sum(stats["accepted_by_source"].values()) == stats["draft_n_accepted"] == stats["rows_used"]
         assert sum(stats["drafted_by_source"].values()) == stats["draft_n"] <= stats["rows_bought"]
         assert stats["saved_n"] == stats["predicted_n"] - 1 - stats["steps"]

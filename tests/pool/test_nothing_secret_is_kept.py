@@ -210,9 +210,8 @@ def test_the_budget_cuts_through_a_key(place: Place) -> None:
     assert found(place, [key.secret for key in chosen]) == []
 
 
-@pytest.mark.parametrize("kind", ["openai", "hexadecimal", "small letters"])
-def test_ctrl_c_half_way_through_a_key(place: Place, kind: str) -> None:
-    key = _key(kind)
+def test_ctrl_c_half_way_through_a_key(place: Place) -> None:
+    key = _key("small letters")
     running = place.start(
         [f"It is {key.text} and more."], "ask", "-n", "90", "--no-lookahead", "write it", PAUSE="0.05"
     )
@@ -282,9 +281,30 @@ def test_a_key_said_or_asked_in_an_earlier_turn(talking: Place) -> None:
     assert found(talking, [said.secret, asked.secret]) == []
 
 
-@pytest.mark.parametrize("kind", ["openai", "hexadecimal", "small letters and digits", "base 64"])
-def test_half_a_key_in_one_reply_and_half_in_the_next(talking: Place, kind: str) -> None:
-    key = _key(kind)
-    half = len(key.text) // 2
-    _talk(talking, [f"It is {key.text[:half]}", key.text[half:]], "write it", "go on")
-    assert found(talking, [key.secret]) == []
+def test_half_a_key_in_one_reply_and_half_in_the_next(talking: Place) -> None:
+    """Four conversations of one process."""
+    chosen = [_key(kind) for kind in ("openai", "hexadecimal", "small letters and digits", "base 64")]
+    says: list[str] = []
+    for key in chosen:
+        half = len(key.text) // 2
+        says += [f"It is {key.text[:half]}", key.text[half:]]
+    _talk(talking, says, *(["write it", "go on", "/clear"] * len(chosen)))
+    assert found(talking, [key.secret for key in chosen]) == []
+
+
+def test_ctrl_c_half_way_through_the_keys_of_a_chat(talking: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = [_key(kind) for kind in ("openai", "hexadecimal")]
+    talking.environment([f"It is {key.text} and more." for key in chosen])
+    monkeypatch.setenv("PAUSE", "0.05")
+    command = [sys.executable, "-m", "tests.pool.secret_program", "chat", "-n", "90", "-q", "--no-lookahead"]
+    terminal = Terminal(command, columns=400)
+    for key in chosen:
+        terminal.wait_for(b"\x1b[?2004h", timeout=60)
+        terminal.send(b"write it\r")
+        terminal.wait_for(key.secret[:16].encode(), timeout=60)
+        terminal.signal_foreground(signal.SIGINT)
+    terminal.wait_for(b"\x1b[?2004h", timeout=60)
+    terminal.send(b"\x04")
+    assert terminal.finish(timeout=30) == 0
+    assert all(key.text.encode() not in terminal.seen for key in chosen)
+    assert found(talking, [key.secret for key in chosen]) == []
