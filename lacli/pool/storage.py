@@ -119,7 +119,7 @@ def _parts(folder: Path) -> Iterator[Path]:
 
 def _folders(above: Path) -> list[Path]:
     paths = [above / name for name in _names(above)]
-    return [path for path in paths if not path.is_symlink() and path.is_dir()]
+    return [path for path in paths if path.is_dir()]  # also links: pools are moved to another disk that way
 
 
 def _names(above: Path) -> list[str]:
