@@ -62,7 +62,21 @@ def model_home(request: pytest.FixtureRequest) -> Path:
         from lacli.models.registry import load_registry
 
         prepare(load_registry().resolve(None), "int8", lambda progress: None)
+        _prime(home / "cache")
     return home.absolute()
+
+
+def _prime(cache: Path) -> None:
+    """Have the primer learned once, by one worker: else every process of a test would begin it."""
+    from filelock import FileLock
+
+    with FileLock(cache / "primed.lock"):
+        if any(cache.glob("primers/*.npz")):
+            return
+        from lacli.config import Settings
+        from lacli.loading import load
+
+        load(Settings(pool=False, offline=True), lambda event: None)
 
 
 @pytest.fixture(scope="session")
