@@ -185,21 +185,7 @@ class TestPrune:
 
 
 class TestCaps:
-    @pytest.mark.parametrize("moved", ["pool", "project"])
-def test_a_pool_moved_behind_a_link_is_cleared_like_any_other(
-    project: Path, tmp_path: Path, capfdbinary: Captured, moved: str
-) -> None:
-    pool = learned(project)
-    folder = pool.path.parent if moved == "pool" else pool.path.parent.parent
-    shutil.move(folder, tmp_path / "other disk")
-    folder.symlink_to(tmp_path / "other disk")
-    assert reopened(project)
-    assert run(capfdbinary, "clear", "--yes")[0] == 0
-    left = [path.name for path in (tmp_path / "other disk").rglob("*") if path.is_file()]
-    assert [name for name in left if not name.endswith(".lock")] == []
-
-
-@pytest.mark.parametrize("name", ["LACLI_POOL_MB", "LACLI_POOLS_MB"])
+    @pytest.mark.parametrize("name", ["LACLI_POOL_MB", "LACLI_POOLS_MB"])
     @pytest.mark.parametrize("value", ["much", "-1", "nan", "inf"])
     def test_nonsense_in_the_environment_is_a_usage_error_before_any_model_is_loaded(
         self, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, name: str, value: str
@@ -327,6 +313,20 @@ def tokenizer(sandbox_with_model: Path, prepared_default: Any) -> Any:
     from lacli.text.tokenizer import Tokenizer
 
     return Tokenizer.load(prepared_default.folder)
+
+
+@pytest.mark.parametrize("moved", ["pool", "project"])
+def test_a_pool_moved_behind_a_link_is_cleared_like_any_other(
+    project: Path, tmp_path: Path, capfdbinary: Captured, moved: str
+) -> None:
+    pool = learned(project)
+    folder = pool.path.parent if moved == "pool" else pool.path.parent.parent
+    shutil.move(folder, tmp_path / "other disk")
+    folder.symlink_to(tmp_path / "other disk")
+    assert reopened(project)
+    assert run(capfdbinary, "clear", "--yes")[0] == 0
+    left = [path.name for path in (tmp_path / "other disk").rglob("*") if path.is_file()]
+    assert [name for name in left if not name.endswith(".lock")] == []
 
 
 @pytest.mark.parametrize("name", ["LACLI_POOL_MB", "LACLI_POOLS_MB"])
