@@ -242,8 +242,8 @@ def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed
     import torch
 
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-torch{torch.__version__}")
-    with contextlib.suppress(LacliError, OSError, ValueError, TypeError, AttributeError):
-        stored = json.loads((paths.cache_dir() / "curves" / f"{name}.json").read_text(encoding="utf-8"))
+    with contextlib.suppress(LacliError, OSError, ValueError, TypeError, AttributeError, OverflowError):
+        stored = json.loads(files.read(paths.cache_dir() / "curves" / f"{name}.json", limit=1 << 16))
         points = {int(rows): float(ms) for rows, ms in stored.items()}
         if len(points) >= 2 and all(rows > 0 and 0 < ms < 1e6 for rows, ms in points.items()):
             return CostCurve(points)

@@ -8,6 +8,7 @@ Called by the assistant and by `lacli pool`; writes nothing.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import os
@@ -21,6 +22,8 @@ from pathlib import Path
 
 _SMALL_FILE = 1 << 16
 _GIT_WAIT_S = 1.0
+_running: set[subprocess.Popen[bytes]] = set()
+"""Programs that have been started and have not ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +240,7 @@ def _bounded(command: list[str], wait_s: float) -> bytes | None:
         )
     except (OSError, ValueError):
         return None
+    _running.add(process)
     try:
         output, _ = process.communicate(timeout=wait_s)
     except subprocess.TimeoutExpired:
@@ -245,16 +249,32 @@ def _bounded(command: list[str], wait_s: float) -> bytes | None:
     except BaseException:
         _end(process)
         raise
+    finally:
+        _running.discard(process)
     return output if process.returncode == 0 else None
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Stop a program with all it started, without waiting for a pipe that a grandchild may hold open."""
+@atexit.register
+def _kill_running() -> None:
+    """A git that hangs, asked by a thread nobody waits for, must not outlive the program."""
+    for process in tuple(_running):
+        _kill(process)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a program with all it started."""
     with contextlib.suppress(OSError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Stop a program with all it started, without waiting for a pipe that a grandchild may hold open."""
+    _kill(process)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=0.5)
     if process.stdout is not None:

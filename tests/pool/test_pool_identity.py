@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -445,6 +446,24 @@ class TestFirstCommit:
         program.chmod(0o755)
         monkeypatch.setenv("PATH", str(program.parent))
         assert first_commit(top) is None
+
+    @posix_only
+    def test_a_git_that_hangs_does_not_outlive_a_program_whose_thread_asked_it(self, tmp_path: Path) -> None:
+        project, hanging, told = tmp_path / "p", tmp_path / "bin" / "git", tmp_path / "told"
+        project.mkdir()
+        hanging.parent.mkdir()
+        hanging.write_text(f"#!/bin/sh\necho $$ > {told}.new\nmv {told}.new {told}\nexec sleep 60\n")
+        hanging.chmod(0o755)
+        code = (
+            "import pathlib, threading, time; from lacli.pool.identity import git_output\n"
+            f"ask = lambda: git_output(pathlib.Path({str(project)!r}), ['ls-files'], 50.0)\n"
+            "threading.Thread(target=ask, daemon=True).start()\n"
+            f"while not pathlib.Path({str(told)!r}).exists(): time.sleep(0.01)\n"
+        )
+        environment = {**os.environ, "PATH": f"{hanging.parent}:/usr/bin:/bin"}
+        subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=30)
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(told.read_text()), 0)
 
     @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="gives a repository to another user")
     def test_a_repository_of_another_user_changes_no_configuration(self, tmp_path: Path) -> None:

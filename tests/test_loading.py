@@ -1,0 +1,53 @@
+"""loading.py: what lies in the cache folder is only believed where it can be right."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lacli import loading, paths
+from lacli.engine import cost
+from lacli.engine.cost import CostCurve
+
+MEASURED = CostCurve({1: 10.0, 64: 20.0})
+
+
+@pytest.fixture
+def curve_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of a curve that was measured and kept."""
+    monkeypatch.setenv("LACLI_HOME", str(tmp_path))
+    monkeypatch.setattr(cost, "measure", lambda runner: (MEASURED, True))
+    assert curve() is MEASURED
+    return next((paths.cache_dir() / "curves").iterdir())
+
+
+def curve() -> CostCurve:
+    cached: Any = SimpleNamespace(runner=SimpleNamespace(can_branch=True))
+    prepared: Any = SimpleNamespace(folder=Path("some-model"))
+    return loading._curve(cached, prepared, "int8-cpu-0", needed=True)
+
+
+def test_a_measured_curve_is_kept(curve_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "measure", lambda runner: pytest.fail("measured again"))
+    assert curve().points == MEASURED.points
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{", "{}", '{"1": 5}', '{"1": "x", "2": 3}', '{"1": -1, "2": 3}', '{"1": 1' + 400 * "0" + ', "2": 3}'],
+    ids=range(8),
+)
+def test_a_damaged_one_is_measured_again(curve_file: Path, text: str) -> None:
+    curve_file.write_text(text)
+    assert curve() is MEASURED
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
+def test_what_is_no_file_is_not_waited_for(curve_file: Path) -> None:
+    curve_file.unlink()
+    os.mkfifo(curve_file)
+    assert curve() is MEASURED
