@@ -175,6 +175,20 @@ class TestPlaces:
 
 
 class TestCap:
+    def test_a_clock_that_was_set_back_keeps_no_reply_out(
+        self, reopen: Opener, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        caps, today = Caps(40_000), store.now_ms()
+        monkeypatch.setattr(store, "now_ms", lambda: today + 10 * 365 * 86_400_000)
+        pool = reopen(caps=caps)
+        for number in range(300):
+            pool.learn(Lesson(reply(number, 80)))
+        monkeypatch.setattr(store, "now_ms", lambda: today)
+        pool = reopen(caps=caps)
+        for number in range(300, 360):
+            assert pool.learn(Lesson(reply(number, 80)))
+        assert replies(reopen(caps=caps))[-1] == reply(359, 80)
+
     def test_the_file_stays_under_the_cap_and_keeps_the_newest(self, reopen: Opener) -> None:
         cap = 20_000
         pool = reopen(caps=Caps(cap))
