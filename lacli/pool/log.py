@@ -140,9 +140,7 @@ class Log:
     def _holding(self, name: bytes, now_ms: int) -> evict.Holding:
         each = self.kept[name]
         size = segment_bytes(len(each.token_ids)) + (CREDIT_BYTES if each.value else 0)
-        used_ms = min(
-            each.used_ms, now_ms
-        )  # a clock that was wrong once must not make old replies the newest for years
+        used_ms = min(each.used_ms, now_ms)  # a clock that was wrong must not make a reply the newest for years
         return evict.Holding(size, each.value_at(now_ms), used_ms)
 
     def record_of(self, token_ids: WordArray, now_ms: int) -> Record:
