@@ -149,7 +149,7 @@ class Conversation:
     def _turn(self, text: str) -> None:
         question = Message("user", text)
         request = self._common.request((*self._messages, question), drop_oldest=True)
-        finished = live.stream(self._assistant, request)
+        finished = live.stream(self._assistant, request, prompt_follows=True)
         if finished.reason == "cancelled":
             self._interrupted_at = time.monotonic()
         self._last = finished.stats

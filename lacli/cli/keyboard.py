@@ -14,9 +14,11 @@ from lacli.cli.terminal import is_terminal
 
 
 @contextlib.contextmanager
-def unechoed() -> Iterator[None]:
+def unechoed(prompt_follows: bool = False) -> Iterator[None]:
     """A block in which typed keys and ^C are not shown, and Ctrl-C does not discard what was typed ahead.
 
+    prompt_follows: a prompt of ours reads next, for which Enter is a CR and LF makes a line within the question.
+    Another program that reads lines, a shell say, needs Enter to be the LF it usually becomes.
     Left alone where stdout is no terminal: its reader, a pager say, may have set the terminal to its own needs.
     """
     descriptor = _keyboard() if is_terminal(sys.stdout) else None
@@ -29,6 +31,8 @@ def unechoed() -> Iterator[None]:
     silent = list(before)
     echoes = termios.ECHO | termios.ECHONL | getattr(termios, "ECHOCTL", 0)
     silent[3] = (before[3] & ~echoes) | termios.NOFLSH
+    if prompt_follows:
+        silent[0] = before[0] & ~termios.ICRNL
     with contextlib.suppress(termios.error):
         termios.tcsetattr(descriptor, termios.TCSANOW, silent)
     try:

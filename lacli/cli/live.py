@@ -102,16 +102,20 @@ def load(assistant: Replier, common: Common) -> None:
             live.finish()
 
 
-def stream(assistant: Replier, request: Request, silent: bool = False, newline: bool = True) -> Finished:
+def stream(
+    assistant: Replier, request: Request, silent: bool = False, newline: bool = True, prompt_follows: bool = False
+) -> Finished:
     """Let the assistant reply and write it as it comes; returns how it ended.
 
-    `silent` writes no text (for --json), `newline` ends it with one even where nobody but a program reads.
+    `silent` writes no text (for --json), `newline` ends it with one even where nobody but a program reads,
+    `prompt_follows` where another question is asked after it (`unechoed`).
     Ctrl-C ends the reply between two steps; the reason is then "cancelled". So does a signal to terminate, which then
     ends the program.
     """
     live = Live()
     finished: Finished | None = None
-    with Interrupt() as interrupt, unechoed(), contextlib.closing(_events(assistant, request, interrupt)) as events:
+    quiet = unechoed(prompt_follows)
+    with Interrupt() as interrupt, quiet, contextlib.closing(_events(assistant, request, interrupt)) as events:
         try:
             for event in events:
                 if isinstance(event, Finished):

@@ -13,11 +13,13 @@ from lacli.events import Counts, Finished, Loading, ReplyStats
 BETWEEN = " · "
 """Stands between the numbers of a line, and is where a narrow terminal breaks it."""
 
+_LEGEND = "guesses: right/tried, share of the text"
+
 _STAGES = {
     "fetch": "fetching the model",
     "check": "checking the download",
     "prepare": "preparing the model (once)",
-    "prime": "learning its first guesses (once)",
+    "prime": "learning its first guesses",
     "wait": "waiting for another lacli that prepares it",
     "load": "loading the model",
 }
@@ -74,7 +76,7 @@ def reply_record(finished: Finished) -> dict[str, Any]:
 
 def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     """One line for people: what was written, how fast, and who guessed it; `without_pool` says that there is none."""
-    parts = [f"{stats.predicted_n} tok in {stats.steps} steps"]
+    parts = [f"{stats.predicted_n} tok in {counted(stats.steps, 'step', 'steps')}"]
     if stats.tokens_per_step is not None:
         parts.append(f"{stats.tokens_per_step:.2f} tok/step")
     if stats.predicted_per_second is not None:
@@ -85,14 +87,12 @@ def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     parts.append(f"first token {_duration(stats.ttft_ms)}")
     if stats.reused_n:
         parts.append(f"{stats.reused_n} prompt tok reused")
-    if stats.finish_reason in ("length", "context"):
-        parts.append(stats.finish_reason)
     return BETWEEN.join(parts)
 
 
 def _saved(counts: Counts) -> str:
     """What guessing saved against plain decoding, or that it cost more than it brought; nothing if neither."""
-    parts = [f"saved {counts.saved_n:,} steps"] if counts.saved_n else []
+    parts = [f"saved {counted(counts.saved_n, 'step', 'steps')}"] if counts.saved_n else []
     if counts.saved_ms is not None and abs(counts.saved_ms) >= 1:
         word = "lost " if counts.saved_ms < 0 else "" if parts else "saved "
         parts.append(word + _duration(abs(counts.saved_ms)))
@@ -105,6 +105,8 @@ def counts_table(columns: Sequence[tuple[str, Counts]]) -> list[str]:
     lines = [("", [heading for heading, _ in columns])] if any(heading for heading, _ in columns) else []
     lines += [(label, [show(each) for each in counts]) for label, show in _ROWS]
     names = {name for each in counts for name in (*each.drafted_by_source, *each.accepted_by_source)}
+    if names:
+        lines.append((_LEGEND, []))
     for name in sorted(names, key=lambda name: -counts[-1].accepted_by_source.get(name, 0)):
         lines.append((f"by {name}", [_of_source(each, name) for each in counts]))
     return [label.ljust(12) + "".join(cell.rjust(14) for cell in cells) for label, cells in lines]

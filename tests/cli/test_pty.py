@@ -103,7 +103,7 @@ def test_lines_longer_than_the_terminal_are_broken_between_numbers_and_words(
     shown = [line for line in screen(terminal.seen, columns) if line][1:]
     assert len(shown) == lines
     assert all(len(line) <= columns for line in shown)
-    assert re.fullmatch(r"2 tok in 1 steps · .* · first token 10 ms", " · ".join(map(str.strip, shown)))
+    assert re.fullmatch(r"2 tok in 1 step · .* · first token 10 ms", " · ".join(map(str.strip, shown)))
     wrong = Terminal(program.command("ask", "--no-stdin", "--top-p", "7", "hi"), columns)
     wrong.finish()
     message = "lacli: error: --top-p 7.0 is out of range; give a number above 0 and at most 1"
@@ -151,7 +151,7 @@ def test_complete_ends_the_line_on_a_terminal_and_says_how_it_went(program: Prog
     assert b"1 tok" in terminal.seen.split(b"world")[0]  # the live line
     text, stats, *rest = screen(terminal.seen)
     assert text == "hello world"
-    assert stats.startswith("2 tok in 1 steps")
+    assert stats.startswith("2 tok in 1 step")
     assert rest == [""]
 
 
@@ -232,6 +232,20 @@ class TestKeysDuringAReply:
         terminal.wait_for(b"draft")
         assert b"second" not in terminal.seen
         terminal.send(b"\r")
+        terminal.wait_for(b"second")
+        terminal.wait_for(READY)
+        terminal.send(b"\x04")
+        assert terminal.finish() == 0
+
+    @pytest.mark.usefixtures("slow")
+    def test_that_end_in_enter_are_the_next_question(self, program: Program) -> None:
+        terminal = Terminal(program.command("chat"))
+        terminal.wait_for(READY)
+        terminal.send(b"one?\r")
+        terminal.wait_for(b"word")
+        terminal.send(b"draft\r")
+        terminal.wait_for(b"tok in")
+        terminal.wait_for(b"draft")
         terminal.wait_for(b"second")
         terminal.wait_for(READY)
         terminal.send(b"\x04")

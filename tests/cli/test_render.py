@@ -27,6 +27,7 @@ STATS = ReplyStats(
 
 def test_the_line_tells_time_saved_and_time_lost() -> None:
     assert "saved 59 steps, 780 ms" in stats_line(STATS)
+    assert "saved 1 step, 780 ms" in stats_line(dataclasses.replace(STATS, plain_steps=STATS.steps + 1))
     assert "saved 59 steps, lost 30 ms" in stats_line(dataclasses.replace(STATS, saved_ms=-30.0))
     assert "saved 59 steps · " in stats_line(dataclasses.replace(STATS, saved_ms=None))
     assert " · lost 30 ms · " in stats_line(dataclasses.replace(STATS, plain_steps=30, saved_ms=-30.0))
@@ -65,7 +66,8 @@ def test_the_table_of_two_columns_fits_into_40_characters() -> None:
 
 
 def test_sources_that_hit_most_come_first_and_every_number_of_the_record_is_there() -> None:
-    (*_, prompt, successor) = counts_table([("", STATS)])
+    (*_, legend, prompt, successor) = counts_table([("", STATS)])
+    assert legend == "guesses: right/tried, share of the text"
     assert prompt.split() == ["by", "prompt", "50/300", "56%"]
     assert successor.split() == ["by", "successor", "9/100", "10%"]
 
