@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lacli.cli.pool_common import JsonOption, ProjectOption, YesOption, caps, confirmed, project_of, size
+from lacli.cli.render import counted
 from lacli.errors import LacliError
+
+if TYPE_CHECKING:
+    from lacli.pool.prune import Pruned
 
 CLEAR_EXAMPLES = "For example: lacli pool clear  |  lacli pool clear --yes --project ~/src/site"
 PRUNE_EXAMPLES = (
@@ -80,9 +84,21 @@ def prune(
             }
         )
         return
-    parts = [f"{done.compacted:,} compacted", f"{done.deleted:,} deleted as all were too large"]
-    parts += [f"{len(done.vanished):,} of projects that are gone"] if gone else []
-    output.line(f"freed {size(done.freed_bytes) if done.freed_bytes else 'nothing'}: {', '.join(parts)}")
+    output.line(_told(done))
+
+
+def _told(done: Pruned) -> str:
+    """What was done, in one line."""
+    parts = [f"{counted(done.compacted, 'pool', 'pools')} compacted"] if done.compacted else []
+    if done.deleted:
+        parts.append(f"{done.deleted:,} deleted (all together were too large)")
+    if done.vanished:
+        whose = "its project is gone" if len(done.vanished) == 1 else "their projects are gone"
+        parts.append(f"{len(done.vanished):,} deleted ({whose})")
+    if done.freed_bytes or parts:
+        freed = size(done.freed_bytes) if done.freed_bytes else "nothing"
+        return f"freed {freed}: {', '.join(parts) or 'what was left over'}"
+    return "freed nothing" if done.notices else "nothing to do: all pools are below their caps"
 
 
 @contextlib.contextmanager

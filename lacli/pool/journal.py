@@ -122,14 +122,22 @@ class Journal:
         return header is not None and (header.version < VERSION or header.vocab_size < self._vocab_size)
 
     def make(self, records: Sequence[Record]) -> None:
-        """Write a new file of these records in the old one's place. Who reads the old one reads on undisturbed."""
+        """Write a new file of these records in the old one's place, made when that one was.
+
+        Who reads the old one reads on undisturbed.
+        """
         vocab_size = max(self._vocab_size, self.header.vocab_size if self.header is not None else 0)
+        created_ms = self.header.created_ms if self.header is not None else now_ms()
         nonce = random_source.token_hex(8)
-        header = Header(self._tokenizer, vocab_size, self._model, now_ms(), nonce)
+        header = Header(self._tokenizer, vocab_size, self._model, created_ms, nonce)
         header_bytes = encode_header(header)
         data = b"".join([header_bytes, *map(encode_record, records)])
         files.replace(self.path, self.path.with_name(f"{self.path.name}.tmp"), data)
         self.header, self._header_bytes, self.end = header, header_bytes, len(data)
+
+    def header_bytes(self) -> int:
+        """Bytes of the file before its first record."""
+        return len(self._header_bytes)
 
     def header_room(self) -> int:
         """Bytes the header of a new file will take."""

@@ -25,7 +25,7 @@ class Pruned:
 
     freed_bytes: int
     compacted: int
-    """Pools that were written anew."""
+    """Pools that are smaller now, as something was dead, left over or beyond the cap."""
     deleted: int
     """Pools that went as a whole, as all together were too large."""
     vanished: tuple[Path, ...]
@@ -41,7 +41,7 @@ def vanished(pools: Path) -> list[Path]:
 
 
 def prune(pools: Path, caps: Caps, gone: Collection[Path] = ()) -> Pruned:
-    """Compact all pools below `pools` and delete damaged ones that were kept aside.
+    """Compact the pools below `pools` that have something to drop, and delete damaged ones that were kept aside.
 
     gone: of `vanished`, the projects whose pools are to be deleted.
     """
@@ -53,9 +53,8 @@ def prune(pools: Path, caps: Caps, gone: Collection[Path] = ()) -> Pruned:
         pool = _opened(folder, caps)
         if pool is None:
             continue
-        pool.compact()
+        compacted += pool.compact() > 0
         notices += pool.notices
-        compacted += pool.learns
     own = pools / "none" / "in use"
     deleted = storage.make_room(pools, own, caps.total_bytes, caps.total_bytes, now_ms())
     return Pruned(max(0, before - _all_bytes(pools)), compacted, deleted, deleted_roots, tuple(notices))

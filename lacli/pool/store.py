@@ -20,7 +20,7 @@ import numpy as np
 from lacli.pool import files, log, numbers, projects, secrets, storage, table
 from lacli.pool.evict import DEFAULT_CAPS
 from lacli.pool.evict import Caps as Caps
-from lacli.pool.format import WordArray, digest, segment_bytes
+from lacli.pool.format import Record, WordArray, digest, segment_bytes
 from lacli.pool.identity import PoolKey
 from lacli.pool.journal import Journal, now_ms
 from lacli.pool.keeper import Keeper
@@ -138,21 +138,44 @@ class Pool:
         return stored
 
     def compact(self) -> int:
-        """Write the files anew without what is dead or beyond the caps. Returns how many bytes that freed."""
+        """Write the files anew without what is dead or beyond the caps, and leave alone those that have no such thing.
+
+        They stay as old as they are. Returns how many bytes that freed.
+        """
         before = storage.byte_size(self.path.parent)
 
         def write() -> None:
             storage.delete_leftovers(self.path.parent)
             self._catch_up_log()
             if self.learns and self._log_file.header is not None:
-                self._compact_log()
+                self._tighten_log()
             if self.learns:
-                self._compact_table(table.empty(), older=False)
-            if self.learns:
-                self._learn_numbers({}, {})
+                self._tighten_table()
 
         self._keeper.write(write)
         return max(0, before - storage.byte_size(self.path.parent))
+
+    def _tighten_log(self) -> None:
+        """Write the log, which was read to its end, anew if it is above its cap or would be smaller."""
+        size, cap = self.path.stat().st_size, self._caps.log_bytes()
+        needed = sum(record.byte_size() for record in self._log.records(now_ms()))
+        if size > cap or needed < size - self._log_file.header_bytes():
+            with files.same_age(self.path), files.same_age(self._numbers_path):
+                self._compact_log(self._log_room() if size > cap else size)
+                self._learn_numbers({}, {})
+
+    def _tighten_table(self) -> None:
+        """The same of the successor table."""
+        parts = self._read_table()
+        if not self.learns or self._table_file.header is None:
+            return
+        path = self._table_file.path
+        size, cap = path.stat().st_size, self._caps.table_bytes()
+        records = list(table.compacted(parts, self._table_room() if size > cap else size))
+        needed = sum(record.byte_size() for record in records)
+        if size > cap or needed < size - self._table_file.header_bytes():
+            with files.same_age(path):
+                self._make_table(records)
 
     def merge(self, other: log.Log, rows: TableRows, totals: Mapping[str, float]) -> bool:
         """Take in what another pool held (`transfer`): as old as it is, and where there is nothing newer."""
@@ -256,9 +279,10 @@ class Pool:
     def _log_room(self) -> int:
         return int(_KEPT_SHARE * self._caps.log_bytes()) - self._log_file.header_room()
 
-    def _compact_log(self) -> None:
+    def _compact_log(self, room: int | None = None) -> None:
+        """room: for the records; by default so much that the next replies fit, too."""
         now = now_ms()
-        self._log.shrink(self._log_room(), now)
+        self._log.shrink(self._log_room() if room is None else room, now)
         self._log_file.make(self._log.records(now))
         self._fitted = False
 
@@ -284,11 +308,16 @@ class Pool:
         known, more = self._read_table(), [(now_ms(), rows)]
         if not self.learns:
             return
-        room = int(_KEPT_SHARE * self._caps.table_bytes()) - self._table_file.header_room()
-        records = list(table.compacted(more + known if older else known + more, room))
+        records = list(table.compacted(more + known if older else known + more, self._table_room()))
         if records or self._table_file.header is not None:
-            self._table_file.make(records)
+            self._make_table(records)
+
+    def _make_table(self, records: list[Record]) -> None:
+        self._table_file.make(records)
         self._entries = self._live = sum(map(table.entries_in, records))
+
+    def _table_room(self) -> int:
+        return int(_KEPT_SHARE * self._caps.table_bytes()) - self._table_file.header_room()
 
     def _learn_numbers(self, totals: Mapping[str, float], calibration: Mapping[str, Sequence[float]]) -> None:
         path = self._numbers_path

@@ -138,6 +138,32 @@ class TestPrune:
         assert replies(again) == before
         assert len(again.table().keys) == 20  # type: ignore[union-attr]
 
+    def test_a_pool_with_nothing_to_drop_is_left_alone(self, tmp_path: Path, pools: Path) -> None:
+        pool = filled(tmp_path, pools, "a")
+        prune(pools, Caps())  # the table's twenty blocks become one
+        before = {path.name: (path.stat().st_ino, path.read_bytes()) for path in pool.path.parent.iterdir()}
+        assert prune(pools, Caps()).compacted == 0
+        full = Caps(project_bytes=round(pool.path.stat().st_size / 0.75) + 100)  # all but full, and the table is small
+        pruned = prune(pools, full)
+        assert (pruned.compacted, pruned.freed_bytes) == (0, 0)
+        assert {path.name: (path.stat().st_ino, path.read_bytes()) for path in pool.path.parent.iterdir()} == before
+
+    def test_a_pool_that_is_compacted_stays_as_old_as_it_is(self, tmp_path: Path, pools: Path) -> None:
+        aged(filled(tmp_path, pools, "older", 60), 3)
+        aged(filled(tmp_path, pools, "old", 60), 2)
+        before = inventory.all_projects(pools)
+        time.sleep(0.01)
+        assert prune(pools, Caps(project_bytes=8_000)).compacted == 2
+        after = inventory.all_projects(pools)
+        assert [each.root for each in after] == [tmp_path / "old", tmp_path / "older"]
+        for was, now in zip(before, after, strict=True):
+            assert now.pools[0].created_s == was.pools[0].created_s
+            assert now.pools[0].updated_s == pytest.approx(was.pools[0].updated_s, abs=0.001)
+            assert 0 < now.pools[0].segments < was.pools[0].segments
+            names = ("pool.lacli", "table.lacli", "numbers.json")
+            newest = max(was.pools[0].path.with_name(name).stat().st_mtime for name in names)
+            assert newest < time.time() - 86_400
+
     def test_what_was_set_aside_or_left_by_a_killed_process_goes(self, tmp_path: Path, pools: Path) -> None:
         pool = filled(tmp_path, pools, "a")
         for name in ("pool.lacli.1.bad", "table.lacli.2.bad", "pool.lacli.tmp", "numbers.json.tmp"):
