@@ -118,16 +118,18 @@ def _import(file: Path, project: Path | None, as_json: bool) -> None:
                 "refused": done.refused,
                 "crowded_out": done.crowded_out,
                 "entries": done.entries,
+                "new_replies": done.new_replies,
+                "new_entries": done.new_entries,
                 "checked": known,
                 "tokens": pool.size,
                 "path": str(pool.path),
             }
         )
         return
-    parts = [
-        counted(done.replies - done.refused - done.crowded_out, "reply", "replies"),
-        f"{done.entries:,} entries of the successor table",
-    ]
+    parts = [counted(done.new_replies, "new reply", "new replies")] if done.new_replies else []
+    if done.new_entries:
+        parts.append(f"{counted(done.new_entries, 'new entry', 'new entries')} of the successor table")
+    parts = parts or ["nothing new"]
     parts += [f"{done.refused:,} left out, as they seem to hold a secret"] if done.refused else []
     parts += [f"{done.crowded_out:,} left out for want of room"] if done.crowded_out else []
     output.line(f"took in {', '.join(parts)}; the pool has {pool.size:,} tokens now")

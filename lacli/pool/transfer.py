@@ -59,6 +59,10 @@ class Imported:
     """Replies that the pool has no room for."""
     entries: int
     """Entries of the successor table that were taken over."""
+    new_replies: int
+    """Replies the pool has now and had not."""
+    new_entries: int
+    """The same of the successor table."""
 
 
 def export(pool: Path, destination: Path) -> int:
@@ -117,10 +121,19 @@ def import_(pool: Pool, source: Path, check: Callable[[Sequence[int]], bool] | N
     replies = log.Log()
     replies.add(logged)
     names = list(replies.kept)
+    had, knew = pool.holds(names), _contexts(pool)
     if not pool.merge(replies, rows, _totals(records)):
         raise LacliError(pool.notices.pop() if pool.notices else "the pool is read only", "see lacli pool info")
     in_file = sum(each.kind == SEGMENT for each in records)
-    return Imported(in_file, refused, len(names) - pool.holds(names), len(rows.keys))
+    has = pool.holds(names)
+    new = len(_contexts(pool) - knew)
+    return Imported(in_file, refused, len(names) - has, len(rows.keys), max(0, has - had), new)
+
+
+def _contexts(pool: Pool) -> set[bytes]:
+    """What the pool's successor table has entries for."""
+    rows = pool.table()
+    return {key.tobytes() for key in rows.keys} if rows is not None else set()
 
 
 def _read(path: Path, kinds: frozenset[int]) -> tuple[Header, list[Record]]:

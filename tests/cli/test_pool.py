@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -142,11 +143,11 @@ class TestPrune:
         learned(project, *range(1, 20))
         code, out, err = run(capfdbinary, "prune", "--max-mb", "0.004")
         assert (code, err) == (0, "")
-        assert out.startswith("freed ")
+        assert re.fullmatch(r"freed [\d.]+ k?B: 1 pool compacted\n", out)
         left = reopened(project)
         assert 0 < len(left) < 19
         assert left[-1][0] == 19 * 40
-        assert run(capfdbinary, "prune")[1].startswith("freed nothing")
+        assert run(capfdbinary, "prune")[1] == "nothing to do: all pools are below their caps\n"
 
     def test_leftovers_are_removed(self, project: Path, capfdbinary: Captured) -> None:
         pool = learned(project)
@@ -174,6 +175,10 @@ class TestPrune:
         assert shown["vanished"] == [str(tmp_path / "old")]
         assert not old.path.exists()
         assert here.path.exists()
+        (tmp_path / "old").mkdir()
+        learned(tmp_path / "old")
+        (tmp_path / "old").rmdir()
+        assert run(capfdbinary, "prune", "--gone", "--yes")[1].endswith(": 1 deleted (its project is gone)\n")
 
     @pytest.mark.parametrize("value", ["-1", "nan", "inf", "2e9"])
     def test_nonsense_is_a_usage_error(self, project: Path, capfdbinary: Captured, value: str) -> None:
@@ -226,6 +231,9 @@ class TestExport:
         assert done["checked"] is False
         assert "nothing was checked for secrets" in err
         assert sorted(reopened(tmp_path / "other")) == sorted(reopened(project))
+        assert (done["new_replies"], done["new_entries"]) == (2, 2)
+        again = run(capfdbinary, "import", str(file), "--project", str(tmp_path / "other"))[1]
+        assert again == "took in nothing new; the pool has 80 tokens now\n"
 
     def test_an_existing_file_is_kept_without_force(self, project: Path, tmp_path: Path, capfdbinary: Captured) -> None:
         learned(project)
@@ -262,7 +270,9 @@ class TestExport:
             check=True,
             timeout=60,
         )
-        assert taken.stdout.startswith(b"took in 1 reply")
+        assert taken.stdout.startswith(
+            b"took in 1 new reply, 2 new entries of the successor table; the pool has 40 tokens"
+        )
         assert reopened(tmp_path / "other") == reopened(project)
 
     @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
