@@ -7,12 +7,14 @@ only while what it is seen to bring pays its rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lacli.engine.cost import CostCurve
 
 _DISTRUST = 0.5  # for each wrong step in a row: a source that has gone stale is believed half as much each time
+_BENEFIT = 1.5  # promised tokens by which a source is believed at first
+_FADING = 0.98  # a step
 _PATIENCE = 6  # wrong steps in a row before a source first sleeps: a source that hits one time in five should not
 _LONGEST_SLEEP = 64
 _WINDOW_PRIOR = 0.4  # tokens a step that a window brings on code at 7B (Spec-Bench 1.64 with G=7, MT-Bench less)
@@ -54,14 +56,20 @@ class Plan:
     """Whether the lookahead window runs."""
 
 
-class _Nap:
-    """Back-off of one source."""
+class _Record:
+    """How one source has done: its back-off, and what its rows promised and brought."""
 
-    __slots__ = ("misses", "sleep_left")
+    __slots__ = ("brought", "misses", "promised", "sleep_left")
 
     def __init__(self) -> None:
         self.misses = 0
         self.sleep_left = 0
+        self.promised = self.brought = 0.0
+
+    @property
+    def honesty(self) -> float:
+        """Tokens brought for each promised. Rows are bought where chances look best, so they are flattered."""
+        return min(1.0, (self.brought + _BENEFIT) / (self.promised + _BENEFIT))
 
 
 class Controller:
@@ -70,7 +78,7 @@ class Controller:
     def __init__(self, cost: CostCurve, limits: Limits) -> None:
         self.cost = cost
         self.limits = limits
-        self._naps: dict[str, _Nap] = {}
+        self._records: dict[str, _Record] = {}
         self._window_gain = _WINDOW_PRIOR
         self._window_sleep = 0
         self._window_nap = 16
@@ -103,16 +111,21 @@ class Controller:
 
     def awake(self, source: str) -> bool:
         """Whether this source is asked in this step; a sleeping one costs nothing at all."""
-        nap = self._naps.setdefault(source, _Nap())
-        if nap.sleep_left > 0:
-            nap.sleep_left -= 1
+        record = self._records.setdefault(source, _Record())
+        if record.sleep_left > 0:
+            record.sleep_left -= 1
             return False
         return True
 
     def trust(self, source: str) -> float:
-        """By how much to multiply the chances this source gives: whatever it claims, a wrong streak costs it."""
-        nap = self._naps.get(source)
-        return _DISTRUST ** min(nap.misses, 8) if nap is not None else 1.0
+        """By how much to multiply the chances this source gives: a wrong streak costs it, and so do broken promises."""
+        record = self._records.get(source)
+        return _DISTRUST ** min(record.misses, 8) * record.honesty if record is not None else 1.0
+
+    def honesty(self, source: str) -> float:
+        """The same for a source that is used to being wrong: only what its rows promised and brought counts."""
+        record = self._records.get(source)
+        return record.honesty if record is not None else 1.0
 
     def least(self, already: int) -> float:
         """The chance below which no row pays, whatever else is bought: the best rate is at least a plain step's."""
@@ -140,14 +153,25 @@ class Controller:
             return sum(bought[left:])
         return self._window_rows * bought[-1] if bought and len(bought) == left else 0.0
 
+    def settle(self, promised: Mapping[str, float], brought: Mapping[str, int]) -> None:
+        """After a step: by source, the chances of the rows that were bought added up, and the tokens they gave."""
+        for record in self._records.values():
+            # Fading in time, not in purchases: who is not bought for a while is tried again.
+            record.promised *= _FADING
+            record.brought *= _FADING
+        for source, chance in promised.items():
+            record = self._records.setdefault(source, _Record())
+            record.promised += chance
+            record.brought += brought.get(source, 0)
+
     def learn(self, rows: int, forward_ms: float, outcomes: dict[str, bool], window_accepted: int | None) -> None:
         """After a step: its rows and time, for each asked source with a guess whether its first token was right, and
         the tokens that only the window had guessed (None where it did not run)."""
         self.cost.learn(rows, forward_ms)
         for source, right in outcomes.items():
-            nap = self._naps.setdefault(source, _Nap())
-            nap.misses = 0 if right else nap.misses + 1
-            if nap.misses >= _PATIENCE:
-                nap.sleep_left = min(2 ** (nap.misses - _PATIENCE), _LONGEST_SLEEP)
+            record = self._records.setdefault(source, _Record())
+            record.misses = 0 if right else record.misses + 1
+            if record.misses >= _PATIENCE:
+                record.sleep_left = min(2 ** (record.misses - _PATIENCE), _LONGEST_SLEEP)
         if window_accepted is not None:
             self._window_gain += _WINDOW_MEMORY * (window_accepted - self._window_gain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -38,6 +39,7 @@ class Guesses:
         self._drafts: list[tuple[DraftSource, Draft]] = []
         self._verified = 0
         self._previous = -1
+        self._promised: dict[str, float] = {}
         self._newest: list[int] | None = None
 
     def start(self, context: Sequence[int]) -> None:
@@ -73,6 +75,7 @@ class Guesses:
             [draft for _, draft in self._drafts],
             self._successors.follow if asked and self._successors is not None else None,
             self._successors.name if self._successors is not None else "",
+            controller.honesty(self._successors.name) if self._successors is not None else 1.0,
         )
         built = tree.build(
             context,
@@ -84,6 +87,9 @@ class Guesses:
             lambda chances: controller.buy(chances, 1 + window_rows),
         )
         self._verified = len(built)
+        self._promised = {}
+        for name, chance in zip(built.sources[1:], built.chances[1:], strict=True):
+            self._promised[name] = self._promised.get(name, 0.0) + chance
         self._previous = context[-2] if len(context) > 1 else -1
         self._newest = None
         if not plan.window or self._window is None:
@@ -116,6 +122,7 @@ class Guesses:
             self._window_source.learn(self._window.advance(newest, rows.token_ids[0], len(kept)))
             window_accepted = sum(source == "window" for source in sources_of)
         self._controller.learn(len(rows.token_ids), forward_ms, outcomes, window_accepted)
+        self._controller.settle(self._promised, Counter(sources_of))
 
     def _teach_successors(
         self, successors: SuccessorSource, rows: Rows, logits: Tensor, kept: Sequence[int]

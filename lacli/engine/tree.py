@@ -18,12 +18,14 @@ class Tree:
         self.parents = [-1]
         self.sources = [""]
         """Who guessed each row first."""
+        self.chances = [1.0]
+        """That each row is right, as far as that was guessed."""
         self._children: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
         return len(self.token_ids)
 
-    def add(self, parent: int, token_id: int, source: str) -> int:
+    def add(self, parent: int, token_id: int, source: str, chance: float = 0.0) -> int:
         """The row of this token below `parent`, made if it is not there."""
         row = self._children.get((parent, token_id))
         if row is None:
@@ -32,6 +34,7 @@ class Tree:
             self.token_ids.append(token_id)
             self.parents.append(parent)
             self.sources.append(source)
+            self.chances.append(chance)
         return row
 
     def rows(self, wanted: Sequence[int] | None = None) -> Rows:
@@ -82,6 +85,8 @@ class Offer:
     """Followers of any two tokens, each with its chance given them: hung below every node; None: nobody knows any."""
     follower: str = ""
     """The name of the source behind `follow`."""
+    trust: float = 1.0
+    """By how much to multiply its chances."""
 
 
 def build(
@@ -113,7 +118,8 @@ def build(
             for follower, child in node.children.items():
                 offered[follower] = (child.chance, child.source, child)
         if offer.follow is not None:
-            for follower, given in offer.follow(before, token_id):
+            for follower, claimed in offer.follow(before, token_id):
+                given = offer.trust * claimed
                 known = offered.get(follower)
                 if known is None:
                     offered[follower] = (given, offer.follower, None)
@@ -134,6 +140,6 @@ def build(
         if level < depth:
             push(child, before, token_id, -negative, len(picked), level + 1)
     worth = buy([chance for chance, *_ in picked])
-    for _, token_id, parent_rank, source in picked[:worth]:
-        tree.add(parent_rank, token_id, source)
+    for chance, token_id, parent_rank, source in picked[:worth]:
+        tree.add(parent_rank, token_id, source, chance)
     return tree

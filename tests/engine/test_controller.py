@@ -190,3 +190,21 @@ class TestWindow:
         assert ran[0]
         assert not any(ran[20:40])
         assert sum(ran) < 30
+
+
+class TestHonesty:
+    def test_rows_that_bring_less_than_promised_are_believed_less_and_others_are_not_touched(self) -> None:
+        made = controller(CPU)
+        assert made.trust("project") == made.honesty("successor") == 1.0
+        for _ in range(20):
+            made.settle({"successor": 0.8, "project": 0.5}, {"project": 1})
+        assert made.honesty("successor") < 0.2
+        assert made.trust("project") == 1.0  # more than promised counts as promised
+
+    def test_who_is_not_bought_for_a_while_is_tried_again(self) -> None:
+        made = controller(CPU)
+        for _ in range(20):
+            made.settle({"successor": 0.8}, {})
+        for _ in range(300):
+            made.settle({}, {})
+        assert made.honesty("successor") > 0.9
