@@ -175,25 +175,16 @@ def _limits(settings: Settings) -> Limits:
 
 
 def _sources(pool: Pool | None, primed: Table | None) -> list[DraftSource]:
-    """All sources, in the order that decides between equal promises, with what is known already in them."""
-    from lacli.drafts.lookup import FilesSource, ProjectSource, PromptSource, SessionSource
-    from lacli.drafts.successor import SuccessorSource
+    """The sources with what is known already in them."""
+    from lacli.drafts.sources import new_sources
 
-    successors = SuccessorSource()
-    if primed is not None:
-        successors.load(*primed)
+    tables = [primed] if primed is not None else []
     if pool is None:
-        return [PromptSource(), SessionSource(), successors]
-    project = [ProjectSource(pool.segments())] if pool.size else []
-    sources: list[DraftSource] = [PromptSource(), SessionSource(), *project, FilesSource(), successors]
-    table = pool.table()
-    if table is not None:
-        successors.load(table.keys, table.followers, table.weights)
-    known = pool.calibration()
-    for source in sources:
-        if source.name in known:
-            source.restore(known[source.name])
-    return sources
+        return new_sources((), tables, {})
+    learned = pool.table()
+    if learned is not None:
+        tables.append((learned.keys, learned.followers, learned.weights))
+    return new_sources(list(pool.segments()), tables, pool.calibration(), files=True)
 
 
 def _project_files(

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lacli.pool import files
+from lacli.pool.lesson import TableRows
+from lacli.pool.table import sound
 
 if TYPE_CHECKING:
     from lacli.drafts.successor import Table
@@ -98,19 +100,16 @@ def learn(
             before, done = part[-1], passed
             report(done, total)
     runner.truncate(0)
-    table = source.changes()
+    keys, followers, weights = source.changes()
     if known is None:
-        return Primer(table, done)
-    older, newer = known.table, table
-    return Primer(
-        (
-            np.concatenate([older[0], newer[0]]),
-            np.concatenate([older[1], newer[1]]),
-            np.concatenate([older[2], newer[2]]),
-        ),
-        done,
-        known.tries + 1,
+        return Primer((keys, followers, weights), done)
+    older = known.table
+    table = (
+        np.concatenate([older[0], keys]),
+        np.concatenate([older[1], followers]),
+        np.concatenate([older[2], weights]),
     )
+    return Primer(table, done, known.tries + 1)
 
 
 def load(file: Path, vocab_size: int) -> Primer | None:
@@ -122,15 +121,14 @@ def load(file: Path, vocab_size: int) -> Primer | None:
             done, tries = (int(number) for number in stored["progress"])
     except Exception:  # zipfile, zlib, numpy and its parser of headers each have their own words for damage
         return None
-    from lacli.drafts.successor import NO_TOKEN, SUCCESSORS
+    from lacli.drafts.successor import SUCCESSORS
 
     count = keys.size // 2
     shaped = keys.shape == (count, 2) and followers.shape == weights.shape == (count, SUCCESSORS)
     if not shaped or (keys.dtype, followers.dtype, weights.dtype) != (np.uint32, np.uint32, np.uint8):
         return None
-    ids = np.concatenate([keys.ravel(), followers.ravel()])
-    sound = bool(np.all((ids < vocab_size) | (ids == NO_TOKEN)))
-    return Primer((keys, followers, weights), done, tries) if sound else None
+    known = sound(TableRows(keys, followers, weights), vocab_size)
+    return Primer((keys, followers, weights), done, tries) if len(known.keys) == count else None
 
 
 def save(file: Path, primer: Primer) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacli.drafts.base import DraftSource
-from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
-from lacli.drafts.successor import SuccessorSource, Table
+from lacli.drafts.lookup import PromptSource
+from lacli.drafts.sources import new_sources
+from lacli.drafts.successor import Table
 from lacli.engine.controller import Limits
 from lacli.engine.sampler import SamplingOptions
 
@@ -70,15 +71,8 @@ class Mode:
             return []
         if self.guess == "prompt":
             return [PromptSource()]
-        project = [ProjectSource(pool.segments)] if pool.segments else []
-        successor = SuccessorSource()
-        for table in [*([primer] if primer is not None and self.primed else []), *pool.tables]:
-            successor.load(*table)
-        sources: list[DraftSource] = [PromptSource(), SessionSource(), *project, successor]
-        for source in sources:
-            if source.name in pool.numbers:
-                source.restore(pool.numbers[source.name])
-        return sources
+        primed = [primer] if primer is not None and self.primed else []
+        return new_sources(pool.segments, [*primed, *pool.tables], pool.numbers)
 
 
 PLAIN = Mode("plain", "nothing")

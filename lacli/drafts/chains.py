@@ -36,6 +36,8 @@ def drafts_from(
     runs: list[tuple[Match, tuple[int, ...]]] = []
     firsts: Counter[int] = Counter()
     for match in matches:
+        if len(runs) >= _DRAFTS and match.length < matches[0].length:
+            break
         # As long as there is room: how far a chain is worth following its chances say.
         run = index.following(match.place, room)
         if run and match.length == matches[0].length:

@@ -7,6 +7,7 @@ only while what it is seen to bring pays its rows.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -78,7 +79,7 @@ class Controller:
     def __init__(self, cost: CostCurve, limits: Limits) -> None:
         self.cost = cost
         self.limits = limits
-        self._records: dict[str, _Record] = {}
+        self._records: defaultdict[str, _Record] = defaultdict(_Record)
         self._window_gain = _WINDOW_PRIOR
         self._window_sleep = 0
         self._window_nap = 16
@@ -111,7 +112,7 @@ class Controller:
 
     def awake(self, source: str) -> bool:
         """Whether this source is asked in this step; a sleeping one costs nothing at all."""
-        record = self._records.setdefault(source, _Record())
+        record = self._records[source]
         if record.sleep_left > 0:
             record.sleep_left -= 1
             return False
@@ -119,13 +120,11 @@ class Controller:
 
     def trust(self, source: str) -> float:
         """By how much to multiply the chances this source gives: a wrong streak costs it, and so do broken promises."""
-        record = self._records.get(source)
-        return _DISTRUST ** min(record.misses, 8) * record.honesty if record is not None else 1.0
+        return _DISTRUST ** min(self._records[source].misses, 8) * self.honesty(source)
 
     def honesty(self, source: str) -> float:
         """The same for a source that is used to being wrong: only what its rows promised and brought counts."""
-        record = self._records.get(source)
-        return record.honesty if record is not None else 1.0
+        return self._records[source].honesty
 
     def least(self, already: int) -> float:
         """The chance below which no row pays, whatever else is bought: the best rate is at least a plain step's."""
@@ -160,7 +159,7 @@ class Controller:
             record.promised *= _FADING
             record.brought *= _FADING
         for source, chance in promised.items():
-            record = self._records.setdefault(source, _Record())
+            record = self._records[source]
             record.promised += chance
             record.brought += brought.get(source, 0)
 
@@ -169,7 +168,7 @@ class Controller:
         the tokens that only the window had guessed (None where it did not run)."""
         self.cost.learn(rows, forward_ms)
         for source, right in outcomes.items():
-            record = self._records.setdefault(source, _Record())
+            record = self._records[source]
             record.misses = 0 if right else record.misses + 1
             if record.misses >= _PATIENCE:
                 record.sleep_left = min(2 ** (record.misses - _PATIENCE), _LONGEST_SLEEP)
