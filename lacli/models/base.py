@@ -12,10 +12,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
+    import numpy as np
     from torch import Tensor
 
-Quant = Literal["int8", "none", "nf4", "bnb-int8"]
-"""How weights run. int8: our CPU path; none: float32 on a CPU; nf4 and bnb-int8: bitsandbytes."""
+Quant = Literal["int4", "int8", "none", "nf4", "bnb-int8"]
+"""How weights run. int4 and int8: blocks of 32 on a CPU; none: float32 on a CPU; nf4 and bnb-int8: bitsandbytes."""
+
+TOP = 8
+"""Best tokens of a row that `Scores` knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What a forward says of its wanted rows."""
+
+    logits: Tensor
+    """float32 (float64 where the model computes in that) [rows, vocab]."""
+    top_ids: np.ndarray
+    """int32 [rows, min(TOP, vocab)]: the likeliest tokens, best first, the lower id first on a tie."""
+    top_logits: np.ndarray
+    """float32, their logits; [row, 0] is NaN where any logit of the row is."""
+
+    def __len__(self) -> int:
+        return len(self.top_ids)
 
 
 @dataclass(frozen=True, slots=True)
