@@ -95,6 +95,8 @@ typedef struct {
 
 typedef struct lacli_threads lacli_threads;
 
+#pragma GCC visibility push(default) /* everything else is hidden by -fvisibility=hidden */
+
 int lacli_abi(void);
 
 /* Name of the instruction set in use: "avx512-vnni", "avx2", "neon-dot", "portable". */
@@ -119,5 +121,7 @@ int lacli_keep(const lacli_model *model, const lacli_cache *cache, int32_t lengt
 
 /* Read `bytes` with all threads, as fast as memory gives them (for measuring); returns a checksum. */
 uint64_t lacli_read(lacli_threads *threads, const void *data, size_t bytes);
+
+#pragma GCC visibility pop
 
 #endif
