@@ -39,11 +39,12 @@ typedef struct {
                    int32_t first, int32_t last, float *const *scores);
     /* In place exp(score - max) over n scores; returns their sum, in lanes by index. Scores of -inf give 0. */
     float (*softmax)(float *scores, int32_t n);
-    /* out[q][d] for d in [d_first, d_last) = sum over j ascending, by fma, of weights[q][j] * value of slots[q][j]
-     * (slots NULL: slot j), from start[q] to end[q]. values: one layer and head of the cache. */
-    void (*mix)(const float *const *weights, int32_t count, const int32_t *const *slots, const int32_t *start,
-                const int32_t *end, const void *values, int32_t kind, int32_t head_dim, int32_t d_first,
-                int32_t d_last, float *const *out);
+    /* out[q][d] for d in [d_first, d_last) = sum over j ascending, by fma, of weights[q][j] * a value, from start[q]
+     * to end[q]: that of slot j where j < past, of slots[q][j - past] beyond. d_first is a multiple of 16. values: one
+     * layer and head of the cache. */
+    void (*mix)(const float *const *weights, int32_t count, int32_t past, const int32_t *const *slots,
+                const int32_t *start, const int32_t *end, const void *values, int32_t kind, int32_t head_dim,
+                int32_t d_first, int32_t d_last, float *const *out);
     /* Put a head's key (key != 0: the transposed layout of lacli_cache) or value into slot `slot`. */
     void (*store)(const float *head, void *cache, int32_t kind, int32_t head_dim, int32_t slot, int key);
     /* Merge logits[0..n), of ids first_id.., into the best LACLI_TOP so far. */

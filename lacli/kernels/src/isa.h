@@ -45,7 +45,7 @@
     void lacli_scores_##isa(const float *const *queries, int32_t count, const void *keys, int32_t kind,              \
                             int32_t head_dim, int32_t first, int32_t last, float *const *scores);                    \
     float lacli_softmax_##isa(float *scores, int32_t n);                                                             \
-    void lacli_mix_##isa(const float *const *weights, int32_t count, const int32_t *const *slots,                    \
+    void lacli_mix_##isa(const float *const *weights, int32_t count, int32_t past, const int32_t *const *slots,      \
                          const int32_t *start, const int32_t *end, const void *values, int32_t kind,                 \
                          int32_t head_dim, int32_t d_first, int32_t d_last, float *const *out);                      \
     void lacli_store_##isa(const float *head, void *cache, int32_t kind, int32_t head_dim, int32_t slot, int key);   \
