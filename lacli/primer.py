@@ -73,8 +73,8 @@ def learn(
 
     report(done, total): tokens.
     """
-    from lacli.drafts.successor import SUCCESSORS, SuccessorSource
-    from lacli.engine.guesses import top
+    from lacli.drafts.successor import SuccessorSource
+    from lacli.engine.guesses import followers_of
     from lacli.models.base import Rows
 
     source = SuccessorSource()
@@ -93,8 +93,8 @@ def learn(
             if time.perf_counter() > deadline:
                 break
             count = len(part)
-            logits = runner.forward(Rows(tuple(part), tuple(range(-1, count - 1)), tuple(range(count))))
-            best, chances = top(logits, SUCCESSORS)
+            scores = runner.forward(Rows(tuple(part), tuple(range(-1, count - 1)), tuple(range(count))))
+            best, chances = followers_of(scores, count)
             source.learn(zip([before, *part], part, strict=False), best, chances)
             runner.keep(range(count))
             before, done = part[-1], passed

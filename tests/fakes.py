@@ -8,7 +8,8 @@ from itertools import pairwise
 import torch
 
 from lacli.drafts.base import Draft
-from lacli.models.base import Rows
+from lacli.models.base import Rows, Scores
+from lacli.models.scores import scores_of
 
 Table = Mapping[int, int] | Callable[[Sequence[int]], int | Sequence[float]]
 
@@ -45,7 +46,7 @@ class TableRunner:
     def length(self) -> int:
         return len(self.cache)
 
-    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> torch.Tensor | None:
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
         assert token_ids, "a prefill needs a token"
         assert len(self.cache) + len(token_ids) <= self.context_size, "prefill past the context"
         self.prefilled.append(tuple(token_ids))
@@ -54,9 +55,9 @@ class TableRunner:
             done = min(start + self._chunk, len(token_ids))
             if on_chunk is not None and not on_chunk(done):
                 return None
-        return self._logits(self.cache)
+        return scores_of(self._logits(self.cache)[None])
 
-    def forward(self, rows: Rows) -> torch.Tensor:
+    def forward(self, rows: Rows) -> Scores:
         assert rows.parents[0] == -1
         assert 0 in rows.wanted
         assert all(parent < index for index, parent in enumerate(rows.parents))
@@ -64,7 +65,7 @@ class TableRunner:
         assert self.can_branch or len(rows.token_ids) == 1
         assert self.length + max(rows.depths()) < self.context_size, "a row beyond the context"
         self.forwards.append(rows)
-        return torch.stack([self._logits(self.cache + self._path(rows, row)) for row in rows.wanted])
+        return scores_of(torch.stack([self._logits(self.cache + self._path(rows, row)) for row in rows.wanted]))
 
     def keep(self, path: Sequence[int]) -> None:
         rows = self.forwards[-1]

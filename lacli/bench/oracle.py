@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from torch import Tensor
+import numpy as np
+import torch
 
-from lacli.models.base import Rows, Runner
+from lacli.models.base import Rows, Runner, Scores
 
 _RAISED = 100.0  # above the best logit: the whole nucleus of any sampler in use here
 
@@ -49,16 +50,16 @@ class ReferenceRunner(RunnerAround):
         self._prompt_length = len(prompt)
         self._reference = (*reply, end)
 
-    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Tensor | None:
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
         """See `Runner.prefill`."""
-        logits = self._runner.prefill(token_ids, on_chunk)
-        if logits is None or self.length != self._prompt_length:
-            return logits
-        return _raised(logits[None], [(0, self._reference[0])])[0]
+        scores = self._runner.prefill(token_ids, on_chunk)
+        if scores is not None and self.length == self._prompt_length:
+            _raise(scores, 0, self._reference[0])
+        return scores
 
-    def forward(self, rows: Rows) -> Tensor:
+    def forward(self, rows: Rows) -> Scores:
         """See `Runner.forward`."""
-        logits = self._runner.forward(rows)
+        scores = self._runner.forward(rows)
         place = self.length - self._prompt_length  # of row 0 in the reference
         places: list[int | None] = []
         for token_id, parent in zip(rows.token_ids, rows.parents, strict=True):
@@ -66,13 +67,20 @@ class ReferenceRunner(RunnerAround):
             here = None if above is None else above + 1
             right = here is not None and here < len(self._reference) - 1 and self._reference[here] == token_id
             places.append(here if right else None)
-        slots = [(slot, places[row]) for slot, row in enumerate(rows.wanted)]
-        return _raised(logits, [(slot, self._reference[here + 1]) for slot, here in slots if here is not None])
+        for slot, row in enumerate(rows.wanted):
+            here = places[row]
+            if here is not None:
+                _raise(scores, slot, self._reference[here + 1])
+        return scores
 
 
-def _raised(logits: Tensor, wanted: Sequence[tuple[int, int]]) -> Tensor:
-    """logits: [rows, vocab]; wanted: (row, token that must win)."""
-    logits = logits.clone()
-    for slot, token_id in wanted:
-        logits[slot, token_id] = logits[slot].max() + _RAISED
-    return logits
+@torch.inference_mode()
+def _raise(scores: Scores, slot: int, token_id: int) -> None:
+    """Make this token win. In place: scores are made anew by every forward, and a copy would take as long as a step."""
+    ids, logits = scores.top_ids[slot], scores.top_logits[slot]
+    raised = float(logits[0]) + _RAISED
+    others = ids != token_id
+    scores.logits[slot, token_id] = raised
+    ids[:], logits[:] = (
+        np.concatenate([[first], rest[others]])[: len(rest)] for first, rest in ((token_id, ids), (raised, logits))
+    )

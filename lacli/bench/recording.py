@@ -21,14 +21,13 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from lacli.bench.oracle import RunnerAround
 from lacli.bench.suites import Case
-from lacli.models.base import Rows, Runner
+from lacli.models.base import TOP, Rows, Runner, Scores
 from lacli.pool import files
 
-BEST = 8
+BEST = TOP
 _VERSION = 2
 _MOST_BYTES = 64 << 20
 
@@ -66,22 +65,22 @@ class RecordingRunner(RunnerAround):
         self._at = 0  # the node of the last token in the cache
         self._nodes: list[int] = []
 
-    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Tensor | None:
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
         """See `Runner.prefill`."""
-        logits = self._runner.prefill(token_ids, on_chunk)
-        if logits is not None and self.length == len(self._prompt):
+        scores = self._runner.prefill(token_ids, on_chunk)
+        if scores is not None and self.length == len(self._prompt):
             self._at = 0
-            self._note([0], logits[None])
-        return logits
+            self._note([0], scores)
+        return scores
 
-    def forward(self, rows: Rows) -> Tensor:
+    def forward(self, rows: Rows) -> Scores:
         """See `Runner.forward`."""
-        logits = self._runner.forward(rows)
+        scores = self._runner.forward(rows)
         self._nodes = []
         for token_id, parent in zip(rows.token_ids, rows.parents, strict=True):
             self._nodes.append(self._child(self._nodes[parent] if parent >= 0 else self._at, token_id))
-        self._note([self._nodes[row] for row in rows.wanted], logits)
-        return logits
+        self._note([self._nodes[row] for row in rows.wanted], scores)
+        return scores
 
     def keep(self, path: Sequence[int]) -> None:
         """See `Runner.keep`."""
@@ -111,13 +110,10 @@ class RecordingRunner(RunnerAround):
             self._token_ids.append(token_id)
         return child
 
-    def _note(self, nodes: Sequence[int], logits: Tensor) -> None:
-        best = logits.topk(min(BEST, logits.shape[1]), dim=-1)
-        chances = torch.exp(best.values.double() - logits.double().logsumexp(dim=-1, keepdim=True))
-        firsts = logits.argmax(dim=-1).tolist()
-        for node, first, ids, values in zip(nodes, firsts, best.indices.tolist(), chances.tolist(), strict=True):
-            if ids[0] != first:  # of equally likely tokens, greedy decoding takes the lowest id
-                ids = [first, *(token_id for token_id in ids if token_id != first)][: len(ids)]
+    def _note(self, nodes: Sequence[int], scores: Scores) -> None:
+        best = torch.from_numpy(scores.top_logits).double()
+        chances = torch.exp(best - scores.logits.double().logsumexp(dim=-1, keepdim=True).cpu())
+        for node, ids, values in zip(nodes, scores.top_ids.tolist(), chances.tolist(), strict=True):
             padding = BEST - len(ids)
             self._best.setdefault(node, (ids + [0] * padding, values + [0.0] * padding))
 

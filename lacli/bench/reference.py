@@ -48,10 +48,10 @@ def perplexity(runner: Runner, token_ids: Sequence[int]) -> float:
     for start in range(0, len(token_ids) - 1, _CHUNK):
         chunk = token_ids[start : min(start + _CHUNK, len(token_ids) - 1)]
         count = len(chunk)
-        logits = runner.forward(Rows(tuple(chunk), tuple(range(-1, count - 1)), tuple(range(count))))
+        scores = runner.forward(Rows(tuple(chunk), tuple(range(-1, count - 1)), tuple(range(count))))
         runner.keep(range(count))
         following = torch.tensor(token_ids[start + 1 : start + 1 + count])
-        total += float(torch.nn.functional.cross_entropy(logits.double(), following, reduction="sum"))
+        total += float(torch.nn.functional.cross_entropy(scores.logits.double(), following, reduction="sum"))
     runner.truncate(0)
     return math.exp(total / (len(token_ids) - 1))
 
@@ -65,10 +65,10 @@ def first_split(runner: Runner, task: Task, ours: Sequence[int], theirs: Sequenc
     if position == len(ours) == len(theirs):
         return None
     runner.truncate(0)
-    logits = runner.prefill((*task.prompt, *ours[:position]))
+    scores = runner.prefill((*task.prompt, *ours[:position]))
     runner.truncate(0)
-    assert logits is not None  # nobody cancels
-    best = logits.topk(2).values
+    assert scores is not None  # nobody cancels
+    best = scores.top_logits[0]
     return Split(task.case.name, position, float(best[0] - best[1]))
 
 

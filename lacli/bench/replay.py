@@ -39,7 +39,8 @@ from lacli.engine.cost import CostCurve
 from lacli.engine.sequence import CachedSequence
 from lacli.engine.step import Step
 from lacli.loading import Loaded, load
-from lacli.models.base import Rows
+from lacli.models.base import Rows, Scores
+from lacli.models.scores import scores_of
 from lacli.scripted import ignore
 from lacli.text.tokenizer import Tokenizer
 
@@ -90,11 +91,11 @@ class Oracle:
         """Whether the model's answer there is known: a window's older rows are run without anybody asking."""
         return self._said[node]
 
-    def logits(self, nodes: Sequence[int]) -> Tensor:
-        """[len(nodes), vocab]"""
+    def scores(self, nodes: Sequence[int]) -> Scores:
+        """What the model said at these nodes."""
         index = torch.tensor(nodes)
         every = self._rest[index].unsqueeze(1).expand(-1, self.width).clone()
-        return every.scatter_(1, self._best[index], self._logits[index])
+        return scores_of(every.scatter_(1, self._best[index], self._logits[index]))
 
     def _spread(self, chances: Tensor) -> tuple[Tensor, Tensor]:
         """Log chances of the best, and of each of the others; these stay below the best, whatever the rounding."""
@@ -161,15 +162,15 @@ class ReplayRunner:
         """See `Runner.length`."""
         return self._length
 
-    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Tensor | None:
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
         """See `Runner.prefill`; only the recorded prompt can be asked for."""
         self._length += len(token_ids)
         self._at, self._tail = self._root, self._start
         if on_chunk is not None and not on_chunk(len(token_ids)):
             return None
-        return self._oracle.logits([self._root])[0]
+        return self._oracle.scores([self._root])
 
-    def forward(self, rows: Rows) -> Tensor:
+    def forward(self, rows: Rows) -> Scores:
         """See `Runner.forward`."""
         self._nodes, self._tails = [], []
         for token_id, parent in zip(rows.token_ids, rows.parents, strict=True):
@@ -177,7 +178,7 @@ class ReplayRunner:
             tail = self._tails[parent] if parent >= 0 else self._tail
             self._nodes.append(None if above is None else self._children.get((above, token_id)))
             self._tails.append((*tail, token_id)[-_SUFFIX:])
-        return self._oracle.logits([self._answer(row) for row in rows.wanted])
+        return self._oracle.scores([self._answer(row) for row in rows.wanted])
 
     def _answer(self, row: int) -> int:
         node, tail = self._nodes[row], self._tails[row]

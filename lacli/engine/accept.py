@@ -8,20 +8,18 @@ are points, with one random number a token).
 
 from __future__ import annotations
 
-from torch import Tensor
-
 from lacli.engine.sampler import Sampler
 from lacli.engine.step import Accepted
-from lacli.models.base import Rows
+from lacli.models.base import Rows, Scores
 
 
-def accept(rows: Rows, logits: Tensor, sampler: Sampler) -> Accepted:
-    """Follow the draws from row 0. logits: [len(rows.wanted), vocab]."""
+def accept(rows: Rows, scores: Scores, sampler: Sampler) -> Accepted:
+    """Follow the draws from row 0. scores: of `rows.wanted`."""
     slots = {row: slot for slot, row in enumerate(rows.wanted)}
     children = {(parent, rows.token_ids[row]): row for row, parent in enumerate(rows.parents)}
     path, token_ids = [0], []
     while True:
-        token_id = sampler.draw(logits[slots[path[-1]]])
+        token_id = sampler.draw(scores, slots[path[-1]])
         token_ids.append(token_id)
         child = children.get((path[-1], token_id))
         if child is None or child not in slots:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from torch import Tensor
 
 from lacli.drafts.base import Draft, DraftSource
 from lacli.drafts.jacobi import WindowSource
@@ -16,7 +15,7 @@ from lacli.engine import tree
 from lacli.engine.controller import Controller, Plan
 from lacli.engine.sequence import CachedSequence
 from lacli.engine.window import JacobiWindow
-from lacli.models.base import Rows
+from lacli.models.base import Rows, Scores
 
 
 class Guesses:
@@ -99,7 +98,7 @@ class Guesses:
         return built.rows([*verified, *self._newest]), built.sources
 
     def learn(
-        self, rows: Rows, logits: Tensor, kept: Sequence[int], sources_of: Sequence[str], forward_ms: float
+        self, rows: Rows, scores: Scores, kept: Sequence[int], sources_of: Sequence[str], forward_ms: float
     ) -> None:
         """Tell everyone what was emitted. A draft is judged by the text even where no row was bought for it."""
         outcomes: dict[str, bool] = {}
@@ -114,22 +113,22 @@ class Guesses:
         for source in self._sources:
             source.observe(kept)
         if self._successors is not None:
-            outcomes |= self._teach_successors(self._successors, rows, logits, kept)
+            outcomes |= self._teach_successors(self._successors, rows, scores, kept)
         window_accepted = None
         if self._newest is not None and self._window is not None and kept:
             slots = {row: slot for slot, row in enumerate(rows.wanted)}
-            newest = logits[[slots[row] for row in self._newest]].argmax(dim=-1).tolist()
+            newest = scores.top_ids[[slots[row] for row in self._newest], 0].tolist()
             self._window_source.learn(self._window.advance(newest, rows.token_ids[0], len(kept)))
             window_accepted = sum(source == "window" for source in sources_of)
         self._controller.learn(len(rows.token_ids), forward_ms, outcomes, window_accepted)
         self._controller.settle(self._promised, Counter(sources_of))
 
     def _teach_successors(
-        self, successors: SuccessorSource, rows: Rows, logits: Tensor, kept: Sequence[int]
+        self, successors: SuccessorSource, rows: Rows, scores: Scores, kept: Sequence[int]
     ) -> dict[str, bool]:
         """Every verified row leaves its top tokens; returns whether the emitted token had been among row 0's."""
         # The tree stands before the window, and all of its rows are wanted. The window's have no text before them.
-        best, chances = top(logits[: self._verified], SUCCESSORS)
+        best, chances = followers_of(scores, self._verified)
         token_ids, parents = rows.token_ids[: self._verified], rows.parents[: self._verified]
         before = [token_ids[parent] if parent >= 0 else self._previous for parent in parents]
         known = successors.follow(before[0], token_ids[0]) if kept else []
@@ -141,16 +140,14 @@ def _trusted(draft: Draft, trust: float) -> Draft:
     return draft if trust == 1.0 else replace(draft, chances=tuple(trust * chance for chance in draft.chances))
 
 
-def top(logits: Tensor, count: int) -> tuple[list[list[int]], list[list[float]]]:
-    """The likeliest tokens of each row, descending, and their probabilities among themselves.
+def followers_of(scores: Scores, rows: int) -> tuple[list[list[int]], list[list[float]]]:
+    """The likeliest tokens of the first `rows` rows, descending, and their probabilities among themselves.
 
     The whole vocabulary's sum is not worth its time: what is learned from these numbers is calibrated.
     """
-    values, indices = logits.topk(min(count, logits.shape[1]), dim=-1)
-    # In numpy: on so few numbers torch would spend its time waking threads.
-    best = values.float().cpu().numpy()
+    best = scores.top_logits[:rows, :SUCCESSORS]
     shares = np.exp(best - best[:, :1])
-    return indices.tolist(), (shares / shares.sum(axis=1, keepdims=True)).tolist()
+    return scores.top_ids[:rows, :SUCCESSORS].tolist(), (shares / shares.sum(axis=1, keepdims=True)).tolist()
 
 
 def _common(left: Sequence[int], right: Sequence[int]) -> int:

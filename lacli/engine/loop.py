@@ -40,12 +40,12 @@ def decode(
         yield Step((), (), 0, 0, 0.0, 0.0, Finish.LENGTH)
         return
     context = list(prompt)
-    logits = cached.start(prompt, lambda done: not cancel())
-    if logits is None:
+    scores = cached.start(prompt, lambda done: not cancel())
+    if scores is None:
         yield Step((), (), 0, 0, 0.0, 0.0, Finish.CANCELLED)
         return
     guesses = Guesses(prompt, sources, controller, cached)
-    run: tuple[int, ...] = (sampler.draw(logits),)
+    run: tuple[int, ...] = (sampler.draw(scores, 0),)
     cut = stops.cut(run)
     context.extend(run[: cut.keep])
     guesses.start(context)
@@ -61,17 +61,17 @@ def decode(
         rows, row_sources = guesses.build(context, plan)
 
         forward_started = time.perf_counter()
-        logits = cached.runner.forward(rows)
+        scores = cached.runner.forward(rows)
         forward_ms = 1000 * (time.perf_counter() - forward_started)
 
-        accepted = accept(rows, logits, sampler)
+        accepted = accept(rows, scores, sampler)
         cut = stops.cut(accepted.token_ids)
         kept = accepted.token_ids[: cut.keep]
 
         cached.keep(rows, accepted.path[: cut.keep])
         context.extend(kept)
         sources_of = _sources_of(accepted, row_sources, cut.keep)
-        guesses.learn(rows, logits, kept, sources_of, forward_ms)
+        guesses.learn(rows, scores, kept, sources_of, forward_ms)
         finish = cut.finish or _full(cached)
         drafted = _drafted(rows, row_sources)
         draft_ms = 1000 * (time.perf_counter() - started) - forward_ms

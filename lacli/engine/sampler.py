@@ -6,6 +6,7 @@ drafts (design §5.1). The generator is Python's own, so a seed gives the same t
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from lacli.errors import LacliError
+from lacli.models.base import Scores
 
 _NUCLEUS_GUESS = 256  # sorting 49,152 logits costs 5 ms; the nucleus is nearly always within the first few
 
@@ -42,19 +44,26 @@ class Sampler:
         self._random = random.Random(options.seed)
         self._seen = set(context) if options.repetition_penalty != 1.0 else set()
 
-    def draw(self, logits: Tensor) -> int:
-        """Draw the next token from logits [vocab], and count it as emitted."""
+    def draw(self, scores: Scores, row: int) -> int:
+        """Draw the token that follows this row, and count it as emitted."""
         options = self._options
-        if options.repetition_penalty != 1.0 and self._seen:
-            logits = self._penalised(logits)
-        if options.temperature == 0.0:
-            token_id = int(torch.argmax(logits))
-            if not bool(torch.isfinite(logits[token_id])):
+        penalised = options.repetition_penalty != 1.0 and self._seen
+        if options.temperature == 0.0 and not penalised:
+            token_id, best = int(scores.top_ids[row, 0]), float(scores.top_logits[row, 0])
+            if not math.isfinite(best):
                 raise _not_finite()
         else:
-            token_id = self._sampled(logits)
+            logits = self._penalised(scores.logits[row]) if penalised else scores.logits[row]
+            token_id = self._best(logits) if options.temperature == 0.0 else self._sampled(logits)
         if options.repetition_penalty != 1.0:
             self._seen.add(token_id)
+        return token_id
+
+    @staticmethod
+    def _best(logits: Tensor) -> int:
+        token_id = int(torch.argmax(logits))
+        if not bool(torch.isfinite(logits[token_id])):
+            raise _not_finite()
         return token_id
 
     def _penalised(self, logits: Tensor) -> Tensor:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from torch import Tensor
-
-from lacli.models.base import Rows, Runner
+from lacli.models.base import Rows, Runner, Scores
 
 
 class CachedSequence:
@@ -20,7 +18,7 @@ class CachedSequence:
         self._ids: list[int] = []
 
     def reusable(self, prompt: Sequence[int]) -> int:
-        """Tokens of `prompt` that need not be prefilled; the last one always is, for its logits."""
+        """Tokens of `prompt` that need not be prefilled; the last one always is, for its scores."""
         common = 0
         for ours, theirs in zip(self._ids, prompt[:-1], strict=False):
             if ours != theirs:
@@ -28,8 +26,8 @@ class CachedSequence:
             common += 1
         return common
 
-    def start(self, prompt: Sequence[int], on_chunk: Callable[[int], bool]) -> Tensor | None:
-        """Make the cache hold exactly `prompt`; logits of its last token, or None if `on_chunk` said stop."""
+    def start(self, prompt: Sequence[int], on_chunk: Callable[[int], bool]) -> Scores | None:
+        """Make the cache hold exactly `prompt`; scores of its last token, or None if `on_chunk` said stop."""
         common = self.reusable(prompt)
         self.runner.truncate(common)
         del self._ids[common:]

@@ -38,7 +38,7 @@ class Tree:
         return row
 
     def rows(self, wanted: Sequence[int] | None = None) -> Rows:
-        """Freeze. `wanted`: rows whose logits are needed, all by default."""
+        """Freeze. `wanted`: rows whose scores are needed, all by default."""
         every = range(len(self.token_ids)) if wanted is None else sorted(set(wanted))
         return Rows(tuple(self.token_ids), tuple(self.parents), tuple(every))
 

@@ -1,4 +1,4 @@
-"""What the engine sees of models: `Rows` in, logits out. Imports nothing heavy at run time.
+"""What the engine sees of models: `Rows` in, `Scores` out. Imports nothing heavy at run time.
 
 Implementations: `fused.FusedRunner`, `runner.GenericRunner`; test double: `tests/fakes.py: TableRunner`.
 Called by `engine.loop` only. An implementation must never look at the sampler, the drafts or the pool, and a
@@ -27,7 +27,7 @@ class Scores:
     """What a forward says of its wanted rows."""
 
     logits: Tensor
-    """float32 (float64 where the model computes in that) [rows, vocab]."""
+    """float32 (float64 where the model computes in that) [rows, vocab]; good until the next forward."""
     top_ids: np.ndarray
     """int32 [rows, min(TOP, vocab)]: the likeliest tokens, best first, the lower id first on a tie."""
     top_logits: np.ndarray
@@ -47,7 +47,7 @@ class Rows:
     """Parent row of each row, always smaller than the row itself; -1 for row 0. Mask and positions follow from it:
     a row sees the whole cache, its ancestors and itself, and sits at position `length + depth`."""
     wanted: tuple[int, ...]
-    """Rows whose logits are returned, ascending, row 0 always among them."""
+    """Rows whose scores are returned, ascending, row 0 always among them."""
 
     def depths(self) -> list[int]:
         """Depth of each row; row 0 has depth 0."""
@@ -75,16 +75,16 @@ class Runner(Protocol):
         """Token positions in the KV cache."""
         ...
 
-    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Tensor | None:
-        """Append `token_ids` in chunks; return the logits of the last one, float32 [vocab].
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
+        """Append `token_ids` in chunks; return the scores of the last one, a single row.
 
         `on_chunk(done)` is called after each chunk with the number of tokens done; when it returns False the prefill
         stops there (what is done stays in the cache) and None is returned.
         """
         ...
 
-    def forward(self, rows: Rows) -> Tensor:
-        """Run all rows at once; return float32 logits [len(rows.wanted), vocab]. `length` does not change."""
+    def forward(self, rows: Rows) -> Scores:
+        """Run all rows at once; return the scores of the wanted ones, in their order. `length` does not change."""
         ...
 
     def keep(self, path: Sequence[int]) -> None:

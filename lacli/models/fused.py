@@ -16,9 +16,10 @@ from torch import Tensor, nn
 
 from lacli.errors import LacliError, ModelUnavailable
 from lacli.models.attention import tree_attention, tree_bias
-from lacli.models.base import Rows
+from lacli.models.base import Rows, Scores
 from lacli.models.kv import BranchCache
 from lacli.models.quant import QuantLinear
+from lacli.models.scores import scores_of
 
 PREFILL_CHUNK = 64
 """Rows of a prefill forward: the most for which the linears are tested to be exact by row."""
@@ -183,7 +184,7 @@ class FusedRunner:
         return self._cache.nbytes
 
     @torch.inference_mode()
-    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Tensor | None:
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
         """See `base.Runner.prefill`."""
         hidden = None
         for start in range(0, len(token_ids), PREFILL_CHUNK):
@@ -195,16 +196,16 @@ class FusedRunner:
                 return None
         if hidden is None:
             raise LacliError("there is nothing to prefill", "give a prompt of at least one token")
-        return self._logits(hidden[-1:])[0]
+        return self._scores(hidden[-1:])
 
     @torch.inference_mode()
-    def forward(self, rows: Rows) -> Tensor:
+    def forward(self, rows: Rows) -> Scores:
         """See `base.Runner.forward`."""
         bias = tree_bias(rows.parents)
         hidden = self._hidden(rows.token_ids, rows.depths(), bias)
         if len(rows.wanted) != len(rows.token_ids):
             hidden = hidden[list(rows.wanted)]
-        return self._logits(hidden)
+        return self._scores(hidden)
 
     @torch.inference_mode()
     def keep(self, path: Sequence[int]) -> None:
@@ -215,9 +216,9 @@ class FusedRunner:
         """See `base.Runner.truncate`."""
         self._cache.truncate(length)
 
-    def _logits(self, hidden: Tensor) -> Tensor:
+    def _scores(self, hidden: Tensor) -> Scores:
         normed = nn.functional.rms_norm(hidden, (self._config.hidden,), self._final_norm, self._config.norm_eps)
-        return self._head.forward(normed)
+        return scores_of(self._head.forward(normed))
 
     def _rotary(self, depths: Sequence[int]) -> tuple[Tensor, Tensor]:
         """cos and sin of each row's position, float32 [rows, head_dim]."""

@@ -18,9 +18,10 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import CacheLayerMixin, DynamicCache
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
-from lacli.models.base import Quant, Rows
+from lacli.models.base import Quant, Rows, Scores
 from lacli.models.positions import most_positions
 from lacli.models.rope import RopeSwitch
+from lacli.models.scores import scores_of
 from lacli.models.stock_cache import BranchPast, Past, RecurrentPast
 from lacli.models.stock_load import load_model
 from lacli.models.stock_mask import LayerMasks
@@ -98,7 +99,7 @@ class GenericRunner:
         return len(self._token_ids)
 
     @torch.no_grad()
-    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Tensor | None:
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
         """See `base.Runner.prefill`."""
         if not token_ids:
             raise LacliError("there is nothing to prefill", "give a prompt of at least one token")
@@ -118,10 +119,10 @@ class GenericRunner:
                 if on_chunk is not None and not on_chunk(max(past.filled - start, 0)):
                     return None
         assert logits is not None
-        return logits
+        return scores_of(logits)
 
     @torch.no_grad()
-    def forward(self, rows: Rows) -> Tensor:
+    def forward(self, rows: Rows) -> Scores:
         """See `base.Runner.forward`."""
         count = len(rows.token_ids)
         if count > 1 and not self.can_branch:
@@ -141,7 +142,7 @@ class GenericRunner:
                 logits = self._run(past, ids, parents, [places[row] for row in wanted] or [0])
                 found.update(zip(wanted, logits, strict=False))
                 self._ran.append((past, places))
-        return torch.stack([found[row] for row in rows.wanted])
+        return scores_of(torch.stack([found[row] for row in rows.wanted]))
 
     @torch.no_grad()
     def keep(self, path: Sequence[int]) -> None:
@@ -180,13 +181,13 @@ class GenericRunner:
         return past
 
     def _extend(self, past: Past, sequence: Sequence[int]) -> Tensor:
-        """Add the next chunk of `sequence`; return the logits of its last row."""
+        """Add the next chunk of `sequence`; return the logits of its last row, [1, vocab]."""
         end = len(sequence) if past.whole_prompt else min(len(sequence), past.filled + PREFILL_CHUNK)
         chunk = sequence[past.filled : end]
         self._rope.span = past.span
         logits = self._call(past, chunk, range(-1, len(chunk) - 1), [len(chunk) - 1])
         past.keep(range(len(chunk)))
-        return logits[0]
+        return logits
 
     def _run(self, past: Past, token_ids: Sequence[int], parents: Sequence[int], wanted: Sequence[int]) -> Tensor:
         """One forward over a tree: each row rotated for its own length, unless the whole past is of one kind."""
@@ -237,7 +238,7 @@ class GenericRunner:
             try:
                 self.prefill(token_ids[:3])
                 for step in steps:
-                    last = self.forward(step)[-1]
+                    last = self.forward(step).logits[-1]
                     self.keep([0])
             except torch.OutOfMemoryError:
                 raise

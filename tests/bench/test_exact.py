@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from lacli.bench.exact import compare
 from lacli.bench.modes import COMPARED
-from lacli.models.base import Rows
+from lacli.models.base import Rows, Scores
+from lacli.models.scores import scores_of
 from tests.bench.fakes import VOCAB, TableBench, cases, walk
 from tests.fakes import TableRunner
 
@@ -16,11 +15,11 @@ from tests.fakes import TableRunner
 class LeakyRunner(TableRunner):
     """A runner whose rows see each other: with many rows in a step, the real row changes its mind."""
 
-    def forward(self, rows: Rows) -> torch.Tensor:
-        logits = super().forward(rows)
+    def forward(self, rows: Rows) -> Scores:
+        logits = super().forward(rows).logits
         if len(rows.token_ids) > 4 and self.length > 20:
             logits[0, 50] = 1000.0
-        return logits
+        return scores_of(logits)
 
 
 def quiet(text: str) -> None:

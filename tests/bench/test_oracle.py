@@ -10,6 +10,7 @@ from lacli.bench.oracle import ReferenceRunner
 from lacli.bench.suites import Case
 from lacli.bench.warm import log
 from lacli.models.base import Rows
+from lacli.models.scores import scores_of
 from tests.bench.fakes import END, VOCAB, TableBench, walk
 from tests.fakes import TableRunner
 
@@ -49,14 +50,17 @@ def test_rows_off_the_reference_keep_the_models_own_logits() -> None:
     runner = ReferenceRunner(inner, (1, 2, 3), (10, 11, 12), END)
     first = runner.prefill((1, 2, 3))
     assert first is not None
-    assert int(first.argmax()) == 10
+    assert int(first.logits[0].argmax()) == 10
+    assert first.top_ids[0, 0] == 10
     # row 0 -> 11 (right) -> 12 (right); 0 -> 40 (wrong) -> 12 (right token, wrong place)
     rows = Rows((10, 11, 12, 40, 12), (-1, 0, 1, 0, 3), (0, 1, 2, 3, 4))
-    logits = runner.forward(rows)
-    assert [int(row.argmax()) for row in logits[:3]] == [11, 12, END]
-    own = inner.forward(rows)
-    assert torch.equal(logits[3:], own[3:])
-    assert not torch.equal(logits[:3], own[:3])
+    scores, own = runner.forward(rows), inner.forward(rows)
+    assert [int(row.argmax()) for row in scores.logits[:3]] == [11, 12, END]
+    assert torch.equal(scores.logits[3:], own.logits[3:])
+    assert not torch.equal(scores.logits[:3], own.logits[:3])
+    again = scores_of(scores.logits)
+    assert scores.top_logits.tolist() == again.top_logits.tolist()
+    assert scores.top_ids.tolist() == again.top_ids.tolist()
 
 
 def test_past_the_end_of_the_reference_nothing_is_forced() -> None:
@@ -64,4 +68,4 @@ def test_past_the_end_of_the_reference_nothing_is_forced() -> None:
     runner = ReferenceRunner(inner, (1, 2, 3), (10, 11), END)
     runner.prefill((1, 2, 3))
     rows = Rows((10, 11, END, 5), (-1, 0, 1, 2), (0, 1, 2, 3))
-    assert torch.equal(runner.forward(rows)[2:], inner.forward(rows)[2:])
+    assert torch.equal(runner.forward(rows).logits[2:], inner.forward(rows).logits[2:])

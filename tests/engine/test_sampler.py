@@ -15,6 +15,7 @@ from lacli.engine.controller import Limits
 from lacli.engine.sampler import Sampler, SamplingOptions
 from lacli.errors import LacliError
 from lacli.models.base import Rows
+from lacli.models.scores import scores_of
 from tests.engine.replies import PLAIN, reply
 from tests.exact.sources import LiarSource, OracleSource
 from tests.fakes import ListSource, TableRunner
@@ -25,8 +26,12 @@ PROBABLE = 1e-4
 
 
 def draws(options: SamplingOptions, logits: Sequence[float], count: int = 400) -> Counter[int]:
-    sampler, tensor = Sampler(options), torch.tensor(logits)
-    return Counter(sampler.draw(tensor) for _ in range(count))
+    sampler, scores = Sampler(options), scores_of(torch.tensor([logits]))
+    return Counter(sampler.draw(scores, 0) for _ in range(count))
+
+
+def drawn(sampler: Sampler, *logits: float) -> int:
+    return sampler.draw(scores_of(torch.tensor([logits])), 0)
 
 
 def moody(context: Sequence[int]) -> list[float]:
@@ -42,13 +47,13 @@ class TestGreedy:
         for low, high in ((0, size - 1), (1, 2), (size // 2, size - 1), (size - 2, size - 1)):
             tied = logits.clone()
             tied[low] = tied[high] = 7.0
-            assert Sampler(SamplingOptions()).draw(tied) == low
+            assert Sampler(SamplingOptions()).draw(scores_of(tied[None]), 0) == low
 
     def test_logits_that_are_no_numbers_are_an_error(self) -> None:
         for bad in ([0.0, float("nan"), 1.0], [0.0, INF], [-INF, -INF]):
             for temperature in (0.0, 0.7):
                 with pytest.raises(LacliError, match="not finite"):
-                    Sampler(SamplingOptions(temperature, seed=1)).draw(torch.tensor(bad))
+                    drawn(Sampler(SamplingOptions(temperature, seed=1)), *bad)
 
     def test_ids_a_model_forbids_are_never_drawn(self) -> None:
         assert set(draws(SamplingOptions(2.0, seed=0), [-INF, 1.0, -INF, 0.5])) == {1, 3}
@@ -115,22 +120,22 @@ class TestExtremes:
 class TestRepetitionPenalty:
     def test_divides_what_is_positive_and_multiplies_what_is_negative(self) -> None:
         sampler = Sampler(SamplingOptions(repetition_penalty=2.0), [0, 3])
-        assert sampler.draw(torch.tensor([3.0, 2.0, 1.0, 9.0])) == 3  # 1.5, 2.0, 1.0, 4.5
-        assert sampler.draw(torch.tensor([3.0, 2.0, 1.0, 3.9])) == 1  # 1.5, 2.0, 1.0, 1.95
-        assert Sampler(SamplingOptions(repetition_penalty=2.0), [1]).draw(torch.tensor([-1.5, -1.0])) == 0
+        assert drawn(sampler, 3.0, 2.0, 1.0, 9.0) == 3  # 1.5, 2.0, 1.0, 4.5
+        assert drawn(sampler, 3.0, 2.0, 1.0, 3.9) == 1  # 1.5, 2.0, 1.0, 1.95
+        assert drawn(Sampler(SamplingOptions(repetition_penalty=2.0), [1]), -1.5, -1.0) == 0
 
     def test_counts_a_token_once_however_often_it_was_said(self) -> None:
         sampler = Sampler(SamplingOptions(repetition_penalty=1.5), [0, 0, 0])
         for _ in range(3):
-            assert sampler.draw(torch.tensor([4.0, 2.5])) == 0  # 2.67 each time
+            assert drawn(sampler, 4.0, 2.5) == 0  # 2.67 each time
 
     def test_falls_on_what_was_drawn_from_then_on(self) -> None:
-        sampler, logits = Sampler(SamplingOptions(repetition_penalty=2.0)), torch.tensor([3.0, 2.0, 0.5])
-        assert [sampler.draw(logits) for _ in range(4)] == [0, 1, 0, 0]
+        sampler = Sampler(SamplingOptions(repetition_penalty=2.0))
+        assert [drawn(sampler, 3.0, 2.0, 0.5) for _ in range(4)] == [0, 1, 0, 0]
 
     def test_leaves_the_logits_it_is_given_alone(self) -> None:
         logits = torch.tensor([4.0, 2.5])
-        Sampler(SamplingOptions(repetition_penalty=1.5), [0]).draw(logits)
+        Sampler(SamplingOptions(repetition_penalty=1.5), [0]).draw(scores_of(logits[None]), 0)
         assert logits.tolist() == [4.0, 2.5]
 
 
@@ -218,7 +223,7 @@ class TestDistribution:
         sampler = Sampler(options)
         seen: Counter[int] = Counter()
         for _ in range(8000):
-            accepted = accept(rows, logits, sampler)
+            accepted = accept(rows, scores_of(logits), sampler)
             assert len(accepted.path) == len(accepted.token_ids)
             seen[accepted.token_ids[0]] += 1
         allowed = [token for token, weight in enumerate(kept) if weight]

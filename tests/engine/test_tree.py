@@ -14,6 +14,7 @@ from lacli.engine.accept import accept
 from lacli.engine.sampler import Sampler, SamplingOptions
 from lacli.engine.step import Accepted
 from lacli.models.base import Rows
+from lacli.models.scores import scores_of
 
 VOCAB = 50
 
@@ -137,7 +138,7 @@ class TestAccept:
         logits = torch.zeros(len(wanted), VOCAB)
         for slot, token_id in enumerate(wanted):
             logits[slot, token_id] = 5.0
-        return accept(rows, logits, Sampler(SamplingOptions()))
+        return accept(rows, scores_of(logits), Sampler(SamplingOptions()))
 
     def test_follows_the_branch_that_comes_true_and_adds_the_bonus_token(self) -> None:
         rows = Rows((9, 1, 2, 3, 4, 5), (-1, 0, 0, 2, 2, 4), (0, 1, 2, 3, 4, 5))
@@ -149,7 +150,7 @@ class TestAccept:
         rows = Rows((9, 1, 2, 3), (-1, 0, 0, 1), (0, 1, 2, 3))
         assert self.walk(rows, 2, 8, 3, 8) == Accepted((0, 2), (2, 3))
 
-    def test_stops_at_a_row_whose_logits_were_not_asked_for(self) -> None:
+    def test_stops_at_a_row_whose_scores_were_not_asked_for(self) -> None:
         rows = Rows((9, 1, 2), (-1, 0, 1), (0, 2))
         assert self.walk(rows, 1, 2) == Accepted((0,), (1,))
 

@@ -109,9 +109,9 @@ class TestAgainstTransformers:
         assert expected.std() > 0.5  # the weights are large enough for a mistake to show
         first = runner.prefill(ids[:70])
         assert first is not None
-        torch.testing.assert_close(first, expected[69], rtol=1e-3, atol=1e-3)
+        torch.testing.assert_close(first.logits[0], expected[69], rtol=1e-3, atol=1e-3)
         chain = tuple(range(-1, 19))
-        logits = runner.forward(Rows(tuple(ids[70:]), chain, tuple(range(20))))
+        logits = runner.forward(Rows(tuple(ids[70:]), chain, tuple(range(20)))).logits
         torch.testing.assert_close(logits, expected[70:], rtol=1e-3, atol=1e-3)
 
     def test_int8_is_near_float32(self, tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ class TestAgainstTransformers:
         exact, rounded = load(prepared).prefill(ids), load(prepared, "int8").prefill(ids)
         assert exact is not None
         assert rounded is not None
-        assert torch.cosine_similarity(exact, rounded, dim=0) > 0.99
-        assert not torch.equal(exact, rounded)
+        assert torch.cosine_similarity(exact.logits[0], rounded.logits[0], dim=0) > 0.99
+        assert not torch.equal(exact.logits, rounded.logits)
 
     @pytest.mark.parametrize(
         "changes",
@@ -214,7 +214,7 @@ class TestCache:
         again = runner.prefill(ids[600:])
         assert whole is not None
         assert again is not None
-        assert torch.equal(whole, again)
+        assert torch.equal(whole.logits, again.logits)
 
     @pytest.mark.parametrize("room", [1, 2, 5, 20])
     def test_a_nearly_full_context_ends_both_ways_of_decoding_alike(self, tiny: PreparedModel, room: int) -> None:
@@ -236,7 +236,7 @@ class TestCache:
         with pytest.raises(IndexError):
             runner.forward(Rows((3, VOCAB), (-1, 0), (0, 1)))
         assert runner.length == 10
-        assert int(runner.forward(Rows((truth[0],), (-1,), (0,)))[0].argmax()) == truth[1]
+        assert int(runner.forward(Rows((truth[0],), (-1,), (0,))).top_ids[0, 0]) == truth[1]
 
     def test_an_empty_prompt_is_refused(self, tiny: PreparedModel) -> None:
         for limits in (PLAIN, Limits(window=3)):
@@ -249,9 +249,9 @@ class TestWanted:
         runner = load(tiny)
         runner.prefill(prompt_of(6))
         ids, parents = tuple(prompt_of(6, seed=2)), (-1, 0, 0, 2, 1, 4)
-        every = runner.forward(Rows(ids, parents, tuple(range(6))))
+        every = runner.forward(Rows(ids, parents, tuple(range(6)))).logits
         for wanted in ((0,), (0, 3), (0, 2, 5), (0, 1, 2, 4)):
-            assert torch.equal(runner.forward(Rows(ids, parents, wanted)), every[list(wanted)])
+            assert torch.equal(runner.forward(Rows(ids, parents, wanted)).logits, every[list(wanted)])
 
 
 class TestRowExactness:
@@ -265,12 +265,12 @@ class TestRowExactness:
         try:
             expected = []
             for token_id in ids:
-                expected.append(runner.forward(Rows((token_id,), (-1,), (0,)))[0].clone())
+                expected.append(runner.forward(Rows((token_id,), (-1,), (0,))).logits[0].clone())
                 runner.keep([0])
             for count in (7, 10, 16, 33, 40):
                 runner.truncate(0)
                 chain = Rows(tuple(ids[:count]), tuple(range(-1, count - 1)), tuple(range(count)))
-                assert torch.equal(runner.forward(chain), torch.stack(expected[:count])), count
+                assert torch.equal(runner.forward(chain).logits, torch.stack(expected[:count])), count
         finally:
             torch.set_num_threads(1)
 

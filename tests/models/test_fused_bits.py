@@ -37,7 +37,7 @@ class Reference:
 
     def step(self) -> None:
         position = self.runner.length
-        self.logits[position] = self.runner.forward(Rows((self.ids[position],), (-1,), (0,)))[0].clone()
+        self.logits[position] = self.runner.forward(Rows((self.ids[position],), (-1,), (0,))).logits[0].clone()
         self.runner.keep([0])
         self.keys[position], self.values[position] = stored(self.runner, position, position + 1)
 
@@ -119,7 +119,7 @@ class TestRows:
             count = min(size, STEPS - 1)
             rows, path = scattered(reference.ids[start : start + count], size, generator)
             wanted = rows.wanted if size % 2 else tuple(path)
-            logits = dict(zip(wanted, runner.forward(Rows(rows.token_ids, rows.parents, wanted)), strict=True))
+            logits = dict(zip(wanted, runner.forward(Rows(rows.token_ids, rows.parents, wanted)).logits, strict=True))
             assert runner.length == start
             for depth, row in enumerate(path):
                 assert torch.equal(logits[row], reference.logits[start + depth]), (size, depth)
@@ -128,7 +128,7 @@ class TestRows:
             runner.keep(path[:kept])
             assert runner.length == start + kept
             assert reference.agrees(start, start + kept), size
-            following = runner.forward(Rows((reference.ids[start + kept],), (-1,), (0,)))
+            following = runner.forward(Rows((reference.ids[start + kept],), (-1,), (0,))).logits
             assert torch.equal(following[0], reference.logits[start + kept]), size
 
     def test_a_chain_has_the_bits_of_one_row_a_step(self, reference: Reference) -> None:
@@ -137,7 +137,7 @@ class TestRows:
             reference.at(start)
             chain = tuple(range(-1, size - 1))
             ids = tuple(reference.ids[start : start + size])
-            logits = reference.runner.forward(Rows(ids, chain, tuple(range(size))))
+            logits = reference.runner.forward(Rows(ids, chain, tuple(range(size)))).logits
             for row in range(size):
                 assert torch.equal(logits[row], reference.logits[start + row]), (size, row)
             reference.runner.keep(range(size))
@@ -151,7 +151,7 @@ class TestRows:
             start = runner.length
             count = min(generator.randint(1, 9), PREFILL_CHUNK - start)
             rows, path = scattered(reference.ids[start : start + count], count + generator.randrange(12), generator)
-            logits = runner.forward(rows)
+            logits = runner.forward(rows).logits
             assert all(torch.equal(logits[row], reference.logits[start + depth]) for depth, row in enumerate(path)), (
                 start
             )
@@ -164,7 +164,7 @@ class TestRows:
         rows, _ = scattered([5, 6, 7, 8], 20, random.Random(1))
         runner.forward(rows)
         assert runner.length == 30
-        logits = runner.forward(Rows((reference.ids[30],), (-1,), (0,)))
+        logits = runner.forward(Rows((reference.ids[30],), (-1,), (0,))).logits
         assert torch.equal(logits[0], reference.logits[30])
 
     @pytest.mark.parametrize("threads", [2, 3, 6])
@@ -175,12 +175,12 @@ class TestRows:
         reference.at(40)
         expected = []
         for position in range(40, 42):
-            expected.append(runner.forward(Rows((reference.ids[position],), (-1,), (0,)))[0].clone())
+            expected.append(runner.forward(Rows((reference.ids[position],), (-1,), (0,))).logits[0].clone())
             runner.keep([0])
         for size in (4, 46):
             reference.at(40)
             rows, path = scattered(reference.ids[40:42], size, generator)
-            logits = runner.forward(rows)
+            logits = runner.forward(rows).logits
             assert all(torch.equal(logits[row], each) for row, each in zip(path, expected, strict=True)), size
 
 
@@ -190,9 +190,9 @@ class TestPrefill:
     @pytest.mark.parametrize("length", [1, 2, PREFILL_CHUNK - 1, PREFILL_CHUNK, PREFILL_CHUNK + 1])
     def test_a_prompt_has_the_bits_of_one_row_a_step(self, reference: Reference, length: int) -> None:
         reference.at(0)
-        logits = reference.runner.prefill(reference.ids[:length])
-        assert logits is not None
-        assert torch.equal(logits, reference.logits[length - 1])
+        scores = reference.runner.prefill(reference.ids[:length])
+        assert scores is not None
+        assert torch.equal(scores.logits[0], reference.logits[length - 1])
         assert reference.agrees(0, length)
 
     @pytest.mark.parametrize("reused", [1, 30, PREFILL_CHUNK, PREFILL_CHUNK + 1])
@@ -202,9 +202,9 @@ class TestPrefill:
         # Another text came first, and the cache was cut back to what both have in common.
         reference.runner.prefill([*reference.ids[:reused], 11, 12, 13])
         reference.runner.truncate(reused)
-        logits = reference.runner.prefill(reference.ids[reused:length])
-        assert logits is not None
-        assert torch.equal(logits, reference.logits[length - 1])
+        scores = reference.runner.prefill(reference.ids[reused:length])
+        assert scores is not None
+        assert torch.equal(scores.logits[0], reference.logits[length - 1])
         assert reference.agrees(0, length)
 
     def test_so_has_one_that_was_cancelled_and_taken_up_again(self, reference: Reference) -> None:
@@ -212,6 +212,6 @@ class TestPrefill:
         runner, length = reference.runner, PREFILL_CHUNK + 2
         assert runner.prefill(reference.ids[:length], lambda done: False) is None
         assert runner.length == PREFILL_CHUNK
-        logits = runner.prefill(reference.ids[runner.length : length])
-        assert logits is not None
-        assert torch.equal(logits, reference.logits[length - 1])
+        scores = runner.prefill(reference.ids[runner.length : length])
+        assert scores is not None
+        assert torch.equal(scores.logits[0], reference.logits[length - 1])

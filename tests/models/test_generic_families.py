@@ -54,9 +54,9 @@ def one_row_a_step(runner: GenericRunner, prompt: Sequence[int], token_ids: Sequ
     runner.truncate(0)
     first = runner.prefill(prompt)
     assert first is not None
-    logits = [first]
+    logits = [first.logits[0]]
     for token_id in token_ids:
-        logits.append(runner.forward(Rows((token_id,), (-1,), (0,)))[0])
+        logits.append(runner.forward(Rows((token_id,), (-1,), (0,))).logits[0])
         runner.keep([0])
     return torch.stack(logits)
 
@@ -134,7 +134,7 @@ class TestTrees:
         done = 0
         while done < len(token_ids):
             rows, path = scattered_tree(token_ids[done : done + generator.randint(1, 9)], generator)
-            logits = runner.forward(rows)
+            logits = runner.forward(rows).logits
             assert runner.length == len(prompt) + done
             for depth, row in enumerate(path):
                 torch.testing.assert_close(logits[row], expected[1 + done + depth], rtol=0, atol=1e-9)
@@ -174,8 +174,8 @@ class TestTrees:
         assert again is not None
         token_ids = []
         for _ in fresh:
-            token_ids.append(int(again.argmax()))
-            again = runner.forward(Rows((token_ids[-1],), (-1,), (0,)))[0]
+            token_ids.append(int(again.top_ids[0, 0]))
+            again = runner.forward(Rows((token_ids[-1],), (-1,), (0,)))
             runner.keep([0])
         assert token_ids == fresh
 
@@ -189,7 +189,7 @@ class TestTrees:
         rows, _ = scattered_tree(prompt_of(12, seed=4), random.Random(1))
         for step, token_id in enumerate(token_ids):
             runner.forward(rows)
-            logits = runner.forward(Rows((token_id,), (-1,), (0,)))[0]
+            logits = runner.forward(Rows((token_id,), (-1,), (0,))).logits[0]
             torch.testing.assert_close(logits, expected[step + 1], rtol=0, atol=1e-9)
             runner.keep([0])
 
@@ -268,9 +268,9 @@ class TestPrefill:
 
         assert runner.prefill(prompt, stop) is None
         assert seen == [runner.length] == [64]
-        logits = runner.prefill(prompt[64:])
-        assert logits is not None
-        assert int(logits.argmax()) == expected[0]
+        scores = runner.prefill(prompt[64:])
+        assert scores is not None
+        assert scores.top_ids[0, 0] == expected[0]
 
     @pytest.mark.parametrize("name", DYNAMIC)
     def test_a_cancelled_second_turn_loses_nothing_of_the_first(self, name: str) -> None:
@@ -282,9 +282,9 @@ class TestPrefill:
         runner.prefill(second, lambda done: False)
         assert runner.length >= len(first)
         runner.truncate(len(first))
-        logits = runner.prefill(second)
-        assert logits is not None
-        assert int(logits.argmax()) == expected[0]
+        scores = runner.prefill(second)
+        assert scores is not None
+        assert scores.top_ids[0, 0] == expected[0]
 
 
 class TestModelsThatCannotBranch:
@@ -302,8 +302,8 @@ class TestModelsThatCannotBranch:
         with pytest.raises(LacliError, match="several guesses"):
             runner.forward(Rows((3, 4), (-1, 0), (0,)))
         runner.truncate(9)
-        logits = runner.forward(Rows((expected[0],), (-1,), (0,)))
-        assert int(logits[0].argmax()) == expected[1]
+        scores = runner.forward(Rows((expected[0],), (-1,), (0,)))
+        assert scores.top_ids[0, 0] == expected[1]
 
     def test_a_model_that_biases_by_distance_is_decoded_plainly(self) -> None:
         """ALiBi takes distances from the mask, which a tree does not fit."""

@@ -16,7 +16,8 @@ from typing import Any
 
 import torch
 
-from lacli.models.base import Rows
+from lacli.models.base import Rows, Scores
+from lacli.models.scores import scores_of
 
 
 class Teller:
@@ -46,17 +47,17 @@ class Teller:
         self._begun = prompt_length
         self._reply = self._replies.pop(0) if self._replies else ()
 
-    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> torch.Tensor | None:
+    def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
         self._cache += token_ids
         if on_chunk is not None and not on_chunk(len(token_ids)):
             return None
-        return self._logits([self._cache])[0].clone()
+        return scores_of(self._logits([self._cache]))
 
-    def forward(self, rows: Rows) -> torch.Tensor:
+    def forward(self, rows: Rows) -> Scores:
         if self._pause_s:
             time.sleep(self._pause_s)
         self._rows = rows
-        return self._logits([self._cache + self._path(row) for row in rows.wanted])
+        return scores_of(self._logits([self._cache + self._path(row) for row in rows.wanted]))
 
     def keep(self, path: Sequence[int]) -> None:
         assert self._rows is not None
