@@ -1,0 +1,220 @@
+/* Matrix multiplication and quantisation with AVX-512 and its VNNI instruction (four products of bytes, added to an
+ * int32, in each of 16 lanes). */
+#include "gemm.h"
+
+#if LACLI_X86
+#include <immintrin.h>
+#include <math.h>
+
+#define LACLI_TARGET LACLI_TARGET_AVX512
+#define LACLI_TILE_ROWS 12
+#define BROADCAST4(pointer) _mm512_set1_epi32(*(const int32_t *)(const void *)(pointer))
+
+/* Four accumulators a row where rows are few, so that additions need not wait for each other. */
+LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, const int rows, const int kind)
+{
+    const __m512i low = _mm512_set1_epi8(15);
+    const int groups = lacli_is_nibbles(kind) ? 4 : 8, block_bytes = 64 * groups;
+    const int64_t stride = (int64_t)tile->blocks * LACLI_BLOCK, stride3 = stride * 3;
+    const uint8_t *values = tile->values;
+    __m512 sums[LACLI_TILE_ROWS];
+    LACLI_UNROLL
+    for (int row = 0; row < rows; row++)
+        sums[row] = _mm512_setzero_ps();
+    for (int32_t block = 0; block < tile->blocks; block++, values += block_bytes) {
+        /* Rows in threes and fours from a few bases: few registers hold all addresses. */
+        const int8_t *base[3] = {tile->q + block * LACLI_BLOCK, NULL, NULL};
+        __m512i dots[LACLI_TILE_ROWS];
+        base[1] = base[0] + 4 * stride;
+        base[2] = base[1] + 4 * stride;
+        LACLI_UNROLL
+        for (int row = 0; row < rows; row++)
+            dots[row] = _mm512_setzero_si512();
+        LACLI_UNROLL
+        for (int group = 0; group < groups; group++) {
+            __m512i bytes = _mm512_loadu_si512(values + 64 * group);
+            __m512i first = lacli_is_nibbles(kind) ? _mm512_and_si512(bytes, low) : bytes;
+            __m512i second = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), low);
+            _mm_prefetch((const char *)values + 64 * group + tile->ahead, _MM_HINT_T0);
+            LACLI_UNROLL
+            for (int row = 0; row < rows; row++) {
+                const int8_t *q = base[row / 4] + (row % 4 == 3 ? stride3 : row % 4 * stride) + 4 * group;
+                dots[row] = _mm512_dpbusd_epi32(dots[row], first, BROADCAST4(q));
+                if (lacli_is_nibbles(kind))
+                    dots[row] = _mm512_dpbusd_epi32(dots[row], second, BROADCAST4(q + 16));
+            }
+        }
+        __m512 scale = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(tile->scales + block * LACLI_PANEL)));
+        __m512 minimum = _mm512_setzero_ps();
+        if (lacli_has_minimum(kind))
+            minimum = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(tile->minima + block * LACLI_PANEL)));
+        LACLI_UNROLL
+        for (int row = 0; row < rows; row++) {
+            int64_t at = (int64_t)row * tile->blocks + block;
+            if (lacli_zero_shift(kind))
+                dots[row] = _mm512_sub_epi32(dots[row], _mm512_set1_epi32((int32_t)((uint32_t)tile->sum[at] << lacli_zero_shift(kind))));
+            sums[row] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[row]),
+                                        _mm512_mul_ps(scale, _mm512_set1_ps(tile->scale[at])), sums[row]);
+            if (lacli_has_minimum(kind))
+                sums[row] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(tile->scale[at] * (float)tile->sum[at]), sums[row]);
+        }
+    }
+    LACLI_UNROLL
+    for (int row = 0; row < rows; row++)
+        _mm512_store_ps(out + row * LACLI_PANEL, sums[row]);
+}
+
+#define TILE(kind, rows)                                                                \
+    LACLI_TARGET static void tile_##kind##_##rows(const lacli_tile *tile, float *out)   \
+    {                                                                                   \
+        tile_rows(tile, out, rows, LACLI_##kind);                                       \
+    }
+#define TILES(kind)                                                                            \
+    TILE(kind, 1) TILE(kind, 2) TILE(kind, 3) TILE(kind, 4) TILE(kind, 5) TILE(kind, 6)        \
+    TILE(kind, 7) TILE(kind, 8) TILE(kind, 9) TILE(kind, 10) TILE(kind, 11) TILE(kind, 12)
+#define NAMES(kind)                                                                            \
+    {tile_##kind##_1, tile_##kind##_2, tile_##kind##_3, tile_##kind##_4, tile_##kind##_5,      \
+     tile_##kind##_6, tile_##kind##_7, tile_##kind##_8, tile_##kind##_9, tile_##kind##_10,     \
+     tile_##kind##_11, tile_##kind##_12}
+TILES(Q4)
+TILES(Q4M)
+TILES(Q8)
+TILES(Q8M)
+
+static lacli_tile_fn *tile_of(int kind, int rows)
+{
+    static lacli_tile_fn *const tiles[4][LACLI_TILE_ROWS] = {NAMES(Q4), NAMES(Q4M), NAMES(Q8), NAMES(Q8M)};
+    return tiles[kind - LACLI_Q4][rows - 1];
+}
+
+#include "gemm_tiles.h"
+
+/* 16 elements of a row of an unquantised matrix from `index` on, those beyond the mask zero. */
+LACLI_TARGET LACLI_INLINE __m512 elements(const lacli_matrix *matrix, int64_t index, __mmask16 mask, const int kind)
+{
+    if (kind == LACLI_F32)
+        return _mm512_maskz_loadu_ps(mask, (const float *)matrix->data + index);
+    __m256i halves = _mm256_maskz_loadu_epi16(mask, (const uint16_t *)matrix->data + index);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+}
+
+LACLI_TARGET LACLI_INLINE float fold(__m512 lanes)
+{
+    __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(lanes), _mm512_extractf32x8_ps(lanes, 1));
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+/* sums[row][output] of `rows` rows and 4 rows of the matrix. */
+LACLI_TARGET LACLI_INLINE void tile_floats(const lacli_matrix *matrix, int64_t output, const float *x, int64_t x_stride,
+                                           float *sums, const int rows, const int outputs, const int kind)
+{
+    __m512 lanes[4][4];
+    LACLI_UNROLL
+    for (int row = 0; row < rows; row++)
+        LACLI_UNROLL
+        for (int i = 0; i < outputs; i++)
+            lanes[row][i] = _mm512_setzero_ps();
+    int32_t columns = matrix->columns;
+    for (int32_t column = 0; column < columns; column += 16) {
+        __mmask16 mask = columns - column < 16 ? (__mmask16)((1u << (columns - column)) - 1) : (__mmask16)0xffff;
+        __m512 weights[4];
+        LACLI_UNROLL
+        for (int i = 0; i < outputs; i++)
+            weights[i] = elements(matrix, (output + i) * columns + column, mask, kind);
+        LACLI_UNROLL
+        for (int row = 0; row < rows; row++) {
+            __m512 inputs = _mm512_maskz_loadu_ps(mask, x + row * x_stride + column);
+            LACLI_UNROLL
+            for (int i = 0; i < outputs; i++)
+                lanes[row][i] = _mm512_fmadd_ps(weights[i], inputs, lanes[row][i]);
+        }
+    }
+    LACLI_UNROLL
+    for (int row = 0; row < rows; row++)
+        LACLI_UNROLL
+        for (int i = 0; i < outputs; i++)
+            sums[row * LACLI_PANEL + i] = fold(lanes[row][i]);
+}
+
+LACLI_TARGET LACLI_INLINE void multiply_floats(const lacli_matrix *matrix, const float *x, int64_t x_stride, int32_t rows,
+                                               int32_t panel, float *sums, const int kind)
+{
+    int64_t start = (int64_t)panel * LACLI_PANEL;
+    int outputs = matrix->rows - start < LACLI_PANEL ? (int)(matrix->rows - start) : LACLI_PANEL, i = 0;
+    for (; i + 4 <= outputs; i += 4) {
+        int32_t row = 0;
+        for (; row + 4 <= rows; row += 4)
+            tile_floats(matrix, start + i, x + row * x_stride, x_stride, sums + row * LACLI_PANEL + i, 4, 4, kind);
+        for (; row < rows; row++)
+            tile_floats(matrix, start + i, x + row * x_stride, x_stride, sums + row * LACLI_PANEL + i, 1, 4, kind);
+    }
+    for (; i < outputs; i++)
+        for (int32_t row = 0; row < rows; row++)
+            tile_floats(matrix, start + i, x + row * x_stride, x_stride, sums + row * LACLI_PANEL + i, 1, 1, kind);
+}
+
+LACLI_TARGET void lacli_matmul_avx512(const lacli_matrix *matrix, const lacli_quantised *quantised, const float *x,
+                                      int64_t x_stride, int32_t rows, int32_t first, int32_t last, float *y,
+                                      int64_t y_stride, int add)
+{
+    if (lacli_is_quantised(matrix->kind)) {
+        multiply_quantised(matrix, quantised, rows, first, last, y, y_stride, add);
+        return;
+    }
+    float sums[LACLI_ROW_CHUNK * LACLI_PANEL] = {0};
+    for (int32_t start = 0; start < rows; start += LACLI_ROW_CHUNK) {
+        int32_t chunk = rows - start < LACLI_ROW_CHUNK ? rows - start : LACLI_ROW_CHUNK;
+        for (int32_t panel = first; panel < last; panel++) {
+            if (matrix->kind == LACLI_F32)
+                multiply_floats(matrix, x + start * x_stride, x_stride, chunk, panel, sums, LACLI_F32);
+            else
+                multiply_floats(matrix, x + start * x_stride, x_stride, chunk, panel, sums, LACLI_BF16);
+            put_tile(matrix, sums, chunk, panel, y + start * y_stride, y_stride, add);
+        }
+    }
+}
+
+LACLI_TARGET void lacli_quantise_avx512(const float *x, int32_t columns, int8_t *q, float *scale, int32_t *sum)
+{
+    for (int32_t block = 0; block < lacli_blocks(columns); block++) {
+        int32_t filled = columns - block * LACLI_BLOCK;
+        uint32_t mask = filled < LACLI_BLOCK ? (1u << filled) - 1 : 0xffffffff;
+        __m512 low = _mm512_maskz_loadu_ps((__mmask16)mask, x + block * LACLI_BLOCK);
+        __m512 high = _mm512_maskz_loadu_ps((__mmask16)(mask >> 16), x + block * LACLI_BLOCK + 16);
+        /* Magnitudes order as their bits do, and NaN beyond all. */
+        __m512i bits = _mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps(low)), _mm512_castps_si512(_mm512_abs_ps(high)));
+        int32_t largest = _mm512_reduce_max_epi32(bits);
+        float amax = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(largest))), inverse = 0;
+        scale[block] = 0;
+        if (largest >= 0x7f800000) {
+            scale[block] = NAN;
+            low = high = _mm512_setzero_ps();
+        } else if (amax >= LACLI_TINY) {
+            scale[block] = amax / 127.0f;
+            inverse = 127.0f / amax;
+        }
+        __m512i q_low = _mm512_cvtps_epi32(_mm512_mul_ps(low, _mm512_set1_ps(inverse)));
+        __m512i q_high = _mm512_cvtps_epi32(_mm512_mul_ps(high, _mm512_set1_ps(inverse)));
+        _mm_storeu_si128((__m128i *)(q + block * LACLI_BLOCK), _mm512_cvtepi32_epi8(q_low));
+        _mm_storeu_si128((__m128i *)(q + block * LACLI_BLOCK + 16), _mm512_cvtepi32_epi8(q_high));
+        sum[block] = _mm512_reduce_add_epi32(_mm512_add_epi32(q_low, q_high));
+    }
+}
+
+LACLI_TARGET uint64_t lacli_read_avx512(const void *data, size_t bytes)
+{
+    __m512i total[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};
+    size_t i = 0;
+    for (; i + 256 <= bytes; i += 256)
+        LACLI_UNROLL
+        for (int part = 0; part < 4; part++) {
+            const char *at = (const char *)data + i + 64 * part;
+            total[part] = _mm512_add_epi64(total[part], _mm512_loadu_si512(at));
+            _mm_prefetch(at + LACLI_AHEAD, _MM_HINT_T0);
+        }
+    __m512i sum = _mm512_add_epi64(_mm512_add_epi64(total[0], total[1]), _mm512_add_epi64(total[2], total[3]));
+    return (uint64_t)_mm512_reduce_add_epi64(sum) + lacli_read_portable((const char *)data + i, bytes - i);
+}
+#endif

@@ -1,0 +1,182 @@
+/* Matrix multiplication and quantisation in plain C, for machines without a set of their own. It is also what the
+ * other sets are compared with: the order of every operation can be read here. */
+#include <math.h>
+
+#include "gemm.h"
+
+#define LACLI_TARGET
+#define LACLI_TILE_ROWS 4
+
+/* A float16 as a float, subnormals, infinities and NaN included. */
+static float half_to_float(uint16_t half)
+{
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16, magnitude = half & 0x7fff;
+    uint32_t bits = magnitude << 13;
+    float value;
+    if (magnitude >= 0x7c00) { /* infinity or NaN, quiet as the hardware makes it */
+        bits += (uint32_t)(255 - 31) << 23;
+        bits |= magnitude > 0x7c00 ? 0x400000 : 0;
+        memcpy(&value, &bits, sizeof value);
+    } else {
+        memcpy(&value, &bits, sizeof value);
+        value *= 0x1p112f;
+    }
+    memcpy(&bits, &value, sizeof bits);
+    bits |= sign;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Values of a block as bytes [column][lane]. */
+static void unpack_block(const uint8_t *values, int kind, uint8_t (*bytes)[LACLI_PANEL])
+{
+    for (int group = 0; group < (lacli_is_nibbles(kind) ? 4 : 8); group++)
+        for (int lane = 0; lane < LACLI_PANEL; lane++)
+            for (int i = 0; i < 4; i++) {
+                uint8_t byte = values[(group * LACLI_PANEL + lane) * 4 + i];
+                bytes[4 * group + i][lane] = lacli_is_nibbles(kind) ? byte & 15 : byte;
+                if (lacli_is_nibbles(kind))
+                    bytes[16 + 4 * group + i][lane] = byte >> 4;
+            }
+}
+
+static void tile_rows(const lacli_tile *tile, float *out, int rows, int kind)
+{
+    memset(out, 0, (size_t)rows * LACLI_PANEL * sizeof *out);
+    for (int32_t block = 0; block < tile->blocks; block++) {
+        uint8_t bytes[LACLI_BLOCK][LACLI_PANEL];
+        float scales[LACLI_PANEL], minima[LACLI_PANEL];
+        unpack_block(tile->values + block * lacli_values_bytes(kind, 1), kind, bytes);
+        for (int lane = 0; lane < LACLI_PANEL; lane++) {
+            scales[lane] = half_to_float(tile->scales[block * LACLI_PANEL + lane]);
+            minima[lane] = lacli_has_minimum(kind) ? half_to_float(tile->minima[block * LACLI_PANEL + lane]) : 0;
+        }
+        for (int row = 0; row < rows; row++) {
+            const int8_t *q = tile->q + ((int64_t)row * tile->blocks + block) * LACLI_BLOCK;
+            float scale = tile->scale[(int64_t)row * tile->blocks + block];
+            int32_t sum = tile->sum[(int64_t)row * tile->blocks + block];
+            int32_t zero = lacli_zero_shift(kind) ? sum * (1 << lacli_zero_shift(kind)) : 0;
+            int32_t dots[LACLI_PANEL] = {0};
+            for (int column = 0; column < LACLI_BLOCK; column++)
+                for (int lane = 0; lane < LACLI_PANEL; lane++)
+                    dots[lane] += (int32_t)bytes[column][lane] * q[column];
+            float *sums = out + row * LACLI_PANEL;
+            for (int lane = 0; lane < LACLI_PANEL; lane++) {
+                sums[lane] = fmaf((float)(dots[lane] - zero), scales[lane] * scale, sums[lane]);
+                if (lacli_has_minimum(kind))
+                    sums[lane] = fmaf(minima[lane], scale * (float)sum, sums[lane]);
+            }
+        }
+    }
+}
+
+#define TILE(name, rows, kind) \
+    static void name(const lacli_tile *tile, float *out) \
+    { \
+        tile_rows(tile, out, rows, kind); \
+    }
+#define TILES(name, kind) \
+    TILE(name##_1, 1, kind) TILE(name##_2, 2, kind) TILE(name##_3, 3, kind) TILE(name##_4, 4, kind)
+TILES(q4, LACLI_Q4)
+TILES(q4m, LACLI_Q4M)
+TILES(q8, LACLI_Q8)
+TILES(q8m, LACLI_Q8M)
+
+static lacli_tile_fn *tile_of(int kind, int rows)
+{
+    static lacli_tile_fn *const tiles[4][LACLI_TILE_ROWS] = {
+        {q4_1, q4_2, q4_3, q4_4},
+        {q4m_1, q4m_2, q4m_3, q4m_4},
+        {q8_1, q8_2, q8_3, q8_4},
+        {q8m_1, q8m_2, q8m_3, q8m_4},
+    };
+    return tiles[kind - LACLI_Q4][rows - 1];
+}
+
+#include "gemm_tiles.h"
+
+static float element(const lacli_matrix *matrix, int64_t index)
+{
+    float value;
+    uint16_t half;
+    uint32_t bits;
+    if (matrix->kind == LACLI_F32) {
+        memcpy(&value, (const char *)matrix->data + index * 4, sizeof value);
+        return value;
+    }
+    memcpy(&half, (const char *)matrix->data + index * 2, sizeof half);
+    bits = (uint32_t)half << 16;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static float dot(const lacli_matrix *matrix, int32_t output, const float *x)
+{
+    float lanes[LACLI_PANEL] = {0};
+    for (int32_t column = 0; column < matrix->columns; column += LACLI_PANEL)
+        for (int32_t lane = 0; lane < LACLI_PANEL; lane++) {
+            int inside = column + lane < matrix->columns; /* beyond, zeros are added, as a vector's lanes do */
+            int64_t index = (int64_t)output * matrix->columns + column + lane;
+            lanes[lane] = fmaf(inside ? element(matrix, index) : 0, inside ? x[column + lane] : 0, lanes[lane]);
+        }
+    for (int half = LACLI_PANEL / 2; half > 0; half /= 2)
+        for (int lane = 0; lane < half; lane++)
+            lanes[lane] += lanes[lane + half];
+    return lanes[0];
+}
+
+void lacli_matmul_portable(const lacli_matrix *matrix, const lacli_quantised *quantised, const float *x,
+                           int64_t x_stride, int32_t rows, int32_t first, int32_t last, float *y, int64_t y_stride,
+                           int add)
+{
+    if (lacli_is_quantised(matrix->kind)) {
+        multiply_quantised(matrix, quantised, rows, first, last, y, y_stride, add);
+        return;
+    }
+    for (int32_t panel = first; panel < last; panel++)
+        for (int32_t row = 0; row < rows; row++) {
+            float sums[LACLI_PANEL] = {0};
+            for (int32_t i = 0; i < LACLI_PANEL && panel * LACLI_PANEL + i < matrix->rows; i++)
+                sums[i] = dot(matrix, panel * LACLI_PANEL + i, x + row * x_stride);
+            put_tile(matrix, sums, 1, panel, y + row * y_stride, y_stride, add);
+        }
+}
+
+void lacli_quantise_portable(const float *x, int32_t columns, int8_t *q, float *scale, int32_t *sum)
+{
+    for (int32_t block = 0; block < lacli_blocks(columns); block++) {
+        int32_t filled = columns - block * LACLI_BLOCK;
+        float values[LACLI_BLOCK] = {0};
+        uint32_t bits[LACLI_BLOCK], largest = 0;
+        memcpy(values, x + block * LACLI_BLOCK, (size_t)(filled < LACLI_BLOCK ? filled : LACLI_BLOCK) * sizeof *values);
+        memcpy(bits, values, sizeof bits);
+        for (int i = 0; i < LACLI_BLOCK; i++) /* magnitudes order as their bits do, and NaN beyond all */
+            largest = (bits[i] & 0x7fffffff) > largest ? bits[i] & 0x7fffffff : largest;
+        float amax, inverse = 0;
+        memcpy(&amax, &largest, sizeof amax);
+        scale[block] = 0;
+        if (largest >= 0x7f800000) {
+            scale[block] = NAN;
+        } else if (amax >= LACLI_TINY) {
+            scale[block] = amax / 127.0f;
+            inverse = 127.0f / amax;
+        }
+        int32_t total = 0;
+        for (int i = 0; i < LACLI_BLOCK; i++) {
+            int32_t rounded = inverse > 0 ? (int32_t)rintf(values[i] * inverse) : 0;
+            q[block * LACLI_BLOCK + i] = (int8_t)rounded;
+            total += rounded;
+        }
+        sum[block] = total;
+    }
+}
+
+uint64_t lacli_read_portable(const void *data, size_t bytes)
+{
+    uint64_t total = 0, word;
+    for (size_t i = 0; i + sizeof word <= bytes; i += sizeof word) {
+        memcpy(&word, (const char *)data + i, sizeof word);
+        total += word;
+    }
+    return total;
+}

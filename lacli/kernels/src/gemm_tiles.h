@@ -1,0 +1,73 @@
+/* The walk over panels and tiles of rows, included by each gemm_<isa>.c so that it is compiled for that set.
+ *
+ * The includer defines LACLI_TARGET (its function attribute), LACLI_TILE_ROWS (rows of its largest tile) and
+ * tile_of(kind, rows), which gives the function for such a tile.
+ */
+#include "gemm.h"
+
+/* Rows that pass over a panel before the next panel is taken: their activations stay in the second cache. */
+#define LACLI_ROW_CHUNK 64
+/* Where a panel is read once, how far ahead of its use to fetch. */
+#define LACLI_AHEAD 2048
+
+/* y (+)= sums + bias, as far as the matrix has rows. */
+LACLI_TARGET LACLI_INLINE void put_tile(const lacli_matrix *matrix, const float *sums, int rows, int32_t panel, float *y,
+                                        int64_t y_stride, int add)
+{
+    int32_t start = panel * LACLI_PANEL;
+    int lanes = matrix->rows - start < LACLI_PANEL ? matrix->rows - start : LACLI_PANEL;
+    float bias[LACLI_PANEL] = {0};
+    if (matrix->bias)
+        memcpy(bias, matrix->bias + start, (size_t)lanes * sizeof *bias);
+    for (int row = 0; row < rows; row++) {
+        float *out = y + row * y_stride + start;
+        float sum[LACLI_PANEL];
+        memcpy(sum, sums + row * LACLI_PANEL, sizeof sum);
+        if (matrix->bias)
+            for (int lane = 0; lane < LACLI_PANEL; lane++)
+                sum[lane] += bias[lane];
+        if (lanes == LACLI_PANEL && add)
+            for (int lane = 0; lane < LACLI_PANEL; lane++)
+                out[lane] += sum[lane];
+        else if (lanes == LACLI_PANEL)
+            memcpy(out, sum, sizeof sum);
+        else
+            for (int lane = 0; lane < lanes; lane++)
+                out[lane] = add ? out[lane] + sum[lane] : sum[lane];
+    }
+}
+
+/* All panels of the range times at most LACLI_ROW_CHUNK rows from `start` on, in tiles of nearly equal height. */
+LACLI_TARGET static void multiply_chunk(const lacli_matrix *matrix, const lacli_quantised *quantised, int32_t start,
+                                        int32_t rows, int32_t first, int32_t last, float *y, int64_t y_stride, int add)
+{
+    int32_t blocks = quantised->blocks, tiles = (rows + LACLI_TILE_ROWS - 1) / LACLI_TILE_ROWS;
+    int64_t stride = lacli_panel_stride(matrix->kind, blocks);
+    float sums[LACLI_TILE_ROWS * LACLI_PANEL] __attribute__((aligned(64)));
+    for (int32_t panel = first; panel < last; panel++) {
+        const uint8_t *values = (const uint8_t *)matrix->data + panel * stride;
+        const uint16_t *scales = (const uint16_t *)(values + lacli_values_bytes(matrix->kind, blocks));
+        lacli_tile tile = {values, scales, scales + (int64_t)blocks * LACLI_PANEL, 0, blocks, NULL, NULL, NULL};
+        int32_t row = start;
+        for (int32_t i = 0; i < tiles; i++) {
+            int height = rows / tiles + (i < rows % tiles);
+            if (i == tiles - 1) /* the next panel comes while this one is used for the last time */
+                tile.ahead = tiles == 1 ? LACLI_AHEAD : stride;
+            tile.q = quantised->q + (int64_t)row * blocks * LACLI_BLOCK;
+            tile.scale = quantised->scale + (int64_t)row * blocks;
+            tile.sum = quantised->sum + (int64_t)row * blocks;
+            tile_of(matrix->kind, height)(&tile, sums);
+            put_tile(matrix, sums, height, panel, y + row * y_stride, y_stride, add);
+            row += height;
+        }
+    }
+}
+
+LACLI_TARGET static void multiply_quantised(const lacli_matrix *matrix, const lacli_quantised *quantised, int32_t rows,
+                                            int32_t first, int32_t last, float *y, int64_t y_stride, int add)
+{
+    for (int32_t start = 0; start < rows; start += LACLI_ROW_CHUNK) {
+        int32_t chunk = rows - start < LACLI_ROW_CHUNK ? rows - start : LACLI_ROW_CHUNK;
+        multiply_chunk(matrix, quantised, start, chunk, first, last, y, y_stride, add);
+    }
+}
