@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from lacli.errors import ModelUnavailable
 from lacli.models.gguf_read import GgufFile, load_tensor
@@ -17,6 +17,7 @@ from lacli.models.gguf_read import GgufFile, load_tensor
 OWN = ("llama", "qwen2", "qwen3")
 _CLASSES = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
 _FALLBACK_CONTEXT = 2048
+Matrix = Literal["", "linear", "vocabulary"]
 _FREQUENCY_FACTORS = "rope_freqs.weight"
 _NOT_WEIGHTS = (_FREQUENCY_FACTORS, "rope_factors_long.weight", "rope_factors_short.weight")
 
@@ -30,8 +31,8 @@ class Planned:
     source: str
     """GGUF name."""
     shape: tuple[int, ...]
-    linear: bool = False
-    """The weight of a linear: int8 in the int8 variant."""
+    matrix: Matrix = ""
+    """Which kind of matrix it is: of a linear, or embeddings and output head; empty for norms and biases."""
     permuted_heads: int = 0
     """Heads whose rows llama.cpp interleaved for its rotary embedding; 0 = in order."""
 
@@ -123,9 +124,9 @@ def _expected(config: Mapping[str, Any]) -> Iterator[Planned]:
     heads, kv_heads, head_dim = config["num_attention_heads"], config["num_key_value_heads"], config["head_dim"]
     llama = config["model_type"] == "llama"
     biased = config["model_type"] == "qwen2" or bool(config.get("attention_bias"))
-    yield Planned("model.embed_tokens.weight", "token_embd.weight", (vocab, hidden))
+    yield Planned("model.embed_tokens.weight", "token_embd.weight", (vocab, hidden), "vocabulary")
     yield Planned("model.norm.weight", "output_norm.weight", (hidden,))
-    yield Planned("lm_head.weight", "output.weight", (vocab, hidden), linear=True)
+    yield Planned("lm_head.weight", "output.weight", (vocab, hidden), "vocabulary")
     for index in range(config["num_hidden_layers"]):
         ours, theirs = f"model.layers.{index}", f"blk.{index}"
         yield Planned(f"{ours}.input_layernorm.weight", f"{theirs}.attn_norm.weight", (hidden,))
@@ -133,19 +134,19 @@ def _expected(config: Mapping[str, Any]) -> Iterator[Planned]:
         for short, rows, permuted in (("q", heads, heads), ("k", kv_heads, kv_heads), ("v", kv_heads, 0)):
             name, source = f"{ours}.self_attn.{short}_proj", f"{theirs}.attn_{short}"
             permuted = permuted if llama else 0
-            yield Planned(f"{name}.weight", f"{source}.weight", (rows * head_dim, hidden), True, permuted)
+            yield Planned(f"{name}.weight", f"{source}.weight", (rows * head_dim, hidden), "linear", permuted)
             if biased:
-                yield Planned(f"{name}.bias", f"{source}.bias", (rows * head_dim,), False, permuted)
+                yield Planned(f"{name}.bias", f"{source}.bias", (rows * head_dim,), "", permuted)
         if config["model_type"] == "qwen3":
             yield Planned(f"{ours}.self_attn.q_norm.weight", f"{theirs}.attn_q_norm.weight", (head_dim,))
             yield Planned(f"{ours}.self_attn.k_norm.weight", f"{theirs}.attn_k_norm.weight", (head_dim,))
         yield Planned(
-            f"{ours}.self_attn.o_proj.weight", f"{theirs}.attn_output.weight", (hidden, heads * head_dim), True
+            f"{ours}.self_attn.o_proj.weight", f"{theirs}.attn_output.weight", (hidden, heads * head_dim), "linear"
         )
         if biased and config["model_type"] != "qwen2":
             yield Planned(f"{ours}.self_attn.o_proj.bias", f"{theirs}.attn_output.bias", (hidden,))
         for short, rows, columns in (("gate", inner, hidden), ("up", inner, hidden), ("down", hidden, inner)):
-            yield Planned(f"{ours}.mlp.{short}_proj.weight", f"{theirs}.ffn_{short}.weight", (rows, columns), True)
+            yield Planned(f"{ours}.mlp.{short}_proj.weight", f"{theirs}.ffn_{short}.weight", (rows, columns), "linear")
             if config.get("mlp_bias"):
                 yield Planned(f"{ours}.mlp.{short}_proj.bias", f"{theirs}.ffn_{short}.bias", (rows,))
 

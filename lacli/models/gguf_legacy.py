@@ -15,6 +15,8 @@ from lacli.models.gguf_read import GgufFile
 from lacli.models.prepare_weights import Weight
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import Tensor
 
 
@@ -53,9 +55,9 @@ def convert(file: GgufFile, half: bool) -> tuple[dict[str, Any], tuple[str, ...]
     for key, tensor in model.state_dict().items():
         if tensor.data_ptr() not in seen:  # a tied head is its embedding once more
             seen.add(tensor.data_ptr())
-            weights.append(Weight(key, tuple(tensor.shape), False, _held(tensor)))
+            weights.append(Weight(key, tuple(tensor.shape), _held(tensor)))
     return config, (), weights
 
 
-def _held(tensor: Tensor) -> Callable[[], Tensor]:
-    return lambda: tensor
+def _held(tensor: Tensor) -> Callable[[], NDArray[np.float32]]:
+    return lambda: tensor.float().numpy()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from lacli.models.gguf_config import OWN, read_config
@@ -13,7 +11,7 @@ from lacli.models.gguf_read import GgufFile
 from lacli.models.gguf_weights import gguf_weights
 from lacli.models.hf_eos import end_ids, markers_of, token_text, turn_end, vocabulary_of
 from lacli.models.prepare_folder import HALF_FROM, Making
-from lacli.models.prepare_weights import Weight
+from lacli.models.prepare_weights import packed_bytes
 
 
 def making(file: GgufFile, digest: str) -> Making:
@@ -23,11 +21,12 @@ def making(file: GgufFile, digest: str) -> Making:
     half = file.parameters > HALF_FROM
     if file.architecture in OWN:
         config, notes = read_config(file)
-        weights = gguf_weights(file, config)
+        weights, four_bit = gguf_weights(file, config)
     else:
         from lacli.models.gguf_legacy import convert
 
         config, notes, weights = convert(file, half)
+        four_bit = False
     config["dtype"] = "bfloat16" if half else "float32"
     tokenizer = build_tokenizer(file.fields)
     parsed = json.loads(tokenizer.tokenizer_json)
@@ -62,19 +61,12 @@ def making(file: GgufFile, digest: str) -> Making:
         "parameters": file.parameters,
         "eos_ids": list(ids),
         "markers": markers,
-        "stores_int8": file.architecture in OWN,
+        "packed": file.architecture in OWN,
+        "four_bit": four_bit,
+        "int8_bytes": packed_bytes(weights, "int8") if file.architecture in OWN else file.parameters * 9 // 8,
         "notes": [*notes, *tokenizer.notes, *end_notes],
     }
-    return Making(documents, with_tied_head(weights, config), record, half)
-
-
-def with_tied_head(weights: Sequence[Weight], config: dict[str, Any]) -> list[Weight]:
-    """`weights` with an output head where the model reads it from the embeddings; only the int8 variant stores it."""
-    names = {weight.name for weight in weights}
-    embedding = next((weight for weight in weights if weight.name == "model.embed_tokens.weight"), None)
-    if embedding is None or "lm_head.weight" in names or not config.get("tie_word_embeddings"):
-        return list(weights)
-    return [*weights, replace(embedding, name="lm_head.weight", linear=True, int8_only=True)]
+    return Making(documents, weights, record, half)
 
 
 def _source(file: GgufFile, digest: str) -> dict[str, Any]:

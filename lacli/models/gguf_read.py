@@ -159,13 +159,18 @@ def read_gguf(path: Path) -> GgufFile:
 def load_tensor(tensor: GgufTensor) -> NDArray[np.float32]:
     """Decode one tensor to float32; the result is the caller's own memory."""
     import numpy as np
-    from gguf import GGMLQuantizationType
-    from gguf.quants import dequantize, quant_shape_to_byte_shape
 
-    kind = GGMLQuantizationType[tensor.type_name]
     raw = np.memmap(tensor.path, dtype=np.uint8, mode="r", offset=tensor.offset, shape=(tensor.nbytes,))
-    flat = dequantize(raw.reshape(quant_shape_to_byte_shape(tensor.shape, kind)), kind)
-    return np.array(flat, dtype=np.float32).reshape(tensor.shape)
+    return decode(raw.reshape(math.prod(tensor.shape[:-1]), -1), tensor.type_name).reshape(tensor.shape)
+
+
+def decode(raw: NDArray[np.uint8], type_name: str) -> NDArray[np.float32]:
+    """Rows of bytes in a block format to rows of float32."""
+    import numpy as np
+    from gguf import GGMLQuantizationType
+    from gguf.quants import dequantize
+
+    return np.array(dequantize(raw, GGMLQuantizationType[type_name]), dtype=np.float32)
 
 
 def _first_part(path: Path) -> Path:

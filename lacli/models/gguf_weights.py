@@ -1,41 +1,70 @@
 """The weights of a GGUF file under Hugging Face's names, decoded when asked for.
 
-Lives here: undoing what llama.cpp's converter does to a tensor. Called by prepare.py.
+Lives here: undoing what llama.cpp's converter does to a tensor, and how many bits each matrix gets. Called by
+gguf_prepare.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lacli.models.gguf_blocks import Bits, blocks_of, is_four_bits, kind_of
 from lacli.models.gguf_config import Planned, plan
 from lacli.models.gguf_read import GgufFile, load_tensor
-from lacli.models.prepare_weights import Weight
+from lacli.models.prepare_weights import Blocked, Weight
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lacli.kernels.packing import Blocks
+    from lacli.models.prepare_weights import Packed
 
 
-def gguf_weights(file: GgufFile, config: Mapping[str, Any]) -> list[Weight]:
-    """All tensors of a llama, qwen2 or qwen3 file."""
-    return [Weight(item.name, item.shape, item.linear, _loader(file, item)) for item in plan(file, config)]
+def gguf_weights(file: GgufFile, config: Mapping[str, Any]) -> tuple[list[Weight], bool]:
+    """All tensors of a llama, qwen2 or qwen3 file, and whether most of its linears are in 4 bits."""
+    planned = plan(file, config)
+    four_bit = _mostly_four_bits(file, planned)
+    return [
+        Weight(item.name, item.shape, _loader(file, item), _blocked(file, item, four_bit) if item.matrix else None)
+        for item in planned
+    ], four_bit
 
 
-def _loader(file: GgufFile, item: Planned) -> Callable[[], Tensor]:
-    def load() -> Tensor:
-        import torch
+def _mostly_four_bits(file: GgufFile, planned: Sequence[Planned]) -> bool:
+    linears = [item for item in planned if item.matrix == "linear"]
+    four = sum(math.prod(item.shape) for item in linears if is_four_bits(file.tensors[item.source].type_name))
+    return 2 * four > sum(math.prod(item.shape) for item in linears)
 
-        tensor = torch.from_numpy(load_tensor(file.tensors[item.source]))
-        return in_order(tensor, item.permuted_heads) if item.permuted_heads else tensor
+
+def _blocked(file: GgufFile, item: Planned, four_bit: bool) -> Blocked:
+    tensor = file.tensors[item.source]
+    # What a 4-bit file keeps finer is what suffers most from 4 bits; so do embeddings and the head of any file.
+    kept = (four_bit or item.matrix == "vocabulary") and not is_four_bits(tensor.type_name)
+    bits: dict[Packed, Bits] = {"int4": 8 if kept else 4, "int8": 8}
+
+    def rows(quant: Packed, first: int, last: int) -> Blocks:
+        return blocks_of(tensor, bits[quant], _order(item)[first:last])
+
+    return Blocked({quant: kind_of(tensor.type_name, wanted) for quant, wanted in bits.items()}, rows)
+
+
+def _loader(file: GgufFile, item: Planned) -> Callable[[], NDArray[np.float32]]:
+    def load() -> NDArray[np.float32]:
+        tensor = load_tensor(file.tensors[item.source])
+        return tensor[_order(item)] if item.permuted_heads else tensor
 
     return load
 
 
-def in_order(tensor: Tensor, heads: int) -> Tensor:
-    """Rows of interleaved rotary pairs (llama.cpp) back into two halves per head (Hugging Face).
+def _order(item: Planned) -> NDArray[np.intp]:
+    """Where each row of the Hugging Face tensor lies in the file.
 
-    tensor: [heads * head_dim, ...]
+    llama.cpp interleaves the rotary pairs of a head; Hugging Face has two halves.
     """
-    rest = tensor.shape[1:]
-    half = tensor.shape[0] // heads // 2
-    return tensor.reshape(heads, half, 2, *rest).transpose(1, 2).reshape(-1, *rest)
+    import numpy as np
+
+    rows = np.arange(item.shape[0])
+    return rows.reshape(item.permuted_heads, -1, 2).transpose(0, 2, 1).reshape(-1) if item.permuted_heads else rows

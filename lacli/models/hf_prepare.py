@@ -1,4 +1,4 @@
-"""A Hugging Face folder as a prepared model. The folder is used where it lies; only an int8 variant is made beside.
+"""A Hugging Face folder as a prepared model. The folder is used where it lies; only packed weights are made beside.
 
 Called by prepare.py.
 """
@@ -6,20 +6,20 @@ Called by prepare.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
 from lacli.models.base import Quant
+from lacli.models.choice import for_cpu
 from lacli.models.disk import content_hash, locked
 from lacli.models.fetch import Progress, Report, ensure_local
-from lacli.models.gguf_prepare import with_tied_head
 from lacli.models.hf_eos import end_ids, markers_of, token_text, turn_end, vocabulary_of
 from lacli.models.hf_folder import HfFolder, StoredTensor, missing_files, read_folder
 from lacli.models.prepare_folder import (
     FLOAT_NAME,
-    INT8_NAME,
+    PACKED_NAMES,
     Making,
     PreparedModel,
     find_folder,
@@ -29,69 +29,91 @@ from lacli.models.prepare_folder import (
     variant,
     with_facts,
 )
-from lacli.models.prepare_weights import Weight
+from lacli.models.prepare_weights import Blocked, Packed, Weight, packed_bytes
 from lacli.models.registry import ModelSpec
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    import numpy as np
+    from numpy.typing import NDArray
 
-_INT8_FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "starcoder2")
-_LINEARS = ("_proj.weight", ".c_fc.weight", "lm_head.weight")
+    from lacli.kernels.packing import Blocks
+
+_FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "starcoder2")
+_LINEARS = ("_proj.weight", ".c_fc.weight")
+_VOCABULARY = ("model.embed_tokens.weight", "lm_head.weight")
 
 
-def prepare_hf(spec: ModelSpec, quant: Quant, report: Report, offline: bool) -> PreparedModel:
-    """Check the folder, make the int8 variant where one is wanted, and find the end tokens."""
+def prepare_hf(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool) -> PreparedModel:
+    """Check the folder, make packed weights where some are wanted, and find the end tokens."""
     folder = ensure_local(spec, report, offline)
     found = look_into(folder)
-    own = next((shard for shard in found.shards if shard.name == INT8_NAME), None)
-    if own is not None:
-        if quant != "int8":
-            raise ModelUnavailable(
-                f"{folder} holds int8 weights only, --quant {quant} needs others",
-                "use --quant int8, or the model itself",
-            )
-        return _prepared(spec, found, float_files=(), int8_file=own)
-    int8_file: Path | None = None
+    own = {packed: shard for packed, name in PACKED_NAMES.items() for shard in found.shards if shard.name == name}
+    if own:
+        return _prepared(spec, found, *_of_its_own(folder, own, quant))
+    weights = hf_weights(found)
     notes: tuple[str, ...] = ()
-    if quant == "int8" and _stores_int8(found):
+    if quant is None:
+        quant, note = for_cpu(four_bit=False, int8_bytes=packed_bytes(weights, "int8"))
+        notes = (note,) if note else ()
+    packed_file: Path | None = None
+    if (quant == "int4" or quant == "int8") and _is_packed(found):
         try:
-            int8_file = _int8(found, _stem(folder), report)
+            packed_file = _packed_file(found, weights, quant, _stem(folder), report)
         except (ModelUnavailable, OutOfMemory) as error:  # no place to keep it is no reason not to answer
-            notes = (f"the int8 form cannot be kept and is made anew at each start: {error.message}",)
-    return _prepared(spec, found, found.shards, int8_file, notes)
+            notes += (f"the {quant} form cannot be kept and is made anew at each start: {error.message}",)
+    return _prepared(spec, found, quant, packed_file, notes)
 
 
 def look_into(folder: Path) -> HfFolder:
-    """Check a folder; one that lacli prepared and someone copied may have int8 weights only."""
-    int8_file = folder / INT8_NAME
-    if int8_file.is_file() and missing_files(folder) == [FLOAT_NAME]:
-        return read_folder(folder, [int8_file])
+    """Check a folder; one that lacli prepared and someone copied may have packed weights only."""
+    packed = [folder / name for name in PACKED_NAMES.values() if (folder / name).is_file()]
+    if packed and missing_files(folder) == [FLOAT_NAME]:
+        return read_folder(folder, packed)
     return read_folder(folder)
 
 
+def _of_its_own(folder: Path, own: Mapping[Packed, Path], quant: Quant | None) -> tuple[Quant, Path]:
+    """What a folder with packed weights only runs in."""
+    for packed, path in own.items():
+        if quant in (None, packed):
+            return packed, path
+    raise ModelUnavailable(
+        f"{folder} holds {' and '.join(own)} weights only, --quant {quant} needs others",
+        f"use --quant {next(iter(own))}, or the model itself",
+    )
+
+
 def hf_weights(found: HfFolder) -> list[Weight]:
-    """The tensors of a folder, read one by one when asked for."""
-    return [Weight(item.name, item.shape, _is_linear(item), _loader(item)) for item in found.tensors.values()]
+    """The tensors of a folder, read one by one when asked for; a tied head is its embeddings."""
+    tied = found.config.get("tie_word_embeddings", "lm_head.weight" not in found.tensors)
+    return [_weight(item) for item in found.tensors.values() if not (tied and item.name == "lm_head.weight")]
 
 
-def _stores_int8(found: HfFolder) -> bool:
+def _is_packed(found: HfFolder) -> bool:
     """Whether the names of the family's linears are known; others are quantised each time they are loaded."""
-    return found.config["model_type"] in _INT8_FAMILIES and "quantization_config" not in found.config
+    return found.config["model_type"] in _FAMILIES and "quantization_config" not in found.config
 
 
-def _is_linear(item: StoredTensor) -> bool:
-    return len(item.shape) == 2 and item.name.endswith(_LINEARS)
-
-
-def _loader(item: StoredTensor) -> Callable[[], Tensor]:
-    def load() -> Tensor:
+def _weight(item: StoredTensor) -> Weight:
+    def read(first: int = 0, last: int | None = None) -> NDArray[np.float32]:
         import torch
         from safetensors import safe_open
 
         with safe_open(str(item.path), framework="pt", device="cpu") as handle:
-            return handle.get_tensor(item.name).to(torch.float32)
+            if last is None:
+                return handle.get_tensor(item.name).to(torch.float32).numpy()
+            return handle.get_slice(item.name)[first:last].to(torch.float32).numpy()
 
-    return load
+    vocabulary = item.name in _VOCABULARY
+    if len(item.shape) != 2 or not (vocabulary or item.name.endswith(_LINEARS)):
+        return Weight(item.name, item.shape, read)
+
+    def rows(quant: Packed, first: int, last: int) -> Blocks:
+        from lacli.kernels.packing import quantise
+
+        return quantise(read(first, last), 4 if quant == "int4" and not vocabulary else 8)
+
+    return Weight(item.name, item.shape, read, Blocked({"int4": "q8" if vocabulary else "q4m", "int8": "q8"}, rows))
 
 
 def _stem(folder: Path) -> str:
@@ -101,13 +123,13 @@ def _stem(folder: Path) -> str:
     return folder.name
 
 
-def _int8(found: HfFolder, stem: str, report: Report) -> Path:
+def _packed_file(found: HfFolder, weights: list[Weight], quant: Packed, stem: str, report: Report) -> Path:
     digest = content_hash(found.shards, lambda done, total: report(Progress("check", done, total)))
 
     def existing() -> Path | None:
         there = find_folder(digest)
         record = read_record(there) if there else None
-        return variant(there, record, INT8_NAME) if there and record else None
+        return variant(there, record, PACKED_NAMES[quant]) if there and record else None
 
     path = existing()
     if path is not None:
@@ -116,16 +138,13 @@ def _int8(found: HfFolder, stem: str, report: Report) -> Path:
     with locked(folder, lambda: report(Progress("wait", text="another lacli is preparing this model"))):
         path = existing()
         if path is None:
-            source = {"path": str(found.folder), "sha256": digest}
             record = {
-                "source": source,
+                "source": {"path": str(found.folder), "sha256": digest},
                 "parameters": found.parameters,
-                "stores_int8": True,
+                "packed": True,
                 "notes": [],
             }
-            config = dict(found.config)
-            config.setdefault("tie_word_embeddings", "lm_head.weight" not in found.tensors)
-            make(folder, Making({}, with_tied_head(hf_weights(found), config), record, half=False), "int8", report)
+            make(folder, Making({}, weights, record, half=False), quant, report)
             path = existing()
     if path is None:
         raise LacliError(
@@ -135,18 +154,19 @@ def _int8(found: HfFolder, stem: str, report: Report) -> Path:
 
 
 def _prepared(
-    spec: ModelSpec, found: HfFolder, float_files: tuple[Path, ...], int8_file: Path | None, notes: tuple[str, ...] = ()
+    spec: ModelSpec, found: HfFolder, quant: Quant, packed_file: Path | None, notes: tuple[str, ...] = ()
 ) -> PreparedModel:
     ids, end_notes = folder_end_ids(found, spec.stop_tokens)
     return PreparedModel(
         folder=found.folder,
         spec=with_facts(spec, found.config, found.chat_template),
         config=dict(found.config),
-        float_files=float_files,
-        int8_file=int8_file,
+        float_files=tuple(shard for shard in found.shards if shard.name not in PACKED_NAMES.values()),
+        packed_file=packed_file,
         eos_ids=ids,
         notes=found.notes + notes + end_notes,
         chat_template=found.chat_template,
+        quant=quant,
     )
 
 

@@ -7,14 +7,15 @@ and hf_prepare.py read them, prepare_folder.py writes.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from lacli.errors import LacliError
 from lacli.models.base import Quant
+from lacli.models.choice import for_cpu
 from lacli.models.disk import content_hash, known_hash, locked
 from lacli.models.fetch import Progress, Report, ensure_local
 from lacli.models.prepare_folder import (
     FLOAT_NAME,
-    INT8_NAME,
     PreparedModel,
     find_folder,
     folder_for,
@@ -30,9 +31,10 @@ from lacli.models.registry import ModelSpec
 __all__ = ["PreparedModel", "Quant", "prepare"]
 
 
-def prepare(spec: ModelSpec, quant: Quant, report: Report, offline: bool = False) -> PreparedModel:
+def prepare(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool = False) -> PreparedModel:
     """The prepared form of `spec` for `quant`: fetched and made where it is not there yet.
 
+    None chooses for a CPU: int4 for a source in 4 bits and where int8 does not fit into the free memory, else int8.
     Raises ModelUnavailable, UsageError or OutOfMemory (disk).
     """
     if spec.kind == "hf":
@@ -42,7 +44,7 @@ def prepare(spec: ModelSpec, quant: Quant, report: Report, offline: bool = False
     return _prepare_gguf(spec, quant, report, offline)
 
 
-def _prepare_gguf(spec: ModelSpec, quant: Quant, report: Report, offline: bool) -> PreparedModel:
+def _prepare_gguf(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool) -> PreparedModel:
     digest = next((source.sha256 for source in spec.sources if source.sha256), "")
     found = _existing(spec, digest, quant) if digest else None
     if found is not None:
@@ -65,7 +67,8 @@ def _prepare_gguf(spec: ModelSpec, quant: Quant, report: Report, offline: bool) 
     with locked(folder, lambda: report(Progress("wait", text="another lacli is preparing this model"))):
         found = _existing(spec, digest, quant)
         if found is None:
-            make(folder, making(file, digest), quant, report)
+            made = making(file, digest)
+            make(folder, made, quant or _chosen(made.record)[0], report)
             found = _existing(spec, digest, quant)
     if found is None:
         raise LacliError(
@@ -74,13 +77,19 @@ def _prepare_gguf(spec: ModelSpec, quant: Quant, report: Report, offline: bool) 
     return found
 
 
-def _existing(spec: ModelSpec, digest: str, quant: Quant) -> PreparedModel | None:
+def _chosen(record: dict[str, Any]) -> tuple[Quant, str]:
+    return for_cpu(record["four_bit"], record["int8_bytes"])
+
+
+def _existing(spec: ModelSpec, digest: str, quant: Quant | None) -> PreparedModel | None:
     folder = find_folder(digest)
     record = read_record(folder) if folder and is_intact(folder) else None
     if folder is None or record is None:
         return None
-    float_file, int8_file = variant(folder, record, FLOAT_NAME), variant(folder, record, INT8_NAME)
-    if variant(folder, record, variant_name(quant, record)) is None:
+    quant, note = (quant, "") if quant else _chosen(record)
+    name = variant_name(quant, record)
+    float_file, wanted = variant(folder, record, FLOAT_NAME), variant(folder, record, name)
+    if wanted is None:
         return None
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -95,8 +104,9 @@ def _existing(spec: ModelSpec, digest: str, quant: Quant) -> PreparedModel | Non
         spec=with_facts(spec, config, template),
         config=config,
         float_files=(float_file,) if float_file else (),
-        int8_file=int8_file,
+        packed_file=wanted if name != FLOAT_NAME else None,
         eos_ids=tuple(sorted(ends)),
-        notes=tuple(record["notes"]),
+        notes=(*record["notes"], *([note] if note else [])),
         chat_template=template,
+        quant=quant,
     )

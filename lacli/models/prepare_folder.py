@@ -25,14 +25,14 @@ from lacli.models.base import Quant
 from lacli.models.disk import require_space
 from lacli.models.fetch import Progress, Report
 from lacli.models.positions import most_positions
-from lacli.models.prepare_weights import Weight, float_bytes, int8_bytes, write_float, write_int8
+from lacli.models.prepare_weights import Packed, Weight, float_bytes, packed_bytes, write_float, write_packed
 from lacli.models.registry import ModelSpec
 from lacli.paths import models_dir
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever what is written into a prepared folder changes."""
 FLOAT_NAME = "model.safetensors"
-INT8_NAME = "model.int8.safetensors"
+PACKED_NAMES: dict[Packed, str] = {"int4": "model.int4.safetensors", "int8": "model.int8.safetensors"}
 RECORD_NAME = "prepared.json"
 HALF_FROM = 1_000_000_000
 """Parameters above which the float variant is bfloat16."""
@@ -48,13 +48,16 @@ class PreparedModel:
     """With context and style filled in from the model's files."""
     config: dict[str, Any]
     float_files: tuple[Path, ...]
-    """Safetensors under Hugging Face names; empty where only int8 was made."""
-    int8_file: Path | None
+    """Safetensors under Hugging Face names; empty where only packed ones were made."""
+    packed_file: Path | None
+    """Weights packed for `quant`; None where they are quantised when they are loaded, or not at all."""
     eos_ids: tuple[int, ...]
     """Every id that ends a reply."""
     notes: tuple[str, ...]
     """What had to be assumed; one line each for the user."""
     chat_template: str | None = None
+    quant: Quant = "none"
+    """What it was prepared for: how its weights are to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,12 @@ def make(folder: Path, making: Making, quant: Quant, report: Report) -> None:
     sweep(folder)
     name = variant_name(quant, making.record)
     require_space(folder.parent, _needed(making, name))
+    _write(folder, name, making, report)
+    for old in older_formats(making.record["source"]["sha256"]):
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _write(folder: Path, name: str, making: Making, report: Report) -> None:
     if not is_intact(folder):
         if folder.exists():
             shutil.rmtree(folder)
@@ -104,8 +113,8 @@ def make(folder: Path, making: Making, quant: Quant, report: Report) -> None:
 
 
 def variant_name(quant: Quant, record: Mapping[str, Any]) -> str:
-    """The weights file a quantisation is loaded from: int8 is stored only where our own mapping knows the linears."""
-    return INT8_NAME if quant == "int8" and record.get("stores_int8") else FLOAT_NAME
+    """The weights file a quantisation is loaded from: packed only where our own mapping knows the linears."""
+    return PACKED_NAMES[quant] if quant in ("int4", "int8") and record.get("packed") else FLOAT_NAME
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
@@ -170,18 +179,35 @@ def find_folder(digest: str) -> Path | None:
     return next(iter(sorted(models_dir().glob(f"[!.]*-{digest[:12]}-f{FORMAT}"))), None)
 
 
+def older_formats(digest: str) -> list[Path]:
+    """Folders that an older lacli made of the same source; no lacli from now on reads them."""
+    folders = models_dir().glob(f"[!.]*-{digest[:12]}-f*")
+    return [folder for folder in folders if 0 < _format_of(folder) < FORMAT]
+
+
+def _format_of(folder: Path) -> int:
+    number = folder.name.rpartition("-f")[2]
+    return int(number) if number.isdecimal() else 0
+
+
 def _needed(making: Making, name: str) -> int:
     documents = sum(len(text.encode()) for text in making.documents.values())
-    return documents + (int8_bytes(making.weights) if name == INT8_NAME else float_bytes(making.weights, making.half))
+    quant = _packed(name)
+    return documents + (packed_bytes(making.weights, quant) if quant else float_bytes(making.weights, making.half))
+
+
+def _packed(name: str) -> Packed | None:
+    return next((quant for quant, packed in PACKED_NAMES.items() if packed == name), None)
 
 
 def _write_weights(path: Path, making: Making, report: Report, name: str = "") -> None:
     def tick(done: int, total: int) -> None:
         report(Progress("prepare", done, total))
 
+    quant = _packed(name or path.name)
     try:
-        if (name or path.name) == INT8_NAME:
-            write_int8(path, making.weights, tick)
+        if quant:
+            write_packed(path, making.weights, quant, tick)
         else:
             write_float(path, making.weights, making.half, tick)
     except OSError as error:

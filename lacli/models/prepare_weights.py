@@ -1,7 +1,11 @@
 """Writes safetensors files one tensor at a time: a model of any size is prepared in the memory of its largest tensor.
 
-Lives here: the two layouts of a prepared model (float, int8). May not: know where tensors come from - sources hand over
-`Weight`s. Called by prepare.py.
+Lives here: the two layouts of a prepared model, float and packed. May not: know where tensors come from - sources hand
+over `Weight`s. Called by prepare_folder.py.
+
+A packed file holds, for a matrix `x.weight`, one tensor `x.<kind>` of bytes as lacli/kernels/src/lacli.h describes
+them; norms and biases are float32 under their own names. It is read in place, so every matrix begins at a multiple of
+64. Large matrices are never whole in memory: they are packed some rows at a time.
 """
 
 from __future__ import annotations
@@ -10,23 +14,37 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from lacli.errors import LacliError
 
 if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
+    import numpy as np
+    from numpy.typing import NDArray
 
+    from lacli.kernels.packing import Blocks, Kind
+
+Packed = Literal["int4", "int8"]
+"""Quantisations with a packed file."""
 _ALIGNMENT = 64
-_K_MULTIPLE = 32
-_NAMES = {"F32": 4, "BF16": 2, "F16": 2, "I8": 1}
+_NAMES = {"F32": 4, "BF16": 2, "U8": 1}
+_PART = 1 << 22
+"""Weights packed at a time."""
 Ticker = Callable[[int, int], None]
 """Told (tensors done, tensors in all)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A matrix that can be packed."""
+
+    kinds: Mapping[Packed, Kind]
+    """How it is packed for each quantisation."""
+    rows: Callable[[Packed, int, int], Blocks]
+    """Reads and, where it must be, rounds the rows [first, last)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +53,10 @@ class Weight:
 
     name: str
     shape: tuple[int, ...]
-    linear: bool
-    """The weight matrix of a linear, as opposed to embeddings, norms and biases."""
-    load: Callable[[], Tensor]
+    load: Callable[[], NDArray[np.float32]]
     """Reads and decodes it."""
-    int8_only: bool = False
-    """A tied output head: the float variant has it as its embeddings already."""
+    blocked: Blocked | None = None
+    """None for what stays float in every variant: norms and biases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,66 +73,73 @@ class _Slot:
 def write_float(path: Path, weights: Sequence[Weight], half: bool, tick: Ticker) -> None:
     """All tensors under their own names, float32, or bfloat16 where `half`."""
     kind = "BF16" if half else "F32"
-    weights = [weight for weight in weights if not weight.int8_only]
     with _Writer(path, [_Slot(weight.name, kind, weight.shape) for weight in weights]) as writer:
         for done, weight in enumerate(weights):
             tick(done, len(weights))
-            writer.put(weight.name, weight.load())
+            values = weight.load()
+            writer.put(weight.name, _bfloat16(values) if half else values)
         tick(len(weights), len(weights))
 
 
-def write_int8(path: Path, weights: Sequence[Weight], tick: Ticker) -> None:
-    """Linears as int8 rows with bfloat16 scales, other matrices bfloat16, vectors float32."""
-    from lacli.models.quant import quantise_rows
-
-    slots: list[_Slot] = []
-    for weight in weights:
-        if weight.linear:
-            rows, columns = weight.shape
-            slots.append(_Slot(weight.name, "I8", (rows, -(-columns // _K_MULTIPLE) * _K_MULTIPLE)))
-            slots.append(_Slot(scale_name(weight.name), "BF16", (rows,)))
-        else:
-            slots.append(_Slot(weight.name, "F32" if len(weight.shape) < 2 else "BF16", weight.shape))
-    with _one_thread(), _Writer(path, slots) as writer:
+def write_packed(path: Path, weights: Sequence[Weight], quant: Packed, tick: Ticker) -> None:
+    """Matrices packed, vectors float32."""
+    with _Writer(path, [_slot(weight, quant) for weight in weights]) as writer:
         for done, weight in enumerate(weights):
             tick(done, len(weights))
-            if weight.linear:
-                rows_int8, scale = quantise_rows(weight.load())
-                writer.put(weight.name, rows_int8)
-                writer.put(scale_name(weight.name), scale)
-            else:
+            if weight.blocked is None:
                 writer.put(weight.name, weight.load())
+            else:
+                _put_packed(writer, weight, weight.blocked, quant)
         tick(len(weights), len(weights))
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Quantising is many small operations: on a busy machine, waiting threads make it six times slower."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def scale_name(weight_name: str) -> str:
-    """`x.weight` to `x.scale`."""
-    return weight_name.removesuffix("weight") + "scale"
+def packed_name(weight_name: str, kind: Kind) -> str:
+    """`x.weight` to `x.q4m`."""
+    return f"{weight_name.removesuffix('.weight')}.{kind}"
 
 
 def float_bytes(weights: Sequence[Weight], half: bool) -> int:
     """Size of what `write_float` writes, header apart."""
-    return sum(math.prod(weight.shape) for weight in weights if not weight.int8_only) * (2 if half else 4)
+    return sum(math.prod(weight.shape) for weight in weights) * (2 if half else 4)
 
 
-def int8_bytes(weights: Sequence[Weight]) -> int:
-    """Size of what `write_int8` writes, header and padding apart."""
-    return sum(
-        math.prod(weight.shape) * (1 if weight.linear else 2 if len(weight.shape) > 1 else 4) for weight in weights
-    )
+def packed_bytes(weights: Sequence[Weight], quant: Packed) -> int:
+    """Size of what `write_packed` writes, header apart."""
+    return sum(_slot(weight, quant).nbytes for weight in weights)
+
+
+def _slot(weight: Weight, quant: Packed) -> _Slot:
+    from lacli.kernels.packing import nbytes, stride
+
+    if weight.blocked is None:
+        return _Slot(weight.name, "F32", weight.shape)
+    kind = weight.blocked.kinds[quant]
+    rows, columns = weight.shape
+    wide = stride(kind, columns)
+    return _Slot(packed_name(weight.name, kind), "U8", (nbytes(kind, rows, columns) // wide, wide))
+
+
+def _put_packed(writer: _Writer, weight: Weight, blocked: Blocked, quant: Packed) -> None:
+    from lacli.kernels.packing import PANEL, pack
+
+    rows, columns = weight.shape
+    step = max(1, _PART // max(1, columns * PANEL)) * PANEL
+    name = packed_name(weight.name, blocked.kinds[quant])
+    try:
+        for first in range(0, rows, step):
+            writer.put_panels(name, pack(blocked.rows(quant, first, min(first + step, rows))), first // PANEL)
+    except LacliError as error:
+        raise LacliError(f"{weight.name} cannot be packed: {error.message}", error.hint) from error
+
+
+def _bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """Rounded to the nearest, to even in the middle; what is no number stays none."""
+    import numpy as np
+
+    bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
+    rounded = ((bits + (((bits >> 16) & 1) + 0x7FFF)) >> 16).astype(np.uint16)
+    rounded[np.isnan(values)] = 0x7FC0
+    return rounded
 
 
 class _Writer:
@@ -143,7 +166,7 @@ class _Writer:
         text += b" " * (-(len(text) + 8) % _ALIGNMENT)
         self._head = len(text).to_bytes(8, "little") + text
         self._total = len(self._head) + offset
-        self._missing = set(self._slots)
+        self._missing = {slot.name: slot.nbytes for slot in slots}
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> _Writer:
@@ -152,35 +175,35 @@ class _Writer:
         self._file.truncate(self._total)
         return self
 
-    def put(self, name: str, tensor: Tensor) -> None:
-        """Write one tensor at its place, converted to the slot's dtype."""
-        slot, offset = self._slots[name]
-        if tuple(tensor.shape) != slot.shape:
+    def put(self, name: str, values: NDArray[Any]) -> None:
+        """Write one tensor at its place."""
+        shape = self._slots[name][0].shape
+        if values.shape != shape:
             raise LacliError(
-                f"{name} has shape {list(tensor.shape)} where {list(slot.shape)} was announced", "fetch the model again"
+                f"{name} has shape {list(values.shape)} where {list(shape)} was announced", "fetch the model again"
             )
+        self._write(name, values, 0)
+
+    def put_panels(self, name: str, data: NDArray[np.uint8], first: int) -> None:
+        """Write a part of a packed matrix, from panel `first` on."""
+        self._write(name, data, first * data.shape[1])
+
+    def _write(self, name: str, values: NDArray[Any], at: int) -> None:
+        import numpy as np
+
+        slot, offset = self._slots[name]
         assert self._file is not None
         assert sys.byteorder == "little"
-        self._file.seek(len(self._head) + offset)
-        self._file.write(_raw(tensor.to(_dtype(slot.kind))))
-        self._missing.discard(name)
+        assert values.itemsize == _NAMES[slot.kind]
+        self._file.seek(len(self._head) + offset + at)
+        self._file.write(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+        self._missing[name] -= values.nbytes
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         assert self._file is not None
         with self._file:
             if kind is None:
-                assert not self._missing, f"tensors never written: {sorted(self._missing)[:3]}"
+                missing = [name for name, left in self._missing.items() if left]
+                assert not missing, f"tensors never written in full: {missing[:3]}"
                 self._file.flush()
                 os.fsync(self._file.fileno())
-
-
-def _dtype(kind: str) -> torch.dtype:
-    import torch
-
-    return {"F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16, "I8": torch.int8}[kind]
-
-
-def _raw(tensor: Tensor) -> memoryview:
-    import torch
-
-    return memoryview(tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy())  # type: ignore[arg-type]

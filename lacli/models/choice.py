@@ -1,0 +1,44 @@
+"""Which quantisation a model runs in: what a name means on a device, and what is taken where none is given.
+
+May not: look at weights. Called by loading, `lacli models`, prepare.py and hf_prepare.py. Imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lacli.models.base import Quant
+
+_CUDA: dict[str, Quant] = {"int4": "nf4", "int8": "bnb-int8"}
+
+
+def on_device(asked: Quant | None, device: str) -> tuple[Quant | None, str]:
+    """The quantisation for `device`, and a line for the user where it is another than asked for.
+
+    None is left for `prepare` to choose, which knows how a model is stored; on CUDA it is nf4.
+    """
+    if device != "cuda":
+        return asked, ""
+    if asked is None:
+        return "nf4", ""
+    runs = _CUDA.get(asked, asked)
+    return runs, f"{asked} is for CPUs; on CUDA the model runs as {runs}" if runs != asked else ""
+
+
+def for_cpu(four_bit: bool, int8_bytes: int) -> tuple[Quant, str]:
+    """int4 where the source's linears are in 4 bits or int8 does not fit into the free memory, else int8.
+
+    Also a line for the user where the free memory decided.
+    """
+    if four_bit:
+        return "int4", ""
+    import psutil
+
+    free = psutil.virtual_memory().available
+    if int8_bytes + int8_bytes // 8 <= free:
+        return "int8", ""
+    return (
+        "int4",
+        f"int8 would take {int8_bytes / 1e9:.1f} GB of {free / 1e9:.1f} GB free memory; the model runs as int4",
+    )
