@@ -13,7 +13,7 @@ class Settings:
     model: str | None = None
     """Alias, folder or .gguf file; None is the registry's default."""
     quant: str | None = None
-    """nf4, int8, bnb-int8 or none; None is the model's or the device's default."""
+    """int4, int8, none, nf4 or bnb-int8; None is the model's default, or what suits its source and the device."""
     device: str = "auto"
     """auto, cpu or cuda"""
     threads: int | None = None

@@ -95,19 +95,20 @@ def load(settings: Settings, report: Report) -> Loaded:
 
     import_ms = _since(started)
     device = choose_device(settings.device)
-    quant = _quant(settings, spec, device)
+    quant = _quant(settings, spec, device, report)
     prepared = _prepare(spec, quant, settings.offline, report)
     report(Loading("load"))
     started = time.perf_counter()
     tokenizer = Tokenizer.load(prepared.folder)
-    runner = load_runner(prepared, quant, device, settings.threads, prepared.spec.context or None)
+    runner = load_runner(prepared, prepared.quant, device, settings.threads, prepared.spec.context or None)
     for note in runner.notes:
         report(Notice(note))
     cached = CachedSequence(runner)
     limits = _limits(settings)
-    curve = _curve(cached, prepared, f"{quant}-{device}-{settings.threads or 0}", needed=limits.lookahead)
+    variant = f"{prepared.quant}-{device}-{runner.kernel}"
+    curve = _curve(cached, prepared, f"{variant}-{settings.threads or 0}", needed=limits.lookahead)
     pool = _open_pool(settings, folder, tokenizer, runner.vocab_size, prepared.spec.alias, report)
-    primed = _primer(cached, tokenizer, prepared, f"{quant}-{device}", report) if limits.lookahead else None
+    primed = _primer(cached, tokenizer, prepared, variant, report) if limits.lookahead else None
     sources = _sources(pool, primed) if limits.lookahead else []
     files = _project_files(settings, folder, tokenizer, sources)
     return Loaded(
@@ -117,7 +118,7 @@ def load(settings: Settings, report: Report) -> Loaded:
         controller=Controller(curve, limits),
         sources=sources,
         pool=pool,
-        quant=quant,
+        quant=prepared.quant,
         device=device,
         import_ms=import_ms,
         load_ms=_since(started),
@@ -136,17 +137,17 @@ def _wait_without_spinning_when_busy() -> None:
             os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
-def _quant(settings: Settings, spec: ModelSpec, device: str) -> Quant:
-    from lacli.models.load import default_quant
+def _quant(settings: Settings, spec: ModelSpec, device: str, report: Report) -> Quant | None:
+    from lacli.models.choice import on_device
 
     asked = settings.quant or (spec.quant if spec.quant != "auto" else None)
-    quant: str = asked or default_quant("cuda" if device == "cuda" else "cpu")
-    if quant == "int8" and device == "cuda":  # our own int8 linear is the CPU's
-        quant = "bnb-int8"
-    return quant  # type: ignore[return-value]  # checked by the option and the registry
+    quant, note = on_device(asked, device)  # type: ignore[arg-type]  # checked by the option and the registry
+    if note:
+        report(Notice(note))
+    return quant
 
 
-def _prepare(spec: ModelSpec, quant: Quant, offline: bool, report: Report) -> PreparedModel:
+def _prepare(spec: ModelSpec, quant: Quant | None, offline: bool, report: Report) -> PreparedModel:
     from lacli.models.prepare import prepare
 
     def progress(step: Progress) -> None:

@@ -95,11 +95,20 @@ def show(name: NameArgument, as_json: JsonOption = False) -> None:
 
     registry = load_registry()
     spec = registry.resolve(name)
-    record = _record(registry, spec, presence(spec))
+    here = presence(spec)
+    record = _record(registry, spec, here)
+    facts: dict[str, Any] = {}
     notes: tuple[str, ...] = ()
+    if here.files is not None:
+        facts, notes = _facts_of_file(here.files) if spec.kind == "gguf" else _facts_of_folder(here.files)
+    four_bit = facts.pop("four_bit", False)
     if spec.path is not None:
-        facts, notes = _facts_of_file(spec.path) if spec.kind == "gguf" else _facts_of_folder(spec.path)
         record |= facts
+    elif facts:
+        record["stored_as"] = facts["stored_as"]
+    if here.files is not None or spec.kind == "hf":
+        record["runs_as"] = _runs_as(spec, four_bit, record["parameters"])
+    record |= _on_this_machine(here)
     for note in notes:
         diagnostics.note(note)
     if as_json:
@@ -146,16 +155,17 @@ def pull(
             place_file(spec, given, report)
         elif not presence(spec).ready:  # before torch is imported: most failures are here
             ensure_local(spec, report, offline)
-        from lacli.models.load import choose_device, default_quant
+        from lacli.models.choice import on_device
+        from lacli.models.load import choose_device
         from lacli.models.prepare import prepare
 
-        quant: Any = spec.quant if spec.quant != "auto" else default_quant(choose_device("auto"))
-        prepared = prepare(spec, quant, report, offline)
+        asked: Any = spec.quant if spec.quant != "auto" else None
+        prepared = prepare(spec, on_device(asked, choose_device("auto"))[0], report, offline)
     finally:
         live.finish()
     for note in prepared.notes:
         diagnostics.note(note)
-    diagnostics.note(f"{spec.alias} is ready")
+    diagnostics.note(f"{spec.alias} is ready, as {prepared.quant}")
 
 
 @app.command(epilog='For example: lacli models path  |  du -sh "$(lacli models path smollm2-135m)"')
@@ -226,10 +236,34 @@ def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, An
     }
 
 
+def _runs_as(spec: ModelSpec, four_bit: bool, parameters: int) -> dict[str, str]:
+    from lacli.models.choice import for_cpu, on_device
+
+    asked: Any = spec.quant if spec.quant != "auto" else None
+    return {
+        "cpu": asked or for_cpu(four_bit, int8_bytes=parameters * 17 // 16)[0],
+        "cuda": on_device(asked, "cuda")[0] or "",
+    }
+
+
+def _on_this_machine(here: Presence) -> dict[str, Any]:
+    """The kernel that would run, and the weights there are, in bytes by quantisation."""
+    from lacli.kernels.library import library, why_not
+    from lacli.models.inventory import variants
+
+    found = library()
+    return {
+        "kernel": found.isa if found else "torch",
+        "kernel_note": why_not(),
+        "weights": {quant: size for folder in here.prepared for quant, size in variants(folder).items()},
+    }
+
+
 def _facts_of_file(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     from lacli.models.gguf_config import OWN, read_config
     from lacli.models.gguf_read import read_gguf
     from lacli.models.gguf_tokenizer import build_tokenizer
+    from lacli.models.gguf_weights import mostly_four_bits
 
     gguf = read_gguf(file)
     config, notes = read_config(gguf) if gguf.architecture in OWN else ({}, ())
@@ -244,6 +278,7 @@ def _facts_of_file(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
         "stored_as": dict(stored.most_common()),
         "bytes": sum(part.stat().st_size for part in gguf.paths),
         "licence": str(gguf.fields.get("general.license", "")),
+        "four_bit": gguf.architecture in OWN and mostly_four_bits(gguf),
     }
     return facts, notes + tokenizer.notes
 

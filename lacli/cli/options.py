@@ -24,7 +24,7 @@ from lacli.errors import UsageError
 from lacli.events import Message, Request
 
 DEVICES = ("auto", "cpu", "cuda")
-QUANTS = ("nf4", "int8", "bnb-int8", "none")
+QUANTS = ("int4", "int8", "none", "nf4", "bnb-int8")
 
 
 VARIABLES: list[str] = []
@@ -127,7 +127,7 @@ class Common:
         _option(
             "--quant",
             metavar="|".join(QUANTS),
-            help="How weights are stored; by default nf4 on CUDA, int8 on a CPU.",
+            help="How weights run; by default nf4 on CUDA; on a CPU int4 for 4-bit files, else int8.",
             check=_one_of(QUANTS),
         ),
     ] = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from lacli.models.gguf_config import OWN, read_config
 from lacli.models.gguf_read import GgufFile
-from lacli.models.gguf_weights import gguf_weights
+from lacli.models.gguf_weights import gguf_weights, mostly_four_bits
 from lacli.models.hf_eos import end_ids, markers_of, token_text, turn_end, vocabulary_of
 from lacli.models.prepare_folder import HALF_FROM, Making
 from lacli.models.prepare_weights import packed_bytes
@@ -19,14 +19,14 @@ def making(file: GgufFile, digest: str) -> Making:
     from lacli.models.gguf_tokenizer import build_tokenizer
 
     half = file.parameters > HALF_FROM
-    if file.architecture in OWN:
+    own = file.architecture in OWN
+    if own:
         config, notes = read_config(file)
-        weights, four_bit = gguf_weights(file, config)
+        weights = gguf_weights(file, config)
     else:
         from lacli.models.gguf_legacy import convert
 
         config, notes, weights = convert(file, half)
-        four_bit = False
     config["dtype"] = "bfloat16" if half else "float32"
     tokenizer = build_tokenizer(file.fields)
     parsed = json.loads(tokenizer.tokenizer_json)
@@ -61,9 +61,9 @@ def making(file: GgufFile, digest: str) -> Making:
         "parameters": file.parameters,
         "eos_ids": list(ids),
         "markers": markers,
-        "packed": file.architecture in OWN,
-        "four_bit": four_bit,
-        "int8_bytes": packed_bytes(weights, "int8") if file.architecture in OWN else file.parameters * 9 // 8,
+        "packed": own,
+        "four_bit": own and mostly_four_bits(file),
+        "int8_bytes": packed_bytes(weights, "int8") if own else file.parameters * 17 // 16,
         "notes": [*notes, *tokenizer.notes, *end_notes],
     }
     return Making(documents, weights, record, half)

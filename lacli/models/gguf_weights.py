@@ -7,7 +7,7 @@ gguf_prepare.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from lacli.models.gguf_blocks import Bits, blocks_of, is_four_bits, kind_of
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from lacli.models.prepare_weights import Packed
 
 
-def gguf_weights(file: GgufFile, config: Mapping[str, Any]) -> tuple[list[Weight], bool]:
-    """All tensors of a llama, qwen2 or qwen3 file, and whether most of its linears are in 4 bits."""
-    planned = plan(file, config)
-    four_bit = _mostly_four_bits(file, planned)
+def gguf_weights(file: GgufFile, config: Mapping[str, Any]) -> list[Weight]:
+    """All tensors of a llama, qwen2 or qwen3 file."""
+    four_bit = mostly_four_bits(file)
     return [
         Weight(item.name, item.shape, _loader(file, item), _blocked(file, item, four_bit) if item.matrix else None)
-        for item in planned
-    ], four_bit
+        for item in plan(file, config)
+    ]
 
 
-def _mostly_four_bits(file: GgufFile, planned: Sequence[Planned]) -> bool:
-    linears = [item for item in planned if item.matrix == "linear"]
-    four = sum(math.prod(item.shape) for item in linears if is_four_bits(file.tensors[item.source].type_name))
-    return 2 * four > sum(math.prod(item.shape) for item in linears)
+def mostly_four_bits(file: GgufFile) -> bool:
+    """Whether more than half of the weights in the layers' matrices are in 4-bit blocks that are ours as they are."""
+    matrices = [tensor for tensor in file.tensors.values() if tensor.name.startswith("blk.") and len(tensor.shape) == 2]
+    four = sum(math.prod(tensor.shape) for tensor in matrices if is_four_bits(tensor.type_name))
+    return 2 * four > sum(math.prod(tensor.shape) for tensor in matrices)
 
 
 def _blocked(file: GgufFile, item: Planned, four_bit: bool) -> Blocked:

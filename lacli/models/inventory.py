@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lacli.models.disk import locked
 from lacli.models.fetch import folder_bytes, sweep_partials, target_of
 from lacli.models.fetch_hub import cached_snapshot, is_complete, repository_folder
-from lacli.models.prepare_folder import read_record, sweep
+from lacli.models.prepare_folder import FLOAT_NAME, PACKED_NAMES, RECORD_NAME, read_record, sweep
 from lacli.models.registry import ModelSpec, Source
 from lacli.paths import models_dir
 
@@ -35,8 +37,9 @@ class Presence:
 
 def presence(spec: ModelSpec) -> Presence:
     """Look for `spec`, by names and sizes only."""
-    prepared = tuple(_prepared(spec))
-    kept = sum(folder_bytes(folder) for folder in prepared)
+    made = list(_made_from(spec))
+    prepared = tuple(folder for folder in made if read_record(folder) is not None)
+    kept = sum(folder_bytes(folder) for folder in made)
     if spec.path is not None:
         return Presence(spec.path if spec.path.exists() else None, prepared, kept)
     source = spec.sources[0]
@@ -54,7 +57,7 @@ def remove(spec: ModelSpec) -> int:
     A user's own file and complete files in the hub's shared cache stay.
     """
     freed = 0
-    for folder in _prepared(spec):
+    for folder in _made_from(spec):
         freed += folder_bytes(folder)
         with locked(folder, _quietly):
             sweep(folder)
@@ -66,6 +69,13 @@ def remove(spec: ModelSpec) -> int:
             freed += folder_bytes(stale)
             shutil.rmtree(stale, ignore_errors=True)
     return freed
+
+
+def variants(folder: Path) -> dict[str, int]:
+    """The quantisations a prepared folder holds weights for, and the bytes of each."""
+    weights = (read_record(folder) or {}).get("weights", {})
+    names: dict[str, str] = {"int4": PACKED_NAMES["int4"], "int8": PACKED_NAMES["int8"], "none": FLOAT_NAME}
+    return {quant: weights[name] for quant, name in names.items() if name in weights}
 
 
 def _remove_source(source: Source) -> int:
@@ -93,18 +103,25 @@ def _leftovers(digest: str) -> Iterator[Path]:
     yield from models_dir().glob(f".*-{digest}-f*.tmp-*")
 
 
-def _prepared(spec: ModelSpec) -> Iterator[Path]:
+def _made_from(spec: ModelSpec) -> Iterator[Path]:
+    """Folders prepared from this model, by this lacli or an older one."""
     digests = {source.sha256 for source in spec.sources if source.sha256}
     roots = [os.path.abspath(spec.path)] if spec.path else []
     roots += [str(repository_folder(source)) for source in spec.sources if source.kind == "hub"]
     for folder in sorted(models_dir().glob("[!.]*-f*")):
-        record = read_record(folder)
-        source = record.get("source") if record else None
-        if not isinstance(source, dict):
-            continue
+        source = _source_of(folder)
         path = str(source.get("path", ""))
         if source.get("sha256") in digests or any(path == root or path.startswith(root + os.sep) for root in roots):
             yield folder
+
+
+def _source_of(folder: Path) -> dict[str, Any]:
+    """Where a folder's weights came from; nothing where it does not say."""
+    try:
+        source = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))["source"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return source if isinstance(source, dict) else {}
 
 
 def _lock_of(path: Path) -> Path:

@@ -87,6 +87,7 @@ def make(folder: Path, making: Making, quant: Quant, report: Report) -> None:
     _write(folder, name, making, report)
     for old in older_formats(making.record["source"]["sha256"]):
         shutil.rmtree(old, ignore_errors=True)
+        old.with_name(f".{old.name}.lock").unlink(missing_ok=True)
 
 
 def _write(folder: Path, name: str, making: Making, report: Report) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from lacli.errors import ModelUnavailable, UsageError
 from lacli.paths import config_dir
 
-QUANTS = ("auto", "int8", "none", "nf4", "bnb-int8")
+QUANTS = ("auto", "int4", "int8", "none", "nf4", "bnb-int8")
 Kind = Literal["gguf", "hf"]
 Style = Literal["chat", "base"]
 
@@ -68,7 +68,7 @@ class ModelSpec:
     kind: Kind
     sources: tuple[Source, ...]
     quant: str
-    """`auto` (the device's default) or a fixed quantisation."""
+    """`auto` (what suits the source and the device) or a fixed quantisation."""
     context: int
     """Most tokens; 0 = as the model's own configuration says."""
     style: Style

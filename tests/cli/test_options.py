@@ -32,7 +32,7 @@ from tests.cli.conftest import Scripted
         (["--threads", "0"], "from 1 to"),
         (["--device", "mps"], "Apple GPUs are not used"),
         (["--device", "tpu"], "auto, cpu, cuda"),
-        (["--quant", "int4"], "nf4, int8"),
+        (["--quant", "int5"], "int4, int8"),
         (["--seed", "abc"], "--seed: 'abc' is not a whole number"),
         (["--top-p", "hot"], "--top-p: 'hot' is not a number"),
         (["--tempreature", "0"], "--temperature"),
