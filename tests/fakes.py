@@ -32,6 +32,7 @@ class TableRunner:
         self.vocab_size = vocab_size
         self.context_size = context_size
         self.can_branch = can_branch
+        self.kernel = "torch"
         self.notes: tuple[str, ...] = ()
         self.cache: list[int] = []
         """The ids whose KV would be stored."""

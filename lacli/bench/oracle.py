@@ -25,6 +25,7 @@ class RunnerAround:
         self.vocab_size = runner.vocab_size
         self.context_size = runner.context_size
         self.can_branch = runner.can_branch
+        self.kernel = runner.kernel
         self.notes = runner.notes
 
     @property

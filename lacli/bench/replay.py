@@ -133,6 +133,7 @@ class ReplayRunner:
     """Implements `Runner` from a recording; rows off it are answered by the longest suffix known."""
 
     can_branch = True
+    kernel = "torch"
     notes: tuple[str, ...] = ()
     context_size = 1 << 20
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from lacli.errors import UsageError
 from lacli.kernels import packing
-from lacli.kernels.structs import Cache, CCache, CMatrix, CModel, CRows, Matrix, Model, address
+from lacli.kernels.structs import Cache, CCache, CMatrix, CModel, CRows, Matrix, Model, address, in_place
 
 ABI = 1
 TOP = 8
@@ -235,7 +235,7 @@ def _fault(found: Library) -> str:
     weight = random.standard_normal((rows, columns), dtype=np.float32)
     eight, four = packing.quantise(weight, 8), packing.quantise(weight, 4)
     for blocks in (eight, four, packing.widen(four)):
-        matrix = Matrix(blocks.kind, _aligned_copy(packing.pack(blocks)), rows, columns)
+        matrix = Matrix(blocks.kind, in_place(packing.pack(blocks)), rows, columns)
         y = found.matmul(matrix, x)
         expected = x.astype(np.float64) @ packing.dequantise(blocks).astype(np.float64).T
         if not np.allclose(y, expected, rtol=1e-4, atol=1e-2):
@@ -243,14 +243,6 @@ def _fault(found: Library) -> str:
         if any(not np.array_equal(found.matmul(matrix, x[row : row + 1])[0], y[row]) for row in (0, 15)):
             return f"{blocks.kind} on {found.isa} is not exact by row"
     return ""
-
-
-def _aligned_copy(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    from lacli.kernels.structs import aligned
-
-    copy = aligned(data.shape, np.uint8)
-    copy[...] = data
-    return copy
 
 
 def _check(code: int) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ctypes import POINTER, Structure, c_float, c_int32, c_void_p, pointer
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from lacli.kernels import packing
 
 Kind = Literal["q4", "q4m", "q8", "q8m", "f32", "bf16"]
 CacheKind = Literal["f32", "f16"]
-KINDS: dict[str, int] = {**packing.KINDS, "f32": 5, "bf16": 6, "f16": 7}
+KINDS: dict[str, int] = {"q4": 1, "q4m": 2, "q8": 3, "q8m": 4, "f32": 5, "bf16": 6, "f16": 7}
 """The numbers of lacli.h: LACLI_Q4 and so on."""
 ALIGNMENT = 64
 SLOTS = 16
@@ -124,6 +124,15 @@ def aligned(shape: tuple[int, ...], dtype: type) -> NDArray[Any]:
     return raw[start : start + count].view(dtype).reshape(shape)
 
 
+def in_place(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Packed data itself where it is aligned, as in every file that lacli writes; else a copy that is."""
+    if data.__array_interface__["data"][0] % ALIGNMENT == 0:
+        return data
+    copy = aligned(data.shape, np.uint8)
+    copy[...] = data
+    return copy
+
+
 class Matrix:
     """A matrix the library can multiply by."""
 
@@ -133,7 +142,7 @@ class Matrix:
         self, kind: Kind, data: NDArray[Any], rows: int, columns: int, bias: NDArray[np.float32] | None = None
     ) -> None:
         """data: as `packing.pack` gives it, or float32 [rows, columns], or bfloat16 as uint16 [rows, columns]."""
-        if kind not in KINDS or kind == "f16":
+        if kind not in get_args(Kind):
             raise ValueError(f"{kind} is no kind of matrix")
         if rows < 1 or columns < 1:
             raise ValueError(f"a matrix of {rows} x {columns} is none")
@@ -207,7 +216,7 @@ class Model:
         }
 
         def struct(layer: Layer) -> CLayer:
-            norms = [
+            norms: list[int | None] = [
                 address(layer.input_norm, "a norm", np.float32, (sizes.hidden,)),
                 address(layer.post_norm, "a norm", np.float32, (sizes.hidden,)),
             ]

@@ -1,6 +1,7 @@
 """What the engine sees of models: `Rows` in, `Scores` out. Imports nothing heavy at run time.
 
-Implementations: `fused.FusedRunner`, `runner.GenericRunner`; test double: `tests/fakes.py: TableRunner`.
+Implementations: `native.NativeRunner`, `fused.FusedRunner`, `runner.GenericRunner`; test double: `TableRunner` in
+`tests/fakes.py`.
 Called by `engine.loop` only. An implementation must never look at the sampler, the drafts or the pool, and a
 failed forward must leave `length` as it was.
 """
@@ -66,7 +67,8 @@ class Runner(Protocol):
     """Most positions the model may see; `length` never exceeds it."""
     can_branch: bool
     """False for models whose cache cannot hold siblings (recurrent, hybrid): the engine then decodes plainly."""
-
+    kernel: str
+    """What multiplies: an instruction set of our C kernels ("avx2", "neon-dot", ...), or "torch"."""
     notes: tuple[str, ...]
     """What the user should know of how this model runs, a line each."""
 

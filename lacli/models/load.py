@@ -1,30 +1,29 @@
-"""A prepared model into a runner: picks the fused forward where it fits, the generic one elsewhere.
+"""A prepared model into a runner: our C step where it fits and is built, PyTorch's where not, transformers elsewhere.
 
-Called by `lacli.assistant` and the bench. Reads weights from safetensors only.
+Called by `lacli.loading` and the bench. Reads weights from safetensors only.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import torch
-from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from safetensors import SafetensorError
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
+from lacli.kernels.library import library
 from lacli.models.base import Quant, Runner
-from lacli.models.fused import FusedConfig, FusedLayer, FusedRunner
-from lacli.models.quant import FloatLinear, Int8Linear, QuantLinear, quantise_rows, self_test
+from lacli.models.fused_config import AGAIN, FusedConfig
+from lacli.models.tensors import Tensors
 
 if TYPE_CHECKING:
     from lacli.models.prepare import PreparedModel
 
 Device = Literal["cpu", "cuda"]
-_AGAIN = "fetch the model again"
 
 
 def choose_device(asked: str) -> Device:
@@ -64,11 +63,24 @@ def load_runner(
 
     Raises LacliError subclasses: files missing or damaged, out of memory, kernels that fail their self-test.
     """
-    torch.set_num_threads(threads or physical_threads())
+    count = threads or physical_threads()
+    torch.set_num_threads(count)
+    kernels = library()
+    if kernels is not None:
+        kernels.set_threads(count)
     with _translated(prepared.folder):
         config = FusedConfig.read(prepared.config, context)
-        if device == "cpu" and quant in ("int8", "none") and config is not None:
-            return _load_fused(prepared, config, quant)
+        if device == "cpu" and quant in ("int4", "int8", "none") and config is not None:
+            packed = prepared.packed_file if prepared.quant == quant else None
+            tensors = Tensors([packed] if packed else prepared.float_files)
+            if kernels is not None:
+                from lacli.models.load_native import load_native
+
+                return load_native(kernels, tensors, config, quant)
+            if not any(config.windows):
+                from lacli.models.load_fused import load_fused
+
+                return load_fused(tensors, config, quant)
         from lacli.models.runner import load_generic
 
         return load_generic(prepared, quant=quant, device=device, context=context)
@@ -86,7 +98,7 @@ def _translated(folder: Path) -> Iterator[None]:
     except (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError) as error:
         raise ModelUnavailable(
             f"config.json in {folder} describes no model that can be loaded ({type(error).__name__}: {error})",
-            _AGAIN,
+            AGAIN,
         ) from error
     except MemoryError as error:
         raise OutOfMemory("the model does not fit into memory", "take a smaller model, or --quant int8") from error
@@ -94,95 +106,3 @@ def _translated(folder: Path) -> Iterator[None]:
         if "not enough memory" in str(error) or "out of memory" in str(error).lower():
             raise OutOfMemory("the model does not fit into memory", "take a smaller model, or --quant int8") from error
         raise LacliError(f"loading {folder} failed: {str(error).splitlines()[0]}") from error
-
-
-class _Tensors:
-    """Named tensors of several safetensors files, read one at a time from memory maps."""
-
-    def __init__(self, files: Sequence[Path]) -> None:
-        self._handles = [safe_open(str(file), framework="pt", device="cpu") for file in files]
-        self._where = {name: handle for handle in self._handles for name in handle.keys()}  # noqa: SIM118
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._where
-
-    def __call__(self, name: str) -> Tensor:
-        if name not in self._where:
-            raise ModelUnavailable(f"the weights lack the tensor {name}", _AGAIN)
-        return self._where[name].get_tensor(name)
-
-    def optional(self, name: str) -> Tensor | None:
-        return self(name) if name in self else None
-
-
-def _load_fused(prepared: PreparedModel, config: FusedConfig, quant: Quant) -> FusedRunner:
-    files = [prepared.int8_file] if quant == "int8" and prepared.int8_file else list(prepared.float_files)
-    tensors = _Tensors(files)
-    tested: set[tuple[type[QuantLinear], int]] = set()
-
-    def linear(*names: str) -> QuantLinear:
-        """The linears of these names side by side as one."""
-        biases = [tensors.optional(f"{name}.bias") for name in names]
-        bias = (
-            torch.cat([part.to(torch.float32) for part in biases if part is not None])
-            if biases[0] is not None
-            else None
-        )
-        weights = [tensors(f"{name}.weight") for name in names]
-        for name, weight in zip(names, weights, strict=True):
-            _check_shape(name, weight, config)
-        width = config.shape_of(names[0])[1]
-        made: QuantLinear
-        if quant == "int8":
-            if weights[0].dtype == torch.int8:
-                parts = [(weight, tensors(f"{name}.scale")) for name, weight in zip(names, weights, strict=True)]
-            else:
-                parts = [quantise_rows(weight) for weight in weights]
-            made = Int8Linear(
-                _joined([weight for weight, _ in parts]), _joined([scale for _, scale in parts]), bias, width
-            )
-        else:
-            made = FloatLinear(_joined(weights), bias)
-        if (type(made), made.in_features) not in tested:
-            tested.add((type(made), made.in_features))
-            self_test(made)
-        return made
-
-    def norm(name: str) -> Tensor:
-        return tensors(f"{name}.weight").to(torch.float32)
-
-    layers = []
-    for index in range(config.layers):
-        prefix = f"model.layers.{index}"
-        attention, mlp = f"{prefix}.self_attn", f"{prefix}.mlp"
-        layers.append(
-            FusedLayer(
-                input_norm=norm(f"{prefix}.input_layernorm"),
-                qkv=linear(f"{attention}.q_proj", f"{attention}.k_proj", f"{attention}.v_proj"),
-                output=linear(f"{attention}.o_proj"),
-                post_norm=norm(f"{prefix}.post_attention_layernorm"),
-                gate_up=linear(f"{mlp}.gate_proj", f"{mlp}.up_proj"),
-                down=linear(f"{mlp}.down_proj"),
-            )
-        )
-    if f"model.layers.{config.layers}.input_layernorm.weight" in tensors:
-        raise ModelUnavailable(f"the weights have more than the {config.layers} layers of config.json", _AGAIN)
-    embedding = tensors("model.embed_tokens.weight")
-    _check_shape("model.embed_tokens", embedding, config)
-    head = linear("lm_head" if "lm_head.weight" in tensors else "model.embed_tokens")
-    return FusedRunner(config, embedding, layers, norm("model.norm"), head)
-
-
-def _check_shape(name: str, weight: Tensor, config: FusedConfig) -> None:
-    """Refuse weights that are not those of this config: some would even run."""
-    rows, columns = config.shape_of(name)
-    padded = -(-columns // 32) * 32 if weight.dtype == torch.int8 else columns
-    if tuple(weight.shape) != (rows, padded):
-        raise ModelUnavailable(
-            f"{name}.weight is {list(weight.shape)} where config.json asks for {[rows, columns]}",
-            _AGAIN,
-        )
-
-
-def _joined(parts: list[Tensor]) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(parts)

@@ -2,17 +2,26 @@
 
 Every linear here is row-exact on a CPU: the bits of a row of the result do not depend on how many other rows are in
 the call (research/kernels.md §4.3). The engine's promise that lookahead text equals plain text rests on that, so
-`self_test` checks it on the running machine when a model is loaded. Called by `fused`, `runner`, `load`, `prepare`.
+`self_test` checks it on the running machine when a model is loaded. Called by `load` and `stock_exact`.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lacli.errors import LacliError
+from lacli.kernels import packing
+from lacli.kernels.library import Library
+from lacli.kernels.structs import Matrix, aligned
+from lacli.models.tensors import Tensors
 
 _K_MULTIPLE = 32  # `_weight_int8pack_mm` reads past the row for some other K and crashes
+_ROWS_AT_ONCE = 4096
 
 
 def quantise_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -27,6 +36,24 @@ def quantise_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
     quantised = (rows / scale.to(torch.float32)[:, None]).round_().clamp_(-127, 127).to(torch.int8)
     padding = -rows.shape[1] % _K_MULTIPLE
     return nn.functional.pad(quantised, (0, padding)).contiguous(), scale
+
+
+def int8_of(tensors: Tensors, stem: str, rows: int, columns: int) -> tuple[Tensor, Tensor]:
+    """A packed matrix as `quantise_rows` gives it; only a few rows are floats at a time."""
+    parts = [quantise_rows(part) for part in tensors.unpacked(stem, rows, columns)]
+    weight, scale = (torch.cat(each) for each in zip(*parts, strict=True))
+    return weight, scale
+
+
+def packed_matrix(weight: NDArray[np.float32], bits: Literal[4, 8], bias: NDArray[np.float32] | None = None) -> Matrix:
+    """Round a weight [N, K] to blocks of 32 and pack it. Raises LacliError where a weight is no finite number."""
+    rows, columns = weight.shape
+    kind: packing.Kind = "q4m" if bits == 4 else "q8"
+    data = aligned((-(-rows // packing.PANEL), packing.stride(kind, columns)), np.uint8)
+    for first in range(0, rows, _ROWS_AT_ONCE):
+        part = packing.pack(packing.quantise(weight[first : first + _ROWS_AT_ONCE], bits))
+        data[first // packing.PANEL :][: len(part)] = part
+    return Matrix(kind, data, rows, columns, bias)
 
 
 class QuantLinear(nn.Module):
@@ -66,6 +93,22 @@ class Int8Linear(QuantLinear):
         if self.bias is not None:
             result = result + self.bias
         return result.reshape(*x.shape[:-1], self.out_features)
+
+
+class PackedLinear(QuantLinear):
+    """Blocks of 32 in 4 or 8 bits and activations in int8 with a scale per block, through our C kernels."""
+
+    def __init__(self, library: Library, matrix: Matrix) -> None:
+        super().__init__()
+        self.in_features, self.out_features = matrix.columns, matrix.rows
+        self._library, self._matrix = library, matrix
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not x.is_floating_point():
+            raise TypeError("this model casts activations to the dtype of its weights")
+        rows = x.detach().reshape(-1, self.in_features).to(torch.float32).contiguous()
+        result = torch.from_numpy(self._library.matmul(self._matrix, rows.numpy()))
+        return result.to(x.dtype).reshape(*x.shape[:-1], self.out_features)
 
 
 class FloatLinear(QuantLinear):

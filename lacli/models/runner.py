@@ -18,8 +18,10 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import CacheLayerMixin, DynamicCache
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
+from lacli.kernels.library import library
 from lacli.models.base import Quant, Rows, Scores
 from lacli.models.positions import most_positions
+from lacli.models.quant import PackedLinear
 from lacli.models.rope import RopeSwitch
 from lacli.models.scores import scores_of
 from lacli.models.stock_cache import BranchPast, Past, RecurrentPast
@@ -83,6 +85,9 @@ class GenericRunner:
         self._masks = LayerMasks.of(self._config)
         self.context_size = context_size or most_positions(self._config.to_dict()) or _UNBOUNDED
         self.vocab_size = int(self._config.vocab_size)
+        packed = any(isinstance(module, PackedLinear) for module in model.modules())
+        kernels = library() if packed else None
+        self.kernel = kernels.isa if kernels is not None else "torch"
         self._token_ids: list[int] = []
         self._pasts: list[Past] = []
         self._ran: list[tuple[Past, dict[int, int]]] = []  # pasts of the last forward: row -> its row there

@@ -8,18 +8,31 @@ modules and hooks only, so what a model computes between its modules stays as it
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import torch
 import transformers.activations
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
+from lacli.kernels.library import library
+from lacli.kernels.structs import Matrix, in_place
 from lacli.models import bnb
-from lacli.models.quant import FloatLinear, Int8Linear, QuantLinear, quantise_rows, self_test
+from lacli.models.quant import (
+    FloatLinear,
+    Int8Linear,
+    PackedLinear,
+    QuantLinear,
+    int8_of,
+    packed_matrix,
+    quantise_rows,
+    self_test,
+)
 from lacli.models.stock_linear import make_products_exact, multiplies_by_itself
+from lacli.models.tensors import Tensors
 
 VECTOR = 32
 """Elements a vectorised loop takes at a time (two AVX-512 registers of float32); the rest goes another way."""
@@ -35,9 +48,12 @@ class StockInt8Linear(Int8Linear):
         return super().forward(x)
 
 
-def make_row_exact(model: PreTrainedModel, *, int8: bool, uses_bnb: bool) -> None:
-    """Replace every linear whose rounding of a row depends on the others, test one of each kind, widen activations."""
-    make: Callable[[Tensor, Tensor | None], QuantLinear] = _int8 if int8 else FloatLinear
+def make_row_exact(model: PreTrainedModel, bits: Literal[4, 8] | None, *, uses_bnb: bool) -> None:
+    """Replace every linear whose rounding of a row depends on the others, test one of each kind, widen activations.
+
+    Linears that are not quantised yet are to `bits`, or stay float where that is None; a head never has less than 8.
+    """
+    head = model.get_output_embeddings()
     tested: set[tuple[type[nn.Module], int]] = set()
     for name, module in list(model.named_modules()):
         if _is_activation(module):
@@ -47,7 +63,10 @@ def make_row_exact(model: PreTrainedModel, *, int8: bool, uses_bnb: bool) -> Non
         if type(module) is nn.Linear or isinstance(module, Conv1D):
             weight = module.weight.data if type(module) is nn.Linear else module.weight.data.T
             bias = None if module.bias is None else module.bias.data.to(torch.float32)
-            made = make(weight.to(torch.float32), bias)
+            if bits is None:
+                made = FloatLinear(weight.to(torch.float32), bias)
+            else:
+                made = _quantised(weight.to(torch.float32), 8 if module is head else bits, bias)
         elif uses_bnb:
             made = bnb.exact_linear(module)
         if made is None:
@@ -65,8 +84,25 @@ def make_row_exact(model: PreTrainedModel, *, int8: bool, uses_bnb: bool) -> Non
         model.set_experts_implementation("eager")
 
 
-def _int8(weight: Tensor, bias: Tensor | None) -> QuantLinear:
+def packed_linear(tensors: Tensors, stem: str, rows: int, columns: int, bias: Tensor | None) -> QuantLinear:
+    """The linear of a packed file's matrix: in place, or rounded to what PyTorch's kernel takes."""
+    kernels = library()
+    if kernels is not None:
+        kind, data = tensors.packed(stem, rows, columns)
+        return PackedLinear(kernels, Matrix(kind, in_place(data), rows, columns, _array(bias)))
+    weight, scale = int8_of(tensors, stem, rows, columns)
+    return StockInt8Linear(weight, scale, bias, columns)
+
+
+def _quantised(weight: Tensor, bits: Literal[4, 8], bias: Tensor | None) -> QuantLinear:
+    kernels = library()
+    if kernels is not None:
+        return PackedLinear(kernels, packed_matrix(weight.contiguous().numpy(), bits, _array(bias)))
     return StockInt8Linear(*quantise_rows(weight), bias, weight.shape[1])
+
+
+def _array(bias: Tensor | None) -> NDArray[np.float32] | None:
+    return None if bias is None else bias.detach().contiguous().numpy()
 
 
 def _is_activation(module: nn.Module) -> bool:

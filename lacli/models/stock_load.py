@@ -8,22 +8,27 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import torch
 import transformers
 from huggingface_hub.errors import StrictDataclassError
-from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 
 from lacli.errors import LacliError, ModelUnavailable
+from lacli.kernels import packing
 from lacli.models import bnb, stock_attention
 from lacli.models.base import Quant
-from lacli.models.stock_exact import StockInt8Linear, make_row_exact
+from lacli.models.stock_exact import make_row_exact, packed_linear
+from lacli.models.tensors import Tensors
 
 if TYPE_CHECKING:
     from lacli.models.prepare import PreparedModel
+
+_BITS: dict[Quant, Literal[4, 8]] = {"int4": 4, "int8": 8}
+_ON_CUDA: dict[Quant, Quant] = {"int4": "nf4", "int8": "bnb-int8"}
+_MATRICES = (nn.Linear, nn.Embedding)
 
 
 def load_model(
@@ -41,8 +46,8 @@ def load_model(
         stored = _stored_quantisation(config, prepared.folder)
         if stored:
             notes.append(f"the model is stored in bitsandbytes {stored} and used as it is")
-        elif quant == "int8" and device != "cpu":
-            quant = "bnb-int8"
+        elif quant in _ON_CUDA and device != "cpu":
+            quant = _ON_CUDA[quant]
         skeleton, attention = _skeleton(config, device)
         dtype = torch.float32 if device == "cpu" else torch.bfloat16
         options: dict[str, Any] = {"config": config, "dtype": dtype, "attn_implementation": attention}
@@ -52,8 +57,8 @@ def load_model(
             options.update({} if stored else {"quantization_config": wanted}, device_map={"": device})
         elif device != "cpu":
             options.update(device_map={"": device})
-        if quant == "int8" and not stored and prepared.int8_file is not None:
-            model = _from_int8(skeleton, prepared.int8_file, options)
+        if quant == prepared.quant and not stored and prepared.packed_file is not None:
+            model = _from_packed(skeleton, prepared.packed_file, options)
         else:
             model, found = cast("Any", type(skeleton)).from_pretrained(
                 prepared.folder,
@@ -71,7 +76,7 @@ def load_model(
     if device == "cpu" and attention == "eager":
         notes.append("the attention of this older family is exact only up to rounding")
     if device == "cpu" and touch_layers:
-        make_row_exact(model, int8=quant == "int8" and not stored, uses_bnb=uses_bnb)
+        make_row_exact(model, None if stored else _BITS.get(quant), uses_bnb=uses_bnb)
     return model, tuple(notes)
 
 
@@ -100,40 +105,42 @@ def _stored_quantisation(config: PreTrainedConfig, folder: Path) -> str:
     return "4-bit" if stored.get("load_in_4bit") or stored.get("_load_in_4bit") else "8-bit"
 
 
-def _from_int8(skeleton: PreTrainedModel, file: Path, options: dict[str, Any]) -> PreTrainedModel:
-    """A model whose linears come from the prepared int8 file as they are.
+def _from_packed(skeleton: PreTrainedModel, file: Path, options: dict[str, Any]) -> PreTrainedModel:
+    """A model whose linears come from the prepared packed file as they are.
 
     transformers first gets stand-ins of one element for them, so the float weights never exist.
     """
-    shapes = {name: module.weight.shape for name, module in skeleton.named_modules() if type(module) is nn.Linear}
-    tied = {name.removesuffix(".weight") for name in (skeleton.all_tied_weights_keys or ())}
+    shapes = {name: module.weight.shape for name, module in skeleton.named_modules() if isinstance(module, _MATRICES)}
+    linears = {name for name, module in skeleton.named_modules() if type(module) is nn.Linear}
+    tied = {
+        target.removesuffix(".weight"): source.removesuffix(".weight")
+        for target, source in (skeleton.all_tied_weights_keys or {}).items()
+    }
+    tensors = Tensors([file])
     state: dict[str, Tensor] = {}
-    linears: dict[str, tuple[Tensor, Tensor]] = {}
-    with safe_open(str(file), framework="pt", device="cpu") as tensors:
-        names = set(tensors.keys())
-        for name in sorted(names):
-            stem, _, kind = name.rpartition(".")
-            if kind == "scale" and f"{stem}.weight" in names:
-                continue
-            tensor = tensors.get_tensor(name)
-            if tensor.dtype != torch.int8:
-                state[name] = tensor
-                continue
-            scale = tensors.get_tensor(f"{stem}.scale")
-            if stem in shapes:
-                linears[stem] = (tensor, scale)
-                if stem not in tied:
-                    state[name] = torch.zeros(1).expand(shapes[stem])
-            else:  # transformers joins or renames it: it is quantised again afterwards
-                state[name] = tensor.to(torch.float32) * scale.to(torch.float32)[:, None]
+    for name in tensors:
+        stem, _, kind = name.rpartition(".")
+        if kind not in packing.KINDS:
+            state[name] = tensors.torch(name)
+            continue
+        if stem not in shapes:
+            raise ModelUnavailable(f"{file} holds {name}, which this model has no place for", "prepare it again")
+        shape = tuple(shapes[stem])
+        if stem in linears:
+            state[f"{stem}.weight"] = torch.zeros(1).expand(shape)
+        else:
+            state[f"{stem}.weight"] = torch.cat(list(tensors.unpacked(stem, *shape)))
     model, found = cast("Any", type(skeleton)).from_pretrained(
         None, state_dict=state, output_loading_info=True, **options
     )
     _refuse_incomplete(found, file)
-    for name, (weight, scale) in linears.items():
-        linear = model.get_submodule(name)
-        bias = None if linear.bias is None else linear.bias.data.to(torch.float32)
-        model.set_submodule(name, StockInt8Linear(weight, scale, bias, linear.in_features))
+    for name in linears:
+        stem = name if tensors.is_packed(name) else tied.get(name, "")
+        if tensors.is_packed(stem):
+            linear = model.get_submodule(name)
+            bias = None if linear.bias is None else linear.bias.data.to(torch.float32)
+            rows, columns = shapes[name]
+            model.set_submodule(name, packed_linear(tensors, stem, rows, columns, bias))
     return model
 
 

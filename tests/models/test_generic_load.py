@@ -92,7 +92,7 @@ def as_prepared(folder: Path) -> PreparedModel:
         spec=load_registry().resolve(None),
         config={},
         float_files=(folder / "model.safetensors",),
-        int8_file=None,
+        packed_file=None,
         eos_ids=(),
         notes=(),
     )

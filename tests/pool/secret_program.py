@@ -26,6 +26,7 @@ class Teller:
     vocab_size = 49_152
     context_size = 8_192
     can_branch = True
+    kernel = "torch"
     notes: tuple[str, ...] = ()
 
     def __init__(self, replies: Sequence[Sequence[int]], end: int, pause_s: float = 0.0) -> None:
