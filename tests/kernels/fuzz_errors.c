@@ -91,11 +91,12 @@ void fuzz_keep_errors(void) {
     for (int i = 0; i < count; i++) path[i] = i;
     size_t bytes = cache_bytes(&drawn);
     lacli_cache cache = cache_copy(&drawn);
-    switch (draw(0, 4)) {
+    switch (draw(0, 5)) {
     case 0: path[at] = one_of(-1, free_slots, draw_chance(50) ? INT_MAX : INT_MIN); break;
     case 1: path[at] = at + 1 < count ? at + 1 : at ? at - 1 : -1; break; /* one twice */
     case 2: called = one_of(-1, INT_MIN, -count); either = 0, expected = LACLI_E_SHAPE; break;
-    case 3: length = one_of(-1, INT_MIN, INT_MAX); either = 0, expected = LACLI_E_SHAPE; break;
+    case 3: length = one_of(-1, INT_MIN, -length - 1); either = 0, expected = LACLI_E_SHAPE; break;
+    case 4: length = one_of(INT_MAX, drawn.cache.capacity, INT_MAX - count); break; /* the length, or the rows after it */
     default: cache.kind = one_of(0, LACLI_BF16, 8); either = 0, expected = LACLI_E_KIND; break;
     }
     int code = lacli_keep(&drawn.model, &cache, length, called, path);
