@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lacli.models.base import Runner
+    from lacli.models.base import Quant, Runner
     from lacli.models.prepare import PreparedModel
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is imported, so before any test module is
@@ -82,33 +82,32 @@ def _prime(cache: Path) -> None:
 @pytest.fixture(scope="session")
 def prepared_default(model_home: Path) -> PreparedModel:
     """The default model, prepared as int8."""
-    with _home(model_home):
-        from lacli.models.prepare import prepare
-        from lacli.models.registry import load_registry
-
-        return prepare(load_registry().resolve(None), "int8", lambda progress: None, offline=True)
+    return _prepared(model_home, "int8")
 
 
 @pytest.fixture(scope="session")
 def prepared_float(model_home: Path) -> PreparedModel:
     """The default model, prepared in float32 too: a folder transformers can load."""
-    with _home(model_home):
+    return _prepared(model_home, "none")
+
+
+def _prepared(home: Path, quant: Quant) -> PreparedModel:
+    with _home(home):
         from lacli.models.prepare import prepare
         from lacli.models.registry import load_registry
 
-        return prepare(load_registry().resolve(None), "none", lambda progress: None, offline=True)
+        return prepare(load_registry().resolve(None), quant, lambda progress: None, offline=True)
 
 
-@pytest.fixture(scope="session", params=["int8", "none"])
-def default_runner(request: pytest.FixtureRequest, prepared_default: PreparedModel) -> Iterator[Runner]:
-    """The default model in memory, on one thread, as int8 and as float32; whoever takes it empties its cache first."""
+@pytest.fixture(scope="session", params=["int4", "int8", "none"])
+def default_runner(request: pytest.FixtureRequest, model_home: Path) -> Iterator[Runner]:
+    """The default model in memory, on one thread, in each quantisation; whoever takes it empties its cache first."""
     import torch
 
     from lacli.models.load import load_runner
 
-    prepared = prepared_default if request.param == "int8" else request.getfixturevalue("prepared_float")
     before = torch.get_num_threads()
-    yield load_runner(prepared, request.param, threads=1)
+    yield load_runner(_prepared(model_home, request.param), request.param, threads=1)
     torch.set_num_threads(before)
 
 

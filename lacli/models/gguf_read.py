@@ -170,7 +170,8 @@ def decode(raw: NDArray[np.uint8], type_name: str) -> NDArray[np.float32]:
     from gguf import GGMLQuantizationType
     from gguf.quants import dequantize
 
-    return np.array(dequantize(raw, GGMLQuantizationType[type_name]), dtype=np.float32)
+    with np.errstate(invalid="ignore", over="ignore"):  # what is no number in a damaged file is found later
+        return np.array(dequantize(raw, GGMLQuantizationType[type_name]), dtype=np.float32)
 
 
 def _first_part(path: Path) -> Path:

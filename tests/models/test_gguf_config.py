@@ -50,7 +50,7 @@ class TestAgainstTransformers:
         capfd.readouterr()
         prepared = prepare_file(path, quant)
         assert capfd.readouterr() == ("", "")
-        assert prepared.int8_file is None
+        assert prepared.packed_file is None
         ours = AutoModelForCausalLM.from_pretrained(prepared.folder, dtype=torch.float32)
         ids = torch.tensor([[1, 40, 41, 7, 99]])
         with torch.inference_mode():

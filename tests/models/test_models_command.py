@@ -6,11 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tiny_models import prepare_file, write_folder, write_gguf
 
 from lacli.cli.app import main
+from lacli.kernels import library
 from lacli.models.registry import load_registry, shipped_file
 
 HEAVY = "torch, transformers, textual, huggingface_hub"
@@ -77,6 +79,28 @@ class TestShow:
         assert code == 0
         assert words in err
         assert len(err.splitlines()) == 1
+
+    @pytest.mark.parametrize(("kind", "quant"), [("Q4_1", "int4"), ("Q8_0", "int8")])
+    def test_says_how_a_model_runs_and_which_weights_are_there(
+        self, capfd: pytest.CaptureFixture[str], tmp_path: Path, kind: str, quant: str
+    ) -> None:
+        path = write_gguf(tmp_path / "x.gguf", stored_as=lambda name: kind)
+        found = json.loads(run(capfd, "show", str(path), "--json")[1])
+        assert found["runs_as"] == {"cpu": quant, "cuda": "nf4"}
+        assert found["weights"] == {}
+        sizes = {name: prepare_file(path, name).packed_file.stat().st_size for name in ("int4", "int8")}
+        assert json.loads(run(capfd, "show", str(path), "--json")[1])["weights"] == sizes
+
+    def test_says_which_kernel_would_run(
+        self, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(library, "library", lambda: SimpleNamespace(isa="some-isa"))
+        monkeypatch.setattr(library, "why_not", lambda: "")
+        assert json.loads(run(capfd, "show", "smollm2-135m", "--json")[1])["kernel"] == "some-isa"
+        monkeypatch.setattr(library, "library", lambda: None)
+        monkeypatch.setattr(library, "why_not", lambda: "no compiler")
+        found = json.loads(run(capfd, "show", "smollm2-135m", "--json")[1])
+        assert (found["kernel"], found["kernel_note"]) == ("torch", "no compiler")
 
     def test_of_a_folder(self, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         found = json.loads(run(capfd, "show", str(write_folder(tmp_path / "model")), "--json")[1])

@@ -9,16 +9,25 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Literal
 
+import numpy as np
+import psutil
 import pytest
 import torch
-from safetensors.torch import load_file
-from tiny_models import edit_json, prepare_file, write_folder, write_gguf
+from safetensors.numpy import load_file as stored_in
+from safetensors.torch import load_file, save_file
+from tiny_models import HIDDEN, edit_json, prepare_file, vocabulary, write_folder, write_gguf
 
-from lacli.errors import ModelUnavailable, OutOfMemory
-from lacli.models import disk
-from lacli.models.quant import quantise_rows
+from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
+from lacli.kernels.packing import KINDS, Blocks, Kind, dequantise, quantise, unpack
+from lacli.models import disk, prepare_weights
+from lacli.models.choice import on_device
+from lacli.models.fetch import Progress
+from lacli.models.inventory import presence, remove
+from lacli.models.prepare import prepare
+from lacli.models.registry import spec_of_path
 from lacli.paths import models_dir
 
 CHILD = """
@@ -47,43 +56,205 @@ def leftovers() -> list[str]:
     return [path.name for path in models_dir().rglob("*") if ".tmp-" in path.name]
 
 
-class TestInt8Variant:
-    @pytest.fixture
-    def pair(self, tmp_path: Path) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-        path = write_gguf(tmp_path / "x.gguf", "qwen2")
-        floats = load_file(prepare_file(path).float_files[0])
-        return floats, load_file(prepare_file(path, "int8").int8_file)
+def matrix(stored: dict[str, np.ndarray], stem: str, kind: Kind, shape: tuple[int, ...]) -> Blocks:
+    return unpack(stored[f"{stem}.{kind}"], kind, *shape)
 
-    def test_linears_are_int8_rows_with_scales(self, pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
-        floats, stored = pair
-        for name in ("model.layers.1.mlp.down_proj", "model.layers.0.self_attn.q_proj"):
-            weight, scale = quantise_rows(floats[f"{name}.weight"])
-            assert torch.equal(stored[f"{name}.weight"], weight)
-            assert torch.equal(stored[f"{name}.scale"], scale)
 
-    def test_a_tied_head_is_stored_and_embeddings_norms_and_biases_are_not_quantised(
-        self, pair: tuple[dict[str, Any], dict[str, Any]]
+def mixed(name: str) -> str:
+    """What a usual 4-bit file looks like: finer embeddings, and one finer linear."""
+    return {"token_embd.weight": "Q8_0", "blk.1.ffn_down.weight": "Q5_1", "blk.0.attn_v.weight": "Q8_0"}.get(
+        name, "Q4_1" if "ffn" in name else "Q4_0"
+    )
+
+
+class TestPackedVariants:
+    """The bytes themselves are test_packing.py's and test_gguf_blocks.py's."""
+
+    @pytest.mark.parametrize(("quant", "bits", "kind"), [("int8", 8, "q8"), ("int4", 4, "q4m")])
+    def test_linears_of_a_float_source_are_rounded_once(
+        self, tmp_path: Path, quant: str, bits: Literal[4, 8], kind: Kind
     ) -> None:
-        floats, stored = pair
-        embedding = floats["model.embed_tokens.weight"]
-        assert torch.equal(stored["lm_head.weight"], quantise_rows(embedding)[0])
-        assert torch.equal(stored["model.embed_tokens.weight"], embedding.to(torch.bfloat16))
-        assert stored["model.norm.weight"].dtype == torch.float32
-        assert torch.equal(
-            stored["model.layers.0.self_attn.q_proj.bias"], floats["model.layers.0.self_attn.q_proj.bias"]
-        )
-        assert "lm_head.weight" not in floats
+        path = write_gguf(tmp_path / "x.gguf", "qwen2")
+        floats = stored_in(prepare_file(path).float_files[0])
+        stored = stored_in(prepare_file(path, quant).packed_file)
+        for name in ("model.layers.1.mlp.down_proj", "model.layers.0.self_attn.q_proj"):
+            weight = floats[f"{name}.weight"]
+            found, expected = matrix(stored, name, kind, weight.shape), quantise(weight, bits)
+            assert np.array_equal(dequantise(found), dequantise(expected))
+
+    @pytest.mark.parametrize("quant", ["int8", "int4"])
+    def test_embeddings_have_8_bits_a_tied_head_is_not_stored_and_the_rest_is_float(
+        self, tmp_path: Path, quant: str
+    ) -> None:
+        path = write_gguf(tmp_path / "x.gguf", "qwen2")
+        floats = stored_in(prepare_file(path).float_files[0])
+        stored = stored_in(prepare_file(path, quant).packed_file)
+        assert {name.rpartition(".")[2] for name in stored if "embed" in name} == {"q8"}
+        assert not any("lm_head" in name for name in (*stored, *floats))
+        assert not any(name.endswith("_proj.weight") for name in stored)
+        for name in ("model.norm.weight", "model.layers.0.self_attn.q_proj.bias"):
+            assert stored[name].dtype == np.float32
+            assert np.array_equal(stored[name], floats[name])
+
+    @pytest.mark.parametrize("quant", ["int8", "int4"])
+    def test_a_head_of_its_own_is_stored_with_8_bits(self, tmp_path: Path, quant: str) -> None:
+        head = np.random.default_rng(3).standard_normal((len(vocabulary()), HIDDEN)).astype(np.float32)
+        path = write_gguf(tmp_path / "x.gguf", extra={"output.weight": head})
+        stored = stored_in(prepare_file(path, quant).packed_file)
+        found = matrix(stored, "lm_head", "q8", head.shape)
+        assert np.array_equal(dequantise(found), dequantise(quantise(head, 8)))
+
+    @pytest.mark.parametrize("quant", ["int8", "int4"])
+    @pytest.mark.parametrize("architecture", ["llama", "qwen2"])
+    def test_blocks_of_the_source_are_taken_as_they_are(self, tmp_path: Path, quant: str, architecture: str) -> None:
+        """Also where llama.cpp reordered the rows of a head."""
+        path = write_gguf(tmp_path / "x.gguf", architecture, stored_as=mixed)
+        floats = stored_in(prepare_file(path).float_files[0])
+        stored = stored_in(prepare_file(path, quant).packed_file)
+        packed = [name for name in stored if name.rpartition(".")[2] in KINDS]
+        assert len(packed) == 2 * 7 + 1
+        for name in packed:
+            stem, _, kind = name.rpartition(".")
+            weight = floats[f"{stem}.weight"]
+            assert np.array_equal(dequantise(matrix(stored, stem, kind, weight.shape)), weight), name  # type: ignore[arg-type]
+
+    def test_what_a_4_bit_file_keeps_finer_stays_so_in_int4(self, tmp_path: Path) -> None:
+        path = write_gguf(tmp_path / "x.gguf", stored_as=mixed)
+        stored = stored_in(prepare_file(path, "int4").packed_file)
+        assert "model.layers.1.mlp.down_proj.q8m" in stored
+        assert "model.layers.0.self_attn.v_proj.q8" in stored
+        assert "model.layers.1.self_attn.v_proj.q4" in stored
+        assert "model.layers.0.mlp.down_proj.q4m" in stored
+
+    def test_a_file_in_8_bits_can_be_asked_for_in_4(self, tmp_path: Path) -> None:
+        path = write_gguf(tmp_path / "x.gguf", stored_as=lambda name: "Q8_0")
+        stored = stored_in(prepare_file(path, "int4").packed_file)
+        assert "model.layers.1.self_attn.v_proj.q4m" in stored
+        assert "model.embed_tokens.q8" in stored
 
     def test_tensors_lie_where_a_memory_map_can_use_them(self, tmp_path: Path) -> None:
-        path = prepare_file(write_gguf(tmp_path / "x.gguf"), "int8").int8_file
+        path = prepare_file(write_gguf(tmp_path / "x.gguf"), "int8").packed_file
         count = int.from_bytes(path.read_bytes()[:8], "little")
         table = json.loads(path.read_bytes()[8 : 8 + count])
-        widths = {"F32": 4, "BF16": 2, "I8": 1}
         assert (8 + count) % 64 == 0
         for name, entry in table.items():
             if name != "__metadata__":
-                assert entry["data_offsets"][0] % widths[entry["dtype"]] == 0
-        assert table["model.layers.0.mlp.up_proj.weight"]["data_offsets"][0] % 64 == 0
+                assert entry["data_offsets"][0] % (64 if entry["dtype"] == "U8" else 4) == 0
+
+    def test_a_matrix_is_packed_a_few_rows_at_a_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = write_gguf(tmp_path / "x.gguf", stored_as=mixed)
+        whole = prepare_file(path, "int4").packed_file.read_bytes()
+        shutil.rmtree(models_dir())
+        monkeypatch.setattr(prepare_weights, "_PART", 2000)
+        assert prepare_file(path, "int4").packed_file.read_bytes() == whole
+
+    def test_a_weight_that_is_no_number_is_named_and_nothing_is_left(self, tmp_path: Path) -> None:
+        values = np.ones((len(vocabulary()), HIDDEN), dtype=np.float32)
+        values[200, 3] = np.nan
+        path = write_gguf(tmp_path / "x.gguf", extra={"output.weight": values})
+        with pytest.raises(LacliError, match=r"lm_head.weight cannot be packed") as caught:
+            prepare_file(path, "int4")
+        assert caught.value.hint
+        assert list(models_dir().glob("[!.]*-f*")) == []
+        assert leftovers() == []
+
+    def test_how_far_it_is_is_told(self, tmp_path: Path) -> None:
+        told: list[Progress] = []
+        prepare(spec_of_path(write_gguf(tmp_path / "x.gguf")), "int4", told.append)
+        steps = [(step.done, step.total) for step in told if step.stage == "prepare"]
+        assert steps == [(done, steps[0][1]) for done in range(steps[0][1] + 1)]
+
+    def test_torch_is_not_needed(self, tmp_path: Path) -> None:
+        code = (
+            "import sys; from pathlib import Path; from lacli.models.prepare import prepare;"
+            "from lacli.models.registry import spec_of_path;"
+            "prepare(spec_of_path(Path(sys.argv[1])), 'int4', lambda step: None); sys.exit('torch' in sys.modules)"
+        )
+        path = write_gguf(tmp_path / "x.gguf", stored_as=mixed)
+        done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+class TestChoice:
+    """No quantisation asked for."""
+
+    @pytest.mark.parametrize(("kind", "quant"), [("Q4_0", "int4"), ("Q5_1", "int8"), ("F32", "int8")])
+    def test_a_source_in_4_bits_is_int4_and_others_int8(self, tmp_path: Path, kind: str, quant: str) -> None:
+        path = write_gguf(tmp_path / "x.gguf", stored_as=lambda name: kind if "blk" in name else "Q8_0")
+        for _ in range(2):  # made, and found there
+            prepared = prepare_file(path, None)
+            assert prepared.quant == quant
+            assert prepared.packed_file.name == f"model.{quant}.safetensors"
+
+    @pytest.mark.parametrize("folder", [True, False])
+    def test_int4_is_taken_where_int8_does_not_fit_and_the_user_is_told(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: bool
+    ) -> None:
+        path = write_folder(tmp_path / "model") if folder else write_gguf(tmp_path / "x.gguf")
+        monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10_000))
+        prepared = prepare_file(path, None)
+        assert prepared.quant == "int4"
+        assert any("free memory" in note for note in prepared.notes)
+        assert prepare_file(path, "int8").quant == "int8"
+
+    @pytest.mark.parametrize(
+        ("asked", "device", "runs"),
+        [
+            (None, "cuda", "nf4"),
+            ("int4", "cuda", "nf4"),
+            ("int8", "cuda", "bnb-int8"),
+            ("none", "cuda", "none"),
+            (None, "cpu", None),
+            ("int4", "cpu", "int4"),
+        ],
+    )
+    def test_names_of_the_cpu_mean_bitsandbytes_on_cuda(self, asked: Any, device: str, runs: str | None) -> None:
+        quant, note = on_device(asked, device)
+        assert quant == runs
+        assert bool(note) == (asked is not None and quant != asked)
+
+
+def test_bfloat16_is_rounded_as_torch_does() -> None:
+    bits = np.random.default_rng(0).integers(0, 2**32, 100_000, dtype=np.uint32)
+    bits[:4] = 0x7F800000, 0xFF800000, 0x7F7FFFFF, 0x7FFFFFFF
+    values = bits.view(np.float32)
+    expected = torch.from_numpy(values.copy()).to(torch.bfloat16).view(torch.int16).numpy().view(np.uint16)
+    found = prepare_weights._bfloat16(values)
+    number = ~np.isnan(values)
+    assert np.array_equal(found[number], expected[number])
+    assert np.isnan((found.astype(np.uint32) << 16).view(np.float32)[~number]).all()
+
+
+class TestOlderFormats:
+    def folders(self, path: Path) -> dict[str, Path]:
+        """Folders that an older and a newer lacli made of the same file."""
+        made = prepare_file(path).folder
+        stem = made.name.removesuffix("-f3")
+        found = {name: made.with_name(f"{stem}-{name}") for name in ("f1", "f2", "f9")}
+        for name, folder in found.items():
+            shutil.copytree(made, folder)
+            edit_json(folder / "prepared.json", format=int(name[1:]))
+            folder.with_name(f".{folder.name}.lock").touch()
+        shutil.rmtree(made)
+        return found
+
+    def test_are_not_read_and_go_when_the_source_is_prepared_anew(self, tmp_path: Path) -> None:
+        path = write_gguf(tmp_path / "x.gguf")
+        found = self.folders(path)
+        other = prepare_file(write_gguf(tmp_path / "y.gguf", seed=1)).folder
+        assert prepare_file(path, "int4").folder.name.endswith("-f3")
+        assert [name for name, folder in found.items() if folder.exists()] == ["f9"]
+        assert not found["f2"].with_name(f".{found['f2'].name}.lock").exists()
+        assert other.exists()
+
+    def test_are_counted_and_removed_by_name(self, tmp_path: Path) -> None:
+        path = write_gguf(tmp_path / "x.gguf")
+        found = self.folders(path)
+        here = presence(spec_of_path(path))
+        assert here.prepared == ()
+        assert here.byte_size > found["f1"].joinpath("model.safetensors").stat().st_size
+        assert remove(spec_of_path(path)) == here.byte_size
+        assert not any(folder.exists() for folder in found.values())
 
 
 class TestOnce:
@@ -99,7 +270,7 @@ class TestOnce:
         path = write_gguf(tmp_path / "x.gguf")
         first, second = prepare_file(path, "none"), prepare_file(path, "int8")
         assert first.folder == second.folder
-        assert second.int8_file is not None
+        assert second.packed_file is not None
         assert second.float_files == first.float_files
 
     def test_a_large_source_is_hashed_once(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,41 +405,67 @@ class TestHuggingFaceFolders:
         prepared = prepare_file(folder)
         assert prepared.folder == folder
         assert prepared.float_files == (folder / "model.safetensors",)
-        assert prepared.int8_file is None
+        assert prepared.packed_file is None
+        assert prepared.quant == "none"
 
-    def test_get_an_int8_variant_in_the_cache(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(("quant", "bits", "kind"), [("int8", 8, "q8"), ("int4", 4, "q4m")])
+    def test_get_packed_weights_in_the_cache(self, tmp_path: Path, quant: str, bits: Literal[4, 8], kind: Kind) -> None:
         folder = write_folder(tmp_path / "model")
         before = sorted(path.name for path in folder.iterdir())
-        prepared = prepare_file(folder, "int8")
-        assert prepared.int8_file is not None
-        assert prepared.int8_file.is_relative_to(models_dir())
+        prepared = prepare_file(folder, quant)
+        assert prepared.packed_file.is_relative_to(models_dir())
+        assert prepared.quant == quant
+        assert prepared.float_files == (folder / "model.safetensors",)
         assert sorted(path.name for path in folder.iterdir()) == before
-        stored, floats = load_file(prepared.int8_file), load_file(folder / "model.safetensors")
-        name = "model.layers.0.mlp.gate_proj"
-        assert torch.equal(stored[f"{name}.weight"], quantise_rows(floats[f"{name}.weight"])[0])
-        assert "lm_head.scale" in stored
+        stored, floats = stored_in(prepared.packed_file), stored_in(folder / "model.safetensors")
+        for name, rounded in (("model.layers.0.mlp.gate_proj", kind), ("model.embed_tokens", "q8")):
+            weight = floats[f"{name}.weight"]
+            expected = quantise(weight, bits if rounded == kind else 8)
+            assert np.array_equal(dequantise(matrix(stored, name, rounded, weight.shape)), dequantise(expected))  # type: ignore[arg-type]
 
-    def test_without_a_place_for_the_int8_variant_the_folder_is_used_as_it_is(
+    def test_run_in_8_bits_where_nothing_is_said(self, tmp_path: Path) -> None:
+        assert prepare_file(write_folder(tmp_path / "model"), None).quant == "int8"
+
+    @pytest.mark.parametrize("tied", [True, False])
+    def test_a_head_is_stored_only_where_it_is_not_tied(self, tmp_path: Path, tied: bool) -> None:
+        folder = write_folder(tmp_path / "model", tie_word_embeddings=tied)
+        tensors = load_file(folder / "model.safetensors")
+        save_file({**tensors, "lm_head.weight": tensors["model.embed_tokens.weight"] * 2}, folder / "model.safetensors")
+        stored = stored_in(prepare_file(folder, "int8").packed_file)
+        assert ("lm_head.q8" in stored) != tied
+
+    def test_without_a_place_for_packed_weights_the_folder_is_used_as_it_is(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         folder = write_folder(tmp_path / "model")
         (tmp_path / "file").touch()
         monkeypatch.setenv("LACLI_HOME", str(tmp_path / "file" / "home"))
         prepared = prepare_file(folder, "int8")
-        assert prepared.int8_file is None
+        assert prepared.packed_file is None
+        assert prepared.quant == "int8"
         assert prepared.float_files == (folder / "model.safetensors",)
         assert any("at each start" in note for note in prepared.notes)
 
-    def test_a_copied_int8_folder_works_by_itself(self, tmp_path: Path) -> None:
+    def test_a_copied_folder_of_packed_weights_works_by_itself(self, tmp_path: Path) -> None:
         made = prepare_file(write_gguf(tmp_path / "x.gguf"), "int8")
         copy = tmp_path / "copy"
         shutil.copytree(made.folder, copy)
         (copy / "generation_config.json").unlink()
         prepared = prepare_file(copy, "int8")
         assert prepared.eos_ids == (2,)
-        assert prepared.int8_file == copy / "model.int8.safetensors"
-        with pytest.raises(ModelUnavailable, match="int8 weights only"):
-            prepare_file(copy, "none")
+        assert prepared.packed_file == copy / "model.int8.safetensors"
+        assert prepare_file(copy, None).quant == "int8"
+        for quant in ("none", "int4"):
+            with pytest.raises(ModelUnavailable, match="int8 weights only"):
+                prepare_file(copy, quant)
+
+    def test_a_copied_folder_may_hold_both_packed_forms(self, tmp_path: Path) -> None:
+        path = write_gguf(tmp_path / "x.gguf")
+        prepare_file(path, "int8")
+        copy = tmp_path / "copy"
+        shutil.copytree(prepare_file(path, "int4").folder, copy)
+        for quant in ("int4", "int8"):
+            assert prepare_file(copy, quant).packed_file == copy / f"model.{quant}.safetensors"
 
     @pytest.mark.parametrize(
         ("written", "expected"), [(0, (0, 2)), ([0, 2], (0, 2)), (None, (2,)), (-1, (2,)), (9999, (2,))]

@@ -124,7 +124,7 @@ def _add(writer: gguf.GGUFWriter, key: str, value: Any) -> None:
         writer.add_uint32(key, value)
 
 
-def prepare_file(path: Path, quant: str = "none") -> Any:
+def prepare_file(path: Path, quant: str | None = "none") -> Any:
     """Prepare a GGUF file or folder, silently."""
     from lacli.models.prepare import prepare
     from lacli.models.registry import spec_of_path
