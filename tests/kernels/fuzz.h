@@ -68,6 +68,7 @@ size_t cache_bytes(const setting *of);
 lacli_cache cache_copy(const setting *of);
 /* The value `d` of a slot's key or value as its stored bits; NaN as one NaN. */
 uint32_t cache_at(const setting *of, const lacli_cache *cache, int values, int layer, int head, int slot, int d);
+void cache_copy_slot(const setting *of, const lacli_cache *from, lacli_cache *to, int slot);
 /* Fresh outputs, filled with garbage, for `wanted` rows. */
 void give_outputs(lacli_rows *rows, int vocab);
 

@@ -1,6 +1,8 @@
 /* Draws tiny models, caches and trees of rows for the forward's cases. */
 #include "fuzz.h"
 
+#define MAX_HEAD_DIM 64
+
 static float *draw_vector(int n, float middle, float spread, int weird) {
     float *x = heap_block((size_t)n * sizeof(float), (size_t)draw(0, 15) * 4);
     draw_floats(x, n, weird);
@@ -33,7 +35,8 @@ static void draw_layer(lacli_layer *layer, const lacli_model *model, int kind, i
 static void draw_model(setting *drawn) {
     lacli_model *model = &drawn->model;
     int groups = draw(1, 3), kind = draw_chance(70) ? draw(LACLI_Q4, LACLI_BF16) : 0, norms = draw_chance(30);
-    *model = (lacli_model){.layers = draw(1, 3), .kv_heads = draw(1, 3), .head_dim = 2 * draw(2, 20)};
+    *model = (lacli_model){.layers = draw(1, 3), .kv_heads = draw(1, 3)};
+    model->head_dim = draw_chance(50) ? 2 * draw(2, 20) : 16 * draw(1, MAX_HEAD_DIM / 16); /* whole panels or not */
     model->heads = groups * model->kv_heads;
     model->hidden = draw(1, draw_chance(80) ? 64 : 150);
     model->intermediate = draw(1, draw_chance(80) ? 64 : 150);
@@ -85,6 +88,16 @@ uint32_t cache_at(const setting *of, const lacli_cache *cache, int values, int l
     return bits;
 }
 
+void cache_copy_slot(const setting *of, const lacli_cache *from, lacli_cache *to, int slot) {
+    size_t bytes = of->cache.kind == LACLI_F32 ? 4 : 2;
+    for (int head = 0; head < of->model.layers * of->model.kv_heads; head++) /* a layer's heads follow the ones before */
+        for (int d = 0; d < of->model.head_dim; d++) {
+            size_t key = cache_index(of, 0, 0, head, slot, d) * bytes, value = cache_index(of, 1, 0, head, slot, d) * bytes;
+            memcpy((char *)to->keys + key, (char *)from->keys + key, bytes);
+            memcpy((char *)to->values + value, (char *)from->values + value, bytes);
+        }
+}
+
 /* Slots below `length` hold numbers, the rest the garbage of a fresh block. */
 static void draw_cache(setting *drawn) {
     size_t bytes, heads = (size_t)drawn->model.layers * (size_t)drawn->model.kv_heads;
@@ -93,11 +106,11 @@ static void draw_cache(setting *drawn) {
     drawn->cache.values = heap_block(bytes, 0);
     int odd = drawn->weird && draw_chance(20);
     for (size_t i = 0; i < 2 * heads * (size_t)drawn->length; i++) {
-        float numbers[40];
+        float numbers[MAX_HEAD_DIM];
         int values = i % 2, slot = (int)(i / 2 / heads), head = (int)(i / 2 % heads);
         draw_floats(numbers, drawn->model.head_dim, odd);
         for (int d = 0; d < drawn->model.head_dim; d++) {
-            size_t at = cache_index(drawn, values, 0, head, slot, d); /* a layer's heads follow the ones before it */
+            size_t at = cache_index(drawn, values, 0, head, slot, d);
             char *data = values ? drawn->cache.values : drawn->cache.keys;
             uint16_t half = float_to_half(numbers[d]);
             if (drawn->cache.kind == LACLI_F32) memcpy(data + at * 4, &numbers[d], 4);
@@ -144,8 +157,12 @@ void draw_setting(setting *drawn) {
     memset(drawn, 0, sizeof *drawn);
     drawn->weird = draw_chance(25);
     draw_model(drawn);
-    int rows = draw(1, draw_chance(80) ? 12 : 40);
-    drawn->length = draw_chance(15) ? 0 : draw(1, draw_chance(80) ? 40 : 150);
+    int rows = draw(1, draw_chance(80) ? 12 : 70), place = draw(0, 99);
+    drawn->length = place < 15 ? 0 : draw(1, place < 75 ? 40 : 150);
+    if (place >= 93) { /* long enough for the ways that only long texts take */
+        drawn->length = draw(400, 900);
+        rows = draw(1, draw_chance(70) ? 4 : 20);
+    }
     drawn->cache.kind = draw_chance(50) ? LACLI_F32 : LACLI_F16;
     drawn->cache.capacity = (drawn->length + rows + 15) / 16 * 16 + 16 * draw(0, 2);
     draw_cache(drawn);

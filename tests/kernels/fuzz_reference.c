@@ -1,12 +1,20 @@
 /* The plain reference of a matrix product: the order that lacli.h and internal.h give, to the bit. */
 #include "fuzz.h"
 
-float half_to_float(uint16_t half) {
-    int sign = half >> 15, exponent = half >> 10 & 31, fraction = half & 1023;
+static float decoded(int half) {
+    int exponent = half >> 10 & 31, fraction = half & 1023;
     float value = exponent == 31 ? (fraction ? NAN : INFINITY)
                   : exponent     ? ldexpf((float)(1024 + fraction), exponent - 25)
                                  : ldexpf((float)fraction, -24);
-    return sign ? -value : value;
+    return half >> 15 ? -value : value;
+}
+
+float half_to_float(uint16_t half) {
+    static float all[1 << 16];
+    static int ready;
+    for (int i = 0; !ready && i < COUNT(all); i++) all[i] = decoded(i);
+    ready = 1;
+    return all[half];
 }
 
 uint16_t float_to_half(float value) { /* to nearest, ties to even */

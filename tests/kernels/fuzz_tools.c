@@ -16,10 +16,10 @@ int draw(int low, int high) { return low + (int)(draw_bits() % (uint32_t)(high -
 
 int draw_chance(int percent) { return draw(0, 99) < percent; }
 
-float draw_normal(void) { /* the sum of twelve uniform numbers, near enough */
-    float sum = -6.0f;
-    for (int i = 0; i < 12; i++) sum += (float)(draw_bits() >> 8) * 0x1p-24f;
-    return sum;
+float draw_normal(void) { /* the sum of uniform numbers, near enough */
+    float sum = -2.0f;
+    for (int i = 0; i < 4; i++) sum += (float)(draw_bits() >> 8) * 0x1p-24f;
+    return sum * 1.7320508f;
 }
 
 uint16_t draw_half(int weird) {
