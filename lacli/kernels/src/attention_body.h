@@ -177,14 +177,14 @@ static TARGET void NAME(mix_float)(const float *const *weights, int count, int32
 }
 
 /* The positions [*first, *last) that all queries of a tile see in the same slots; empty where there are none. */
-static void NAME(mix_common)(int count, int32_t past, const int32_t *const *slots, const int32_t *start,
+static void NAME(mix_common)(int32_t count, int32_t past, const int32_t *const *slots, const int32_t *start,
                              const int32_t *end, int32_t *first, int32_t *last)
 {
     int32_t from = start[0], to = end[0];
-    for (int q = 1; q < count; q++) {
+    for (int32_t q = 1; q < count; q++) {
         from = start[q] > from ? start[q] : from;
         to = end[q] < to ? end[q] : to;
-        for (int32_t j = past; j < to; j++)
+        for (int32_t j = past; j < to && slots[q] != slots[0]; j++)
             if (slots[q][j - past] != slots[0][j - past])
                 to = j;
     }
@@ -210,20 +210,20 @@ TARGET void NAME(mix)(const float *const *weights, int32_t count, int32_t past, 
             int32_t width = count - tile < TILE_QUERIES ? count - tile : TILE_QUERIES, first, last;
             int32_t to = from + stretch < most ? from + stretch : most;
             NAME(mix_common)(width, past, slots + tile, start + tile, end + tile, &first, &last);
-            first = first > from ? first : from;
-            last = last < to ? last : to;
-            for (int32_t q = tile; first < last ? q < tile + width : 0; q++)
-                if (start[q] < first && from < first)
-                    part(weights + q, 1, past, slots[q], start[q] > from ? start[q] : from, first, values, head_dim,
-                         d_first, d_last, out + q);
+            first = first < from ? from : first > to ? to : first;
+            last = last < first ? first : last > to ? to : last;
+            for (int32_t q = tile; q < tile + width; q++) { /* what each sees alone before */
+                int32_t begin = start[q] > from ? start[q] : from, until = end[q] < first ? end[q] : first;
+                if (begin < until)
+                    part(weights + q, 1, past, slots[q], begin, until, values, head_dim, d_first, d_last, out + q);
+            }
             if (first < last)
                 part(weights + tile, width, past, slots[tile], first, last, values, head_dim, d_first, d_last,
                      out + tile);
-            for (int32_t q = tile; q < tile + width; q++) {
-                int32_t rest = first < last ? last : start[q] > from ? start[q] : from;
-                int32_t until = end[q] < to ? end[q] : to;
-                if (rest < until)
-                    part(weights + q, 1, past, slots[q], rest, until, values, head_dim, d_first, d_last, out + q);
+            for (int32_t q = tile; q < tile + width; q++) { /* and after */
+                int32_t begin = start[q] > last ? start[q] : last, until = end[q] < to ? end[q] : to;
+                if (begin < until)
+                    part(weights + q, 1, past, slots[q], begin, until, values, head_dim, d_first, d_last, out + q);
             }
         }
 }

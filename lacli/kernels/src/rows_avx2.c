@@ -20,12 +20,8 @@ LACLI_INLINE TARGET vec v_sub(vec a, vec b) { return _mm256_sub_ps(a, b); }
 LACLI_INLINE TARGET vec v_mul(vec a, vec b) { return _mm256_mul_ps(a, b); }
 LACLI_INLINE TARGET vec v_div(vec a, vec b) { return _mm256_div_ps(a, b); }
 LACLI_INLINE TARGET vec v_max(vec a, vec b) { return _mm256_max_ps(a, b); }
+LACLI_INLINE TARGET vec v_min(vec a, vec b) { return _mm256_min_ps(a, b); }
 LACLI_INLINE TARGET vec v_fma(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
-
-LACLI_INLINE TARGET vec v_less(vec a, vec b, vec c, vec d)
-{
-    return _mm256_blendv_ps(d, c, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
-}
 
 LACLI_INLINE TARGET int v_any_not_less(vec a, vec b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NLT_UQ)); }
 

@@ -20,12 +20,8 @@ LACLI_INLINE TARGET vec v_sub(vec a, vec b) { return _mm512_sub_ps(a, b); }
 LACLI_INLINE TARGET vec v_mul(vec a, vec b) { return _mm512_mul_ps(a, b); }
 LACLI_INLINE TARGET vec v_div(vec a, vec b) { return _mm512_div_ps(a, b); }
 LACLI_INLINE TARGET vec v_max(vec a, vec b) { return _mm512_max_ps(a, b); }
+LACLI_INLINE TARGET vec v_min(vec a, vec b) { return _mm512_min_ps(a, b); }
 LACLI_INLINE TARGET vec v_fma(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
-
-LACLI_INLINE TARGET vec v_less(vec a, vec b, vec c, vec d)
-{
-    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), d, c);
-}
 
 LACLI_INLINE TARGET int v_any_not_less(vec a, vec b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ) != 0; }
 

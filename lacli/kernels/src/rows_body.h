@@ -1,9 +1,9 @@
 /* Norms, activations, softmax and the rest that goes row by row, once for all instruction sets.
  *
  * Included by rows_<isa>.c, which defines before: NAME(fn), TARGET, the vector type `vec` of W floats (W divides 16)
- * and its operations v_load, v_store, v_set, v_add, v_sub, v_mul, v_div, v_max, v_fma (a * b + c), v_less (a < b ? c
- * : d), v_power (2^n from the bits of 1.5 * 2^23 + 127 + n), v_half_load, v_half_store and v_any_not_less. Every
- * element is computed alike in all sets, and reductions keep 16 lanes, so the bits are the same. */
+ * and its operations v_load, v_store, v_set, v_add, v_sub, v_mul, v_div, v_max, v_min, v_fma (a * b + c), v_power (2^n
+ * from the bits of 1.5 * 2^23 + 127 + n), v_half_load, v_half_store and v_any_not_less. Every element is computed
+ * alike in all sets, and reductions keep 16 lanes, so the bits are the same. */
 
 #define VECS (16 / W) /* vectors that hold 16 lanes */
 
@@ -19,25 +19,21 @@ LACLI_INLINE TARGET float NAME(fold)(const vec *sums)
     return lanes[0];
 }
 
-/* e^x: 0 below -87, infinite above 88; 2^n times a polynomial of degree 7, a relative error below 2e-7. */
+/* e^x as 2^n times a polynomial, with a relative error below 5e-7; 0 from -88 down, infinite from 89 up. The limits
+ * come first in v_max and v_min, so that a NaN passes. */
 LACLI_INLINE TARGET vec NAME(exp)(vec x)
 {
-    const vec low = v_set(-87.0f), high = v_set(88.0f), magic = v_set(0x1.8p23f + 127.0f);
-    vec inside = v_less(x, low, low, v_less(high, x, high, x)); /* a NaN passes */
+    const vec magic = v_set(0x1.8p23f + 127.0f);
+    vec inside = v_min(v_set(89.0f), v_max(v_set(-88.0f), x));
     vec shifted = v_fma(inside, v_set(0x1.715476p+0f), magic);
-    vec n = v_sub(shifted, magic);
-    vec r = v_fma(n, v_set(-0x1.62e4p-1f), inside);
-    r = v_fma(n, v_set(-0x1.7f7d1cp-20f), r);
-    vec sum = v_set(1.0f / 5040);
-    sum = v_fma(sum, r, v_set(1.0f / 720));
-    sum = v_fma(sum, r, v_set(1.0f / 120));
-    sum = v_fma(sum, r, v_set(1.0f / 24));
-    sum = v_fma(sum, r, v_set(1.0f / 6));
-    sum = v_fma(sum, r, v_set(0.5f));
+    vec r = v_fma(v_sub(shifted, magic), v_set(-0x1.62e43p-1f), inside);
+    vec sum = v_set(0x1.1062500p-7f);
+    sum = v_fma(sum, r, v_set(0x1.572a640p-5f));
+    sum = v_fma(sum, r, v_set(0x1.5557b00p-3f));
+    sum = v_fma(sum, r, v_set(0x1.fffdfc0p-2f));
     sum = v_fma(sum, r, v_set(1.0f));
     sum = v_fma(sum, r, v_set(1.0f));
-    vec result = v_mul(sum, v_power(shifted));
-    return v_less(x, low, v_set(0.0f), v_less(high, x, v_set(INFINITY), result));
+    return v_mul(sum, v_power(shifted));
 }
 
 LACLI_INLINE TARGET void NAME(squares)(const float *x, vec *sums)

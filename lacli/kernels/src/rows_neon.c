@@ -20,9 +20,8 @@ LACLI_INLINE TARGET vec v_sub(vec a, vec b) { return vsubq_f32(a, b); }
 LACLI_INLINE TARGET vec v_mul(vec a, vec b) { return vmulq_f32(a, b); }
 LACLI_INLINE TARGET vec v_div(vec a, vec b) { return vdivq_f32(a, b); }
 LACLI_INLINE TARGET vec v_max(vec a, vec b) { return vmaxq_f32(a, b); }
+LACLI_INLINE TARGET vec v_min(vec a, vec b) { return vminq_f32(a, b); }
 LACLI_INLINE TARGET vec v_fma(vec a, vec b, vec c) { return vfmaq_f32(c, a, b); }
-
-LACLI_INLINE TARGET vec v_less(vec a, vec b, vec c, vec d) { return vbslq_f32(vcltq_f32(a, b), c, d); }
 
 LACLI_INLINE TARGET int v_any_not_less(vec a, vec b) { return vminvq_u32(vcltq_f32(a, b)) == 0; }
 

@@ -18,8 +18,8 @@ LACLI_INLINE vec v_sub(vec a, vec b) { return a - b; }
 LACLI_INLINE vec v_mul(vec a, vec b) { return a * b; }
 LACLI_INLINE vec v_div(vec a, vec b) { return a / b; }
 LACLI_INLINE vec v_max(vec a, vec b) { return a > b ? a : b; }
+LACLI_INLINE vec v_min(vec a, vec b) { return a < b ? a : b; }
 LACLI_INLINE vec v_fma(vec a, vec b, vec c) { return __builtin_fmaf(a, b, c); }
-LACLI_INLINE vec v_less(vec a, vec b, vec c, vec d) { return a < b ? c : d; }
 LACLI_INLINE int v_any_not_less(vec a, vec b) { return !(a < b); }
 LACLI_INLINE vec v_power(vec a) { return lacli_bits_float(lacli_float_bits(a) << 23); }
 LACLI_INLINE vec v_half_load(const uint16_t *p) { return lacli_half_to_float(*p); }
