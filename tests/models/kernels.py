@@ -1,0 +1,57 @@
+"""What tests of the fused runners need of both: PyTorch's kernels and our own behind the same questions."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from lacli.kernels.library import library, why_not
+from lacli.kernels.structs import SLOTS
+from lacli.models.fused import FusedRunner
+from lacli.models.native import NativeRunner
+
+KERNELS = ("native", "torch")
+Fused = FusedRunner | NativeRunner
+
+
+def choose(kernel: str, patch: pytest.MonkeyPatch) -> None:
+    """Load models with these kernels from now on."""
+    if kernel == "torch":
+        for module in ("load", "stock_exact", "runner"):
+            patch.setattr(f"lacli.models.{module}.library", lambda: None)
+    elif library() is None:
+        pytest.skip(why_not())
+
+
+def set_threads(runner: object, count: int) -> None:
+    """How many threads compute from now on."""
+    torch.set_num_threads(count)
+    found = library()
+    if isinstance(runner, NativeRunner) and found is not None:
+        found.set_threads(count)
+
+
+def stored(runner: Fused, first: int, last: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Copies of the keys and values of these positions, [layers, kv_heads, positions, head_dim]."""
+    cache = runner._cache
+    if isinstance(runner, FusedRunner):
+        return cache._keys[:, :, first:last].clone(), cache._values[:, :, first:last].clone()  # type: ignore[union-attr]
+    keys = torch.from_numpy(cache.keys).transpose(3, 4).flatten(2, 3)  # type: ignore[union-attr]
+    return keys[:, :, first:last].clone(), torch.from_numpy(cache.values[:, :, first:last].copy())  # type: ignore[union-attr]
+
+
+def repeat(runner: Fused, length: int, count: int) -> None:
+    """Make the first `count` positions the ones after `length`, too."""
+    keys, values = stored(runner, 0, count)
+    if isinstance(runner, FusedRunner):
+        runner._cache.reserve(count)
+        runner._cache._keys[:, :, length : length + count] = keys
+        runner._cache._values[:, :, length : length + count] = values
+        runner._cache.extend(count)
+        return
+    cache = runner._cache
+    cache.reserve(length + count, length, 2 * cache.capacity)
+    for slot in range(length, length + count):
+        cache.keys[:, :, slot // SLOTS, :, slot % SLOTS] = keys[:, :, slot - length].numpy()
+    cache.values[:, :, length : length + count] = values.numpy()
+    runner._length = length + count
