@@ -72,4 +72,28 @@ LACLI_INLINE int64_t lacli_panel_stride(int kind, int32_t blocks)
     return (lacli_values_bytes(kind, blocks) + factors + 63) / 64 * 64;
 }
 
+/* An element of an unquantised matrix. */
+LACLI_INLINE float lacli_element(const lacli_matrix *matrix, int64_t index)
+{
+    float value;
+    uint32_t bits;
+    if (matrix->kind == LACLI_F32) {
+        memcpy(&value, (const char *)matrix->data + index * 4, sizeof value);
+        return value;
+    }
+    uint16_t half;
+    memcpy(&half, (const char *)matrix->data + index * 2, sizeof half);
+    bits = (uint32_t)half << 16;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Fewer than 16 last elements of a row, from `column` on, and zeros behind them. */
+LACLI_INLINE void lacli_rest(const lacli_matrix *matrix, int64_t row, int32_t column, float *elements)
+{
+    memset(elements, 0, LACLI_PANEL * sizeof *elements);
+    for (int32_t i = column; i < matrix->columns; i++)
+        elements[i - column] = lacli_element(matrix, row * matrix->columns + i);
+}
+
 #endif

@@ -7,6 +7,7 @@
 
 #define LACLI_TARGET LACLI_TARGET_AVX2
 #define LACLI_TILE_ROWS 4
+#define LACLI_FLOAT_TILE 2
 #define BROADCAST4(pointer) _mm256_set1_epi32(*(const int32_t *)(const void *)(pointer))
 
 /* Dots of a block of nibbles: 8 pairs of products of at most 15 * 127 * 2 fit an int16. */
@@ -142,23 +143,6 @@ LACLI_TARGET LACLI_INLINE float fold(__m256 eight)
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-/* The columns beyond the last 16, as zero-filled vectors. */
-LACLI_TARGET LACLI_INLINE void load_rest(const lacli_matrix *matrix, int64_t output, int32_t column, const int kind,
-                                         float *weights)
-{
-    int32_t rest = matrix->columns - column;
-    memset(weights, 0, 16 * sizeof *weights);
-    for (int32_t i = 0; i < rest; i++) {
-        int64_t index = output * matrix->columns + column + i;
-        if (kind == LACLI_F32) {
-            weights[i] = ((const float *)matrix->data)[index];
-        } else {
-            uint32_t bits = (uint32_t)((const uint16_t *)matrix->data)[index] << 16;
-            memcpy(&weights[i], &bits, sizeof bits);
-        }
-    }
-}
-
 /* sums [rows][16] of `rows` rows and `outputs` rows of the matrix, at most 4 products of both. */
 LACLI_TARGET LACLI_INLINE void tile_floats(const lacli_matrix *matrix, int64_t output, const float *x, int64_t x_stride,
                                            float *sums, const int rows, const int outputs, const int kind)
@@ -187,7 +171,7 @@ LACLI_TARGET LACLI_INLINE void tile_floats(const lacli_matrix *matrix, int64_t o
             float rest[16] = {0}, weights[16];
             memcpy(rest, x + row * x_stride + column, (size_t)(columns - column) * sizeof *rest);
             for (int i = 0; i < outputs; i++) {
-                load_rest(matrix, output + i, column, kind, weights);
+                lacli_rest(matrix, output + i, column, weights);
                 for (int half = 0; half < 2; half++)
                     lanes[row][i][half] = _mm256_fmadd_ps(_mm256_loadu_ps(weights + 8 * half),
                                                           _mm256_loadu_ps(rest + 8 * half), lanes[row][i][half]);
@@ -200,42 +184,16 @@ LACLI_TARGET LACLI_INLINE void tile_floats(const lacli_matrix *matrix, int64_t o
             sums[row * LACLI_PANEL + i] = fold(_mm256_add_ps(lanes[row][i][0], lanes[row][i][1]));
 }
 
-LACLI_TARGET LACLI_INLINE void multiply_floats(const lacli_matrix *matrix, const float *x, int64_t x_stride, int32_t rows,
-                                               int32_t panel, float *sums, const int kind)
-{
-    int64_t start = (int64_t)panel * LACLI_PANEL;
-    int outputs = matrix->rows - start < LACLI_PANEL ? (int)(matrix->rows - start) : LACLI_PANEL, i = 0;
-    for (; i + 2 <= outputs; i += 2) {
-        int32_t row = 0;
-        for (; row + 2 <= rows; row += 2)
-            tile_floats(matrix, start + i, x + row * x_stride, x_stride, sums + row * LACLI_PANEL + i, 2, 2, kind);
-        for (; row < rows; row++)
-            tile_floats(matrix, start + i, x + row * x_stride, x_stride, sums + row * LACLI_PANEL + i, 1, 2, kind);
-    }
-    for (; i < outputs; i++)
-        for (int32_t row = 0; row < rows; row++)
-            tile_floats(matrix, start + i, x + row * x_stride, x_stride, sums + row * LACLI_PANEL + i, 1, 1, kind);
-}
+#include "gemm_floats.h"
 
 LACLI_TARGET void lacli_matmul_avx2(const lacli_matrix *matrix, const lacli_quantised *quantised, const float *x,
                                     int64_t x_stride, int32_t rows, int32_t first, int32_t last, float *y,
                                     int64_t y_stride, int add)
 {
-    if (lacli_is_quantised(matrix->kind)) {
+    if (lacli_is_quantised(matrix->kind))
         multiply_quantised(matrix, quantised, rows, first, last, y, y_stride, add);
-        return;
-    }
-    float sums[LACLI_ROW_CHUNK * LACLI_PANEL] = {0};
-    for (int32_t start = 0; start < rows; start += LACLI_ROW_CHUNK) {
-        int32_t chunk = rows - start < LACLI_ROW_CHUNK ? rows - start : LACLI_ROW_CHUNK;
-        for (int32_t panel = first; panel < last; panel++) {
-            if (matrix->kind == LACLI_F32)
-                multiply_floats(matrix, x + start * x_stride, x_stride, chunk, panel, sums, LACLI_F32);
-            else
-                multiply_floats(matrix, x + start * x_stride, x_stride, chunk, panel, sums, LACLI_BF16);
-            put_tile(matrix, sums, chunk, panel, y + start * y_stride, y_stride, add);
-        }
-    }
+    else
+        multiply_unquantised(matrix, x, x_stride, rows, first, last, y, y_stride, add);
 }
 
 LACLI_TARGET void lacli_quantise_avx2(const float *x, int32_t columns, int8_t *q, float *scale, int32_t *sum)

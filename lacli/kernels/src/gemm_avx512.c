@@ -8,9 +8,9 @@
 
 #define LACLI_TARGET LACLI_TARGET_AVX512
 #define LACLI_TILE_ROWS 12
+#define LACLI_FLOAT_TILE 4
 #define BROADCAST4(pointer) _mm512_set1_epi32(*(const int32_t *)(const void *)(pointer))
 
-/* Four accumulators a row where rows are few, so that additions need not wait for each other. */
 LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, const int rows, const int kind)
 {
     const __m512i low = _mm512_set1_epi8(15);
@@ -52,7 +52,8 @@ LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, con
         for (int row = 0; row < rows; row++) {
             int64_t at = (int64_t)row * tile->blocks + block;
             if (lacli_zero_shift(kind))
-                dots[row] = _mm512_sub_epi32(dots[row], _mm512_set1_epi32((int32_t)((uint32_t)tile->sum[at] << lacli_zero_shift(kind))));
+                dots[row] = _mm512_sub_epi32(
+                    dots[row], _mm512_slli_epi32(_mm512_set1_epi32(tile->sum[at]), lacli_zero_shift(kind)));
             sums[row] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[row]),
                                         _mm512_mul_ps(scale, _mm512_set1_ps(tile->scale[at])), sums[row]);
             if (lacli_has_minimum(kind))
@@ -106,7 +107,7 @@ LACLI_TARGET LACLI_INLINE float fold(__m512 lanes)
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-/* sums[row][output] of `rows` rows and 4 rows of the matrix. */
+/* sums [rows][16] of `rows` rows and `outputs` rows of the matrix. */
 LACLI_TARGET LACLI_INLINE void tile_floats(const lacli_matrix *matrix, int64_t output, const float *x, int64_t x_stride,
                                            float *sums, const int rows, const int outputs, const int kind)
 {
@@ -138,42 +139,16 @@ LACLI_TARGET LACLI_INLINE void tile_floats(const lacli_matrix *matrix, int64_t o
             sums[row * LACLI_PANEL + i] = fold(lanes[row][i]);
 }
 
-LACLI_TARGET LACLI_INLINE void multiply_floats(const lacli_matrix *matrix, const float *x, int64_t x_stride, int32_t rows,
-                                               int32_t panel, float *sums, const int kind)
-{
-    int64_t start = (int64_t)panel * LACLI_PANEL;
-    int outputs = matrix->rows - start < LACLI_PANEL ? (int)(matrix->rows - start) : LACLI_PANEL, i = 0;
-    for (; i + 4 <= outputs; i += 4) {
-        int32_t row = 0;
-        for (; row + 4 <= rows; row += 4)
-            tile_floats(matrix, start + i, x + row * x_stride, x_stride, sums + row * LACLI_PANEL + i, 4, 4, kind);
-        for (; row < rows; row++)
-            tile_floats(matrix, start + i, x + row * x_stride, x_stride, sums + row * LACLI_PANEL + i, 1, 4, kind);
-    }
-    for (; i < outputs; i++)
-        for (int32_t row = 0; row < rows; row++)
-            tile_floats(matrix, start + i, x + row * x_stride, x_stride, sums + row * LACLI_PANEL + i, 1, 1, kind);
-}
+#include "gemm_floats.h"
 
 LACLI_TARGET void lacli_matmul_avx512(const lacli_matrix *matrix, const lacli_quantised *quantised, const float *x,
                                       int64_t x_stride, int32_t rows, int32_t first, int32_t last, float *y,
                                       int64_t y_stride, int add)
 {
-    if (lacli_is_quantised(matrix->kind)) {
+    if (lacli_is_quantised(matrix->kind))
         multiply_quantised(matrix, quantised, rows, first, last, y, y_stride, add);
-        return;
-    }
-    float sums[LACLI_ROW_CHUNK * LACLI_PANEL] = {0};
-    for (int32_t start = 0; start < rows; start += LACLI_ROW_CHUNK) {
-        int32_t chunk = rows - start < LACLI_ROW_CHUNK ? rows - start : LACLI_ROW_CHUNK;
-        for (int32_t panel = first; panel < last; panel++) {
-            if (matrix->kind == LACLI_F32)
-                multiply_floats(matrix, x + start * x_stride, x_stride, chunk, panel, sums, LACLI_F32);
-            else
-                multiply_floats(matrix, x + start * x_stride, x_stride, chunk, panel, sums, LACLI_BF16);
-            put_tile(matrix, sums, chunk, panel, y + start * y_stride, y_stride, add);
-        }
-    }
+    else
+        multiply_unquantised(matrix, x, x_stride, rows, first, last, y, y_stride, add);
 }
 
 LACLI_TARGET void lacli_quantise_avx512(const float *x, int32_t columns, int8_t *q, float *scale, int32_t *sum)
@@ -184,8 +159,9 @@ LACLI_TARGET void lacli_quantise_avx512(const float *x, int32_t columns, int8_t 
         __m512 low = _mm512_maskz_loadu_ps((__mmask16)mask, x + block * LACLI_BLOCK);
         __m512 high = _mm512_maskz_loadu_ps((__mmask16)(mask >> 16), x + block * LACLI_BLOCK + 16);
         /* Magnitudes order as their bits do, and NaN beyond all. */
-        __m512i bits = _mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps(low)), _mm512_castps_si512(_mm512_abs_ps(high)));
-        int32_t largest = _mm512_reduce_max_epi32(bits);
+        __m512i low_bits = _mm512_castps_si512(_mm512_abs_ps(low));
+        __m512i high_bits = _mm512_castps_si512(_mm512_abs_ps(high));
+        int32_t largest = _mm512_reduce_max_epi32(_mm512_max_epi32(low_bits, high_bits));
         float amax = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(largest))), inverse = 0;
         scale[block] = 0;
         if (largest >= 0x7f800000) {
@@ -215,6 +191,10 @@ LACLI_TARGET uint64_t lacli_read_avx512(const void *data, size_t bytes)
             _mm_prefetch(at + LACLI_AHEAD, _MM_HINT_T0);
         }
     __m512i sum = _mm512_add_epi64(_mm512_add_epi64(total[0], total[1]), _mm512_add_epi64(total[2], total[3]));
-    return (uint64_t)_mm512_reduce_add_epi64(sum) + lacli_read_portable((const char *)data + i, bytes - i);
+    uint64_t words[8], all = 0;
+    _mm512_storeu_si512(words, sum);
+    for (int word = 0; word < 8; word++)
+        all += words[word];
+    return all + lacli_read_portable((const char *)data + i, bytes - i);
 }
 #endif

@@ -6,6 +6,7 @@
 
 #define LACLI_TARGET
 #define LACLI_TILE_ROWS 4
+#define LACLI_FLOAT_TILE 1
 
 /* A float16 as a float, subnormals, infinities and NaN included. */
 static float half_to_float(uint16_t half)
@@ -95,29 +96,14 @@ static lacli_tile_fn *tile_of(int kind, int rows)
 
 #include "gemm_tiles.h"
 
-static float element(const lacli_matrix *matrix, int64_t index)
-{
-    float value;
-    uint16_t half;
-    uint32_t bits;
-    if (matrix->kind == LACLI_F32) {
-        memcpy(&value, (const char *)matrix->data + index * 4, sizeof value);
-        return value;
-    }
-    memcpy(&half, (const char *)matrix->data + index * 2, sizeof half);
-    bits = (uint32_t)half << 16;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static float dot(const lacli_matrix *matrix, int32_t output, const float *x)
+static float dot(const lacli_matrix *matrix, int64_t output, const float *x)
 {
     float lanes[LACLI_PANEL] = {0};
     for (int32_t column = 0; column < matrix->columns; column += LACLI_PANEL)
         for (int32_t lane = 0; lane < LACLI_PANEL; lane++) {
             int inside = column + lane < matrix->columns; /* beyond, zeros are added, as a vector's lanes do */
-            int64_t index = (int64_t)output * matrix->columns + column + lane;
-            lanes[lane] = fmaf(inside ? element(matrix, index) : 0, inside ? x[column + lane] : 0, lanes[lane]);
+            float weight = inside ? lacli_element(matrix, output * matrix->columns + column + lane) : 0;
+            lanes[lane] = fmaf(weight, inside ? x[column + lane] : 0, lanes[lane]);
         }
     for (int half = LACLI_PANEL / 2; half > 0; half /= 2)
         for (int lane = 0; lane < half; lane++)
@@ -125,21 +111,25 @@ static float dot(const lacli_matrix *matrix, int32_t output, const float *x)
     return lanes[0];
 }
 
+static void tile_floats(const lacli_matrix *matrix, int64_t output, const float *x, int64_t x_stride, float *sums,
+                        int rows, int outputs, int kind)
+{
+    (void)kind;
+    for (int row = 0; row < rows; row++)
+        for (int i = 0; i < outputs; i++)
+            sums[row * LACLI_PANEL + i] = dot(matrix, output + i, x + row * x_stride);
+}
+
+#include "gemm_floats.h"
+
 void lacli_matmul_portable(const lacli_matrix *matrix, const lacli_quantised *quantised, const float *x,
                            int64_t x_stride, int32_t rows, int32_t first, int32_t last, float *y, int64_t y_stride,
                            int add)
 {
-    if (lacli_is_quantised(matrix->kind)) {
+    if (lacli_is_quantised(matrix->kind))
         multiply_quantised(matrix, quantised, rows, first, last, y, y_stride, add);
-        return;
-    }
-    for (int32_t panel = first; panel < last; panel++)
-        for (int32_t row = 0; row < rows; row++) {
-            float sums[LACLI_PANEL] = {0};
-            for (int32_t i = 0; i < LACLI_PANEL && panel * LACLI_PANEL + i < matrix->rows; i++)
-                sums[i] = dot(matrix, panel * LACLI_PANEL + i, x + row * x_stride);
-            put_tile(matrix, sums, 1, panel, y + row * y_stride, y_stride, add);
-        }
+    else
+        multiply_unquantised(matrix, x, x_stride, rows, first, last, y, y_stride, add);
 }
 
 void lacli_quantise_portable(const float *x, int32_t columns, int8_t *q, float *scale, int32_t *sum)

@@ -11,8 +11,8 @@
 #define LACLI_AHEAD 2048
 
 /* y (+)= sums + bias, as far as the matrix has rows. */
-LACLI_TARGET LACLI_INLINE void put_tile(const lacli_matrix *matrix, const float *sums, int rows, int32_t panel, float *y,
-                                        int64_t y_stride, int add)
+LACLI_TARGET LACLI_INLINE void put_tile(const lacli_matrix *matrix, const float *sums, int rows, int32_t panel,
+                                        float *y, int64_t y_stride, int add)
 {
     int32_t start = panel * LACLI_PANEL;
     int lanes = matrix->rows - start < LACLI_PANEL ? matrix->rows - start : LACLI_PANEL;

@@ -19,8 +19,8 @@
 #endif
 
 /* The dot product is part of Armv8.2: the attribute makes it usable where the compiler's default is Armv8.0. */
-#if defined(__aarch64__)
-#define LACLI_ARM 1
+#if defined(__aarch64__) && (defined(__ARM_FEATURE_DOTPROD) || !defined(__clang__) || __clang_major__ >= 16)
+#define LACLI_ARM 1 /* earlier clang has the intrinsics only where its default is Armv8.2 */
 #if defined(__ARM_FEATURE_DOTPROD)
 #define LACLI_TARGET_NEON
 #elif defined(__clang__)

@@ -1,7 +1,8 @@
 /* The thread pool: one piece of work at a time on all threads, barriers and shares inside it. The caller is thread 0.
  *
  * Waiting is the same everywhere: look at a word for a while, then sleep until it changes. The while is bounded, so
- * that threads which outnumber the free cores let each other run, and an idle program uses no processor.
+ * that an idle program uses no processor. At barriers it also adapts: where threads outnumber the free cores, who
+ * keeps looking keeps the others from arriving.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -14,8 +15,9 @@
 #include "internal.h"
 
 #define LACLI_COUNTERS 8          /* phases whose shares may be asked for at the same time */
-#define LACLI_BARRIER_SPIN 50000  /* nanoseconds */
-#define LACLI_RUN_SPIN 200000     /* nanoseconds; a decoding step mostly follows the last one sooner than this */
+#define LACLI_RUN_SPIN 100000     /* nanoseconds; waking costs a decoding step less than a hundredth */
+#define LACLI_LEAST_SPIN 2000     /* at a barrier */
+#define LACLI_MOST_SPIN 64000
 
 typedef struct {
     lacli_threads *pool;
@@ -38,6 +40,7 @@ struct lacli_threads {
     _Alignas(128) atomic_int arrived;  /* at the barrier */
     _Alignas(128) atomic_uint passed;  /* counts barriers */
     _Alignas(128) atomic_int sleepers; /* threads that need `changed` */
+    _Alignas(128) atomic_int patience; /* nanoseconds to look at a barrier; a mere hint, so that races are harmless */
     _Alignas(128) atomic_ullong counters[LACLI_COUNTERS]; /* (phase + 1) << 32 | numbers handed out */
 };
 
@@ -57,22 +60,25 @@ static int64_t nanoseconds(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* Until *word differs from `old`. */
-static void wait_change(lacli_threads *pool, atomic_uint *word, unsigned old, int64_t spin)
+/* Look until *word differs from `old`, or for `spin` nanoseconds; whether it differs. */
+static int look(atomic_uint *word, unsigned old, int64_t spin)
 {
-    int64_t start = 0;
+    int64_t end = 0;
     for (unsigned i = 1; atomic_load_explicit(word, memory_order_acquire) == old; i++) {
         pause_briefly();
         if (i % 32)
             continue;
         int64_t now = nanoseconds();
-        if (!start)
-            start = now;
-        if (now - start > spin)
-            break;
+        if (!end)
+            end = now + spin;
+        if (now >= end)
+            return 0;
     }
-    if (atomic_load_explicit(word, memory_order_acquire) != old)
-        return;
+    return 1;
+}
+
+static void sleep_until_changed(lacli_threads *pool, atomic_uint *word, unsigned old)
+{
     pthread_mutex_lock(&pool->mutex);
     atomic_fetch_add(&pool->sleepers, 1);
     while (atomic_load(word) == old)
@@ -88,8 +94,8 @@ static void change(lacli_threads *pool, atomic_uint *word)
     atomic_fetch_add(word, 1);
     if (atomic_load(&pool->sleepers)) {
         pthread_mutex_lock(&pool->mutex);
+        pthread_mutex_unlock(&pool->mutex); /* who has looked is in its wait by now */
         pthread_cond_broadcast(&pool->changed);
-        pthread_mutex_unlock(&pool->mutex);
     }
 }
 
@@ -101,9 +107,16 @@ void lacli_barrier(lacli_threads *pool)
     if (atomic_fetch_add(&pool->arrived, 1) + 1 == pool->count) {
         atomic_store_explicit(&pool->arrived, 0, memory_order_relaxed);
         change(pool, &pool->passed);
-    } else {
-        wait_change(pool, &pool->passed, passed, LACLI_BARRIER_SPIN);
+        return;
     }
+    int patience = atomic_load_explicit(&pool->patience, memory_order_relaxed);
+    int seen = look(&pool->passed, passed, patience);
+    if (!seen)
+        sleep_until_changed(pool, &pool->passed, passed);
+    if (seen && patience < LACLI_MOST_SPIN)
+        atomic_store_explicit(&pool->patience, patience * 2, memory_order_relaxed);
+    else if (!seen && patience > LACLI_LEAST_SPIN)
+        atomic_store_explicit(&pool->patience, patience / 4, memory_order_relaxed);
 }
 
 static void *worker_loop(void *argument)
@@ -111,7 +124,8 @@ static void *worker_loop(void *argument)
     lacli_worker *worker = argument;
     lacli_threads *pool = worker->pool;
     for (unsigned run = 0;; run++) {
-        wait_change(pool, &pool->run, run, LACLI_RUN_SPIN);
+        if (!look(&pool->run, run, LACLI_RUN_SPIN))
+            sleep_until_changed(pool, &pool->run, run);
         if (!pool->work)
             return NULL;
         pool->work(pool->context, worker->number, pool->count, pool);
@@ -190,7 +204,7 @@ lacli_threads *lacli_threads_new(int threads)
     if (posix_memalign(&memory, 128, sizeof(lacli_threads)))
         return NULL;
     lacli_threads *pool = memory;
-    *pool = (lacli_threads){.count = count, .process = getpid()};
+    *pool = (lacli_threads){.count = count, .process = getpid(), .patience = LACLI_MOST_SPIN};
     pool->workers = calloc((size_t)count, sizeof *pool->workers);
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->changed, NULL);
