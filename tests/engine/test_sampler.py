@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import random
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 
 import pytest
 import torch
@@ -115,6 +118,37 @@ class TestExtremes:
             for _ in range(3)
         }
         assert len(texts) == 3
+
+
+def slowly_drawn(options: SamplingOptions, logits: list[float]) -> int:
+    """The draw in plain words: sort everything, go through it one by one."""
+    best = max(logits)
+    order = sorted(range(len(logits)), key=lambda token: -logits[token])
+    least = logits[order[options.top_k - 1]] if options.top_k else -INF
+    weights = [math.exp((logit - best) / options.temperature) if logit >= least else 0.0 for logit in logits]
+    if options.top_p < 1.0:
+        reached = 0.0
+        for token in order:
+            reached += weights[token]
+            if reached >= options.top_p * math.fsum(weights):
+                break
+        weights = [weight if weight >= weights[token] else 0.0 for weight in weights]
+    cumulative = list(accumulate(weights))
+    return bisect_right(cumulative, random.Random(options.seed).random() * cumulative[-1])
+
+
+class TestAgainstSortingEverything:
+    @pytest.mark.parametrize("top_k", [0, 3, 200])
+    @pytest.mark.parametrize("top_p", [1.0, 0.95, 0.5, 0.999])
+    @pytest.mark.parametrize("temperature", [0.2, 0.7, 1.5, 8.0])
+    def test_the_same_token_is_drawn(self, temperature: float, top_p: float, top_k: int) -> None:
+        generator = random.Random(4)
+        for seed in range(8):
+            # Sharp and flat, every other time with ties.
+            logits = [generator.gauss(0, 1 + 2 * (seed % 3)) for _ in range(700)]
+            exact = torch.tensor(logits) if seed % 2 else torch.tensor(logits).round(decimals=1)
+            options = SamplingOptions(temperature, top_k, top_p, seed=seed)
+            assert Sampler(options).draw(scores_of(exact[None]), 0) == slowly_drawn(options, exact.tolist())
 
 
 class TestRepetitionPenalty:
