@@ -99,15 +99,20 @@ def _prepared(home: Path, quant: Quant) -> PreparedModel:
         return prepare(load_registry().resolve(None), quant, lambda progress: None, offline=True)
 
 
-@pytest.fixture(scope="session", params=["int4", "int8", "none"])
+@pytest.fixture(scope="session", params=["int4", "int8", "none", "torch-int8", "torch-none"])
 def default_runner(request: pytest.FixtureRequest, model_home: Path) -> Iterator[Runner]:
-    """The default model in memory, on one thread, in each quantisation; whoever takes it empties its cache first."""
+    """The default model in memory, on one thread, each way it runs on a CPU; whoever takes it empties its cache."""
     import torch
 
     from lacli.models.load import load_runner
+    from tests.models.kernels import choose
 
+    quant = request.param.removeprefix("torch-")
     before = torch.get_num_threads()
-    yield load_runner(_prepared(model_home, request.param), request.param, threads=1)
+    with pytest.MonkeyPatch.context() as patch:
+        choose("torch" if quant != request.param else "native", patch)
+        runner = load_runner(_prepared(model_home, quant), quant, threads=1)
+    yield runner
     torch.set_num_threads(before)
 
 

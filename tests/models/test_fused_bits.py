@@ -1,4 +1,4 @@
-"""A row's bits do not depend on what rides along: the real default model, int8 and float32, compared with torch.equal.
+"""A row's bits do not depend on what rides along: the real default model in all its kinds, compared with torch.equal.
 
 Everything is compared with the model run one row a step. One runner of each kind serves the whole session, and a long
 past is made by repeating the keys and values of a short one: what attention sums up matters, not what was said.
@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from lacli.models.base import Rows
-from lacli.models.fused import PREFILL_CHUNK, FusedRunner
+from lacli.models.fused import PREFILL_CHUNK
+from tests.models.kernels import Fused, repeat, set_threads, stored
 
 SIZES = (1, 2, 3, 7, 16, 33, 63, 64)
 SHORT = PREFILL_CHUNK + 3
@@ -28,7 +29,7 @@ STARTS = (197, 508, 996)
 class Reference:
     """One text, and what the model says of it one row a step."""
 
-    runner: FusedRunner
+    runner: Fused
     ids: list[int]
     logits: dict[int, torch.Tensor] = field(default_factory=dict)
     """Position of a token -> logits after it."""
@@ -44,7 +45,6 @@ class Reference:
     @torch.inference_mode()
     def at(self, start: int) -> None:
         """Make the cache `start` long: up to `SHORT` the text, beyond it the same over and over."""
-        cache = self.runner._cache
         self.runner.truncate(min(start, SHORT))
         while self.runner.length < start:
             length = self.runner.length
@@ -52,10 +52,7 @@ class Reference:
                 self.runner.prefill(self.ids[length : min(start, SHORT)])
                 continue
             count = min(start - length, SHORT)
-            cache.reserve(count)
-            cache._keys[:, :, length : length + count] = cache._keys[:, :, :count]
-            cache._values[:, :, length : length + count] = cache._values[:, :, :count]
-            cache.extend(count)
+            repeat(self.runner, length, count)
 
     def agrees(self, first: int, last: int) -> bool:
         """Whether the cache holds, from `first` to before `last`, the bits of one row a step."""
@@ -65,17 +62,12 @@ class Reference:
         )
 
 
-def stored(runner: FusedRunner, first: int, last: int) -> tuple[torch.Tensor, torch.Tensor]:
-    cache = runner._cache
-    return cache._keys[:, :, first:last].clone(), cache._values[:, :, first:last].clone()
-
-
 _made: dict[int, Reference] = {}
 
 
 @pytest.fixture
-def reference(default_runner: FusedRunner) -> Reference:
-    torch.set_num_threads(1)
+def reference(default_runner: Fused) -> Reference:
+    set_threads(default_runner, 1)
     found = _made.get(id(default_runner))
     if found is None:
         default_runner.truncate(0)
@@ -171,7 +163,7 @@ class TestRows:
     def test_so_it_is_on_any_number_of_threads(self, reference: Reference, threads: int) -> None:
         """Work is cut among threads where it falls; compared within one number of threads."""
         runner, generator = reference.runner, random.Random(threads)
-        torch.set_num_threads(threads)
+        set_threads(runner, threads)
         reference.at(40)
         expected = []
         for position in range(40, 42):
