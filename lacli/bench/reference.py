@@ -1,8 +1,8 @@
-"""`python -m lacli.bench.reference`: own plain decoding beside transformers, and int8 beside float32, in one process.
+"""`python -m lacli.bench.reference`: own plain decoding beside transformers, and int4 and int8 beside float32.
 
-Prints tokens a second of own int8, own float32 and transformers' float32 `generate()` on the same prompts, taken in
-turn; where own float32 text leaves transformers' (allowed only where the two best logits lie closer than 1e-3); and the
-perplexity of int8 and float32 on a fixed Python text.
+Prints tokens a second of own int4, int8 and float32 and of transformers' float32 `generate()`, in one process and on the
+same prompts, taken in turn; where own float32 text leaves transformers' (allowed only where the two best logits lie
+closer than 1e-3); and the perplexity of each on a fixed Python text.
 """
 
 from __future__ import annotations
@@ -124,22 +124,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     import transformers
 
-    int8 = _load(options.model, "int8", options.threads)
+    quantised = {quant: _load(options.model, quant, options.threads) for quant in ("int4", "int8")}
     full = _load(options.model, "none", options.threads)
     theirs: Any = transformers.AutoModelForCausalLM.from_pretrained(full.prepared.folder, dtype=torch.float32)
     theirs.eval()
     print(machine_line(machine()))
-    _compare_speed(int8, full, theirs, options.n, options.limit)
-    token_ids = int8.tokenizer.encode(python_sources())[:TEXT_TOKENS]
-    small, large = perplexity(int8.cached.runner, token_ids), perplexity(full.cached.runner, token_ids)
-    print(
-        f"perplexity on {len(token_ids):,} tokens of Python: "
-        f"float32 {large:.4f}, int8 {small:.4f} ({small / large - 1:+.2%})"
-    )
+    _compare_speed(quantised, full, theirs, options.n, options.limit)
+    token_ids = full.tokenizer.encode(python_sources())[:TEXT_TOKENS]
+    exact = perplexity(full.cached.runner, token_ids)
+    print(f"perplexity on {len(token_ids):,} tokens of Python: float32 {exact:.4f}")
+    for quant, loaded in quantised.items():
+        rounded = perplexity(loaded.cached.runner, token_ids)
+        print(f"  {quant} ({loaded.cached.runner.kernel}) {rounded:.4f} ({rounded / exact - 1:+.2%})")
 
 
-def _compare_speed(int8: Loaded, full: Loaded, theirs: Any, count: int, limit: int) -> None:
-    benches = {"own int8": Bench(int8, count, forced=False), "own float32": Bench(full, count, forced=False)}
+def _compare_speed(quantised: dict[str, Loaded], full: Loaded, theirs: Any, count: int, limit: int) -> None:
+    benches = {f"own {quant}": Bench(loaded, count, forced=False) for quant, loaded in quantised.items()}
+    benches["own float32"] = Bench(full, count, forced=False)
     speeds: dict[str, list[float]] = {name: [] for name in (*benches, "transformers float32")}
     splits, prompts = [], 0
     for case in load_suites("all", limit):

@@ -39,11 +39,6 @@ def choose_device(asked: str) -> Device:
     return "cuda" if asked == "cuda" else "cpu"
 
 
-def default_quant(device: Device) -> Quant:
-    """nf4 on CUDA, int8 on a CPU."""
-    return "nf4" if device == "cuda" else "int8"
-
-
 def physical_threads() -> int:
     """Cores this process may use, one thread each; hyper-threads do not help a memory-bound step."""
     import psutil

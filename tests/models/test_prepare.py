@@ -22,7 +22,7 @@ from tiny_models import HIDDEN, edit_json, prepare_file, vocabulary, write_folde
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
 from lacli.kernels.packing import KINDS, Blocks, Kind, dequantise, quantise, unpack
-from lacli.models import disk, prepare_weights
+from lacli.models import disk, prepare_folder, prepare_weights
 from lacli.models.choice import on_device
 from lacli.models.fetch import Progress
 from lacli.models.inventory import presence, remove
@@ -36,19 +36,23 @@ from pathlib import Path
 from lacli.models import prepare_weights
 from lacli.models.prepare import prepare
 from lacli.models.registry import spec_of_path
-write = prepare_weights._Writer.put
-def slow(self, name, tensor):
+write = prepare_weights._Writer._write
+def slow(*arguments):
     print("writing", flush=True)
     time.sleep(float(sys.argv[2]))
-    write(self, name, tensor)
-prepare_weights._Writer.put = slow
-print("ready", prepare(spec_of_path(Path(sys.argv[1])), "none", lambda step: print(step.stage, flush=True)).folder)
+    write(*arguments)
+prepare_weights._Writer._write = slow
+told = lambda step: print(step.stage, flush=True)
+print("ready", prepare(spec_of_path(Path(sys.argv[1])), sys.argv[3], told).folder)
 """
 
 
-def child(path: Path, pause_s: float) -> subprocess.Popen[str]:
+def child(path: Path, pause_s: float, quant: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(path), str(pause_s)], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+        [sys.executable, "-c", CHILD, str(path), str(pause_s), quant],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
     )
 
 
@@ -296,7 +300,7 @@ class TestOnce:
 
     def test_two_first_runs_at_once_prepare_once(self, tmp_path: Path) -> None:
         path = write_gguf(tmp_path / "x.gguf")
-        running = [child(path, 0.05), child(path, 0.05)]
+        running = [child(path, 0.05, "int4"), child(path, 0.05, "int4")]
         told = [each.communicate(timeout=120)[0] for each in running]
         assert all(each.returncode == 0 for each in running)
         assert len({text.splitlines()[-1] for text in told}) == 1
@@ -315,9 +319,10 @@ class TestAllOrNothing:
             prepare_file(path)
         assert "LACLI_HOME" in caught.value.hint
 
-    def test_a_kill_leaves_nothing_that_loads_and_the_next_run_clears_it(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("quant", ["none", "int4"])
+    def test_a_kill_leaves_nothing_that_loads_and_the_next_run_clears_it(self, tmp_path: Path, quant: str) -> None:
         path = write_gguf(tmp_path / "x.gguf")
-        victim = child(path, 0.2)
+        victim = child(path, 0.2, quant)
         assert victim.stdout is not None
         while "writing" not in victim.stdout.readline():
             time.sleep(0.01)
@@ -325,18 +330,23 @@ class TestAllOrNothing:
         victim.communicate()
         assert leftovers()
         assert list(models_dir().glob("[!.]*-f*")) == []
-        prepared = prepare_file(path)
-        assert load_file(prepared.float_files[0])
+        prepared = prepare_file(path, quant)
+        assert load_file(prepared.packed_file or prepared.float_files[0])
         assert leftovers() == []
 
-    def test_a_damaged_folder_is_made_again(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("quant", ["none", "int4"])
+    def test_a_damaged_folder_is_made_again(self, tmp_path: Path, quant: str) -> None:
         path = write_gguf(tmp_path / "x.gguf")
-        prepared = prepare_file(path)
-        with prepared.float_files[0].open("r+b") as handle:
+        prepared = prepare_file(path, quant)
+        weights = prepared.packed_file or prepared.float_files[0]
+        whole = weights.read_bytes()
+        with weights.open("r+b") as handle:
             handle.truncate(1000)
+        again = prepare_file(path, quant)
+        assert weights.read_bytes() == whole
         (prepared.folder / "tokenizer.json").unlink()
-        again = prepare_file(path)
-        assert load_file(again.float_files[0])
+        again = prepare_file(path, quant)
+        assert weights.read_bytes() == whole
         assert (again.folder / "tokenizer.json").is_file()
 
     @pytest.mark.parametrize(
@@ -367,6 +377,16 @@ class TestAllOrNothing:
             prepare_file(path)
         assert list(models_dir().glob("[!.]*-f*")) == []
         assert leftovers() == []
+
+    @pytest.mark.parametrize("quant", ["none", "int8", "int4"])
+    def test_as_much_room_is_asked_for_as_is_taken(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quant: str
+    ) -> None:
+        asked: list[int] = []
+        monkeypatch.setattr(prepare_folder, "require_space", lambda folder, needed: asked.append(needed))
+        prepared = prepare_file(write_gguf(tmp_path / "x.gguf", stored_as=mixed), quant)
+        taken = sum(file.stat().st_size for file in prepared.folder.iterdir())
+        assert 0 <= taken - asked[0] < 8000  # the header and the record
 
     def test_a_full_disk_is_said_before_anything_is_written(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
