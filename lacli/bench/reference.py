@@ -1,7 +1,7 @@
 """`python -m lacli.bench.reference`: own plain decoding beside transformers, and int4 and int8 beside float32.
 
-Prints tokens a second of own int4, int8 and float32 and of transformers' float32 `generate()`, in one process and on the
-same prompts, taken in turn; where own float32 text leaves transformers' (allowed only where the two best logits lie
+Prints tokens a second of own int4, int8 and float32 and of transformers' float32 `generate()` on the same prompts, in
+one process, taken in turn; where own float32 text leaves transformers' (allowed only where the two best logits lie
 closer than 1e-3); and the perplexity of each on a fixed Python text.
 """
 
