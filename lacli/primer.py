@@ -94,8 +94,8 @@ def learn(
                 break
             count = len(part)
             scores = runner.forward(Rows(tuple(part), tuple(range(-1, count - 1)), tuple(range(count))))
-            best, chances = followers_of(scores, count)
-            source.learn(zip([before, *part], part, strict=False), best, chances)
+            best, marks = followers_of(scores, count)
+            source.learn(zip([before, *part], part, strict=False), best, marks)
             runner.keep(range(count))
             before, done = part[-1], passed
             report(done, total)

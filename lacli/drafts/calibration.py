@@ -7,14 +7,13 @@ each class and depth the conditional acceptance is a Beta mean with decayed coun
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, repeat
+from operator import mul
 
 _DECAY = 0.97
 _STRENGTH = 3.0  # the prior weighs as much as three judged guesses
-_DEPTHS = (0, 1, 2, 3, 3, 4, 4, 4, 4)  # depth -> row of the table; all deeper ones share the last
-
-
-def _row(depth: int) -> int:
-    return _DEPTHS[depth] if depth < len(_DEPTHS) else 5
+_DEPTHS = (0, 1, 2, 3, 3, 4, 4, 4, 4)  # depth -> row of the table
+_DEEPER = 5  # the row of all depths beyond
 
 
 class Calibration:
@@ -30,17 +29,15 @@ class Calibration:
         """For a guess of this class with `count` tokens: the chance of each prefix, never increasing."""
         prior, right, judged = self._priors[key], self._right[key], self._judged[key]
         rates = [(right[row] + _STRENGTH * prior[row]) / (judged[row] + _STRENGTH) for row in range(6)]
-        chance = 1.0
-        result = []
-        for depth in range(count):
-            chance *= rates[_row(depth)]
-            result.append(chance)
-        return tuple(result)
+        # Chains are as long as the room is, most of them for nothing: this is done dozens of times a step.
+        given = [rates[row] for row in _DEPTHS[:count]]
+        given += repeat(rates[_DEEPER], count - len(given))
+        return tuple(accumulate(given, mul))
 
     def learn(self, key: int, accepted: int, judged: int) -> None:
         """A guess of this class was right in its first `accepted` tokens; the text decided on the first `judged`."""
         for depth in range(judged):
-            row = _row(depth)
+            row = _DEPTHS[depth] if depth < len(_DEPTHS) else _DEEPER
             self._right[key][row] = _DECAY * self._right[key][row] + (depth < accepted)
             self._judged[key][row] = _DECAY * self._judged[key][row] + 1
 

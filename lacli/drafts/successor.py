@@ -9,8 +9,8 @@ assistant stores the changes of a reply with the project's pool.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ MOST_PAIRS = 65_536
 
 _PER_BIT = 16  # weights count sixteenths of a bit: -16 log2 p
 _BUCKETS = 14  # two classes a bit
+_BUCKET_OF = tuple(min(weight >> 3, _BUCKETS - 1) for weight in range(256))
+_LEAST = 1e-5  # of a probability: its weight is beyond 255
 _STRENGTH = 8.0
 _DECAY = 0.99
 
@@ -97,15 +99,15 @@ class SuccessorSource:
 
     def _rated(self, entry: _Entry, kind: int) -> list[tuple[int, float]]:
         rates = self._rates[kind]
-        return [(follower, rates[_bucket(weight)]) for follower, weight in zip(*entry, strict=True)]
+        return [(follower, rates[_BUCKET_OF[weight]]) for follower, weight in zip(*entry, strict=True)]
 
     def learn(
-        self, pairs: Iterable[tuple[int, int]], followers: Iterable[list[int]], chances: Iterable[list[float]]
+        self, pairs: Iterable[tuple[int, int]], followers: Iterable[list[int]], weights: Iterable[list[int]]
     ) -> None:
-        """After a forward: for each row the token before it and its own, the top tokens, likeliest first, and their
-        probabilities (among these; they need not add up to one)."""
-        for (previous, token_id), ids, weights in zip(pairs, followers, chances, strict=True):
-            entry = (tuple(ids), tuple(map(weight_of, weights)))
+        """After a forward: for each row the token before it and its own, the top tokens, likeliest first, and
+        `weights_of` their probabilities (among these; they need not add up to one)."""
+        for (previous, token_id), ids, marks in zip(pairs, followers, weights, strict=True):
+            entry = (tuple(ids), tuple(marks))
             self._put(token_id, entry)
             if previous >= 0:
                 self._put(_pair_key(previous, token_id), entry)
@@ -139,12 +141,15 @@ class SuccessorSource:
 
     def _judge(self, entry: _Entry, kind: int, right: int, known: tuple[int, ...]) -> None:
         hits, trials = self._hits[kind], self._trials[kind]
+        buckets = set()
         for follower, weight in zip(*entry, strict=True):
             if follower not in known:
-                bucket = _bucket(weight)
+                bucket = _BUCKET_OF[weight]
+                buckets.add(bucket)
                 trials[bucket] = _DECAY * trials[bucket] + 1
                 hits[bucket] = _DECAY * hits[bucket] + (follower == right)
-                self._rate(kind, bucket)
+        for bucket in buckets:
+            self._rate(kind, bucket)
 
     def _rate(self, kind: int, bucket: int) -> None:
         """The decayed Beta mean around the prior."""
@@ -206,10 +211,7 @@ def _pair_key(previous: int, token_id: int) -> int:
     return (previous + 1) << 32 | token_id
 
 
-def weight_of(chance: float) -> int:
-    """A probability as it is stored: -16 log2, at most 255."""
-    return min(255, round(-_PER_BIT * math.log2(chance))) if chance > 1e-5 else 255
-
-
-def _bucket(weight: int) -> int:
-    return min(weight >> 3, _BUCKETS - 1)
+def weights_of(chances: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:
+    """Probabilities as they are stored: -16 log2, at most 255; what is no number is as unlikely as can be."""
+    known = np.where(chances > _LEAST, chances, _LEAST)
+    return np.minimum(np.rint(-_PER_BIT * np.log2(known)), 255).astype(np.uint8)

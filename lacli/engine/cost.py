@@ -59,10 +59,10 @@ class CostCurve:
 
     def least_slope(self, low: int, high: int) -> float:
         """Milliseconds of a further row where it is cheapest, between steps of `low` and `high` rows."""
-        between = [low, *(rows for rows in self._rows if low < rows < high), high]
-        return (
-            min((self(right) - self(left)) / (right - left) for left, right in pairwise(between)) if high > low else 0.0
-        )
+        if high <= low:
+            return 0.0
+        between = [(rows, self(rows)) for rows in (low, *(rows for rows in self._rows if low < rows < high), high)]
+        return min((after - before) / (right - left) for (left, before), (right, after) in pairwise(between))
 
     def learn(self, rows: int, ms: float) -> None:
         """Correct the curve by a real forward.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from lacli.drafts.base import Draft, DraftSource
 from lacli.drafts.jacobi import WindowSource
-from lacli.drafts.successor import SUCCESSORS, SuccessorSource
+from lacli.drafts.successor import SUCCESSORS, SuccessorSource, weights_of
 from lacli.engine import tree
 from lacli.engine.controller import Controller, Plan
 from lacli.engine.sequence import CachedSequence
@@ -106,9 +105,7 @@ class Guesses:
             matched = _common(draft.token_ids, kept)
             judged = min(matched + 1, len(draft.token_ids), len(kept))
             if judged:
-                source.credit(
-                    replace(draft, token_ids=draft.token_ids[:judged], chances=draft.chances[:judged]), matched
-                )
+                source.credit(_cut(draft, judged), matched)
                 outcomes[source.name] = outcomes.get(source.name, False) or matched > 0
         for source in self._sources:
             source.observe(kept)
@@ -128,26 +125,37 @@ class Guesses:
     ) -> dict[str, bool]:
         """Every verified row leaves its top tokens; returns whether the emitted token had been among row 0's."""
         # The tree stands before the window, and all of its rows are wanted. The window's have no text before them.
-        best, chances = followers_of(scores, self._verified)
+        best, weights = followers_of(scores, self._verified)
         token_ids, parents = rows.token_ids[: self._verified], rows.parents[: self._verified]
         before = [token_ids[parent] if parent >= 0 else self._previous for parent in parents]
         known = successors.follow(before[0], token_ids[0]) if kept else []
-        successors.learn(zip(before, token_ids, strict=True), best, chances)
+        successors.learn(zip(before, token_ids, strict=True), best, weights)
         return {successors.name: any(follower == kept[0] for follower, _ in known)} if known else {}
 
 
 def _trusted(draft: Draft, trust: float) -> Draft:
-    return draft if trust == 1.0 else replace(draft, chances=tuple(trust * chance for chance in draft.chances))
+    if trust == 1.0:
+        return draft
+    chances = tuple([trust * chance for chance in draft.chances])
+    return Draft(draft.token_ids, chances, draft.source, draft.key, draft.place)
 
 
-def followers_of(scores: Scores, rows: int) -> tuple[list[list[int]], list[list[float]]]:
-    """The likeliest tokens of the first `rows` rows, descending, and their probabilities among themselves.
+def _cut(draft: Draft, count: int) -> Draft:
+    """The first tokens of a draft."""
+    return Draft(draft.token_ids[:count], draft.chances[:count], draft.source, draft.key, draft.place)
+
+
+def followers_of(scores: Scores, rows: int) -> tuple[list[list[int]], list[list[int]]]:
+    """The likeliest tokens of the first `rows` rows, descending, and the weights of their probabilities among
+    themselves.
 
     The whole vocabulary's sum is not worth its time: what is learned from these numbers is calibrated.
     """
     best = scores.top_logits[:rows, :SUCCESSORS]
-    shares = np.exp(best - best[:, :1])
-    return scores.top_ids[:rows, :SUCCESSORS].tolist(), (shares / shares.sum(axis=1, keepdims=True)).tolist()
+    with np.errstate(invalid="ignore"):  # logits that are no numbers are the sampler's to judge, where they matter
+        shares = np.exp(best - best[:, :1])
+        weights = weights_of(shares / shares.sum(axis=1, keepdims=True))
+    return scores.top_ids[:rows, :SUCCESSORS].tolist(), weights.tolist()
 
 
 def _common(left: Sequence[int], right: Sequence[int]) -> int:

@@ -58,6 +58,9 @@ class _Node:
         self.children: dict[int, _Node] = {}
 
 
+_NOTHING: dict[int, _Node] = {}
+
+
 def _trie(drafts: Sequence[Draft], depth: int, least: float) -> _Node:
     """All chains merged, as far as they could matter; a node reached by several keeps the highest chance and who gave
     it."""
@@ -113,24 +116,22 @@ def build(
 
     def push(node: _Node | None, before: int, token_id: int, chance: float, rank: int, level: int) -> None:
         nonlocal count
-        offered: dict[int, tuple[float, str, _Node | None]] = {}
-        if node is not None:
-            for follower, child in node.children.items():
-                offered[follower] = (child.chance, child.source, child)
-        if offer.follow is not None:
-            for follower, claimed in offer.follow(before, token_id):
-                given = offer.trust * claimed
-                known = offered.get(follower)
-                if known is None:
-                    offered[follower] = (given, offer.follower, None)
-                else:
-                    # Two reasons to expect it, taken as independent of each other.
-                    both = known[0] + given - known[0] * given
-                    offered[follower] = (both, known[1] if known[0] >= given else offer.follower, known[2])
-        for follower, (given, source, below) in offered.items():
+        known = node.children if node is not None else _NOTHING
+        claims = dict(offer.follow(before, token_id)) if offer.follow is not None else {}
+        for follower, child in known.items():
+            given, source = child.chance, child.source
+            if follower in claims:
+                # Two reasons to expect it, taken as independent of each other.
+                other = offer.trust * claims.pop(follower)
+                given, source = given + other - given * other, source if given >= other else offer.follower
             if given * chance >= least and 0 <= follower < vocab_size:
                 count += 1
-                heapq.heappush(ahead, (-given * chance, count, follower, token_id, below, rank, level, source))
+                heapq.heappush(ahead, (-given * chance, count, follower, token_id, child, rank, level, source))
+        for follower, claimed in claims.items():
+            joint = offer.trust * claimed * chance
+            if joint >= least and 0 <= follower < vocab_size:
+                count += 1
+                heapq.heappush(ahead, (-joint, count, follower, token_id, None, rank, level, offer.follower))
 
     push(_trie(offer.drafts, depth, least), context[-2] if len(context) > 1 else -1, context[-1], 1.0, 0, 1)
     picked: list[tuple[float, int, int, str]] = []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from lacli.drafts.base import DraftSource
 from lacli.drafts.index import StoredIndex
 from lacli.drafts.jacobi import WindowSource
 from lacli.drafts.lookup import FilesSource, ProjectSource, PromptSource, SessionSource
-from lacli.drafts.successor import SuccessorSource
+from lacli.drafts.successor import SuccessorSource, weights_of
 
 
 def runs(source: DraftSource, context: Sequence[int], room: int = 4) -> list[tuple[int, ...]]:
@@ -127,10 +128,16 @@ class TestWindowSource:
         assert runs(source, [1]) == [(number, number) for number in range(99, 91, -1)]
 
 
+def taught(
+    source: SuccessorSource, pairs: list[tuple[int, int]], followers: list[list[int]], chances: list[list[float]]
+) -> None:
+    source.learn(pairs, followers, [weights_of(np.array(each)).tolist() for each in chances])
+
+
 class TestSuccessorSource:
     def made(self) -> SuccessorSource:
         source = SuccessorSource()
-        source.learn([(9, 1), (5, 1)], [[2, 3], [4, 2]], [[0.9, 0.1], [0.6, 0.4]])
+        taught(source, [(9, 1), (5, 1)], [[2, 3], [4, 2]], [[0.9, 0.1], [0.6, 0.4]])
         return source
 
     def test_a_pair_is_known_better_than_its_last_token(self) -> None:
@@ -142,14 +149,14 @@ class TestSuccessorSource:
 
     def test_the_surer_the_model_was_the_likelier_the_guess(self) -> None:
         source = SuccessorSource()
-        source.learn([(1, 2)], [[3, 4, 5, 6]], [[0.7, 0.2, 0.09, 0.01]])
+        taught(source, [(1, 2)], [[3, 4, 5, 6]], [[0.7, 0.2, 0.09, 0.01]])
         chances = [chance for _, chance in source.follow(1, 2)]
         assert chances == sorted(chances, reverse=True)
         assert chances[0] > 10 * chances[-1]
 
     def test_learns_how_often_its_guesses_come_true(self) -> None:
         source = SuccessorSource()
-        source.learn([(8, 1)], [[10, 11, 12]], [[0.9, 0.06, 0.04]])
+        taught(source, [(8, 1)], [[10, 11, 12]], [[0.9, 0.06, 0.04]])
         before = dict(source.follow(8, 1))
         source.start([8, 1])
         for _ in range(200):
@@ -176,7 +183,7 @@ class TestSuccessorSource:
         source = self.made()
         source.changes()
         kept = source.follow(9, 1)
-        source.learn([(9, 1), (70, 71)], [[40, 41], [72]], [[0.5, 0.5], [1.0]])
+        taught(source, [(9, 1), (70, 71)], [[40, 41], [72]], [[0.5, 0.5], [1.0]])
         source.forget_changes()
         assert source.follow(9, 1) == kept
         assert source.follow(70, 71) == []
@@ -185,7 +192,7 @@ class TestSuccessorSource:
     def test_pairs_are_bounded_and_the_oldest_go(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("lacli.drafts.successor.MOST_PAIRS", 3)
         source = SuccessorSource()
-        source.learn([(number, 50) for number in range(5)], [[60 + number] for number in range(5)], [[1.0]] * 5)
+        taught(source, [(number, 50) for number in range(5)], [[60 + number] for number in range(5)], [[1.0]] * 5)
         assert [token for token, _ in source.follow(4, 50)] == [64]
         assert source.follow(0, 50) == source.follow(777, 50)
         keys, _, _ = source.changes()
@@ -199,8 +206,12 @@ class TestSuccessorSource:
 
     def test_a_pair_that_begins_with_token_0_is_no_single_token(self) -> None:
         source, other = SuccessorSource(), SuccessorSource()
-        source.learn([(0, 50), (3, 50)], [[60], [61]], [[1.0], [1.0]])
+        taught(source, [(0, 50), (3, 50)], [[60], [61]], [[1.0], [1.0]])
         other.load(*source.changes())
         for made in (source, other):
             assert [token for token, _ in made.follow(0, 50)] == [60, 61]
             assert [token for token, _ in made.follow(9, 50)] == [61]
+
+    def test_a_weight_is_sixteenths_of_a_bit_and_what_is_no_chance_weighs_most(self) -> None:
+        chances = np.array([1.0, 0.5, 0.25, 2.0**-15.9, 1e-5, 0.0, -0.0, float("nan")], dtype=np.float32)
+        assert weights_of(chances).tolist() == [0, 16, 32, 254, 255, 255, 255, 255]
