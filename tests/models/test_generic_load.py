@@ -13,6 +13,7 @@ import pytest
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
+from torch import nn
 
 from lacli.drafts.lookup import PromptSource
 from lacli.engine.controller import Controller, Limits
@@ -25,13 +26,15 @@ from lacli.errors import LacliError, ModelUnavailable, UsageError
 from lacli.models import bnb
 from lacli.models.base import Quant, Rows, Runner
 from lacli.models.prepare import PreparedModel, prepare
+from lacli.models.quant import Int8Linear, PackedLinear
 from lacli.models.registry import load_registry
 from lacli.models.runner import GenericRunner, load_generic
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
+from tests.models.kernels import KERNELS, choose, needed
 
 VOCAB = 160
-QUANTS: tuple[Quant, ...] = ("none", "int8", "nf4", "bnb-int8")
+QUANTS: tuple[Quant, ...] = ("none", "int8", "int4", "nf4", "bnb-int8")
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore:.*:FutureWarning")
 
@@ -163,7 +166,28 @@ class TestRowsAreExact:
         reply = greedy(prompt, runner, 16)
         assert by_lookahead(runner, prompt, reply) == reply
 
-    @pytest.mark.parametrize("quant", ["int8", "nf4", "bnb-int8"])
+    @pytest.mark.parametrize("quant", ["int8", "int4"])
+    @pytest.mark.parametrize("name", ["qwen2", "gpt2"])
+    def test_so_it_has_without_our_kernels(
+        self, folders: Callable[[str], PreparedModel], name: str, quant: Quant, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        choose("torch", monkeypatch)
+        runner = load_generic(folders(name), quant=quant)
+        assert runner.kernel == "torch"
+        assert any(isinstance(module, Int8Linear) for module in runner._model.modules())
+        assert rows_that_differ(runner) == 0
+
+    @pytest.mark.parametrize("quant", ["int8", "int4"])
+    def test_our_kernels_run_where_they_are_there(self, folders: Callable[[str], PreparedModel], quant: Quant) -> None:
+        runner = load_generic(folders("gpt2"), quant=quant)
+        assert runner.kernel == needed().isa
+        linears = {name: module for name, module in runner._model.named_modules() if isinstance(module, PackedLinear)}
+        assert len(linears) == 2 * 4 + 1
+        kinds = {name: linear._matrix.kind for name, linear in linears.items()}
+        assert kinds.pop("lm_head") == "q8"
+        assert set(kinds.values()) == {"q8" if quant == "int8" else "q4m"}
+
+    @pytest.mark.parametrize("quant", ["int8", "int4", "nf4", "bnb-int8"])
     def test_quantised_logits_are_near_the_float_ones(
         self, folders: Callable[[str], PreparedModel], quant: Quant
     ) -> None:
@@ -172,7 +196,11 @@ class TestRowsAreExact:
         coarse = load_generic(folders("qwen2"), quant=quant).prefill(prompt)
         assert exact is not None
         assert coarse is not None
-        assert 0 < (exact.logits - coarse.logits).norm() / exact.logits.norm() < (0.6 if quant == "nf4" else 0.15)
+        assert (
+            0
+            < (exact.logits - coarse.logits).norm() / exact.logits.norm()
+            < (0.6 if quant in ("nf4", "int4") else 0.15)
+        )
 
 
 @pytest.mark.parametrize("quant", ["nf4", "bnb-int8"])
@@ -189,10 +217,20 @@ def test_the_default_model_in_bitsandbytes_says_the_same_with_and_without_lookah
     assert by_lookahead(runner, prompt, reply) == reply
 
 
-def test_the_prepared_int8_file_is_used_as_it_is(prepared_default: PreparedModel) -> None:
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("quant", ["int8", "int4"])
+def test_the_prepared_file_is_used_as_it_is(
+    model_home: Path, kernel: str, quant: Quant, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from lacli.models.load import load_runner
 
-    ours, fused = load_generic(prepared_default, quant="int8"), load_runner(prepared_default, "int8")
+    monkeypatch.setenv("LACLI_HOME", str(model_home))
+    choose(kernel, monkeypatch)
+    prepared = prepare(load_registry().resolve(None), quant, lambda progress: None)
+    assert prepared.packed_file is not None
+    ours, fused = load_generic(prepared, quant=quant), load_runner(prepared, quant)
+    assert ours.kernel == fused.kernel
+    assert not any(type(module) is nn.Linear for module in ours._model.modules())
     prompt = [1604, 3675, 28, 2775, 4035, 198, 284]
     generic_scores, fused_scores = ours.prefill(prompt), fused.prefill(prompt)
     assert generic_scores is not None
