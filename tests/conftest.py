@@ -61,17 +61,18 @@ def model_home(request: pytest.FixtureRequest) -> Path:
         from lacli.models.prepare import prepare
         from lacli.models.registry import load_registry
 
-        prepare(load_registry().resolve(None), "int8", lambda progress: None)
-        _prime(home / "cache")
+        _prime(home / "cache", prepare(load_registry().resolve(None), None, lambda progress: None))
     return home.absolute()
 
 
-def _prime(cache: Path) -> None:
+def _prime(cache: Path, prepared: PreparedModel) -> None:
     """Have the primer learned once, by one worker: else every process of a test would begin it."""
     from filelock import FileLock
 
+    from lacli import primer
+
     with FileLock(cache / "primed.lock"):
-        if any(cache.glob("primers/*.npz")):
+        if any(cache.glob(f"primers/{prepared.folder.name}-{prepared.quant}-*-{primer.version()}.npz")):
             return
         from lacli.config import Settings
         from lacli.loading import load
