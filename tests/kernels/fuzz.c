@@ -42,11 +42,13 @@ static void tell_seed(void) {
     if (write(STDERR_FILENO, line, (size_t)n) < 0) _exit(1);
 }
 
-static void on_alarm(int signal_number) {
-    (void)signal_number;
+static void on_signal(int signal_number) { /* a case that waits for ever, or what UBSan found */
     tell_seed();
-    _exit(14);
+    _exit(signal_number);
 }
+
+const char *__ubsan_default_options(void); /* read by the sanitizer's start */
+const char *__ubsan_default_options(void) { return "print_stacktrace=1:abort_on_error=1"; }
 
 void use_some_isa(void) { lacli_set_isa(isa_names[draw(0, isa_count - 1)]); }
 
@@ -92,8 +94,9 @@ static void run_case(void) {
 
 int main(int argc, char **argv) {
     unsigned long long first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    unsigned long long cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 3000;
-    signal(SIGALRM, on_alarm);
+    unsigned long long cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 2000;
+    signal(SIGALRM, on_signal);
+    signal(SIGABRT, on_signal);
 #ifdef __SANITIZE_ADDRESS__
     __sanitizer_set_death_callback(tell_seed);
 #endif
