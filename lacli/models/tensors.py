@@ -44,6 +44,8 @@ class Tensors:
         for file in files:
             try:
                 self._arrays.update(_read(file))
+            except OSError as error:
+                raise ModelUnavailable(f"the weights in {file} cannot be read: {error.strerror}", AGAIN) from error
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise ModelUnavailable(
                     f"the weights in {file} are damaged: {error}", "remove them with `lacli models rm`"
