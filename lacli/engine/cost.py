@@ -12,7 +12,8 @@ from itertools import pairwise
 
 from lacli.models.base import Rows, Runner
 
-MEASURED_ROWS = (1, 2, 4, 8, 16, 32)
+MEASURED_ROWS = (1, 2, 4, 8, 16, 32, 64)
+_ROUNDS = 8  # of a quick model: its forwards are shorter than what other processes take at a time
 _DISTURBED = 0.15  # share of a forward without the processor from which its time is not the step's own
 _SPEED_LEARNING = 0.1  # at last; the first steps of a process count for more, its curve may be of a quieter hour
 _SHAPE_LEARNING = 0.02  # a step is noisy, a reply has a hundred
@@ -94,28 +95,34 @@ def measure(
 
     Goes through the sizes again and again until the budget is used up; a slow model is measured at the small sizes
     only, and the curve goes on with their slope. The least time counts: what other processes take is not the step's.
-    Returns the curve, and whether every point was taken while the process had the processor to itself: a curve
-    measured on a busy machine serves for now and is not worth keeping.
+    Returns the curve, and whether every point can be relied on: a curve measured on a busy machine serves for now and
+    is not worth keeping.
     """
     runner.truncate(0)
     runner.prefill([index % runner.vocab_size for index in range(min(past, runner.context_size // 2))])
     sizes = [count for count in rows if count <= runner.context_size // 4 or count <= 2]
-    best: dict[int, float] = {}
-    undisturbed: set[int] = set()
+    taken: dict[int, list[tuple[float, float]]] = {}
     _timed(runner, 2)  # the first forward warms up
     deadline = time.perf_counter() + budget_s
-    for attempt in range(4):
+    for attempt in range(_ROUNDS):
+        expected = 0.0
         for count in sizes:
-            if len(best) >= 2 and time.perf_counter() > deadline:
+            if attempt:
+                if count not in taken:
+                    break
+                expected = min(taken[count])[0]
+            if len(taken) >= 2 and time.perf_counter() + expected / 1000 > deadline:
                 break
-            spent, waited = _timed(runner, count)
-            if (attempt == 0 or count in best) and spent <= best.get(count, spent):
-                best[count] = spent
-                undisturbed.discard(count)
-                if waited < _DISTURBED * spent:
-                    undisturbed.add(count)
+            taken.setdefault(count, []).append(_timed(runner, count))
+            expected = 2 * taken[count][-1][0]  # twice the rows never cost more
     runner.truncate(0)
-    return CostCurve(best), undisturbed == set(best)
+    return CostCurve({count: min(times)[0] for count, times in taken.items()}), all(map(_steady, taken.values()))
+
+
+def _steady(times: Sequence[tuple[float, float]]) -> bool:
+    """Whether the least time is the step's own: our threads had the processor, and it was not met by luck alone."""
+    (spent, waited), *others = sorted(times)
+    return waited < _DISTURBED * spent and (not others or others[0][0] < (1 + _DISTURBED) * spent)
 
 
 def _timed(runner: Runner, count: int) -> tuple[float, float]:

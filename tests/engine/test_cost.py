@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
 from lacli.engine.cost import MEASURED_ROWS, CostCurve, measure
+from lacli.models.base import Rows, Scores
 from tests.fakes import TableRunner
 
 POINTS = {1: 32.0, 2: 42.0, 4: 50.0, 8: 77.0, 16: 131.0, 32: 245.0}
@@ -101,3 +103,62 @@ class TestMeasuring:
     @pytest.mark.parametrize("context", [4, 6, 8, 40])
     def test_also_in_a_tiny_context(self, context: int) -> None:
         assert measure(TableRunner({}, vocab_size=3, context_size=context), budget_s=60.0)[0](2) > 0
+
+
+class Clock:
+    """In place of `time`: forwards take what is said of them, and nothing else takes any time."""
+
+    def __init__(self, spent: Callable[[int, int], float], busy: float = 1.0) -> None:
+        """spent(rows, number): seconds of the forward with this number among those of so many rows; busy: the share of
+        them that the processor worked for us."""
+        self.now = self.worked = 0.0
+        self._spent, self._busy = spent, busy
+        self._numbers: Counter[int] = Counter()
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def process_time(self) -> float:
+        return self.worked
+
+    def forward(self, rows: int) -> None:
+        spent = self._spent(rows, self._numbers[rows])
+        self._numbers[rows] += 1
+        self.now += spent
+        self.worked += self._busy * spent
+
+
+class TestTimeOfMeasuring:
+    def measured(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> tuple[CostCurve, bool]:
+        class Timed(TableRunner):
+            def forward(self, rows: Rows) -> Scores:
+                clock.forward(len(rows.token_ids))
+                return super().forward(rows)
+
+        monkeypatch.setattr("lacli.engine.cost.time", clock)
+        return measure(Timed({}))
+
+    def test_a_quick_model_is_measured_at_every_size_many_times(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        clock = Clock(lambda rows, number: (5.2 + 0.35 * rows) / 1000 * (1.5 if number < 3 else 1.0))
+        curve, reliable = self.measured(clock, monkeypatch)
+        assert curve.points == pytest.approx({rows: 5.2 + 0.35 * rows for rows in MEASURED_ROWS})
+        assert reliable
+        assert clock.now < 1.0
+
+    @pytest.mark.parametrize("model_ms", [20, 60, 150, 400])
+    def test_no_size_is_begun_that_would_not_end_in_time(self, model_ms: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        clock = Clock(lambda rows, number: model_ms * (0.9 + 0.1 * rows) / 1000)
+        curve, reliable = self.measured(clock, monkeypatch)
+        assert clock.now <= 1.0 + 4 * model_ms / 1000  # what warms up, and the two sizes a curve needs
+        assert curve(1) == pytest.approx(model_ms)
+        assert curve(64) == pytest.approx(7.3 * model_ms)
+        assert reliable
+
+    def test_a_time_that_was_met_once_is_not_relied_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        lucky = Clock(lambda rows, number: rows / 1000 * (0.7 if (rows, number) == (8, 3) else 1.0))
+        assert not self.measured(lucky, monkeypatch)[1]
+
+    def test_nor_are_times_the_processor_worked_for_others(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for busy, reliable in ((1.0, True), (0.9, True), (0.8, False)):
+            clock = Clock(lambda rows, number: rows / 1000, busy)
+            assert self.measured(clock, monkeypatch)[1] == reliable
