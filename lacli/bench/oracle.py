@@ -55,7 +55,7 @@ class ReferenceRunner(RunnerAround):
         """See `Runner.prefill`."""
         scores = self._runner.prefill(token_ids, on_chunk)
         if scores is not None and self.length == self._prompt_length:
-            _raise(scores, 0, self._reference[0])
+            _raise(scores, [0], self._reference[:1])
         return scores
 
     def forward(self, rows: Rows) -> Scores:
@@ -68,20 +68,26 @@ class ReferenceRunner(RunnerAround):
             here = None if above is None else above + 1
             right = here is not None and here < len(self._reference) - 1 and self._reference[here] == token_id
             places.append(here if right else None)
-        for slot, row in enumerate(rows.wanted):
-            here = places[row]
-            if here is not None:
-                _raise(scores, slot, self._reference[here + 1])
+        slots = [(slot, places[row]) for slot, row in enumerate(rows.wanted)]
+        forced = {slot: self._reference[here + 1] for slot, here in slots if here is not None}
+        if forced:
+            _raise(scores, list(forced), list(forced.values()))
         return scores
 
 
 @torch.inference_mode()
-def _raise(scores: Scores, slot: int, token_id: int) -> None:
-    """Make this token win. In place: scores are made anew by every forward, and a copy would take as long as a step."""
-    ids, logits = scores.top_ids[slot], scores.top_logits[slot]
-    raised = float(logits[0]) + _RAISED
-    others = ids != token_id
-    scores.logits[slot, token_id] = raised
-    ids[:], logits[:] = (
-        np.concatenate([[first], rest[others]])[: len(rest)] for first, rest in ((token_id, ids), (raised, logits))
-    )
+def _raise(scores: Scores, slots: Sequence[int], token_ids: Sequence[int]) -> None:
+    """Make each of these tokens win its row. In place: scores are made anew by every forward, and to copy them would
+    take as long as a step."""
+    rows, raised = list(slots), np.array(token_ids, dtype=scores.top_ids.dtype)
+    logits = scores.top_logits[rows, 0] + np.float32(_RAISED)
+    scores.logits[rows, list(token_ids)] = torch.from_numpy(logits).to(scores.logits)
+    # The token goes to the front, from its place among the best or from below them; those before it move back by one.
+    best = scores.top_ids[rows]
+    among = best == raised[:, None]
+    places = np.where(among.any(axis=1), among.argmax(axis=1), best.shape[1] - 1)
+    columns = np.arange(best.shape[1])
+    origin = np.maximum(columns - (columns <= places[:, None]), 0)
+    scores.top_ids[rows] = np.take_along_axis(best, origin, axis=1)
+    scores.top_logits[rows] = np.take_along_axis(scores.top_logits[rows], origin, axis=1)
+    scores.top_ids[rows, 0], scores.top_logits[rows, 0] = raised, logits
