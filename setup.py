@@ -117,8 +117,8 @@ def _make(command: list[str], output: Path) -> None:
         raise _NotBuilt(f"{command[0]} does not run ({error.strerror})") from error
     if done.returncode:
         beside.unlink(missing_ok=True)
-        said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:200])
-        raise _NotBuilt(f"{command[0]} failed: {said}")
+        lines = done.stderr.splitlines() or [f"exit code {done.returncode}"]
+        raise _NotBuilt(f"{command[0]} failed: {next((line for line in lines if 'error' in line), lines[-1])}")
     os.replace(beside, output)
 
 
