@@ -14,10 +14,16 @@ from lacli.engine.sequence import CachedSequence
 from lacli.models.base import Runner
 
 ROWS = (1, 4, 8, 16, 32)
+PAST = 200
 
 
-def step_times(runner: Runner, rows: Sequence[int] = ROWS, repeats: int = 7, past: int = 128) -> dict[int, float]:
+def step_times(runner: Runner, rows: Sequence[int] = ROWS, repeats: int = 7, past: int = PAST) -> dict[int, float]:
     """Median milliseconds of a step with so many rows behind a short past; sizes are taken in turn."""
+    return {count: statistics.median(spent) for count, spent in step_samples(runner, rows, repeats, past).items()}
+
+
+def step_samples(runner: Runner, rows: Sequence[int], repeats: int, past: int) -> dict[int, list[float]]:
+    """The same, each of the `repeats` times."""
     cached = CachedSequence(runner)
     prompt = [1 + index % (runner.vocab_size - 1) for index in range(min(past, runner.context_size // 2))]
     spent: dict[int, list[float]] = {count: [] for count in rows}
@@ -32,4 +38,4 @@ def step_times(runner: Runner, rows: Sequence[int] = ROWS, repeats: int = 7, pas
             cached.keep(built, accepted.path)
             if attempt:  # the first round warms up
                 spent[count].append(1000 * (time.perf_counter() - started))
-    return {count: statistics.median(times) for count, times in spent.items()}
+    return spent
