@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from lacli.errors import LacliError
-from lacli.models.quant import FloatLinear, Int8Linear, QuantLinear, quantise_rows, self_test
+from lacli.kernels import packing
+from lacli.models.quant import (
+    FloatLinear,
+    Int8Linear,
+    PackedLinear,
+    QuantLinear,
+    packed_matrix,
+    quantise_rows,
+    self_test,
+)
+from tests.models.kernels import needed
 
 
 def weight_of(outputs: int, inputs: int, seed: int = 0) -> Tensor:
@@ -20,6 +34,23 @@ def input_of(rows: int, inputs: int) -> Tensor:
 
 def int8(weight: Tensor, bias: Tensor | None = None) -> Int8Linear:
     return Int8Linear(*quantise_rows(weight), bias, weight.shape[1])
+
+
+def packed(bits: Literal[4, 8], weight: Tensor, bias: Tensor | None = None) -> PackedLinear:
+    added = None if bias is None else bias.numpy()
+    return PackedLinear(needed(), packed_matrix(weight.numpy(), bits, added))
+
+
+def packed8(weight: Tensor, bias: Tensor | None = None) -> PackedLinear:
+    return packed(8, weight, bias)
+
+
+def packed4(weight: Tensor, bias: Tensor | None = None) -> PackedLinear:
+    return packed(4, weight, bias)
+
+
+Kind = Callable[[Tensor], QuantLinear]
+KINDS: tuple[Kind, ...] = (int8, FloatLinear, packed8, packed4)
 
 
 class TestQuantiseRows:
@@ -67,6 +98,40 @@ class TestLinears:
         assert result.dtype == torch.float32
         torch.testing.assert_close(result.double(), expected, rtol=1e-2, atol=2e-2 * inputs**0.5)
 
+    @pytest.mark.parametrize("bits", [4, 8])
+    @pytest.mark.parametrize("inputs", [8, 36, 72, 576])
+    @pytest.mark.parametrize("biased", [False, True])
+    def test_packed_is_the_product_with_the_rounded_weights_and_inputs(
+        self, bits: Literal[4, 8], inputs: int, biased: bool
+    ) -> None:
+        weight, x = weight_of(50, inputs), input_of(9, inputs)
+        bias = weight_of(1, 50, seed=2)[0] if biased else None
+        rounded = torch.from_numpy(packing.dequantise(packing.quantise(weight.numpy(), bits))).double()
+        blocks = nn.functional.pad(x, (0, -inputs % 32)).reshape(9, -1, 32)
+        scale = blocks.abs().amax(dim=2, keepdim=True) / 127
+        near = (torch.round(blocks / scale) * scale).reshape(9, -1)[:, :inputs].double()
+        expected = near @ rounded.T + (0 if bias is None else bias)
+        result = packed(bits, weight, bias)(x)
+        assert result.dtype == torch.float32
+        torch.testing.assert_close(result.double(), expected, rtol=1e-4, atol=1e-4 * inputs**0.5)
+        assert torch.cosine_similarity(
+            result.double(), x.double() @ weight.double().T + (bias if biased else 0)
+        ).min() > (0.99 if bits == 8 else 0.95)
+
+    def test_packed_rows_may_be_many(self) -> None:
+        weight = weight_of(4096 + 40, 32)
+        matrix = packed_matrix(weight.numpy(), 8)
+        whole = packing.pack(packing.quantise(weight.numpy(), 8))
+        assert np.array_equal(matrix._kept[0], whole)
+
+    def test_packed_takes_and_gives_other_precisions(self) -> None:
+        linear, x = packed8(weight_of(20, 64)), input_of(3, 64)
+        half = linear(x.to(torch.bfloat16))
+        assert half.dtype == torch.bfloat16
+        assert torch.equal(half, linear(x.to(torch.bfloat16).float()).to(torch.bfloat16))
+        with pytest.raises(TypeError, match="casts activations"):
+            linear(x.to(torch.int8))
+
     @pytest.mark.parametrize("biased", [False, True])
     def test_float_is_the_product(self, biased: bool) -> None:
         weight, x = weight_of(48, 72), input_of(9, 72)
@@ -74,8 +139,8 @@ class TestLinears:
         expected = x.double() @ weight.double().T + (0 if bias is None else bias)
         torch.testing.assert_close(FloatLinear(weight, bias)(x).double(), expected, rtol=1e-4, atol=1e-4)
 
-    @pytest.mark.parametrize("kind", [int8, FloatLinear])
-    def test_leading_dimensions_and_strides_do_not_matter(self, kind: type[QuantLinear]) -> None:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_leading_dimensions_and_strides_do_not_matter(self, kind: Kind) -> None:
         linear = kind(weight_of(20, 64))
         x = input_of(12, 64)
         flat = linear(x)
@@ -84,12 +149,10 @@ class TestLinears:
         assert torch.equal(linear(wide[:, :64]), flat)
         assert torch.equal(linear(x[0]), flat[0])
 
-    @pytest.mark.parametrize("kind", [int8, FloatLinear])
+    @pytest.mark.parametrize("kind", KINDS)
     # The linears of the default model: qkv, output, gate and up, down; and widths that need padding.
     @pytest.mark.parametrize("shape", [(960, 576), (576, 576), (3072, 576), (576, 1536), (96, 40), (7, 200)])
-    def test_a_row_has_the_same_bits_alone_and_among_63_others(
-        self, kind: type[QuantLinear], shape: tuple[int, int]
-    ) -> None:
+    def test_a_row_has_the_same_bits_alone_and_among_63_others(self, kind: Kind, shape: tuple[int, int]) -> None:
         linear = kind(weight_of(*shape))
         x = input_of(64, shape[1])
         together = linear(x)
@@ -101,8 +164,8 @@ class TestLinears:
 
 
 class TestSelfTest:
-    @pytest.mark.parametrize("kind", [int8, FloatLinear])
-    def test_passes_what_is_exact(self, kind: type[QuantLinear]) -> None:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_passes_what_is_exact(self, kind: Kind) -> None:
         self_test(kind(weight_of(64, 96)))
 
     def test_finds_a_kernel_whose_rows_depend_on_each_other(self) -> None:
