@@ -6,7 +6,7 @@
 #include "gemm.h"
 
 /* Up to so many rows each thread normalises them all for itself: cheaper than to share and to meet. */
-#define LACLI_OWN_ROWS 2
+#define LACLI_OWN_ROWS 4
 /* Queries of one head of keys that a thread takes at a time. */
 #define LACLI_UNIT_QUERIES 12
 /* Cached positions from which few heads are worth two more meetings of the threads. */
