@@ -19,7 +19,7 @@ LACLI_TARGET LACLI_INLINE void dot_nibbles(const uint8_t *values, const int8_t *
     for (int group = 0; group < 4; group++) {
         __m256i bytes = _mm256_loadu_si256((const __m256i *)(values + 64 * group));
         __m256i first = _mm256_and_si256(bytes, low), second = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), low);
-        _mm_prefetch((const char *)values + 64 * group + ahead, _MM_HINT_T0);
+        _mm_prefetch((const char *)values + 64 * group + ahead, _MM_HINT_T1);
         LACLI_UNROLL
         for (int row = 0; row < rows; row++) {
             const int8_t *at = q + row * stride + 4 * group;
@@ -43,7 +43,7 @@ LACLI_TARGET LACLI_INLINE void dot_bytes(const uint8_t *values, const int8_t *q,
     for (int group = 0; group < 8; group++) {
         __m256i signs = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(values + 64 * group)), zero);
         __m256i sizes = _mm256_abs_epi8(signs);
-        _mm_prefetch((const char *)values + 64 * group + ahead, _MM_HINT_T0);
+        _mm_prefetch((const char *)values + 64 * group + ahead, _MM_HINT_T1);
         LACLI_UNROLL
         for (int row = 0; row < rows; row++) {
             __m256i inputs = _mm256_sign_epi8(BROADCAST4(q + row * stride + 4 * group), signs);
@@ -251,7 +251,7 @@ LACLI_TARGET uint64_t lacli_read_avx2(const void *data, size_t bytes)
         for (int part = 0; part < 4; part++) {
             const char *at = (const char *)data + i + 32 * part;
             total[part] = _mm256_add_epi64(total[part], _mm256_loadu_si256((const __m256i *)at));
-            _mm_prefetch(at + LACLI_AHEAD, _MM_HINT_T0);
+            _mm_prefetch(at + LACLI_AHEAD, _MM_HINT_T1);
         }
     __m256i sum = _mm256_add_epi64(_mm256_add_epi64(total[0], total[1]), _mm256_add_epi64(total[2], total[3]));
     uint64_t words[4];

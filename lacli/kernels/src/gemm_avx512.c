@@ -35,7 +35,7 @@ LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, con
             __m512i bytes = _mm512_loadu_si512(values + 64 * group);
             __m512i first = lacli_is_nibbles(kind) ? _mm512_and_si512(bytes, low) : bytes;
             __m512i second = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), low);
-            _mm_prefetch((const char *)values + 64 * group + tile->ahead, _MM_HINT_T0);
+            _mm_prefetch((const char *)values + 64 * group + tile->ahead, _MM_HINT_T1);
             LACLI_UNROLL
             for (int row = 0; row < rows; row++) {
                 const int8_t *q = base[row / 4] + (row % 4 == 3 ? stride3 : row % 4 * stride) + 4 * group;
@@ -188,7 +188,7 @@ LACLI_TARGET uint64_t lacli_read_avx512(const void *data, size_t bytes)
         for (int part = 0; part < 4; part++) {
             const char *at = (const char *)data + i + 64 * part;
             total[part] = _mm512_add_epi64(total[part], _mm512_loadu_si512(at));
-            _mm_prefetch(at + LACLI_AHEAD, _MM_HINT_T0);
+            _mm_prefetch(at + LACLI_AHEAD, _MM_HINT_T1);
         }
     __m512i sum = _mm512_add_epi64(_mm512_add_epi64(total[0], total[1]), _mm512_add_epi64(total[2], total[3]));
     uint64_t words[8], all = 0;

@@ -42,7 +42,7 @@ LACLI_TARGET LACLI_INLINE void dot_block(const uint8_t *values, const int8_t *q,
     }
     LACLI_UNROLL
     for (int group = 0; group < groups; group++) {
-        __builtin_prefetch(values + 64 * group + ahead);
+        __builtin_prefetch(values + 64 * group + ahead, 0, 2);
         LACLI_UNROLL
         for (int i = 0; i < vectors; i++) {
             uint8x16_t bytes = vld1q_u8(values + 64 * group + 16 * i);
@@ -250,7 +250,7 @@ LACLI_TARGET uint64_t lacli_read_neon(const void *data, size_t bytes)
         LACLI_UNROLL
         for (int part = 0; part < 4; part++)
             total[part] = vaddq_u64(total[part], vreinterpretq_u64_u8(vld1q_u8(at + 16 * part)));
-        __builtin_prefetch(at + LACLI_AHEAD);
+        __builtin_prefetch(at + LACLI_AHEAD, 0, 2);
     }
     uint64x2_t sum = vaddq_u64(vaddq_u64(total[0], total[1]), vaddq_u64(total[2], total[3]));
     return vaddvq_u64(sum) + lacli_read_portable((const char *)data + i, bytes - i);
