@@ -74,7 +74,6 @@ def learn(
     report(done, total): tokens.
     """
     from lacli.drafts.successor import SuccessorSource
-    from lacli.engine.guesses import followers_of
     from lacli.models.base import Rows
 
     source = SuccessorSource()
@@ -94,8 +93,8 @@ def learn(
                 break
             count = len(part)
             scores = runner.forward(Rows(tuple(part), tuple(range(-1, count - 1)), tuple(range(count))))
-            best, marks = followers_of(scores, count)
-            source.learn(zip([before, *part], part, strict=False), best, marks)
+            pairs = zip([before, *part], part, strict=False)
+            source.learn(pairs, scores.top_ids.tolist(), scores.top_logits.tolist())
             runner.keep(range(count))
             before, done = part[-1], passed
             report(done, total)

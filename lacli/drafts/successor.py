@@ -9,8 +9,8 @@ assistant stores the changes of a reply with the project's pool.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ MOST_PAIRS = 65_536
 _PER_BIT = 16  # weights count sixteenths of a bit: -16 log2 p
 _BUCKETS = 14  # two classes a bit
 _BUCKET_OF = tuple(min(weight >> 3, _BUCKETS - 1) for weight in range(256))
-_LEAST = 1e-5  # of a probability: its weight is beyond 255
+_BITS = math.log2(math.e)
 _STRENGTH = 8.0
 _DECAY = 0.99
 
@@ -102,12 +102,12 @@ class SuccessorSource:
         return [(follower, rates[_BUCKET_OF[weight]]) for follower, weight in zip(*entry, strict=True)]
 
     def learn(
-        self, pairs: Iterable[tuple[int, int]], followers: Iterable[list[int]], weights: Iterable[list[int]]
+        self, pairs: Iterable[tuple[int, int]], followers: Iterable[list[int]], logits: Iterable[list[float]]
     ) -> None:
-        """After a forward: for each row the token before it and its own, the top tokens, likeliest first, and
-        `weights_of` their probabilities (among these; they need not add up to one)."""
-        for (previous, token_id), ids, marks in zip(pairs, followers, weights, strict=True):
-            entry = (tuple(ids), tuple(marks))
+        """After a forward: for each row the token before it and its own, the top tokens, likeliest first, and their
+        logits."""
+        for (previous, token_id), ids, scores in zip(pairs, followers, logits, strict=True):
+            entry = (tuple(ids), weights_of(scores))
             self._put(token_id, entry)
             if previous >= 0:
                 self._put(_pair_key(previous, token_id), entry)
@@ -211,7 +211,14 @@ def _pair_key(previous: int, token_id: int) -> int:
     return (previous + 1) << 32 | token_id
 
 
-def weights_of(chances: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:
-    """Probabilities as they are stored: -16 log2, at most 255; what is no number is as unlikely as can be."""
-    known = np.where(chances > _LEAST, chances, _LEAST)
-    return np.minimum(np.rint(-_PER_BIT * np.log2(known)), 255).astype(np.uint8)
+def weights_of(logits: Sequence[float]) -> tuple[int, ...]:
+    """The probabilities of a row's best tokens among themselves, as they are stored: -16 log2, at most 255.
+
+    logits: best first. The whole vocabulary's sum is not worth its time: what is learned from these numbers is
+    calibrated. Not in numpy, whose code has to come from memory again after every forward: that takes longer.
+    """
+    best = logits[0]
+    total = math.log2(sum([math.exp(logit - best) for logit in logits]))
+    weights = [_PER_BIT * (total + (best - logit) * _BITS) for logit in logits]
+    # What is no number is as unlikely as can be: it is the sampler's to judge, where it matters.
+    return tuple([round(weight) if weight < 255 else 255 for weight in weights])

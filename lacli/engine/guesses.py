@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-
-import numpy as np
 
 from lacli.drafts.base import Draft, DraftSource
 from lacli.drafts.jacobi import WindowSource
-from lacli.drafts.successor import SUCCESSORS, SuccessorSource, weights_of
+from lacli.drafts.successor import SuccessorSource
 from lacli.engine import tree
 from lacli.engine.controller import Controller, Plan
 from lacli.engine.sequence import CachedSequence
@@ -53,6 +50,8 @@ class Guesses:
 
     def build(self, context: Sequence[int], plan: Plan) -> tuple[Rows, list[str]]:
         """The rows of this step and who guessed each."""
+        if not self._active:
+            return Rows((context[-1],), (-1,), (0,)), [""]
         controller = self._controller
         self._drafts = []
         if plan.rows > 0:
@@ -100,6 +99,9 @@ class Guesses:
         self, rows: Rows, scores: Scores, kept: Sequence[int], sources_of: Sequence[str], forward_ms: float
     ) -> None:
         """Tell everyone what was emitted. A draft is judged by the text even where no row was bought for it."""
+        if not self._active:
+            self._controller.learn(len(rows.token_ids), forward_ms, {}, None)
+            return
         outcomes: dict[str, bool] = {}
         for source, draft in self._drafts:
             matched = _common(draft.token_ids, kept)
@@ -114,22 +116,24 @@ class Guesses:
         window_accepted = None
         if self._newest is not None and self._window is not None and kept:
             slots = {row: slot for slot, row in enumerate(rows.wanted)}
-            newest = scores.top_ids[[slots[row] for row in self._newest], 0].tolist()
+            firsts = scores.top_ids[:, 0].tolist()
+            newest = [firsts[slots[row]] for row in self._newest]
             self._window_source.learn(self._window.advance(newest, rows.token_ids[0], len(kept)))
             window_accepted = sum(source == "window" for source in sources_of)
         self._controller.learn(len(rows.token_ids), forward_ms, outcomes, window_accepted)
-        self._controller.settle(self._promised, Counter(sources_of))
+        brought = {source: sources_of.count(source) for source in self._promised}
+        self._controller.settle(self._promised, brought)
 
     def _teach_successors(
         self, successors: SuccessorSource, rows: Rows, scores: Scores, kept: Sequence[int]
     ) -> dict[str, bool]:
         """Every verified row leaves its top tokens; returns whether the emitted token had been among row 0's."""
         # The tree stands before the window, and all of its rows are wanted. The window's have no text before them.
-        best, weights = followers_of(scores, self._verified)
+        best, logits = scores.top_ids[: self._verified].tolist(), scores.top_logits[: self._verified].tolist()
         token_ids, parents = rows.token_ids[: self._verified], rows.parents[: self._verified]
         before = [token_ids[parent] if parent >= 0 else self._previous for parent in parents]
         known = successors.follow(before[0], token_ids[0]) if kept else []
-        successors.learn(zip(before, token_ids, strict=True), best, weights)
+        successors.learn(zip(before, token_ids, strict=True), best, logits)
         return {successors.name: any(follower == kept[0] for follower, _ in known)} if known else {}
 
 
@@ -143,19 +147,6 @@ def _trusted(draft: Draft, trust: float) -> Draft:
 def _cut(draft: Draft, count: int) -> Draft:
     """The first tokens of a draft."""
     return Draft(draft.token_ids[:count], draft.chances[:count], draft.source, draft.key, draft.place)
-
-
-def followers_of(scores: Scores, rows: int) -> tuple[list[list[int]], list[list[int]]]:
-    """The likeliest tokens of the first `rows` rows, descending, and the weights of their probabilities among
-    themselves.
-
-    The whole vocabulary's sum is not worth its time: what is learned from these numbers is calibrated.
-    """
-    best = scores.top_logits[:rows, :SUCCESSORS]
-    with np.errstate(invalid="ignore"):  # logits that are no numbers are the sampler's to judge, where they matter
-        shares = np.exp(best - best[:, :1])
-        weights = weights_of(shares / shares.sum(axis=1, keepdims=True))
-    return scores.top_ids[:rows, :SUCCESSORS].tolist(), weights.tolist()
 
 
 def _common(left: Sequence[int], right: Sequence[int]) -> int:

@@ -7,7 +7,6 @@ What is yielded has been committed, so closing the generator between steps alway
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from lacli.drafts.base import DraftSource
@@ -75,22 +74,23 @@ def decode(
         finish = cut.finish or _full(cached)
         drafted = _drafted(rows, row_sources)
         draft_ms = 1000 * (time.perf_counter() - started) - forward_ms
-        yield Step(kept, sources_of, len(rows.token_ids), drafted.total(), forward_ms, draft_ms, finish, drafted)
+        yield Step(kept, sources_of, len(rows.token_ids), sum(drafted.values()), forward_ms, draft_ms, finish, drafted)
 
 
 def _full(cached: CachedSequence) -> Finish | None:
     return Finish.CONTEXT if cached.runner.length >= cached.runner.context_size else None
 
 
-def _drafted(rows: Rows, row_sources: Sequence[str]) -> Counter[str]:
+def _drafted(rows: Rows, row_sources: Sequence[str]) -> dict[str, int]:
     """Rows a draw could be compared with, by who guessed them; a window's newest level is wanted for its argmax, but
     nothing leads there."""
     reached = {0}
-    drafted: Counter[str] = Counter()
+    drafted: dict[str, int] = {}
     for row in rows.wanted[1:]:
         if rows.parents[row] in reached:
             reached.add(row)
-            drafted[row_sources[row]] += 1
+            source = row_sources[row]
+            drafted[source] = drafted.get(source, 0) + 1
     return drafted
 
 

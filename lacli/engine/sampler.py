@@ -54,12 +54,12 @@ class Sampler:
 
     def draw(self, scores: Scores, row: int) -> int:
         """Draw the token that follows this row, and count it as emitted."""
-        if not math.isfinite(scores.top_logits[row, 0]):
+        if not math.isfinite(scores.top_logits.item(row, 0)):
             raise LacliError(
                 "the model gave logits that are not finite", "the weights may be damaged; try --quant none"
             )
         if self._options.temperature == 0.0 and not self._penalises:
-            return int(scores.top_ids[row, 0])
+            return scores.top_ids.item(row, 0)
         logits: _Floats = scores.logits[row].cpu().numpy()
         if self._penalises:
             logits = self._penalised(logits)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 
 from lacli.drafts.base import DraftSource
@@ -131,7 +131,7 @@ class TestWindowSource:
 def taught(
     source: SuccessorSource, pairs: list[tuple[int, int]], followers: list[list[int]], chances: list[list[float]]
 ) -> None:
-    source.learn(pairs, followers, [weights_of(np.array(each)).tolist() for each in chances])
+    source.learn(pairs, followers, [[math.log(chance) for chance in each] for each in chances])
 
 
 class TestSuccessorSource:
@@ -213,5 +213,9 @@ class TestSuccessorSource:
             assert [token for token, _ in made.follow(9, 50)] == [61]
 
     def test_a_weight_is_sixteenths_of_a_bit_and_what_is_no_chance_weighs_most(self) -> None:
-        chances = np.array([1.0, 0.5, 0.25, 2.0**-15.9, 1e-5, 0.0, -0.0, float("nan")], dtype=np.float32)
-        assert weights_of(chances).tolist() == [0, 16, 32, 254, 255, 255, 255, 255]
+        inf, nan = float("inf"), float("nan")
+        assert weights_of([7.0]) == (0,)
+        assert weights_of([math.log(part) for part in (0.5, 0.25, 0.125, 0.125)]) == (16, 32, 48, 48)
+        assert weights_of([50.0, 50.0 - 15.9 * math.log(2), 38.0, 0.0, -inf]) == (0, 254, 255, 255, 255)
+        for odd in ([nan, 1.0], [1.0, nan], [inf, 1.0], [inf, inf], [-inf, -inf]):
+            assert weights_of(odd) == (255, 255)
