@@ -11,12 +11,26 @@
 #define LACLI_FLOAT_TILE 4
 #define BROADCAST4(pointer) _mm512_set1_epi32(*(const int32_t *)(const void *)(pointer))
 
+/* What minima are multiplied by, scale * sum, for 16 blocks of each row from `block` on: by one is dearer. */
+LACLI_TARGET LACLI_INLINE void load_offsets(const lacli_tile *tile, int32_t block, float (*offsets)[16], const int rows)
+{
+    int32_t rest = tile->blocks - block;
+    __mmask16 mask = rest < 16 ? (__mmask16)((1u << rest) - 1) : (__mmask16)0xffff;
+    LACLI_UNROLL
+    for (int row = 0; row < rows; row++) {
+        int64_t at = (int64_t)row * tile->blocks + block;
+        __m512 sums = _mm512_cvtepi32_ps(_mm512_maskz_loadu_epi32(mask, tile->sum + at));
+        _mm512_storeu_ps(offsets[row], _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, tile->scale + at), sums));
+    }
+}
+
 LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, const int rows, const int kind)
 {
     const __m512i low = _mm512_set1_epi8(15);
     const int groups = lacli_is_nibbles(kind) ? 4 : 8, block_bytes = 64 * groups;
     const int64_t stride = (int64_t)tile->blocks * LACLI_BLOCK, stride3 = stride * 3;
     const uint8_t *values = tile->values;
+    float offsets[LACLI_TILE_ROWS][16];
     __m512 sums[LACLI_TILE_ROWS];
     LACLI_UNROLL
     for (int row = 0; row < rows; row++)
@@ -46,6 +60,8 @@ LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, con
         }
         __m512 scale = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(tile->scales + block * LACLI_PANEL)));
         __m512 minimum = _mm512_setzero_ps();
+        if (lacli_has_minimum(kind) && block % 16 == 0)
+            load_offsets(tile, block, offsets, rows);
         if (lacli_has_minimum(kind))
             minimum = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(tile->minima + block * LACLI_PANEL)));
         LACLI_UNROLL
@@ -57,7 +73,7 @@ LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, con
             sums[row] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[row]),
                                         _mm512_mul_ps(scale, _mm512_set1_ps(tile->scale[at])), sums[row]);
             if (lacli_has_minimum(kind))
-                sums[row] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(tile->scale[at] * (float)tile->sum[at]), sums[row]);
+                sums[row] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(offsets[row][block % 16]), sums[row]);
         }
     }
     LACLI_UNROLL
