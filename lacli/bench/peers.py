@@ -1,8 +1,8 @@
 """`python -m lacli.bench.peers`: lacli beside llama.cpp, ik_llama.cpp and transformers, in one go, taking turns.
 
 Peers are set up in virtual environments of their own, from wheels, in the cache folder. All run the default model's
-GGUF with a thread for each physical core, greedily, on the same prompt ids. Prints a table in Markdown; `--out` keeps the
-samples. Lives here: the order of things. `peers_field` knows the contestants, `peers_rounds` the measuring,
+GGUF with a thread for each physical core, greedily, on the same prompt ids. Prints a table in Markdown; `--out` keeps
+the samples. Lives here: the order of things. `peers_field` knows the contestants, `peers_rounds` the measuring,
 `peers_table` what it comes to.
 """
 

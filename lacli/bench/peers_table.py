@@ -16,6 +16,8 @@ from lacli.bench.step_cost import ROWS
 
 OURS, OURS_PLAIN, OURS_8 = "lacli default", "lacli default plain", "lacli int8"
 LLAMA_PLAIN, LLAMA_STEPS = "llama.cpp plain", "llama.cpp llama_decode"
+BEGINNING = 8
+"""Tokens of a reply that are compared between contestants, whose arithmetic differs."""
 IDLE = 0.02
 """Cores; more would disturb the others."""
 
@@ -115,6 +117,15 @@ def unequal(samples: Sequence[Sample], label: str) -> tuple[int, int]:
     return len(own), sum(sample.token_ids != plain[SCENES[sample.scene], sample.case] for sample in own)
 
 
+def agreeing(samples: Sequence[Sample], label: str) -> tuple[int, int]:
+    """Replies of `label`, and those of them that begin as llama.cpp plain's do."""
+    theirs = {
+        (sample.scene, sample.case): sample.token_ids[:BEGINNING] for sample in samples if sample.label == LLAMA_PLAIN
+    }
+    own = [sample for sample in samples if sample.label == label and (sample.scene, sample.case) in theirs]
+    return len(own), sum(sample.token_ids[:BEGINNING] == theirs[sample.scene, sample.case] for sample in own)
+
+
 def bars(results: Results) -> list[Bar]:
     """What issue 4 asks for."""
     samples, steps = results.samples, results.steps
@@ -181,6 +192,14 @@ def lines(results: Results) -> list[str]:
     found += _table(["", "wanted", "found", "met", ""], rows_of)
     fastest = [f"{scene}: {peer}" for scene in SCENES if (peer := best_peer(results, scene, speculating=False))]
     found += ["", "Fastest peer of all, with or without speculation: " + ", ".join(fastest)] if fastest else []
+    beginnings = [
+        f"{entry.label} {equal} of {count}"
+        for entry in results.entries
+        if entry.label != LLAMA_PLAIN and (pair := agreeing(results.samples, entry.label))[0]
+        for count, equal in [pair]
+    ]
+    if beginnings:
+        found += ["", f"Replies whose first {BEGINNING} tokens are llama.cpp plain's: " + ", ".join(beginnings)]
     found += ["", *(f"- {name}: {text}" for name, text in results.builds.items())]
     found += [f"- {name} failed: {reason}" for name, reason in results.failures.items()]
     busy = {name: cores for name, cores in results.idle.items() if cores > IDLE}
