@@ -275,7 +275,7 @@ def _translated() -> Iterator[None]:
     """Errors of the model's forward as errors of ours."""
     try:
         yield
-    except torch.OutOfMemoryError as error:
+    except (torch.OutOfMemoryError, MemoryError) as error:
         raise OutOfMemory(
             "the device ran out of memory in a forward pass", "use a smaller model, context or --quant nf4"
         ) from error
