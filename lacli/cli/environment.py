@@ -18,7 +18,7 @@ from lacli.errors import UsageError
 _PREFIX = "LACLI_"
 POOL_MB, POOLS_MB = "LACLI_POOL_MB", "LACLI_POOLS_MB"
 """Most megabytes a pool, and all pools, may take on the disk."""
-_OTHERS = ("LACLI_HOME", "LACLI_CACHE_SEED", POOL_MB, POOLS_MB)
+_OTHERS = ("LACLI_HOME", "LACLI_CACHE_SEED", "LACLI_KERNEL", POOL_MB, POOLS_MB)
 """Variables that are no options: where everything lies, the cache the tests share, and how much is kept."""
 MOST_MB = 1_000_000
 _YES = ("1", "true", "t", "yes", "y", "on")
