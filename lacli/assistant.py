@@ -247,6 +247,8 @@ class _Reply:
         accepted = +self._accepted
         return ReplyStats(
             model=loaded.prepared.spec.alias,
+            quant=loaded.quant,
+            kernel=loaded.cached.runner.kernel,
             replies=min(1, len(self._ids)),
             prompt_n=self._prompt_n,
             reused_n=self._reused_n,

@@ -193,6 +193,9 @@ class ReplyStats(Counts):
 
     replies: int = 1
     model: str = ""
+    quant: str = ""
+    kernel: str = ""
+    """What multiplied: an instruction set of our C kernels, or torch."""
     prompt_n: int = 0
     """Prompt tokens processed (reused ones not counted)."""
     reused_n: int = 0

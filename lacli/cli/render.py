@@ -50,6 +50,8 @@ def stats_record(stats: ReplyStats) -> dict[str, Any]:
     """The JSON statistics of one reply; llama.cpp's names where it has them. None where a number has no meaning."""
     return {
         "model": stats.model,
+        "quant": stats.quant,
+        "kernel": stats.kernel,
         "finish_reason": stats.finish_reason,
         "prompt_n": stats.prompt_n,
         "reused_n": stats.reused_n,
@@ -87,6 +89,8 @@ def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     parts.append(f"first token {_duration(stats.ttft_ms)}")
     if stats.reused_n:
         parts.append(f"{stats.reused_n} prompt tok reused")
+    if stats.kernel:
+        parts.append(f"{stats.quant} on {stats.kernel}")
     return BETWEEN.join(parts)
 
 

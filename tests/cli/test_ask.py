@@ -13,7 +13,8 @@ from tests.cli.conftest import Scripted
 
 KEYS = """
 prompt_n prompt_ms predicted_n predicted_ms predicted_per_second draft_n draft_n_accepted steps tokens_per_step
-pool_hits pool_size load_ms ctx_used ctx_size vram_peak_mb finish_reason model accepted_by_source rows ttft_ms
+pool_hits pool_size load_ms ctx_used ctx_size vram_peak_mb finish_reason model quant kernel accepted_by_source rows
+ttft_ms
 """
 
 

@@ -33,6 +33,7 @@ def test_the_line_tells_time_saved_and_time_lost() -> None:
     assert " · lost 30 ms · " in stats_line(dataclasses.replace(STATS, plain_steps=30, saved_ms=-30.0))
     assert "saved" not in stats_line(dataclasses.replace(STATS, plain_steps=30, saved_ms=0.2))
     assert "saved" not in stats_line(ReplyStats(predicted_n=3, steps=2, plain_steps=2))
+    assert stats_line(dataclasses.replace(STATS, quant="int4", kernel="avx2")).endswith(" · int4 on avx2")
 
 
 def test_the_live_line_fits_into_40_columns() -> None:
