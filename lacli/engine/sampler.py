@@ -84,13 +84,12 @@ class Sampler:
         if 0 < options.top_k < len(logits):
             allowed = np.flatnonzero(logits >= np.partition(logits, -options.top_k)[-options.top_k])
             logits = logits[allowed]
-        weights = logits.astype(np.float64)
-        weights -= best
+        weights = np.subtract(logits, best, dtype=np.float64)
         with np.errstate(over="ignore", under="ignore"):  # next to no temperature
             weights /= options.temperature
             np.exp(weights, out=weights)
         if options.top_p < 1.0:
-            nucleus = np.flatnonzero(weights >= _least_of_nucleus(weights, options.top_p))
+            nucleus = _nucleus(weights, options.top_p)
             allowed, weights = nucleus if allowed is None else allowed[nucleus], weights[nucleus]
         cumulative = weights.cumsum()
         place = int(cumulative.searchsorted(self._random.random() * cumulative[-1], side="right"))
@@ -99,19 +98,22 @@ class Sampler:
         return place if allowed is None else int(allowed[place])
 
 
-def _least_of_nucleus(weights: _Floats, top_p: float) -> float:
-    """The smallest weight in the nucleus; ties with it belong to it, too.
+def _nucleus(weights: _Floats, top_p: float) -> NDArray[np.intp]:
+    """Places of the smallest set of greatest weights that has the share p of all; ties with the last of it stay, too.
 
-    Weights are summed by bins, and only the bin where the sum reaches p is sorted: a flat distribution has a nucleus of
-    thousands.
+    Never sorts much: a flat distribution has a nucleus of thousands.
     """
-    # The leading bits of a positive float64 order as it does.
+    total = weights.sum()
+    # What is below this is, all together, less than half of what a nucleus may leave out.
+    likely = np.flatnonzero(weights >= 0.5 * (1.0 - top_p) * total / len(weights))
+    weights = weights[likely]
+    # Summed by bins, and only the bin where the sum reaches p is sorted. The leading bits of a positive float64 are in
+    # its order.
     bins = weights.view(np.int64) >> _BIN_BITS
     bins = np.minimum(bins.max() - bins, _BINS - 1)
     sums = np.bincount(bins, weights).cumsum()
-    wanted = top_p * sums[-1]
-    reached = int(sums.searchsorted(wanted))
+    reached = min(int(sums.searchsorted(top_p * total)), len(sums) - 1)
     inside = np.sort(weights[bins == reached])[::-1]
     above = sums[reached - 1] if reached else 0.0
-    last = int((above + inside.cumsum()).searchsorted(wanted))
-    return float(inside[min(last, len(inside) - 1)])
+    last = int((above + inside.cumsum()).searchsorted(top_p * total))
+    return likely[weights >= inside[min(last, len(inside) - 1)]]
