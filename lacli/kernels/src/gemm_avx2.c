@@ -10,6 +10,9 @@
 #define LACLI_FLOAT_TILE 2
 #define BROADCAST4(pointer) _mm256_set1_epi32(*(const int32_t *)(const void *)(pointer))
 
+/* Lest the compiler make a tree of the additions so far, with more values alive than there are registers. */
+#define IN_ORDER(value) __asm__("" : "+x"(value))
+
 /* Dots of a block of nibbles: 8 pairs of products of at most 15 * 127 * 2 fit an int16. */
 LACLI_TARGET LACLI_INLINE void dot_nibbles(const uint8_t *values, const int8_t *q, int64_t stride, int64_t ahead,
                                            __m256i *dots, const int rows)
@@ -25,7 +28,9 @@ LACLI_TARGET LACLI_INLINE void dot_nibbles(const uint8_t *values, const int8_t *
             const int8_t *at = q + row * stride + 4 * group;
             __m256i pairs = _mm256_maddubs_epi16(first, BROADCAST4(at));
             dots[row] = group ? _mm256_add_epi16(dots[row], pairs) : pairs;
+            IN_ORDER(dots[row]);
             dots[row] = _mm256_add_epi16(dots[row], _mm256_maddubs_epi16(second, BROADCAST4(at + 16)));
+            IN_ORDER(dots[row]);
         }
     }
     LACLI_UNROLL
@@ -49,6 +54,7 @@ LACLI_TARGET LACLI_INLINE void dot_bytes(const uint8_t *values, const int8_t *q,
             __m256i inputs = _mm256_sign_epi8(BROADCAST4(q + row * stride + 4 * group), signs);
             __m256i fours = _mm256_madd_epi16(_mm256_maddubs_epi16(sizes, inputs), ones);
             dots[row] = group ? _mm256_add_epi32(dots[row], fours) : fours;
+            IN_ORDER(dots[row]);
         }
     }
 }
