@@ -28,7 +28,7 @@ from lacli.bench.peers_start import cold_starts
 from lacli.bench.peers_table import OURS, Results, lines, record
 from lacli.errors import LacliError
 
-FULL = Plan({"code": 5, "edit": 5, "edit-ref": 3}, 128, 3, 7, 5, 3)
+FULL = Plan({"code": 5, "edit": 4, "edit-ref": 3}, 128, 3, 7, 5, 2)
 QUICK = Plan({"code": 2, "edit": 1, "edit-ref": 1}, 48, 1, 3, 3, 1)
 _STARTS = 5
 _SHAPE_REPEATS = 15
