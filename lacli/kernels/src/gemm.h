@@ -8,7 +8,7 @@
 #include "isa.h"
 
 #if defined(__clang__)
-#define LACLI_UNROLL _Pragma("unroll")
+#define LACLI_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define LACLI_UNROLL _Pragma("GCC unroll 16")
 #endif

@@ -5,6 +5,7 @@
  * keeps looking keeps the others from arriving.
  */
 #define _GNU_SOURCE
+#include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,7 +17,7 @@
 
 #define LACLI_COUNTERS 8          /* phases whose shares may be asked for at the same time */
 #define LACLI_RUN_SPIN 100000     /* nanoseconds; waking costs a decoding step less than a hundredth */
-#define LACLI_LEAST_SPIN 2000     /* at a barrier */
+#define LACLI_LEAST_SPIN 10000    /* at a barrier; less than a thread takes to wake would keep all of them asleep */
 #define LACLI_MOST_SPIN 64000
 
 typedef struct {
@@ -123,6 +124,7 @@ static void *worker_loop(void *argument)
 {
     lacli_worker *worker = argument;
     lacli_threads *pool = worker->pool;
+    fesetenv(FE_DFL_ENV);
     for (unsigned run = 0;; run++) {
         if (!look(&pool->run, run, LACLI_RUN_SPIN))
             sleep_until_changed(pool, &pool->run, run);
@@ -133,8 +135,13 @@ static void *worker_loop(void *argument)
     }
 }
 
+/* A library compiled with -ffast-math may have made its caller flush small numbers to zero: bits would depend on which
+ * thread computes. */
 void lacli_run(lacli_threads *pool, lacli_work *work, void *context)
 {
+    fenv_t before;
+    fegetenv(&before);
+    fesetenv(FE_DFL_ENV);
     for (int i = 0; i < LACLI_COUNTERS; i++)
         atomic_store_explicit(&pool->counters[i], 0, memory_order_relaxed);
     pool->work = work;
@@ -143,6 +150,7 @@ void lacli_run(lacli_threads *pool, lacli_work *work, void *context)
         change(pool, &pool->run);
     work(context, 0, pool->count, pool);
     lacli_barrier(pool);
+    fesetenv(&before);
 }
 
 int lacli_threads_count(const lacli_threads *pool)
