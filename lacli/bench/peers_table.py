@@ -151,11 +151,14 @@ def bars(results: Results) -> list[Bar]:
         count, different = unequal(samples, label)
         share = 100 * (1 - different / count) if count else None
         found.append(_at_least(f"replies equal to plain decoding, {label}, %", 100, share, f"{count} replies"))
-    for quant, measured in results.shape.items():
-        read = statistics.median(measured["read_ms"])
-        ratio = statistics.median(measured["step_ms"]) / read
-        speed = f"{measured['bytes'] / 1e9:.2f} GB at {measured['bytes'] / read / 1e6:.1f} GB/s"
-        found.append(_at_most(f"1.5B shape, {quant}: T(1) by bytes / bandwidth", 1.3, ratio, speed))
+    for quant in ("int4", "int8"):
+        name = f"1.5B shape, {quant}: T(1) by bytes / bandwidth"
+        if measured := results.shape.get(quant):
+            read = statistics.median(measured["read_ms"])
+            speed = f"{measured['bytes'] / 1e9:.2f} GB at {measured['bytes'] / read / 1e6:.1f} GB/s"
+            found.append(_at_most(name, 1.3, statistics.median(measured["step_ms"]) / read, speed))
+        else:
+            found.append(_at_most(name, 1.3, None))
     beyond = [ask - torch for ask, torch in results.starts]
     seconds = statistics.median(beyond) if beyond else None
     found.append(_at_most("`lacli ask`: first token beyond `import torch`, s", 1.5, seconds))
