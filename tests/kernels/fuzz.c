@@ -4,6 +4,7 @@
  * from a seed of its own, printed when it fails, so `fuzz SEED 1` repeats it alone. The cases are in fuzz_matmul.c,
  * fuzz_forward.c and fuzz_errors.c; the plain references they compare with in fuzz_reference*.c.
  */
+#include <fenv.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -53,6 +54,19 @@ const char *__ubsan_default_options(void) { return "print_stacktrace=1:abort_on_
 void use_some_isa(void) { lacli_set_isa(isa_names[draw(0, isa_count - 1)]); }
 
 lacli_threads *some_threads(void) { return pools[draw(0, MAX_THREADS - 1)]; }
+
+static int float_mode;
+
+void enter_some_float_mode(void) {
+    float_mode = draw_chance(80) ? FE_TONEAREST : FE_UPWARD;
+    fesetround(float_mode);
+}
+
+void leave_float_mode(void) {
+    int left = fegetround();
+    fesetround(FE_TONEAREST);
+    check(left == float_mode, "a call leaves float mode %d, not %d", left, float_mode);
+}
 
 static void find_isas(void) {
     const char *best = lacli_isa();

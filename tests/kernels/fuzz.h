@@ -40,6 +40,9 @@ extern const char *isa_names[];
 extern int isa_count;
 void use_some_isa(void);             /* any of this machine's */
 lacli_threads *some_threads(void);   /* a pool of 1 to MAX_THREADS threads */
+/* A rounding mode that the caller might be in; results must not depend on it, and a call must leave it. */
+void enter_some_float_mode(void);
+void leave_float_mode(void);
 
 /* fuzz_reference.c */
 float half_to_float(uint16_t half);

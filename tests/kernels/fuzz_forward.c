@@ -7,7 +7,9 @@
 #include "fuzz.h"
 
 static void run(const setting *of, const lacli_cache *cache, int length, const lacli_rows *rows) {
+    enter_some_float_mode();
     int code = lacli_forward(some_threads(), &of->model, cache, length, rows);
+    leave_float_mode();
     check(!code, "forward of %d rows after %d gave %d", rows->rows, length, code);
 }
 

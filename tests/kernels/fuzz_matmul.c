@@ -65,7 +65,9 @@ void fuzz_matmul(void) {
     for (int i = 0; i < isa_count; i++) {
         float *y = heap_block(out * sizeof(float), (size_t)draw(0, 15) * 4);
         lacli_set_isa(isa_names[i]);
+        enter_some_float_mode();
         int code = lacli_matmul(some_threads(), &matrix, rows, x, y);
+        leave_float_mode();
         check(!code, "matmul gave %d: kind %d, %d x %d, %d rows", code, kind, outputs, columns, rows);
         for (size_t at = 0; at < out; at++)
             check(same_floats(&y[at], &expected[at], 1), "%s: kind %d, %d x %d, bias %d, %d rows: [%d][%d] is %a, not %a",
