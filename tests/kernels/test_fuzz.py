@@ -70,10 +70,12 @@ def test_drawn_cases_give_the_bits_of_the_reference_and_touch_nothing_else(drive
     """In every set of this processor: one that went missing, by a slip in the dispatch, would leave less to compare."""
     cases, sets = _run([str(driver), "1", str(_CASES)]).split(":")
     assert cases == f"{_CASES} cases from seed 1"
-    assert sets.split() == ["portable", *_expected_sets()]
+    expected = _expected_sets()
+    assert expected is None or sets.split() == ["portable", *expected]
 
 
-def _expected_sets() -> list[str]:
+def _expected_sets() -> list[str] | None:
+    """None where the system does not tell what its processor can do."""
     machine = platform.machine().lower()
     if machine in ("arm64", "aarch64"):
         flags = _flags("Features")
@@ -82,7 +84,7 @@ def _expected_sets() -> list[str]:
         return []
     flags = _flags("flags")
     if flags is None:
-        pytest.skip("this system does not list what its processor can do")
+        return None
     avx2 = {"avx2", "fma", "f16c", "bmi1", "bmi2"} <= flags
     avx512 = avx2 and {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni"} <= flags
     return ["avx2"] * avx2 + ["avx512-vnni"] * avx512
