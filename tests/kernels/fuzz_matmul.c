@@ -56,6 +56,10 @@ static int draw_size(int low, int high) { return draw(low, draw_chance(70) ? (lo
 void fuzz_matmul(void) {
     int kind = draw(LACLI_Q4, LACLI_BF16), weird = draw_chance(60);
     int rows = draw_size(0, 70), columns = draw_size(1, 200), outputs = draw_size(1, 70);
+    if (draw_chance(3)) { /* a prefill: more rows than are worked on at a time */
+        rows = draw(250, 600);
+        outputs = draw(1, 20);
+    }
     lacli_matrix matrix;
     draw_matrix(&matrix, kind, outputs, columns, weird && draw_chance(60));
     size_t in = (size_t)rows * (size_t)columns, out = (size_t)rows * (size_t)outputs;
