@@ -1,4 +1,4 @@
-/* What lacli_forward and lacli_keep must refuse: a valid call with one thing wrong gives its code and writes nothing. */
+/* What lacli_forward and lacli_keep must refuse: a valid call with one thing wrong gives its code, writes nothing. */
 #include <limits.h>
 
 #include "fuzz.h"
@@ -96,11 +96,12 @@ void fuzz_keep_errors(void) {
     case 1: path[at] = at + 1 < count ? at + 1 : at ? at - 1 : -1; break; /* one twice */
     case 2: called = one_of(-1, INT_MIN, -count); either = 0, expected = LACLI_E_SHAPE; break;
     case 3: length = one_of(-1, INT_MIN, -length - 1); either = 0, expected = LACLI_E_SHAPE; break;
-    case 4: length = one_of(INT_MAX, drawn.cache.capacity, INT_MAX - count); break; /* the length, or the rows after it */
+    case 4: length = one_of(INT_MAX, drawn.cache.capacity, INT_MAX - count); break; /* the length, or its rows */
     default: cache.kind = one_of(0, LACLI_BF16, 8); either = 0, expected = LACLI_E_KIND; break;
     }
     int code = lacli_keep(&drawn.model, &cache, length, called, path);
-    check(code == expected || (either && code == LACLI_E_SHAPE), "a keep with an error gave %d, not %d", code, expected);
+    check(code == expected || (either && code == LACLI_E_SHAPE), "a keep with an error gave %d, not %d", code,
+          expected);
     check(!memcmp(cache.keys, drawn.cache.keys, bytes) && !memcmp(cache.values, drawn.cache.values, bytes),
           "a refused keep moved slots");
 }

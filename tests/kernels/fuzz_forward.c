@@ -20,7 +20,8 @@ static void check_top(const lacli_rows *rows, int vocab) {
         const int32_t *ids = rows->top_ids + i * LACLI_TOP;
         int bad = 0;
         for (int id = 0; id < vocab; id++) bad |= isnan(logits[id]);
-        check(!bad == !isnan(top[0]), "a row %s a NaN has %g as its best logit", bad ? "with" : "without", (double)top[0]);
+        check(!bad == !isnan(top[0]), "a row %s a NaN has %g as its best logit", bad ? "with" : "without",
+              (double)top[0]);
         for (int place = 0; place < LACLI_TOP; place++) {
             check(ids[place] >= -1 && ids[place] < vocab, "top id %d of %d", ids[place], vocab);
             if (bad) continue;
@@ -31,7 +32,8 @@ static void check_top(const lacli_rows *rows, int vocab) {
                 if (!taken && (best < 0 || logits[id] > logits[best])) best = id;
             }
             check(ids[place] == best, "top id %d of %d ids is %d, not %d", place, vocab, ids[place], best);
-            check(best < 0 || same_floats(&top[place], &logits[best], 1), "top logit %d is not that of id %d", place, best);
+            check(best < 0 || same_floats(&top[place], &logits[best], 1), "top logit %d is not that of id %d", place,
+                  best);
         }
     }
 }
@@ -41,7 +43,8 @@ static int same_slot(const setting *of, const lacli_cache *a, int slot_a, const 
         for (int head = 0; head < of->model.kv_heads; head++)
             for (int d = 0; d < of->model.head_dim; d++)
                 for (int values = 0; values < 2; values++)
-                    if (cache_at(of, a, values, layer, head, slot_a, d) != cache_at(of, b, values, layer, head, slot_b, d))
+                    if (cache_at(of, a, values, layer, head, slot_a, d) !=
+                        cache_at(of, b, values, layer, head, slot_b, d))
                         return 0;
     return 1;
 }
@@ -89,7 +92,8 @@ static lacli_cache run_all(const setting *of) {
         check_top(&rows, of->model.vocab);
         check_untouched(of, &cache, of->length, of->length + rows.rows);
         if (!i) first = cache;
-        check(same_floats(rows.logits, of->rows.logits, wanted * (size_t)of->model.vocab), "%s: other logits", isa_names[i]);
+        check(same_floats(rows.logits, of->rows.logits, wanted * (size_t)of->model.vocab), "%s: other logits",
+              isa_names[i]);
         check(!memcmp(rows.top_ids, of->rows.top_ids, wanted * LACLI_TOP * 4), "%s: other top ids", isa_names[i]);
         for (int slot = of->length; slot < of->length + rows.rows; slot++)
             check(same_slot(of, &first, slot, &cache, slot), "%s: other keys or values of slot %d", isa_names[i], slot);
@@ -128,7 +132,8 @@ static void run_shuffled(const setting *of, const lacli_cache *cache) {
 
 /* Decodes the path to one wanted row alone, a few rows a step, and compares with the row of the tree. */
 static void run_path(const setting *of, const lacli_cache *cache) {
-    int which = draw(0, of->rows.wanted - 1), row = of->wanted[which], n = of->depths[row] + 1, vocab = of->model.vocab;
+    int which = draw(0, of->rows.wanted - 1), row = of->wanted[which], n = of->depths[row] + 1;
+    int vocab = of->model.vocab;
     int32_t *path = heap_block((size_t)n * 4, 0), *ids = heap_block((size_t)n * 4, 0);
     for (int i = n; i--; row = of->parents[row]) {
         path[i] = row;

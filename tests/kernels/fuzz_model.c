@@ -90,9 +90,10 @@ uint32_t cache_at(const setting *of, const lacli_cache *cache, int values, int l
 
 void cache_copy_slot(const setting *of, const lacli_cache *from, lacli_cache *to, int slot) {
     size_t bytes = of->cache.kind == LACLI_F32 ? 4 : 2;
-    for (int head = 0; head < of->model.layers * of->model.kv_heads; head++) /* a layer's heads follow the ones before */
+    for (int head = 0; head < of->model.layers * of->model.kv_heads; head++) /* of all layers */
         for (int d = 0; d < of->model.head_dim; d++) {
-            size_t key = cache_index(of, 0, 0, head, slot, d) * bytes, value = cache_index(of, 1, 0, head, slot, d) * bytes;
+            size_t key = cache_index(of, 0, 0, head, slot, d) * bytes;
+            size_t value = cache_index(of, 1, 0, head, slot, d) * bytes;
             memcpy((char *)to->keys + key, (char *)from->keys + key, bytes);
             memcpy((char *)to->values + value, (char *)from->values + value, bytes);
         }
@@ -136,7 +137,8 @@ static void draw_rows(setting *drawn, int rows) {
     for (int row = 0; row < rows; row++) /* ascending, each row with the chance that fills the list */
         if (draw(0, rows - row - 1) < wanted - taken) drawn->wanted[taken++] = row;
     int half = drawn->model.head_dim / 2, positions = drawn->length + deepest + 1;
-    float *cosine = heap_block((size_t)(positions * half) * 4, 0), *sine = heap_block((size_t)(positions * half) * 4, 0);
+    size_t bytes = (size_t)(positions * half) * sizeof(float);
+    float *cosine = heap_block(bytes, 0), *sine = heap_block(bytes, 0);
     for (int i = 0; i < positions * half; i++) {
         double angle = (i / half) * pow(10000.0, -(double)(i % half) / half);
         cosine[i] = (float)cos(angle);

@@ -129,6 +129,7 @@ void reference_matmul(const lacli_matrix *matrix, int rows, const float *x, floa
     int quantised = matrix->kind != LACLI_F32 && matrix->kind != LACLI_BF16;
     for (size_t i = 0; i < (size_t)rows * n; i++)
         y[i] = quantised ? 0.0f : float_dot(matrix, (int)(i % n), x + i / n * columns);
-    for (int start = 0; quantised && start < matrix->columns; start += LACLI_BLOCK) add_block(matrix, start, rows, x, y);
+    for (int start = 0; quantised && start < matrix->columns; start += LACLI_BLOCK)
+        add_block(matrix, start, rows, x, y);
     for (size_t i = 0; matrix->bias && i < (size_t)rows * n; i++) y[i] += matrix->bias[i % n];
 }
