@@ -126,8 +126,8 @@ static void run_shuffled(const setting *of, const lacli_cache *cache) {
     check(same_floats(rows.logits, of->rows.logits, (size_t)rows.wanted * (size_t)of->model.vocab),
           "the order of the rows changes logits");
     for (int row = 0; row < n; row++)
-        check(same_slot(of, cache, of->length + row, &shuffled, of->length + place[row]), "row %d: the order of the rows "
-              "changes keys or values", row);
+        check(same_slot(of, cache, of->length + row, &shuffled, of->length + place[row]),
+              "row %d: the order of the rows changes keys or values", row);
 }
 
 /* Decodes the path to one wanted row alone, a few rows a step, and compares with the row of the tree. */

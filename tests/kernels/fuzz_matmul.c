@@ -75,8 +75,9 @@ void fuzz_matmul(void) {
         check(!code, "matmul gave %d: kind %d, %d x %d, %d rows", code, kind, outputs, columns, rows);
         for (size_t at = 0; at < out; at++)
             check(same_floats(&y[at], &expected[at], 1),
-                  "%s: kind %d, %d x %d, bias %d, %d rows: [%d][%d] is %a, not %a", isa_names[i], kind, outputs, columns, matrix.bias != NULL, rows, (int)(at / (size_t)outputs),
-                  (int)(at % (size_t)outputs), (double)y[at], (double)expected[at]);
+                  "%s: kind %d, %d x %d, bias %d, %d rows: [%d][%d] is %a, not %a", isa_names[i], kind, outputs,
+                  columns, matrix.bias != NULL, rows, (int)(at / (size_t)outputs), (int)(at % (size_t)outputs),
+                  (double)y[at], (double)expected[at]);
     }
 }
 
