@@ -17,7 +17,7 @@
 
 #define LACLI_COUNTERS 8          /* phases whose shares may be asked for at the same time */
 #define LACLI_RUN_SPIN 100000     /* nanoseconds; waking costs a decoding step less than a hundredth */
-#define LACLI_LEAST_SPIN 10000    /* at a barrier; less than a thread takes to wake would keep all of them asleep */
+#define LACLI_LEAST_SPIN 16000    /* at a barrier; less than a thread takes to wake would keep all of them asleep */
 #define LACLI_MOST_SPIN 64000
 
 typedef struct {
