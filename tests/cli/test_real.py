@@ -26,7 +26,7 @@ class Lacli:
     project: Path
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-c", "import sys; from lacli.cli.app import main; sys.exit(main())", *arguments]
+        return [sys.executable, "-m", "lacli", *arguments]
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         pipe = subprocess.PIPE

@@ -1,0 +1,9 @@
+"""`python -m lacli`: the same as the command `lacli`, for where scripts are not on the path."""
+
+from __future__ import annotations
+
+import sys
+
+from lacli.cli.app import main
+
+sys.exit(main())
