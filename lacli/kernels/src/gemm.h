@@ -1,5 +1,5 @@
 /* What the matrix multiplications of all instruction sets share: where things lie in a panel, and the tile, which is
- * one panel times a few rows. gemm_tiles.h walks the tiles; each gemm_<isa>.c computes them. */
+ * one panel (or two) times a few rows. gemm_tiles.h walks the tiles; each gemm_<isa>.c computes them. */
 #ifndef LACLI_GEMM_H
 #define LACLI_GEMM_H
 
@@ -17,9 +17,10 @@
 #define LACLI_TINY 1e-30f
 
 typedef struct {
-    const uint8_t *values;   /* of one panel, laid out as in lacli.h */
+    const uint8_t *values;   /* of the first panel, laid out as in lacli.h */
     const uint16_t *scales;  /* float16 [blocks][16] */
     const uint16_t *minima;  /* alike, in the kinds that have them */
+    int64_t apart;           /* bytes from there to the same of a second panel; 0 where there is none */
     int64_t ahead;           /* bytes from a value to the one to fetch into the cache meanwhile */
     int32_t blocks;
     const int8_t *q;         /* of the tile's first row; rows lie blocks * 32 apart */
@@ -27,7 +28,7 @@ typedef struct {
     const int32_t *sum;
 } lacli_tile;
 
-/* out [rows][16]; the number of rows is the function's own. */
+/* out [panels][rows][16]; the number of rows is the function's own. */
 typedef void lacli_tile_fn(const lacli_tile *tile, float *out);
 
 LACLI_INLINE int lacli_is_quantised(int kind)

@@ -7,6 +7,7 @@
 
 #define LACLI_TARGET LACLI_TARGET_AVX2
 #define LACLI_TILE_ROWS 4
+#define LACLI_TILE_PANELS 1
 #define LACLI_FLOAT_TILE 2
 #define BROADCAST4(pointer) _mm256_set1_epi32(*(const int32_t *)(const void *)(pointer))
 

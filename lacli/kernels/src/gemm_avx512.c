@@ -7,7 +7,8 @@
 #include <math.h>
 
 #define LACLI_TARGET LACLI_TARGET_AVX512
-#define LACLI_TILE_ROWS 12
+#define LACLI_TILE_ROWS 6
+#define LACLI_TILE_PANELS 2
 #define LACLI_FLOAT_TILE 4
 #define BROADCAST4(pointer) _mm512_set1_epi32(*(const int32_t *)(const void *)(pointer))
 
@@ -24,75 +25,94 @@ LACLI_TARGET LACLI_INLINE void load_offsets(const lacli_tile *tile, int32_t bloc
     }
 }
 
-LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, const int rows, const int kind)
+/* Two panels at a time, as loading is what limits many rows: each broadcast serves both. */
+LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, const int rows, const int panels,
+                                         const int kind)
 {
     const __m512i low = _mm512_set1_epi8(15);
-    const int groups = lacli_is_nibbles(kind) ? 4 : 8, block_bytes = 64 * groups;
+    const int nibbles = lacli_is_nibbles(kind), groups = nibbles ? 4 : 8, shift = lacli_zero_shift(kind);
     const int64_t stride = (int64_t)tile->blocks * LACLI_BLOCK, stride3 = stride * 3;
     const uint8_t *values = tile->values;
     float offsets[LACLI_TILE_ROWS][16];
-    __m512 sums[LACLI_TILE_ROWS];
+    __m512 sums[LACLI_TILE_PANELS][LACLI_TILE_ROWS];
     LACLI_UNROLL
-    for (int row = 0; row < rows; row++)
-        sums[row] = _mm512_setzero_ps();
-    for (int32_t block = 0; block < tile->blocks; block++, values += block_bytes) {
-        /* Rows in threes and fours from a few bases: few registers hold all addresses. */
-        const int8_t *base[3] = {tile->q + block * LACLI_BLOCK, NULL, NULL};
-        __m512i dots[LACLI_TILE_ROWS];
-        base[1] = base[0] + 4 * stride;
-        base[2] = base[1] + 4 * stride;
+    for (int panel = 0; panel < panels; panel++)
         LACLI_UNROLL
         for (int row = 0; row < rows; row++)
-            dots[row] = _mm512_setzero_si512();
+            sums[panel][row] = _mm512_setzero_ps();
+    for (int32_t block = 0; block < tile->blocks; block++, values += 64 * groups) {
+        /* Rows in threes and fours from two bases: few registers hold all addresses. */
+        const int8_t *base[2] = {tile->q + block * LACLI_BLOCK, tile->q + block * LACLI_BLOCK + 4 * stride};
+        __m512i dots[LACLI_TILE_PANELS][LACLI_TILE_ROWS];
+        LACLI_UNROLL
+        for (int panel = 0; panel < panels; panel++)
+            LACLI_UNROLL
+            for (int row = 0; row < rows; row++)
+                dots[panel][row] = _mm512_setzero_si512();
         LACLI_UNROLL
         for (int group = 0; group < groups; group++) {
-            __m512i bytes = _mm512_loadu_si512(values + 64 * group);
-            __m512i first = lacli_is_nibbles(kind) ? _mm512_and_si512(bytes, low) : bytes;
-            __m512i second = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), low);
-            _mm_prefetch((const char *)values + 64 * group + tile->ahead, _MM_HINT_T1);
+            __m512i first[LACLI_TILE_PANELS], second[LACLI_TILE_PANELS];
+            LACLI_UNROLL
+            for (int panel = 0; panel < panels; panel++) {
+                const uint8_t *from = values + panel * tile->apart + 64 * group;
+                __m512i bytes = _mm512_loadu_si512(from);
+                first[panel] = nibbles ? _mm512_and_si512(bytes, low) : bytes;
+                second[panel] = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), low);
+                _mm_prefetch((const char *)from + tile->ahead, _MM_HINT_T1);
+            }
             LACLI_UNROLL
             for (int row = 0; row < rows; row++) {
                 const int8_t *q = base[row / 4] + (row % 4 == 3 ? stride3 : row % 4 * stride) + 4 * group;
-                dots[row] = _mm512_dpbusd_epi32(dots[row], first, BROADCAST4(q));
-                if (lacli_is_nibbles(kind))
-                    dots[row] = _mm512_dpbusd_epi32(dots[row], second, BROADCAST4(q + 16));
+                __m512i inputs = BROADCAST4(q), more = nibbles ? BROADCAST4(q + 16) : inputs;
+                LACLI_UNROLL
+                for (int panel = 0; panel < panels; panel++) {
+                    dots[panel][row] = _mm512_dpbusd_epi32(dots[panel][row], first[panel], inputs);
+                    if (nibbles)
+                        dots[panel][row] = _mm512_dpbusd_epi32(dots[panel][row], second[panel], more);
+                }
             }
         }
-        __m512 scale = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(tile->scales + block * LACLI_PANEL)));
-        __m512 minimum = _mm512_setzero_ps();
         if (lacli_has_minimum(kind) && block % 16 == 0)
             load_offsets(tile, block, offsets, rows);
-        if (lacli_has_minimum(kind))
-            minimum = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(tile->minima + block * LACLI_PANEL)));
         LACLI_UNROLL
-        for (int row = 0; row < rows; row++) {
-            int64_t at = (int64_t)row * tile->blocks + block;
-            if (lacli_zero_shift(kind))
-                dots[row] = _mm512_sub_epi32(
-                    dots[row], _mm512_slli_epi32(_mm512_set1_epi32(tile->sum[at]), lacli_zero_shift(kind)));
-            sums[row] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[row]),
-                                        _mm512_mul_ps(scale, _mm512_set1_ps(tile->scale[at])), sums[row]);
+        for (int panel = 0; panel < panels; panel++) {
+            int64_t factor = block * LACLI_PANEL + panel * tile->apart / (int64_t)sizeof *tile->scales;
+            __m512 scale = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(tile->scales + factor)));
+            __m512 minimum = _mm512_setzero_ps();
             if (lacli_has_minimum(kind))
-                sums[row] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(offsets[row][block % 16]), sums[row]);
+                minimum = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(tile->minima + factor)));
+            LACLI_UNROLL
+            for (int row = 0; row < rows; row++) {
+                int64_t at = (int64_t)row * tile->blocks + block;
+                __m512i dot = dots[panel][row];
+                if (shift)
+                    dot = _mm512_sub_epi32(dot, _mm512_slli_epi32(_mm512_set1_epi32(tile->sum[at]), shift));
+                __m512 both = _mm512_mul_ps(scale, _mm512_set1_ps(tile->scale[at]));
+                sums[panel][row] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), both, sums[panel][row]);
+                if (lacli_has_minimum(kind))
+                    sums[panel][row] =
+                        _mm512_fmadd_ps(minimum, _mm512_set1_ps(offsets[row][block % 16]), sums[panel][row]);
+            }
         }
     }
     LACLI_UNROLL
-    for (int row = 0; row < rows; row++)
-        _mm512_store_ps(out + row * LACLI_PANEL, sums[row]);
+    for (int panel = 0; panel < panels; panel++)
+        LACLI_UNROLL
+        for (int row = 0; row < rows; row++)
+            _mm512_store_ps(out + (panel * rows + row) * LACLI_PANEL, sums[panel][row]);
 }
 
 #define TILE(kind, rows)                                                                \
     LACLI_TARGET static void tile_##kind##_##rows(const lacli_tile *tile, float *out)   \
     {                                                                                   \
-        tile_rows(tile, out, rows, LACLI_##kind);                                       \
+        if (tile->apart)                                                                \
+            tile_rows(tile, out, rows, 2, LACLI_##kind);                                \
+        else                                                                            \
+            tile_rows(tile, out, rows, 1, LACLI_##kind);                                \
     }
-#define TILES(kind)                                                                            \
-    TILE(kind, 1) TILE(kind, 2) TILE(kind, 3) TILE(kind, 4) TILE(kind, 5) TILE(kind, 6)        \
-    TILE(kind, 7) TILE(kind, 8) TILE(kind, 9) TILE(kind, 10) TILE(kind, 11) TILE(kind, 12)
-#define NAMES(kind)                                                                            \
-    {tile_##kind##_1, tile_##kind##_2, tile_##kind##_3, tile_##kind##_4, tile_##kind##_5,      \
-     tile_##kind##_6, tile_##kind##_7, tile_##kind##_8, tile_##kind##_9, tile_##kind##_10,     \
-     tile_##kind##_11, tile_##kind##_12}
+#define TILES(kind) TILE(kind, 1) TILE(kind, 2) TILE(kind, 3) TILE(kind, 4) TILE(kind, 5) TILE(kind, 6)
+#define NAMES(kind) \
+    {tile_##kind##_1, tile_##kind##_2, tile_##kind##_3, tile_##kind##_4, tile_##kind##_5, tile_##kind##_6}
 TILES(Q4)
 TILES(Q4M)
 TILES(Q8)

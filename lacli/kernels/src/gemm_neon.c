@@ -8,6 +8,7 @@
 
 #define LACLI_TARGET LACLI_TARGET_NEON
 #define LACLI_TILE_ROWS 4
+#define LACLI_TILE_PANELS 1
 #define LACLI_FLOAT_TILE 2
 
 /* The instruction wants the number of its lane as a literal. */

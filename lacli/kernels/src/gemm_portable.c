@@ -6,6 +6,7 @@
 
 #define LACLI_TARGET
 #define LACLI_TILE_ROWS 4
+#define LACLI_TILE_PANELS 1
 #define LACLI_FLOAT_TILE 1
 
 /* A float16 as a float, subnormals, infinities and NaN included. */

@@ -1,7 +1,7 @@
 /* The walk over panels and tiles of rows, included by each gemm_<isa>.c so that it is compiled for that set.
  *
- * The includer defines LACLI_TARGET (its function attribute), LACLI_TILE_ROWS (rows of its largest tile) and
- * tile_of(kind, rows), which gives the function for such a tile.
+ * The includer defines LACLI_TARGET (its function attribute), LACLI_TILE_ROWS and LACLI_TILE_PANELS (of its largest
+ * tile) and tile_of(kind, rows), which gives the function for such tiles.
  */
 #include "gemm.h"
 
@@ -42,13 +42,15 @@ LACLI_TARGET LACLI_INLINE void put_tile(const lacli_matrix *matrix, const float 
 LACLI_TARGET static void multiply_chunk(const lacli_matrix *matrix, const lacli_quantised *quantised, int32_t start,
                                         int32_t rows, int32_t first, int32_t last, float *y, int64_t y_stride, int add)
 {
-    int32_t blocks = quantised->blocks, tiles = (rows + LACLI_TILE_ROWS - 1) / LACLI_TILE_ROWS;
+    int32_t blocks = quantised->blocks, tiles = (rows + LACLI_TILE_ROWS - 1) / LACLI_TILE_ROWS, width;
     int64_t stride = lacli_panel_stride(matrix->kind, blocks);
-    float sums[LACLI_TILE_ROWS * LACLI_PANEL] __attribute__((aligned(64)));
-    for (int32_t panel = first; panel < last; panel++) {
+    float sums[LACLI_TILE_PANELS * LACLI_TILE_ROWS * LACLI_PANEL] __attribute__((aligned(64)));
+    for (int32_t panel = first; panel < last; panel += width) {
+        width = last - panel < LACLI_TILE_PANELS ? 1 : LACLI_TILE_PANELS;
         const uint8_t *values = (const uint8_t *)matrix->data + panel * stride;
         const uint16_t *scales = (const uint16_t *)(values + lacli_values_bytes(matrix->kind, blocks));
-        lacli_tile tile = {values, scales, scales + (int64_t)blocks * LACLI_PANEL, 0, blocks, NULL, NULL, NULL};
+        const uint16_t *minima = scales + (int64_t)blocks * LACLI_PANEL;
+        lacli_tile tile = {values, scales, minima, width > 1 ? stride : 0, 0, blocks, NULL, NULL, NULL};
         int32_t row = start;
         for (int32_t i = 0; i < tiles; i++) {
             int height = rows / tiles + (i < rows % tiles);
@@ -57,7 +59,8 @@ LACLI_TARGET static void multiply_chunk(const lacli_matrix *matrix, const lacli_
             tile.scale = quantised->scale + (int64_t)row * blocks;
             tile.sum = quantised->sum + (int64_t)row * blocks;
             tile_of(matrix->kind, height)(&tile, sums);
-            put_tile(matrix, sums, height, panel, y + row * y_stride, y_stride, add);
+            for (int32_t k = 0; k < width; k++)
+                put_tile(matrix, sums + k * height * LACLI_PANEL, height, panel + k, y + row * y_stride, y_stride, add);
             row += height;
         }
     }
