@@ -43,7 +43,9 @@ class Library:
         """Raises OSError where it cannot be opened, AttributeError where it lacks a function."""
         self._c = ctypes.CDLL(str(path))
         self._lock = threading.Lock()
-        self._threads, self._pool, self._process = 1, None, 0
+        self._threads = 1
+        self._pool: int | None = None
+        os.register_at_fork(after_in_child=self._forget_parent)
         pool, matrix, model, cache = c_void_p, POINTER(CMatrix), POINTER(CModel), POINTER(CCache)
         for name, result, arguments in (
             ("abi", c_int, []),
@@ -129,9 +131,8 @@ class Library:
         if length < 0 or length + rows > cache.capacity:
             raise ValueError(f"{rows} rows after {length} do not fit a cache of {cache.capacity}")
         ids, above, want = (_int32(values) for values in (token_ids, parents, wanted))
-        positions = length + _depth(parents)
-        if cosine.ndim != 2 or cosine.shape[0] < positions:
-            raise ValueError(f"the rotary table ends at {cosine.shape[0]}; {positions} positions are asked for")
+        if cosine.ndim != 2 or cosine.shape[0] < length + rows:
+            raise ValueError(f"the rotary table ends at {cosine.shape[0]}; {rows} rows after {length} may go beyond")
         top_ids = np.empty((len(want), TOP), dtype=np.int32)
         top_logits = np.empty((len(want), TOP), dtype=np.float32)
         struct = CRows(
@@ -166,19 +167,21 @@ class Library:
             return int(self._c.lacli_read(self._running(), _start(data), data.nbytes))
 
     def _running(self) -> int:
-        """The pool of threads; a forked child has none of its parent's threads and starts its own."""
-        if self._pool is None or self._process != os.getpid():
+        """The pool of threads, started by the first call."""
+        if self._pool is None:
             self._pool = self._c.lacli_threads_new(self._threads)
-            self._process = os.getpid()
-            if not self._pool:
-                self._pool = None
+            if self._pool is None:
                 raise MemoryError(f"{self._threads} threads could not be started")
         return self._pool
 
     def _free(self) -> None:
-        if self._pool is not None and self._process == os.getpid():
+        if self._pool is not None:
             self._c.lacli_threads_free(self._pool)
         self._pool = None
+
+    def _forget_parent(self) -> None:
+        """A forked child has none of its parent's threads: not the pool's, nor one that would give the lock back."""
+        self._lock, self._pool = threading.Lock(), None
 
 
 def library() -> Library | None:
@@ -262,11 +265,3 @@ def _int32(values: Sequence[int]) -> NDArray[np.int32]:
 def _start(array: NDArray[Any]) -> int:
     where: int = array.__array_interface__["data"][0]
     return where
-
-
-def _depth(parents: Sequence[int]) -> int:
-    """Positions the rows stand at; a parent out of range is left to the library to find."""
-    depths: list[int] = []
-    for row, parent in enumerate(parents):
-        depths.append(depths[parent] + 1 if 0 <= parent < row else 1)
-    return max(depths, default=0)

@@ -9,7 +9,7 @@ Nothing here splits a matrix: who has a large one hands it over by rows, a multi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ from lacli.errors import LacliError
 
 Kind = Literal["q4", "q4m", "q8", "q8m"]
 """Bits of a value; with m, blocks have a minimum."""
-KINDS: dict[Kind, int] = {"q4": 1, "q4m": 2, "q8": 3, "q8m": 4}
-"""The numbers of lacli.h: LACLI_Q4 and so on."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
 BLOCK = 32
 """Columns that share a scale."""
 PANEL = 16

@@ -103,16 +103,19 @@ class CRows(Structure):
     ]
 
 
-def address(array: NDArray[Any], what: str, dtype: type, shape: tuple[int, ...], alignment: int = 1) -> int:
-    """Where the array lies; raises ValueError where it is not of this type and shape, or not in one piece."""
+def address(array: NDArray[Any], what: str, dtype: type, shape: tuple[int, ...], alignment: int = 0) -> int:
+    """Where the array lies, at a multiple of its element's size or of `alignment`.
+
+    Raises ValueError where it is not of this type and shape, not in one piece, or not aligned.
+    """
     if array.dtype != dtype or array.shape != shape or not array.flags.c_contiguous:
         pieces = "" if array.flags.c_contiguous else ", not contiguous"
         raise ValueError(
             f"{what} is {array.dtype} {list(array.shape)}{pieces}; {np.dtype(dtype)} {list(shape)} is expected"
         )
     where: int = array.__array_interface__["data"][0]
-    if where % alignment:
-        raise ValueError(f"{what} is not aligned to {alignment} bytes")
+    if where % (alignment or array.itemsize):
+        raise ValueError(f"{what} is not aligned to {alignment or array.itemsize} bytes")
     return where
 
 

@@ -240,6 +240,9 @@ class TestMatmul:
         with pytest.raises(ValueError, match="not aligned to 64"):
             Matrix("q8", room, 40, 72)
         assert structs.in_place(room).ctypes.data % 64 == 0
+        numbers = np.zeros(40 * 72 * 4 + 1, dtype=np.uint8)[1:].view(np.float32).reshape(40, 72)
+        with pytest.raises(ValueError, match="not aligned to 4"):
+            Matrix("f32", numbers, 40, 72)
 
     def test_so_is_a_bias_of_another_length(self) -> None:
         with pytest.raises(ValueError, match=r"a bias is float32 \[39\]; float32 \[40\]"):
@@ -270,7 +273,7 @@ class TestForward:
             ({"wanted": [0]}, ValueError, "logits"),
             ({"length": 30}, ValueError, "3 rows after 30 do not fit a cache of 32"),
             ({"length": -1}, ValueError, "do not fit"),
-            ({"length": 7}, ValueError, "the rotary table ends at 8; 9 positions"),
+            ({"length": 6}, ValueError, "the rotary table ends at 8; 3 rows after 6 may go beyond"),
             ({"token_ids": [], "parents": [], "wanted": [], "logits": floats(0, 20)}, ValueError, "not allow"),
             ({"sine": floats(7, 4)}, ValueError, "sine"),
             ({"cosine": floats(8, 3)}, ValueError, "cosine"),

@@ -109,3 +109,25 @@ def test_a_forked_child_starts_threads_of_its_own() -> None:
         print(right, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """)
     assert out.split() == ["True", "0"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_forked_amid_a_call_of_another_thread_works() -> None:
+    """The lock of the one pool is held by a thread that the child does not have."""
+    out = run("""
+        mine, stop, codes = pool(2), [], []
+        def work():
+            while not stop:
+                mine.matmul(matrix, x)
+        worker = threading.Thread(target=work)
+        worker.start()
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if mine.matmul(matrix, x).tobytes() == expected else 1)
+            codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        stop.append(1)
+        worker.join()
+        print(codes == [0] * 20)
+    """)
+    assert out.strip() == "True"
