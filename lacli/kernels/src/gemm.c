@@ -23,13 +23,12 @@ static void quantise_rows(matmul_work *work, int32_t start, int32_t rows, int32_
     lacli_barrier(pool);
 }
 
-static void matmul_thread(void *context, int thread, int threads, lacli_threads *pool)
+static void matmul_thread(void *context, int thread, lacli_threads *pool)
 {
     matmul_work *work = context;
     const lacli_matrix *matrix = work->matrix;
     int32_t panels = lacli_panels(matrix->rows), phase = 0;
     (void)thread;
-    (void)threads;
     for (int32_t start = 0; start < work->rows; start += CHUNK_ROWS) {
         int32_t rows = work->rows - start < CHUNK_ROWS ? work->rows - start : CHUNK_ROWS;
         if (lacli_is_quantised(matrix->kind))
@@ -79,13 +78,12 @@ typedef struct {
     uint64_t total;
 } read_work;
 
-static void read_thread(void *context, int thread, int threads, lacli_threads *pool)
+static void read_thread(void *context, int thread, lacli_threads *pool)
 {
     read_work *work = context;
     size_t shares = work->bytes / READ_BYTES + (work->bytes % READ_BYTES != 0);
     uint64_t total = 0;
     (void)thread;
-    (void)threads;
     for (size_t share; (share = (size_t)lacli_next(pool, 0)) < shares;) {
         size_t start = share * READ_BYTES, rest = work->bytes - start;
         total += lacli_active->read(work->data + start, rest < READ_BYTES ? rest : READ_BYTES);

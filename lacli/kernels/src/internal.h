@@ -56,7 +56,7 @@ typedef struct {
 extern const lacli_ops *lacli_active;
 
 /* Threads. `work` runs once on every thread of the pool; inside it threads may meet at barriers and take turns. */
-typedef void lacli_work(void *context, int thread, int threads, lacli_threads *pool);
+typedef void lacli_work(void *context, int thread, lacli_threads *pool);
 void lacli_run(lacli_threads *pool, lacli_work *work, void *context);
 int lacli_threads_count(const lacli_threads *pool);
 void lacli_barrier(lacli_threads *pool); /* spins briefly, then sleeps: a busy machine must not stall it */

@@ -68,11 +68,10 @@ static size_t plan(lacli_step *step, char *base)
     return used;
 }
 
-static void walk(void *context, int thread, int threads, lacli_threads *pool)
+static void walk(void *context, int thread, lacli_threads *pool)
 {
     lacli_step *step = context;
     lacli_turn turn = {step, thread, 0};
-    (void)threads;
     (void)pool;
     lacli_step_embed(&turn);
     for (int32_t layer = 0; layer < step->model->layers; layer++) {

@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "internal.h"
 
@@ -28,7 +27,6 @@ typedef struct {
 
 struct lacli_threads {
     int count;
-    pid_t process;
     lacli_work *work; /* NULL: the threads end */
     void *context;
     lacli_worker *workers; /* [count - 1] */
@@ -110,14 +108,13 @@ void lacli_barrier(lacli_threads *pool)
         change(pool, &pool->passed);
         return;
     }
-    int patience = atomic_load_explicit(&pool->patience, memory_order_relaxed);
-    int seen = look(&pool->passed, passed, patience);
-    if (!seen)
+    int patience = atomic_load_explicit(&pool->patience, memory_order_relaxed), next = LACLI_LEAST_SPIN;
+    if (look(&pool->passed, passed, patience))
+        next = patience < LACLI_MOST_SPIN / 2 ? patience * 2 : LACLI_MOST_SPIN;
+    else
         sleep_until_changed(pool, &pool->passed, passed);
-    if (seen && patience < LACLI_MOST_SPIN)
-        atomic_store_explicit(&pool->patience, patience * 2, memory_order_relaxed);
-    else if (!seen && patience > LACLI_LEAST_SPIN)
-        atomic_store_explicit(&pool->patience, patience / 4, memory_order_relaxed);
+    if (next != patience)
+        atomic_store_explicit(&pool->patience, next, memory_order_relaxed);
 }
 
 static void *worker_loop(void *argument)
@@ -130,7 +127,7 @@ static void *worker_loop(void *argument)
             sleep_until_changed(pool, &pool->run, run);
         if (!pool->work)
             return NULL;
-        pool->work(pool->context, worker->number, pool->count, pool);
+        pool->work(pool->context, worker->number, pool);
         lacli_barrier(pool);
     }
 }
@@ -148,7 +145,7 @@ void lacli_run(lacli_threads *pool, lacli_work *work, void *context)
     pool->context = context;
     if (pool->count > 1)
         change(pool, &pool->run);
-    work(context, 0, pool->count, pool);
+    work(context, 0, pool);
     lacli_barrier(pool);
     fesetenv(&before);
 }
@@ -212,7 +209,7 @@ lacli_threads *lacli_threads_new(int threads)
     if (posix_memalign(&memory, 128, sizeof(lacli_threads)))
         return NULL;
     lacli_threads *pool = memory;
-    *pool = (lacli_threads){.count = count, .process = getpid(), .patience = LACLI_MOST_SPIN};
+    *pool = (lacli_threads){.count = count, .patience = LACLI_MOST_SPIN};
     pool->workers = calloc((size_t)count, sizeof *pool->workers);
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->changed, NULL);
@@ -233,7 +230,7 @@ lacli_threads *lacli_threads_new(int threads)
 
 void lacli_threads_free(lacli_threads *pool)
 {
-    if (!pool || pool->process != getpid()) /* a forked child has no workers to end */
+    if (!pool)
         return;
     if (pool->count > 1)
         end_workers(pool, pool->count - 1);
