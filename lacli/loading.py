@@ -101,7 +101,7 @@ def load(settings: Settings, report: Report) -> Loaded:
     started = time.perf_counter()
     tokenizer = Tokenizer.load(prepared.folder)
     runner = load_runner(prepared, prepared.quant, device, settings.threads, prepared.spec.context or None)
-    for note in runner.notes:
+    for note in (*runner.notes, *_without_kernels(runner.kernel, device, prepared.quant)):
         report(Notice(note))
     cached = CachedSequence(runner)
     limits = _limits(settings)
@@ -160,6 +160,16 @@ def _prepare(spec: ModelSpec, quant: Quant | None, offline: bool, report: Report
     for note in prepared.notes:
         report(Notice(note))
     return prepared
+
+
+def _without_kernels(kernel: str, device: str, quant: str) -> tuple[str, ...]:
+    """One line where PyTorch does what our C kernels could, which is much slower; none where that was asked for."""
+    from lacli.kernels.library import why_not
+
+    could = device == "cpu" and quant in ("int4", "int8", "none") and os.name == "posix"
+    if kernel != "torch" or not could or os.environ.get("LACLI_KERNEL") or not (why := why_not()):
+        return ()
+    return (f"{why}; PyTorch runs instead, several times slower",)
 
 
 def _limits(settings: Settings) -> Limits:

@@ -12,6 +12,7 @@ import pytest
 from lacli import loading, paths
 from lacli.engine import cost
 from lacli.engine.cost import CostCurve
+from lacli.kernels import library
 
 MEASURED = CostCurve({1: 10.0, 64: 20.0})
 
@@ -51,3 +52,29 @@ def test_what_is_no_file_is_not_waited_for(curve_file: Path) -> None:
     curve_file.unlink()
     os.mkfifo(curve_file)
     assert curve() is MEASURED
+
+
+class TestMissingKernels:
+    """They cost speed, and whoever installed without a compiler would not know."""
+
+    @pytest.fixture(autouse=True)
+    def missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("LACLI_KERNEL", raising=False)
+        monkeypatch.setattr(library, "why_not", lambda: "there is no compiler")
+
+    @pytest.mark.skipif(os.name != "posix", reason="they are built on POSIX systems only")
+    @pytest.mark.parametrize("quant", ["int4", "int8", "none"])
+    def test_are_told_in_one_line(self, quant: str) -> None:
+        (note,) = loading._without_kernels("torch", "cpu", quant)
+        assert note.startswith("there is no compiler; ")
+        assert "slower" in note
+
+    @pytest.mark.parametrize(
+        ("kernel", "device", "quant"), [("torch", "cuda", "nf4"), ("torch", "cpu", "nf4"), ("avx2", "cpu", "int8")]
+    )
+    def test_are_not_told_where_they_would_not_run(self, kernel: str, device: str, quant: str) -> None:
+        assert loading._without_kernels(kernel, device, quant) == ()
+
+    def test_are_not_told_to_who_switched_them_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("LACLI_KERNEL", "torch")
+        assert loading._without_kernels("torch", "cpu", "int8") == ()

@@ -83,9 +83,17 @@ def _row(spec: ModelSpec, ready: bool, default: bool) -> tuple[str, ...]:
     )
 
 
-@app.command(epilog="For example: lacli models show qwen2.5-coder-7b  |  lacli models show ./my-model.gguf --json")
-def show(name: NameArgument, as_json: JsonOption = False) -> None:
-    """Show what is known of a model.
+@app.command(epilog="For example: lacli models show  |  lacli models show ./my-model.gguf --json")
+def show(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", envvar="LACLI_MODEL", show_envvar=False, help="As for `lacli ask -m`; default: the one it takes."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what is known of a model, and how it runs here.
 
     A registered one, a folder, or a .gguf file.
     """
@@ -109,11 +117,13 @@ def show(name: NameArgument, as_json: JsonOption = False) -> None:
     if here.files is not None or spec.kind == "hf":
         record["runs_as"] = _runs_as(spec, four_bit, record["parameters"])
     record |= _on_this_machine(here)
-    for note in notes:
-        diagnostics.note(note)
+    for assumed in notes:
+        diagnostics.note(assumed)
     if as_json:
         output.document(record)
         return
+    note = record.pop("kernel_note")
+    record["kernel"] += f": {note}" if note else " (lacli's C kernels)"
     for key, value in record.items():
         if value not in (None, "", [], {}, 0):
             output.line(f"{key.replace('_', ' '):<12}  {_text(value)}")
@@ -170,7 +180,7 @@ def pull(
 
 @app.command(epilog='For example: lacli models path  |  du -sh "$(lacli models path smollm2-135m)"')
 def path(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A model; default: the folder of all.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A model; default: the folder of all.")] = None,
 ) -> None:
     """Print the folder of prepared models, or where one model is."""
     from lacli.cli import output

@@ -25,7 +25,7 @@ EXAMPLES = (
 def build(
     where: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH]...", help="Read these too, even where git does not track them."),
+        typer.Argument(metavar="PATH", help="Read these too, even where git does not track them."),
     ] = None,
     model: Annotated[
         str | None, typer.Option("-m", "--model", metavar="MODEL", envvar="LACLI_MODEL", help="As in `lacli ask`.")

@@ -97,10 +97,19 @@ class TestShow:
         monkeypatch.setattr(library, "library", lambda: SimpleNamespace(isa="some-isa"))
         monkeypatch.setattr(library, "why_not", lambda: "")
         assert json.loads(run(capfd, "show", "smollm2-135m", "--json")[1])["kernel"] == "some-isa"
+        assert "kernel        some-isa (lacli's C kernels)\n" in run(capfd, "show", "smollm2-135m")[1]
         monkeypatch.setattr(library, "library", lambda: None)
         monkeypatch.setattr(library, "why_not", lambda: "no compiler")
         found = json.loads(run(capfd, "show", "smollm2-135m", "--json")[1])
         assert (found["kernel"], found["kernel_note"]) == ("torch", "no compiler")
+        assert "kernel        torch: no compiler\n" in run(capfd, "show", "smollm2-135m")[1]
+
+    def test_without_a_name_is_of_the_model_that_ask_takes(
+        self, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert json.loads(run(capfd, "show", "--json")[1])["default"]
+        monkeypatch.setenv("LACLI_MODEL", "qwen2.5-coder-3b")
+        assert json.loads(run(capfd, "show", "--json")[1])["name"] == "qwen2.5-coder-3b"
 
     def test_of_a_folder(self, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         found = json.loads(run(capfd, "show", str(write_folder(tmp_path / "model")), "--json")[1])
