@@ -88,7 +88,10 @@ def show(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", envvar="LACLI_MODEL", show_envvar=False, help="As for `lacli ask -m`; default: the one it takes."
+            metavar="NAME",
+            envvar="LACLI_MODEL",
+            show_envvar=False,
+            help="As for `lacli ask -m`; default: the one it takes.",
         ),
     ] = None,
     as_json: JsonOption = False,
