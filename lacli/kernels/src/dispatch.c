@@ -23,20 +23,38 @@ static int always(void)
 }
 
 #if LACLI_X86
+/* Whether the processor's answer to this number has all `bits` in ECX, or in EBX. The compiler's __builtin_cpu_supports
+ * does not know "f16c" where it is old, and knows nothing at all in a library that zig links. */
+static int has_bits(unsigned number, int is_ecx, unsigned bits)
+{
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid_count(number, 0, &eax, &ebx, &ecx, &edx) && ((is_ecx ? ecx : ebx) & bits) == bits;
+}
+
+/* Whether the system keeps these registers of a thread while another one runs. */
+static int are_kept(unsigned registers)
+{
+    unsigned low, high;
+    if (!has_bits(1, 1, bit_OSXSAVE))
+        return 0;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & registers) == registers;
+}
+
 static int has_avx2(void)
 {
-    unsigned a, b, c = 0, d;
-    __builtin_cpu_init();
-    /* The name "f16c" is unknown to older compilers' __builtin_cpu_supports. */
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
-           __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+    return are_kept(0x06) && has_bits(1, 1, bit_AVX | bit_FMA | bit_F16C) &&
+           has_bits(7, 0, bit_AVX2 | bit_BMI | bit_BMI2);
 }
 
 static int has_avx512(void)
 {
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vnni");
+#if !defined(__APPLE__) /* macOS begins to keep them when a thread first uses them */
+    if (!are_kept(0xe6))
+        return 0;
+#endif
+    return has_avx2() && has_bits(7, 0, bit_AVX512F | bit_AVX512BW | bit_AVX512VL | bit_AVX512DQ) &&
+           has_bits(7, 1, bit_AVX512VNNI);
 }
 #endif
 
