@@ -7,12 +7,6 @@
 #define TILE_MOST 6
 #define TILE_QUERIES (W == 1 ? 1 : TILE_MOST)
 #define TILE_GROUPS (W == 16 ? 4 : 1)
-/* Tiles live in registers only where all their loops vanish, which clang must be told in so many words. */
-#if defined(__clang__)
-#define UNROLL_TILE _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL_TILE LACLI_UNROLL
-#endif
 /* Cached numbers between two visits of a tile: the values of so many positions stay in the first-level cache. */
 #define STRETCH 8192
 
@@ -28,30 +22,30 @@ LACLI_INLINE TARGET void NAME(score_tile)(const float *const *queries, const int
 {
     vec sums[TILE_MOST][TILE_GROUPS * VECS];
     const float *query[TILE_MOST];
-    UNROLL_TILE
+    LACLI_UNROLL
     for (int q = 0; q < count; q++) {
         query[q] = queries[q];
-        UNROLL_TILE
+        LACLI_UNROLL
         for (int u = 0; u < groups * VECS; u++)
             sums[q][u] = v_set(0.0f);
     }
     int64_t block = (int64_t)16 * head_dim, start = (int64_t)first * head_dim;
     for (int32_t d = 0; d < head_dim; d++) {
         vec key[TILE_GROUPS * VECS];
-        UNROLL_TILE
+        LACLI_UNROLL
         for (int u = 0; u < groups * VECS; u++)
             key[u] = NAME(cached)(keys, start + u / VECS * block + (int64_t)d * 16 + u % VECS * W, half);
-        UNROLL_TILE
+        LACLI_UNROLL
         for (int q = 0; q < count; q++) {
             vec value = v_set(query[q][d]);
-            UNROLL_TILE
+            LACLI_UNROLL
             for (int u = 0; u < groups * VECS; u++)
                 sums[q][u] = v_fma(value, key[u], sums[q][u]);
         }
     }
-    UNROLL_TILE
+    LACLI_UNROLL
     for (int q = 0; q < count; q++) {
-        UNROLL_TILE
+        LACLI_UNROLL
         for (int u = 0; u < groups * VECS; u++)
             v_store(scores[q] + first + u * W, sums[q][u]);
     }
@@ -100,30 +94,30 @@ LACLI_INLINE TARGET void NAME(mix_tile)(const float *const *weights, const int c
 {
     vec sums[TILE_MOST][TILE_GROUPS * VECS];
     const float *weight[TILE_MOST];
-    UNROLL_TILE
+    LACLI_UNROLL
     for (int q = 0; q < count; q++) {
         weight[q] = weights[q];
-        UNROLL_TILE
+        LACLI_UNROLL
         for (int u = 0; u < groups * VECS; u++)
             sums[q][u] = v_load(out[q] + d + u * W);
     }
     for (int32_t j = first; j < last; j++) {
         int64_t start = (int64_t)(j < past ? j : slots[j - past]) * head_dim + d;
         vec value[TILE_GROUPS * VECS];
-        UNROLL_TILE
+        LACLI_UNROLL
         for (int u = 0; u < groups * VECS; u++)
             value[u] = NAME(cached)(values, start + u * W, half);
-        UNROLL_TILE
+        LACLI_UNROLL
         for (int q = 0; q < count; q++) {
             vec each = v_set(weight[q][j]);
-            UNROLL_TILE
+            LACLI_UNROLL
             for (int u = 0; u < groups * VECS; u++)
                 sums[q][u] = v_fma(each, value[u], sums[q][u]);
         }
     }
-    UNROLL_TILE
+    LACLI_UNROLL
     for (int q = 0; q < count; q++) {
-        UNROLL_TILE
+        LACLI_UNROLL
         for (int u = 0; u < groups * VECS; u++)
             v_store(out[q] + d + u * W, sums[q][u]);
     }

@@ -7,6 +7,7 @@
 
 #include "isa.h"
 
+/* Tiles live in registers only where all their loops vanish, which clang must be told in so many words. */
 #if defined(__clang__)
 #define LACLI_UNROLL _Pragma("clang loop unroll(full)")
 #else

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #include <math.h>
 
+#define NAME(fn) lacli_##fn##_avx2
 #define LACLI_TARGET LACLI_TARGET_AVX2
 #define LACLI_TILE_ROWS 4
 #define LACLI_TILE_PANELS 1
@@ -114,24 +115,6 @@ LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, con
     }
 }
 
-#define TILE(kind, rows)                                                              \
-    LACLI_TARGET static void tile_##kind##_##rows(const lacli_tile *tile, float *out) \
-    {                                                                                 \
-        tile_rows(tile, out, rows, LACLI_##kind);                                     \
-    }
-#define TILES(kind) TILE(kind, 1) TILE(kind, 2) TILE(kind, 3) TILE(kind, 4)
-#define NAMES(kind) {tile_##kind##_1, tile_##kind##_2, tile_##kind##_3, tile_##kind##_4}
-TILES(Q4)
-TILES(Q4M)
-TILES(Q8)
-TILES(Q8M)
-
-static lacli_tile_fn *tile_of(int kind, int rows)
-{
-    static lacli_tile_fn *const tiles[4][LACLI_TILE_ROWS] = {NAMES(Q4), NAMES(Q4M), NAMES(Q8), NAMES(Q8M)};
-    return tiles[kind - LACLI_Q4][rows - 1];
-}
-
 #include "gemm_tiles.h"
 
 /* 8 elements of a row of an unquantised matrix. */
@@ -193,17 +176,7 @@ LACLI_TARGET LACLI_INLINE void tile_floats(const lacli_matrix *matrix, int64_t o
 
 #include "gemm_floats.h"
 
-LACLI_TARGET void lacli_matmul_avx2(const lacli_matrix *matrix, const lacli_quantised *quantised, const float *x,
-                                    int64_t x_stride, int32_t rows, int32_t first, int32_t last, float *y,
-                                    int64_t y_stride, int add)
-{
-    if (lacli_is_quantised(matrix->kind))
-        multiply_quantised(matrix, quantised, rows, first, last, y, y_stride, add);
-    else
-        multiply_unquantised(matrix, x, x_stride, rows, first, last, y, y_stride, add);
-}
-
-LACLI_TARGET void lacli_quantise_avx2(const float *x, int32_t columns, int8_t *q, float *scale, int32_t *sum)
+LACLI_TARGET void NAME(quantise)(const float *x, int32_t columns, int8_t *q, float *scale, int32_t *sum)
 {
     const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
     for (int32_t block = 0; block < lacli_blocks(columns); block++) {
@@ -249,7 +222,7 @@ LACLI_TARGET void lacli_quantise_avx2(const float *x, int32_t columns, int8_t *q
     }
 }
 
-LACLI_TARGET uint64_t lacli_read_avx2(const void *data, size_t bytes)
+LACLI_TARGET uint64_t NAME(read)(const void *data, size_t bytes)
 {
     __m256i total[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256()};
     size_t i = 0;

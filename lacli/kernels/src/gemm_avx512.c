@@ -6,6 +6,7 @@
 #include <immintrin.h>
 #include <math.h>
 
+#define NAME(fn) lacli_##fn##_avx512
 #define LACLI_TARGET LACLI_TARGET_AVX512
 #define LACLI_TILE_ROWS 6
 #define LACLI_TILE_PANELS 2
@@ -26,8 +27,8 @@ LACLI_TARGET LACLI_INLINE void load_offsets(const lacli_tile *tile, int32_t bloc
 }
 
 /* Two panels at a time, as loading is what limits many rows: each broadcast serves both. */
-LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, const int rows, const int panels,
-                                         const int kind)
+LACLI_TARGET LACLI_INLINE void tile_panels(const lacli_tile *tile, float *out, const int rows, const int panels,
+                                           const int kind)
 {
     const __m512i low = _mm512_set1_epi8(15);
     const int nibbles = lacli_is_nibbles(kind), groups = nibbles ? 4 : 8, shift = lacli_zero_shift(kind);
@@ -102,26 +103,12 @@ LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, con
             _mm512_store_ps(out + (panel * rows + row) * LACLI_PANEL, sums[panel][row]);
 }
 
-#define TILE(kind, rows)                                                                \
-    LACLI_TARGET static void tile_##kind##_##rows(const lacli_tile *tile, float *out)   \
-    {                                                                                   \
-        if (tile->apart)                                                                \
-            tile_rows(tile, out, rows, 2, LACLI_##kind);                                \
-        else                                                                            \
-            tile_rows(tile, out, rows, 1, LACLI_##kind);                                \
-    }
-#define TILES(kind) TILE(kind, 1) TILE(kind, 2) TILE(kind, 3) TILE(kind, 4) TILE(kind, 5) TILE(kind, 6)
-#define NAMES(kind) \
-    {tile_##kind##_1, tile_##kind##_2, tile_##kind##_3, tile_##kind##_4, tile_##kind##_5, tile_##kind##_6}
-TILES(Q4)
-TILES(Q4M)
-TILES(Q8)
-TILES(Q8M)
-
-static lacli_tile_fn *tile_of(int kind, int rows)
+LACLI_TARGET LACLI_INLINE void tile_rows(const lacli_tile *tile, float *out, const int rows, const int kind)
 {
-    static lacli_tile_fn *const tiles[4][LACLI_TILE_ROWS] = {NAMES(Q4), NAMES(Q4M), NAMES(Q8), NAMES(Q8M)};
-    return tiles[kind - LACLI_Q4][rows - 1];
+    if (tile->apart)
+        tile_panels(tile, out, rows, 2, kind);
+    else
+        tile_panels(tile, out, rows, 1, kind);
 }
 
 #include "gemm_tiles.h"
@@ -177,17 +164,7 @@ LACLI_TARGET LACLI_INLINE void tile_floats(const lacli_matrix *matrix, int64_t o
 
 #include "gemm_floats.h"
 
-LACLI_TARGET void lacli_matmul_avx512(const lacli_matrix *matrix, const lacli_quantised *quantised, const float *x,
-                                      int64_t x_stride, int32_t rows, int32_t first, int32_t last, float *y,
-                                      int64_t y_stride, int add)
-{
-    if (lacli_is_quantised(matrix->kind))
-        multiply_quantised(matrix, quantised, rows, first, last, y, y_stride, add);
-    else
-        multiply_unquantised(matrix, x, x_stride, rows, first, last, y, y_stride, add);
-}
-
-LACLI_TARGET void lacli_quantise_avx512(const float *x, int32_t columns, int8_t *q, float *scale, int32_t *sum)
+LACLI_TARGET void NAME(quantise)(const float *x, int32_t columns, int8_t *q, float *scale, int32_t *sum)
 {
     for (int32_t block = 0; block < lacli_blocks(columns); block++) {
         int32_t filled = columns - block * LACLI_BLOCK;
@@ -215,7 +192,7 @@ LACLI_TARGET void lacli_quantise_avx512(const float *x, int32_t columns, int8_t 
     }
 }
 
-LACLI_TARGET uint64_t lacli_read_avx512(const void *data, size_t bytes)
+LACLI_TARGET uint64_t NAME(read)(const void *data, size_t bytes)
 {
     __m512i total[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};
     size_t i = 0;

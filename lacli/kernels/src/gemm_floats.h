@@ -1,8 +1,8 @@
-/* The walk over an unquantised matrix, included by each gemm_<isa>.c after gemm_tiles.h.
+/* The walk over an unquantised matrix, and the set's multiplication; included by each gemm_<isa>.c after gemm_tiles.h.
  *
- * The includer defines LACLI_FLOAT_TILE (rows and outputs of its tile) and tile_floats(matrix, output, x, x_stride,
- * sums, rows, outputs, kind), which fills sums [rows][16] of so many rows and outputs; its last three arguments are
- * constants, so that the compiler makes a loop for each.
+ * The includer defines NAME(fn), the name of the set's function, LACLI_FLOAT_TILE (rows and outputs of its tile) and
+ * tile_floats(matrix, output, x, x_stride, sums, rows, outputs, kind), which fills sums [rows][16] of so many rows and
+ * outputs; its last three arguments are constants, so that the compiler makes a loop for each.
  */
 LACLI_TARGET LACLI_INLINE void multiply_panel(const lacli_matrix *matrix, const float *x, int64_t x_stride,
                                               int32_t rows, int32_t panel, float *sums, const int kind)
@@ -38,4 +38,14 @@ LACLI_TARGET static void multiply_unquantised(const lacli_matrix *matrix, const 
             put_tile(matrix, sums, chunk, panel, y + start * y_stride, y_stride, add);
         }
     }
+}
+
+LACLI_TARGET void NAME(matmul)(const lacli_matrix *matrix, const lacli_quantised *quantised, const float *x,
+                               int64_t x_stride, int32_t rows, int32_t first, int32_t last, float *y, int64_t y_stride,
+                               int add)
+{
+    if (lacli_is_quantised(matrix->kind))
+        multiply_quantised(matrix, quantised, rows, first, last, y, y_stride, add);
+    else
+        multiply_unquantised(matrix, x, x_stride, rows, first, last, y, y_stride, add);
 }

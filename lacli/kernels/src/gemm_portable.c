@@ -3,31 +3,13 @@
 #include <math.h>
 
 #include "gemm.h"
+#include "half.h"
 
+#define NAME(fn) lacli_##fn##_portable
 #define LACLI_TARGET
 #define LACLI_TILE_ROWS 4
 #define LACLI_TILE_PANELS 1
 #define LACLI_FLOAT_TILE 1
-
-/* A float16 as a float, subnormals, infinities and NaN included. */
-static float half_to_float(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16, magnitude = half & 0x7fff;
-    uint32_t bits = magnitude << 13;
-    float value;
-    if (magnitude >= 0x7c00) { /* infinity or NaN, quiet as the hardware makes it */
-        bits += (uint32_t)(255 - 31) << 23;
-        bits |= magnitude > 0x7c00 ? 0x400000 : 0;
-        memcpy(&value, &bits, sizeof value);
-    } else {
-        memcpy(&value, &bits, sizeof value);
-        value *= 0x1p112f;
-    }
-    memcpy(&bits, &value, sizeof bits);
-    bits |= sign;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
 
 /* Values of a block as bytes [column][lane]. */
 static void unpack_block(const uint8_t *values, int kind, uint8_t (*bytes)[LACLI_PANEL])
@@ -50,8 +32,8 @@ static void tile_rows(const lacli_tile *tile, float *out, int rows, int kind)
         float scales[LACLI_PANEL], minima[LACLI_PANEL];
         unpack_block(tile->values + block * lacli_values_bytes(kind, 1), kind, bytes);
         for (int lane = 0; lane < LACLI_PANEL; lane++) {
-            scales[lane] = half_to_float(tile->scales[block * LACLI_PANEL + lane]);
-            minima[lane] = lacli_has_minimum(kind) ? half_to_float(tile->minima[block * LACLI_PANEL + lane]) : 0;
+            scales[lane] = lacli_half_to_float(tile->scales[block * LACLI_PANEL + lane]);
+            minima[lane] = lacli_has_minimum(kind) ? lacli_half_to_float(tile->minima[block * LACLI_PANEL + lane]) : 0;
         }
         for (int row = 0; row < rows; row++) {
             const int8_t *q = tile->q + ((int64_t)row * tile->blocks + block) * LACLI_BLOCK;
@@ -70,29 +52,6 @@ static void tile_rows(const lacli_tile *tile, float *out, int rows, int kind)
             }
         }
     }
-}
-
-#define TILE(name, rows, kind) \
-    static void name(const lacli_tile *tile, float *out) \
-    { \
-        tile_rows(tile, out, rows, kind); \
-    }
-#define TILES(name, kind) \
-    TILE(name##_1, 1, kind) TILE(name##_2, 2, kind) TILE(name##_3, 3, kind) TILE(name##_4, 4, kind)
-TILES(q4, LACLI_Q4)
-TILES(q4m, LACLI_Q4M)
-TILES(q8, LACLI_Q8)
-TILES(q8m, LACLI_Q8M)
-
-static lacli_tile_fn *tile_of(int kind, int rows)
-{
-    static lacli_tile_fn *const tiles[4][LACLI_TILE_ROWS] = {
-        {q4_1, q4_2, q4_3, q4_4},
-        {q4m_1, q4m_2, q4m_3, q4m_4},
-        {q8_1, q8_2, q8_3, q8_4},
-        {q8m_1, q8m_2, q8m_3, q8m_4},
-    };
-    return tiles[kind - LACLI_Q4][rows - 1];
 }
 
 #include "gemm_tiles.h"
@@ -123,17 +82,7 @@ static void tile_floats(const lacli_matrix *matrix, int64_t output, const float 
 
 #include "gemm_floats.h"
 
-void lacli_matmul_portable(const lacli_matrix *matrix, const lacli_quantised *quantised, const float *x,
-                           int64_t x_stride, int32_t rows, int32_t first, int32_t last, float *y, int64_t y_stride,
-                           int add)
-{
-    if (lacli_is_quantised(matrix->kind))
-        multiply_quantised(matrix, quantised, rows, first, last, y, y_stride, add);
-    else
-        multiply_unquantised(matrix, x, x_stride, rows, first, last, y, y_stride, add);
-}
-
-void lacli_quantise_portable(const float *x, int32_t columns, int8_t *q, float *scale, int32_t *sum)
+void NAME(quantise)(const float *x, int32_t columns, int8_t *q, float *scale, int32_t *sum)
 {
     for (int32_t block = 0; block < lacli_blocks(columns); block++) {
         int32_t filled = columns - block * LACLI_BLOCK;
@@ -162,7 +111,7 @@ void lacli_quantise_portable(const float *x, int32_t columns, int8_t *q, float *
     }
 }
 
-uint64_t lacli_read_portable(const void *data, size_t bytes)
+uint64_t NAME(read)(const void *data, size_t bytes)
 {
     uint64_t total = 0, word;
     for (size_t i = 0; i + sizeof word <= bytes; i += sizeof word) {

@@ -1,7 +1,7 @@
 /* The walk over panels and tiles of rows, included by each gemm_<isa>.c so that it is compiled for that set.
  *
  * The includer defines LACLI_TARGET (its function attribute), LACLI_TILE_ROWS and LACLI_TILE_PANELS (of its largest
- * tile) and tile_of(kind, rows), which gives the function for such tiles.
+ * tile) and tile_rows(tile, out, rows, kind), which computes such tiles and is compiled for each height and kind.
  */
 #include "gemm.h"
 
@@ -10,6 +10,31 @@
 /* How far ahead of its use memory is fetched into the second cache: measured, far more than one page, as one core alone
  * must keep many lines under way. Other panels of the matrix lie there, soon read by this thread or another. */
 #define LACLI_AHEAD 32768
+
+#define TILE(kind, rows)                                                              \
+    LACLI_TARGET static void tile_##kind##_##rows(const lacli_tile *tile, float *out) \
+    {                                                                                 \
+        tile_rows(tile, out, rows, LACLI_##kind);                                     \
+    }
+#define FOUR(kind) TILE(kind, 1) TILE(kind, 2) TILE(kind, 3) TILE(kind, 4)
+#define NAMES_OF_FOUR(kind) tile_##kind##_1, tile_##kind##_2, tile_##kind##_3, tile_##kind##_4
+#if LACLI_TILE_ROWS == 4
+#define TILES(kind) FOUR(kind)
+#define NAMES(kind) {NAMES_OF_FOUR(kind)}
+#elif LACLI_TILE_ROWS == 6
+#define TILES(kind) FOUR(kind) TILE(kind, 5) TILE(kind, 6)
+#define NAMES(kind) {NAMES_OF_FOUR(kind), tile_##kind##_5, tile_##kind##_6}
+#endif
+TILES(Q4)
+TILES(Q4M)
+TILES(Q8)
+TILES(Q8M)
+
+static lacli_tile_fn *tile_of(int kind, int rows)
+{
+    static lacli_tile_fn *const tiles[4][LACLI_TILE_ROWS] = {NAMES(Q4), NAMES(Q4M), NAMES(Q8), NAMES(Q8M)};
+    return tiles[kind - LACLI_Q4][rows - 1];
+}
 
 /* y (+)= sums + bias, as far as the matrix has rows. */
 LACLI_TARGET LACLI_INLINE void put_tile(const lacli_matrix *matrix, const float *sums, int rows, int32_t panel,

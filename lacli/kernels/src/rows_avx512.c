@@ -1,6 +1,6 @@
 /* Rows and attention for AVX-512: 16 floats a vector. */
 #include "gemm.h"
-#include "rows_half.h"
+#include "half.h"
 
 #if LACLI_X86
 #include <immintrin.h>

@@ -1,6 +1,6 @@
 /* Rows and attention for NEON: 4 floats a vector. */
 #include "gemm.h"
-#include "rows_half.h"
+#include "half.h"
 
 #if LACLI_ARM
 #include <arm_neon.h>

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "gemm.h"
-#include "rows_half.h"
+#include "half.h"
 
 #define NAME(fn) lacli_##fn##_portable
 #define TARGET

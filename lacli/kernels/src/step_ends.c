@@ -1,7 +1,7 @@
 /* The two ends of a forward: token ids to hidden states, and hidden states to logits and the best tokens. */
 #include <math.h>
 
-#include "rows_half.h"
+#include "half.h"
 #include "step.h"
 
 /* Row `id` of a matrix as floats. */

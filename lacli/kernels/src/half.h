@@ -1,6 +1,6 @@
 /* float16 in plain C, exactly as the hardware converts it: for the sets without instructions and for single numbers. */
-#ifndef LACLI_ROWS_HALF_H
-#define LACLI_ROWS_HALF_H
+#ifndef LACLI_HALF_H
+#define LACLI_HALF_H
 
 #include <stdint.h>
 #include <string.h>
