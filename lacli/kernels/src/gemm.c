@@ -8,7 +8,7 @@ typedef struct {
     const lacli_matrix *matrix;
     const float *x;
     float *y;
-    lacli_quantised quantised; /* its rows change from chunk to chunk */
+    lacli_quantised quantised; /* of a chunk of rows */
     int32_t rows, panels_at_once;
 } matmul_work;
 
@@ -64,7 +64,7 @@ int lacli_matmul(lacli_threads *threads, const lacli_matrix *matrix, int32_t row
         char *memory = lacli_scratch(threads, (size_t)(q_bytes + 2 * factor_bytes) + 64);
         if (!memory)
             return LACLI_E_MEMORY;
-        work.quantised = (lacli_quantised){.rows = chunk, .blocks = blocks, .q = (int8_t *)memory};
+        work.quantised = (lacli_quantised){.blocks = blocks, .q = (int8_t *)memory};
         work.quantised.scale = (float *)(void *)(memory + q_bytes);
         work.quantised.sum = (int32_t *)(void *)(memory + q_bytes + factor_bytes);
     }

@@ -7,10 +7,10 @@
 /* Activations of several rows quantised to int8 with a scale per row and block of 32 columns (symmetric, q in
  * -127..127); columns padded to a multiple of 32 with zeros. A block with a NaN or infinity gets a scale of NaN. */
 typedef struct {
-    int32_t rows, blocks;
-    int8_t *q;     /* [rows][blocks * 32], 64-byte aligned */
-    float *scale;  /* [rows][blocks] */
-    int32_t *sum;  /* [rows][blocks]: sum of q */
+    int32_t blocks; /* of a row */
+    int8_t *q;      /* [rows][blocks * 32], 64-byte aligned */
+    float *scale;   /* [rows][blocks] */
+    int32_t *sum;   /* [rows][blocks]: sum of q */
 } lacli_quantised;
 
 /* The loops that differ between instruction sets. All are exact by row and give the same bits in every set.
@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     const char *name;
     int (*supported)(void);
-    /* y[row * stride + i] (+)= panels [first, last) of matrix times rows, plus bias; a row i of the matrix beyond
+    /* y[row * y_stride + i] (+)= panels [first, last) of matrix times rows, plus bias; a row i of the matrix beyond
      * matrix->rows is not written. acc = fma(float(int32 dot), scale_w * scale_x, acc), then, with minima,
      * acc = fma(minimum, scale_x * float(sum), acc), block by block in ascending order. Unquantised kinds read x
      * ([rows][x_stride]) instead of `quantised`. */

@@ -5,11 +5,12 @@
  *
  * Exact by row: the bits of a row of any result depend on that row's own inputs only, never on how many rows are in
  * the call, which thread computed it, or which cache slots its ancestors sit in. Every reduction has one fixed order,
- * the same for all instruction sets, so these give the same bits too. Compile with -ffp-contract=off; fused
- * multiply-adds are written out.
+ * the same for all instruction sets, so these give the same bits too, but for which NaN it is. Compile with
+ * -ffp-contract=off; fused multiply-adds are written out.
  *
- * Functions that return int give 0, or a negative LACLI_E code; nothing is written on an error. Sizes are checked,
- * pointers are trusted. Any float may be NaN or infinite: results are then NaN or infinite, never undefined behaviour.
+ * Functions that return int, but for lacli_abi, give 0 or a negative LACLI_E code; nothing is written on an error.
+ * Sizes are checked, pointers are trusted: numbers lie at multiples of their own size, or further apart where it says
+ * so. Any float may be NaN or infinite: that is never undefined behaviour, and spoils only the rows that use it.
  */
 #ifndef LACLI_H
 #define LACLI_H
@@ -26,14 +27,15 @@ enum {
     LACLI_E_SHAPE = -1,  /* a size that is not allowed */
     LACLI_E_KIND = -2,   /* an unknown kind of matrix or cache */
     LACLI_E_MEMORY = -3, /* no memory for the work space */
-    LACLI_E_ID = -4,     /* a token id, parent or wanted row out of range */
+    LACLI_E_ID = -4,     /* a token id, parent, wanted row or row to keep out of range */
 };
 
 /* How a matrix is stored. In the quantised kinds w = scale * q (+ minimum), with float16 scale and minimum for each
- * row and block of 32 columns; rows are padded to a multiple of 16, columns to one of 32, with scales of zero.
+ * row and block of 32 columns; rows are padded to a multiple of 16, columns to one of 32. What values the padding
+ * holds makes no difference.
  *
- * data is [panels][stride] bytes, 64-byte aligned; a panel is 16 rows: its values, then its scales, then its minima,
- * with stride rounded up to 64:
+ * Their data is [panels][stride] bytes, 64-byte aligned; a panel is 16 rows: its values, then its scales, then its
+ * minima, with stride rounded up to 64:
  *   values, 4 bit: [blocks][4 groups][16 lanes][4] bytes; the low nibble of (group, lane, i) is column 4 group + i of
  *                  the block, the high nibble column 16 + 4 group + i
  *   values, 8 bit: [blocks][8 groups][16 lanes][4] bytes; (group, lane, i) is column 4 group + i
@@ -44,8 +46,8 @@ enum {
     LACLI_Q4M = 2,  /* q = nibble, with minimum */
     LACLI_Q8 = 3,   /* q = byte - 128, in -127..127, no minimum */
     LACLI_Q8M = 4,  /* q = byte - 128, with minimum */
-    LACLI_F32 = 5,  /* float32 [rows][columns], unpacked, any alignment of 4 */
-    LACLI_BF16 = 6, /* bfloat16 [rows][columns], unpacked, any alignment of 2 */
+    LACLI_F32 = 5,  /* float32 [rows][columns], unpacked, at any multiple of 4 */
+    LACLI_BF16 = 6, /* bfloat16 [rows][columns], unpacked, at any multiple of 2 */
     LACLI_F16 = 7,  /* of KV caches only */
 };
 
@@ -87,9 +89,9 @@ typedef struct {
     const int32_t *token_ids;     /* [rows] */
     const int32_t *parents;       /* [rows], smaller than the row itself; -1 where the parent is the last cached one */
     const int32_t *wanted_rows;   /* [wanted] */
-    const float *cosine, *sine;   /* [positions][head_dim / 2], for every position the rows stand at */
+    const float *cosine, *sine;   /* [positions][head_dim / 2], from 0 to the rows' last position */
     float *logits;                /* out [wanted][vocab] */
-    int32_t *top_ids;             /* out [wanted][LACLI_TOP], best first, the lower id first on a tie; -1 beyond vocab */
+    int32_t *top_ids;             /* out [wanted][LACLI_TOP], best first, of equals the lower id; -1 beyond vocab */
     float *top_logits;            /* out; [i][0] is NaN where any logit of the row is */
 } lacli_rows;
 
@@ -101,10 +103,11 @@ int lacli_abi(void);
 
 /* Name of the instruction set in use: "avx512-vnni", "avx2", "neon-dot", "portable". */
 const char *lacli_isa(void);
-/* Use another one (tests); LACLI_E_KIND where this machine cannot. */
+/* Use another one, while no call runs (tests); LACLI_E_KIND where this machine cannot. */
 int lacli_set_isa(const char *name);
 
-/* A pool of `threads` threads, the caller's own among them; NULL without memory. One call at a time per pool. */
+/* A pool of `threads` threads, the caller's own among them; NULL without memory. One call at a time per pool. A forked
+ * child has none of its threads and makes a pool of its own. */
 lacli_threads *lacli_threads_new(int threads);
 void lacli_threads_free(lacli_threads *threads);
 
@@ -116,7 +119,7 @@ int lacli_matmul(lacli_threads *threads, const lacli_matrix *matrix, int32_t row
 int lacli_forward(lacli_threads *threads, const lacli_model *model, const lacli_cache *cache, int32_t length,
                   const lacli_rows *rows);
 
-/* Move slot length + path[i] to slot length + i for i < count, in all layers; path ascends. */
+/* Move slot length + path[i] to slot length + i for i < count, in all layers; path ascends from 0 or more. */
 int lacli_keep(const lacli_model *model, const lacli_cache *cache, int32_t length, int32_t count, const int32_t *path);
 
 /* Read `bytes` with all threads, as fast as memory gives them (for measuring); returns a checksum. */

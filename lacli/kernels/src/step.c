@@ -12,7 +12,6 @@ static void *carve(char *base, size_t *used, size_t bytes)
 static void carve_inputs(lacli_inputs *inputs, int32_t rows, int32_t columns, char *base, size_t *used)
 {
     lacli_quantised *to = &inputs->quantised;
-    to->rows = rows;
     to->blocks = lacli_blocks(columns);
     size_t blocks = (size_t)rows * (size_t)to->blocks;
     inputs->stride = (int64_t)to->blocks * LACLI_BLOCK;

@@ -69,7 +69,7 @@ int lacli_step_check(const lacli_model *model, const lacli_cache *cache, int32_t
     if (error)
         return error;
     if (rows->rows < 1 || rows->wanted < 0 || rows->wanted > rows->rows || length < 0 ||
-        (int64_t)length + rows->rows > cache->capacity)
+        (int64_t)length + rows->rows > cache->capacity || (int64_t)rows->rows * model->heads > INT32_MAX)
         return LACLI_E_SHAPE;
     return check_rows(model, rows);
 }
