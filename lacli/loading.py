@@ -85,7 +85,7 @@ def load(settings: Settings, report: Report) -> Loaded:
     spec = load_registry().resolve(settings.model)
     report(Loading("load"))
     started = time.perf_counter()
-    _wait_without_spinning_when_busy()
+    _wait_without_spinning()
     import torch  # noqa: F401 - timed here, used by everything below
 
     from lacli.engine.controller import Controller
@@ -127,14 +127,19 @@ def load(settings: Settings, report: Report) -> Loaded:
     )
 
 
-def _wait_without_spinning_when_busy() -> None:
-    """Let OpenMP's threads sleep while they wait for each other, where other programs want the cores.
+def _wait_without_spinning() -> None:
+    """Let OpenMP's threads sleep while they wait for each other, where others want the cores: other programs, or the
+    threads of our own kernels, which take turns with OpenMP's in models that transformers runs.
 
-    Spinning is a third faster on an idle machine, and ten times slower on one with more to do than cores.
+    Spinning is a third faster for PyTorch alone on an idle machine, and ten times slower with more to do than cores.
     """
+    from lacli.kernels.library import library
+
+    busy = library() is not None
     with contextlib.suppress(OSError, AttributeError):  # no load average on Windows
-        if os.getloadavg()[0] > (os.cpu_count() or 1):
-            os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+        busy = busy or os.getloadavg()[0] > (os.cpu_count() or 1)
+    if busy:
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def _quant(settings: Settings, spec: ModelSpec, device: str, report: Report) -> Quant | None:

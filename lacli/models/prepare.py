@@ -68,8 +68,10 @@ def _prepare_gguf(spec: ModelSpec, quant: Quant | None, report: Report, offline:
         found = _existing(spec, digest, quant)
         if found is None:
             made = making(file, digest)
-            make(folder, made, quant or _chosen(made.record)[0], report)
-            found = _existing(spec, digest, quant)
+            quant, note = (quant, "") if quant else _chosen(made.record)
+            make(folder, made, quant, report)
+            # Not chosen again: the memory that is free is another one now.
+            found = _existing(spec, digest, quant, note)
     if found is None:
         raise LacliError(
             f"{folder} was prepared and cannot be read back", "remove it with `lacli models rm` and try again"
@@ -81,12 +83,12 @@ def _chosen(record: dict[str, Any]) -> tuple[Quant, str]:
     return for_cpu(record["four_bit"], record["int8_bytes"])
 
 
-def _existing(spec: ModelSpec, digest: str, quant: Quant | None) -> PreparedModel | None:
+def _existing(spec: ModelSpec, digest: str, quant: Quant | None, note: str = "") -> PreparedModel | None:
     folder = find_folder(digest)
     record = read_record(folder) if folder and is_intact(folder) else None
     if folder is None or record is None:
         return None
-    quant, note = (quant, "") if quant else _chosen(record)
+    quant, note = (quant, note) if quant else _chosen(record)
     name = variant_name(quant, record)
     float_file, wanted = variant(folder, record, FLOAT_NAME), variant(folder, record, name)
     if wanted is None:

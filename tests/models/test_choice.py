@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +12,9 @@ import psutil
 import pytest
 from tiny_models import prepare_file, write_folder, write_gguf
 
+from lacli import loading
 from lacli.config import Settings
+from lacli.kernels import library as kernels
 from lacli.loading import load
 from lacli.models.choice import on_device
 from lacli.paths import cache_dir
@@ -37,6 +41,17 @@ class TestChoice:
         assert prepared.quant == "int4"
         assert any("free memory" in note for note in prepared.notes)
         assert prepare_file(path, "int8").quant == "int8"
+
+    @pytest.mark.parametrize("folder", [True, False])
+    def test_memory_that_comes_free_meanwhile_changes_no_choice(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: bool
+    ) -> None:
+        path = write_folder(tmp_path / "model") if folder else write_gguf(tmp_path / "x.gguf")
+        free = itertools.chain([10_000], itertools.repeat(10**15))
+        monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=next(free)))
+        prepared = prepare_file(path, None)
+        assert (prepared.quant, prepared.packed_file.name) == ("int4", "model.int4.safetensors")
+        assert any("free memory" in note for note in prepared.notes)
 
     @pytest.mark.parametrize(
         ("asked", "device", "runs"),
@@ -69,3 +84,17 @@ class TestChoice:
         assert loaded.quant == quant
         kept = next((cache_dir() / "curves").iterdir()).name
         assert f"-{quant}-cpu-{loaded.cached.runner.kernel}-1-" in kept
+
+
+@pytest.mark.parametrize(
+    ("built", "load_average", "passive"), [(True, 0.0, True), (False, 0.0, False), (False, 1e6, True)]
+)
+def test_openmp_spins_only_where_nobody_else_wants_the_cores(
+    built: bool, load_average: float, passive: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "library", lambda: object() if built else None)
+    monkeypatch.setattr(os, "getloadavg", lambda: (load_average, 0.0, 0.0), raising=False)
+    monkeypatch.setenv("OMP_WAIT_POLICY", "")
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    loading._wait_without_spinning()
+    assert (os.environ.get("OMP_WAIT_POLICY") == "passive") == passive
