@@ -16,8 +16,9 @@ from lacli.bench.peers_serve import Answer, serve
 from lacli.bench.step_cost import step_samples
 from lacli.kernels import packing
 from lacli.kernels.library import Library, library
-from lacli.kernels.structs import Layer, Matrix, Model, Sizes, aligned
+from lacli.kernels.structs import Layer, Matrix, Model, aligned
 from lacli.models.fused_config import FusedConfig
+from lacli.models.load_native import sizes_of
 from lacli.models.native import NativeRunner
 
 TITLE = "Yi-Coder-1.5B's"
@@ -98,16 +99,7 @@ def measure(quant: Literal["int4", "int8"], threads: int, repeats: int) -> Answe
         layers.append(Layer(norm, norm, **matrices))  # type: ignore[arg-type]  # they are the names' own
     # Read row by row only, so its bytes do not count: the head's stand in for them.
     head = weights.matrix("q8", config.vocab_size, config.hidden)
-    sizes = Sizes(
-        heads=config.heads,
-        kv_heads=config.kv_heads,
-        head_dim=config.head_dim,
-        hidden=config.hidden,
-        intermediate=config.intermediate,
-        vocab=config.vocab_size,
-        norm_epsilon=config.norm_eps,
-    )
-    runner = NativeRunner(kernels, config, Model(sizes, layers, head, head, norm), "f16")
+    runner = NativeRunner(kernels, config, Model(sizes_of(config), layers, head, head, norm), "f16")
     steps, reads = [], []
     for _ in range(repeats):
         reads.append(1000 * weights.read_seconds(kernels))

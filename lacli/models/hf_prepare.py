@@ -53,7 +53,8 @@ def prepare_hf(spec: ModelSpec, quant: Quant | None, report: Report, offline: bo
     weights = hf_weights(found)
     notes: tuple[str, ...] = ()
     if quant is None:
-        quant, note = for_cpu(four_bit=False, int8_bytes=packed_bytes(weights, "int8"))
+        size = packed_bytes(weights, "int8") if _is_packed(found) else found.parameters * 17 // 16
+        quant, note = for_cpu(four_bit=False, int8_bytes=size)
         notes = (note,) if note else ()
     packed_file: Path | None = None
     if (quant == "int4" or quant == "int8") and _is_packed(found):
@@ -79,14 +80,16 @@ def _of_its_own(folder: Path, own: Mapping[Packed, Path], quant: Quant | None) -
             return packed, path
     raise ModelUnavailable(
         f"{folder} holds {' and '.join(own)} weights only, --quant {quant} needs others",
-        f"use --quant {next(iter(own))}, or the model itself",
+        f"use --device cpu --quant {next(iter(own))}, or the model itself",
     )
 
 
 def hf_weights(found: HfFolder) -> list[Weight]:
-    """The tensors of a folder, read one by one when asked for; a tied head is its embeddings."""
-    tied = found.config.get("tie_word_embeddings", "lm_head.weight" not in found.tensors)
-    return [_weight(item) for item in found.tensors.values() if not (tied and item.name == "lm_head.weight")]
+    """The tensors of a folder, read one by one when asked for.
+
+    A head that is stored counts whatever the config says of ties, as it does to transformers.
+    """
+    return [_weight(item) for item in found.tensors.values()]
 
 
 def _is_packed(found: HfFolder) -> bool:

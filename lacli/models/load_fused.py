@@ -54,9 +54,7 @@ def load_fused(tensors: Tensors, config: FusedConfig, quant: Quant) -> FusedRunn
         )
     config.refuse_more(tensors)
     embedding = _embedding(tensors, config)
-    tied = "lm_head.weight" not in tensors and not tensors.is_packed("lm_head")
-    head = linear("model.embed_tokens" if tied else "lm_head")
-    return FusedRunner(config, embedding, layers, norm("model.norm"), head)
+    return FusedRunner(config, embedding, layers, norm("model.norm"), linear(tensors.head))
 
 
 def _weight(tensors: Tensors, config: FusedConfig, name: str) -> Tensor:

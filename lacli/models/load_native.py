@@ -21,9 +21,17 @@ from lacli.models.tensors import Tensors
 
 def load_native(library: Library, tensors: Tensors, config: FusedConfig, quant: Quant) -> NativeRunner:
     """quant: int4, int8 or none. Raises ModelUnavailable, or ValueError where weights do not fit the config."""
-    head = "lm_head" if "lm_head.weight" in tensors or tensors.is_packed("lm_head") else "model.embed_tokens"
     embedding = _matrix(tensors, config, "model.embed_tokens", quant)
-    sizes = Sizes(
+    head = embedding if tensors.head == "model.embed_tokens" else _matrix(tensors, config, tensors.head, quant)
+    layers = [_layer(tensors, config, index, quant) for index in range(config.layers)]
+    config.refuse_more(tensors)
+    model = Model(sizes_of(config), layers, embedding, head, tensors.floats("model.norm.weight"))
+    return NativeRunner(library, config, model, "f32" if quant == "none" else "f16")
+
+
+def sizes_of(config: FusedConfig) -> Sizes:
+    """What the library is told of a model."""
+    return Sizes(
         heads=config.heads,
         kv_heads=config.kv_heads,
         head_dim=config.head_dim,
@@ -32,16 +40,6 @@ def load_native(library: Library, tensors: Tensors, config: FusedConfig, quant: 
         vocab=config.vocab_size,
         norm_epsilon=config.norm_eps,
     )
-    layers = [_layer(tensors, config, index, quant) for index in range(config.layers)]
-    config.refuse_more(tensors)
-    model = Model(
-        sizes,
-        layers,
-        embedding,
-        embedding if head == "model.embed_tokens" else _matrix(tensors, config, head, quant),
-        tensors.floats("model.norm.weight"),
-    )
-    return NativeRunner(library, config, model, "f32" if quant == "none" else "f16")
 
 
 def _layer(tensors: Tensors, config: FusedConfig, index: int, quant: Quant) -> Layer:

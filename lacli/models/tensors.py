@@ -57,6 +57,12 @@ class Tensors:
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
 
+    @property
+    def head(self) -> str:
+        """The output head without `.weight`: the embedding where none of its own is stored."""
+        own = "lm_head.weight" in self or self.is_packed("lm_head")
+        return "lm_head" if own else "model.embed_tokens"
+
     def array(self, name: str) -> tuple[str, NDArray[Any]]:
         """The safetensors dtype and the tensor itself, not writable; bfloat16 as uint16."""
         found = self._arrays.get(name)
