@@ -119,7 +119,7 @@ class RecordingRunner(RunnerAround):
 
 
 def recording_path(folder: Path, model: str, case: Case, max_tokens: int) -> Path:
-    """Where the recording of a case stands. model: names weights, quantisation and device."""
+    """Where the recording of a case stands. model: names weights, quantisation, device and kernel."""
     asked = json.dumps([_VERSION, model, case.prompt, case.reply, max_tokens])
     return folder / f"{hashlib.sha256(asked.encode()).hexdigest()[:24]}.npz"
 

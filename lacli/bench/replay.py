@@ -274,7 +274,7 @@ class Replay(Player):
 def recorded(loaded: Loaded, cases: Sequence[Case], max_tokens: int, progress: Progress) -> dict[Case, Recording]:
     """The recordings of these cases; what is missing is made, by one decode of each prompt with many guesses."""
     folder = paths.cache_dir() / "recordings"
-    model = f"{loaded.prepared.folder.name}-{loaded.quant}-{loaded.device}"
+    model = f"{loaded.prepared.folder.name}-{loaded.quant}-{loaded.device}-{loaded.cached.runner.kernel}"
     found = {}
     for number, case in enumerate(cases, start=1):
         path = recording_path(folder, model, case, max_tokens)

@@ -59,7 +59,7 @@ class FusedConfig:
             and config.get("hidden_act", "silu") == "silu"
             and rope["rope_type"] in _ROPE_TYPES
             and not any(isinstance(value, dict) for value in rope.values())
-            and config.get("partial_rotary_factor") in (None, 1.0)
+            and all(where.get("partial_rotary_factor") in (None, 1.0) for where in (config, rope))
             and "quantization_config" not in config
             and not (family == "mistral" and config.get("layer_types"))
         )

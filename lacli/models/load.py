@@ -96,8 +96,8 @@ def _translated(folder: Path) -> Iterator[None]:
             AGAIN,
         ) from error
     except MemoryError as error:
-        raise OutOfMemory("the model does not fit into memory", "take a smaller model, or --quant int8") from error
+        raise OutOfMemory("the model does not fit into memory", "take a smaller model, or --quant int4") from error
     except RuntimeError as error:
         if "not enough memory" in str(error) or "out of memory" in str(error).lower():
-            raise OutOfMemory("the model does not fit into memory", "take a smaller model, or --quant int8") from error
+            raise OutOfMemory("the model does not fit into memory", "take a smaller model, or --quant int4") from error
         raise LacliError(f"loading {folder} failed: {str(error).splitlines()[0]}") from error

@@ -277,7 +277,7 @@ def _translated() -> Iterator[None]:
         yield
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise OutOfMemory(
-            "the device ran out of memory in a forward pass", "use a smaller model, context or --quant nf4"
+            "the device ran out of memory in a forward pass", "use a smaller model or context, or --quant int4"
         ) from error
     except (RuntimeError, AttributeError, TypeError) as error:
         first_line = str(error).strip().split("\n")[0]

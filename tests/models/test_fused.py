@@ -198,6 +198,7 @@ class TestAgainstTransformers:
             {"model_type": "gemma2"},
             {"model_type": "mistral", "layer_types": ["full_attention"] * 3},
             {"partial_rotary_factor": 0.5},
+            {"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5}},
             {"head_dim": 11},
             {"hidden_act": "gelu"},
             {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0}},
