@@ -73,8 +73,17 @@ import lacli.assistant
 from lacli.cli.app import main
 from lacli.scripted import ScriptedAssistant
 
+def say(word):
+    print(word, file=sys.stderr, flush=True)
+
 class Slow(ScriptedAssistant):
     def reply(self, request, cancel=lambda: False):
+        if "STUCK" in os.environ:
+            say("ready")
+            while not cancel():
+                time.sleep(0.01)
+            say("asked")
+            time.sleep(60)
         pause = float(os.environ.get("PAUSE", "0"))
         try:
             for event in super().reply(request, cancel):
@@ -82,13 +91,14 @@ class Slow(ScriptedAssistant):
                 yield event
         finally:
             if "SAY_CLOSED" in os.environ:
-                print("closed", file=sys.stderr)
+                say("closed")
 
     def open(self, report=lambda event: None):
         super().open(report)
         if "SWALLOWS" in os.environ:
             try:
-                time.sleep(20)
+                say("ready")
+                time.sleep(60)
             except KeyboardInterrupt:  # as an import with a bare except does
                 pass
 

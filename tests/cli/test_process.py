@@ -7,13 +7,26 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Program
 
+READING = "lacli: reading stdin… (--no-stdin or </dev/null to skip)\n"
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+
+
+def started(program: Program, stdin: bool = False, **environment: str) -> Any:
+    """`lacli ask hi`, running; pipes without buffers, so that what is not read yet is left to `communicate`."""
+    return subprocess.Popen(
+        program.command("ask", "hi", *([] if stdin else ["--no-stdin"])),
+        bufsize=0,
+        stdin=subprocess.PIPE if stdin else None,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | environment,
+    )
 
 
 def test_a_reader_that_goes_away_ends_the_program_quietly_with_141(program: Program) -> None:
@@ -79,18 +92,12 @@ def test_interrupt_keeps_what_was_written_and_exits_130(program: Program) -> Non
 
 
 def test_a_second_interrupt_leaves_at_once(program: Program) -> None:
-    running = subprocess.Popen(
-        program.command("ask", "hi", "--no-stdin"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=os.environ | {"SCRIPTS": json.dumps(["word " * 50]), "PAUSE": "3"},
-    )
-    time.sleep(1.5)
+    running = started(program, STUCK="1")
+    assert running.stderr.readline() == b"ready\n"
     running.send_signal(signal.SIGINT)
-    time.sleep(0.2)
+    assert running.stderr.readline() == b"asked\n"
     running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=2)
-    assert (running.returncode, err) == (130, b"")
+    assert (running.communicate(timeout=30), running.returncode) == ((b"", b""), 130)
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
@@ -112,27 +119,25 @@ def test_a_signal_to_terminate_closes_the_reply_and_then_ends_the_program_by_it(
 
 
 def test_an_interrupt_swallowed_while_loading_ends_the_program_all_the_same(program: Program) -> None:
-    running = subprocess.Popen(
-        program.command("ask", "hi", "--no-stdin"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=os.environ | {"SWALLOWS": "1"},
-    )
-    time.sleep(1.5)
+    running = started(program, SWALLOWS="1")
+    assert running.stderr.readline() == b"ready\n"
     running.send_signal(signal.SIGINT)
-    assert (running.communicate(timeout=10), running.returncode) == ((b"", b""), 130)
+    assert (running.communicate(timeout=30), running.returncode) == ((b"", b""), 130)
 
 
-def test_a_silent_stdin_is_named_after_two_seconds_and_a_slow_one_is_read_whole(program: Program) -> None:
-    done = program.shell("(printf 'first '; sleep 0.4; printf second) | lacli ask --json; sleep 3 | lacli ask hi")
-    assert done.stderr.decode() == "lacli: reading stdin… (--no-stdin or </dev/null to skip)\n"
+def test_a_silent_stdin_is_named_after_a_while(program: Program) -> None:
+    running = started(program, stdin=True)
+    assert running.stderr.readline().decode() == READING
+    assert (running.communicate(timeout=30), running.returncode) == ((b"hello world\n", b""), 0)
+
+
+def test_a_slow_stdin_is_read_without_a_word(program: Program) -> None:
+    done = program.shell("(printf 'first '; sleep 0.4; printf second) | lacli ask --json")
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_interrupt_while_waiting_for_stdin_is_quiet(program: Program) -> None:
-    running = subprocess.Popen(
-        program.command("ask", "hi"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    time.sleep(1.2)
+    running = started(program, stdin=True)
+    assert running.stderr.readline().decode() == READING
     running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=5)
-    assert (running.returncode, out, err) == (130, b"", b"")
+    assert (running.communicate(timeout=30), running.returncode) == ((b"", b""), 130)
