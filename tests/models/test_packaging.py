@@ -130,7 +130,10 @@ class TestWheel:
         assert isa == "None"
         assert "not built" in why
 
-    def test_the_sdist_holds_every_source_and_header(self, source: Path, tmp_path: Path) -> None:
+    def test_the_sdist_holds_every_source_and_header_and_no_library_or_test(self, source: Path, tmp_path: Path) -> None:
+        (source / "tests").mkdir()
+        for name in ("tests/test_x.py", "lacli/kernels/_step.so"):
+            (source / name).touch()
         subprocess.run(
             [sys.executable, "setup.py", "-q", "sdist", "-d", str(tmp_path)],
             cwd=source,
@@ -142,6 +145,7 @@ class TestWheel:
             names = {name.partition("/")[2] for name in packed.getnames()}
         assert {f"{SOURCES}/{file.name}" for file in (ROOT / SOURCES).iterdir()} <= names
         assert "models.toml" in names
+        assert not [name for name in names if name.startswith("tests/") or name.endswith(".so")]
 
 
 @builds
