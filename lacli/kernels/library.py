@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from lacli.errors import UsageError
 from lacli.kernels import packing
-from lacli.kernels.structs import Cache, CCache, CMatrix, CModel, CRows, Matrix, Model, address, in_place
+from lacli.kernels.structs import Cache, CCache, CMatrix, CModel, CRows, Matrix, address, in_place
 
 ABI = 1
 TOP = 8
@@ -110,7 +110,6 @@ class Library:
 
     def forward(
         self,
-        model: Model,
         cache: Cache,
         length: int,
         token_ids: Sequence[int],
@@ -120,12 +119,14 @@ class Library:
         sine: NDArray[np.float32],
         logits: NDArray[np.float32],
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Run the rows over `length` cached positions; fills logits [wanted, vocab], returns their top ids and logits.
+        """Run the cache's model on the rows over `length` cached positions.
 
-        Raises IndexError for an id, parent or wanted row out of range, ValueError for other sizes, MemoryError. What
-        the cache holds before `length` never changes.
+        Fills logits [wanted, vocab] and returns their top ids and logits. cosine, sine: [positions, head_dim / 2], of
+        at least `length` and one for each row. Raises IndexError for an id, parent or wanted row out of range,
+        ValueError for other sizes, MemoryError. What the cache holds before `length` never changes.
         """
-        rows, half = len(token_ids), model.sizes.head_dim // 2
+        model, rows = cache.model, len(token_ids)
+        half = model.sizes.head_dim // 2
         if len(parents) != rows:
             raise ValueError(f"{rows} rows have {len(parents)} parents")
         if length < 0 or length + rows > cache.capacity:
@@ -151,13 +152,13 @@ class Library:
             _check(self._c.lacli_forward(self._running(), model.pointer, cache.pointer, length, byref(struct)))
         return top_ids, top_logits
 
-    def keep(self, model: Model, cache: Cache, length: int, path: Sequence[int]) -> None:
+    def keep(self, cache: Cache, length: int, path: Sequence[int]) -> None:
         """Move the slots of these rows of the last forward, ascending, behind the first `length` ones."""
         if length < 0 or (len(path) and not 0 <= max(path) < cache.capacity - length):
             raise ValueError(f"rows {list(path)} after {length} do not lie in a cache of {cache.capacity}")
         rows = _int32(path)
         with self._lock:
-            _check(self._c.lacli_keep(model.pointer, cache.pointer, length, len(rows), _start(rows)))
+            _check(self._c.lacli_keep(cache.model.pointer, cache.pointer, length, len(rows), _start(rows)))
 
     def read(self, data: NDArray[Any]) -> int:
         """Read the array with all threads, as fast as memory gives it; a checksum."""

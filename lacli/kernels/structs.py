@@ -260,11 +260,10 @@ def _checked(matrix: Matrix, name: str, shape: tuple[int, int]) -> CMatrix:
 
 
 class Cache:
-    """Keys and values of one sequence: two buffers that grow by doubling. How many slots are filled is the owner's."""
+    """Keys and values of one sequence, by `model`: two buffers that grow. How many slots are filled is the owner's."""
 
     def __init__(self, model: Model, kind: CacheKind) -> None:
-        self._kind = kind
-        self._sizes, self._layers = model.sizes, len(model.layers)
+        self.model, self._kind = model, kind
         self.capacity = 0
         self._allocate(0)
 
@@ -288,9 +287,9 @@ class Cache:
 
     def _allocate(self, capacity: int) -> None:
         dtype = np.float32 if self._kind == "f32" else np.float16
-        heads, width = self._sizes.kv_heads, self._sizes.head_dim
-        keys = aligned((self._layers, heads, capacity // SLOTS, width, SLOTS), dtype)
-        values = aligned((self._layers, heads, capacity, width), dtype)
+        layers, heads, width = len(self.model.layers), self.model.sizes.kv_heads, self.model.sizes.head_dim
+        keys = aligned((layers, heads, capacity // SLOTS, width, SLOTS), dtype)
+        values = aligned((layers, heads, capacity, width), dtype)
         self.capacity, self.keys, self.values = capacity, keys, values
         self.struct = CCache(
             KINDS[self._kind],

@@ -38,7 +38,6 @@ class NativeRunner:
         self.context_size = config.context_size
         self.kernel = library.isa
         self._library = library
-        self._model = model
         self._cache = Cache(model, cache)
         self._rotary = RotaryTable(config)
         self._length = 0
@@ -75,7 +74,7 @@ class NativeRunner:
     def keep(self, path: Sequence[int]) -> None:
         """See `base.Runner.keep`."""
         if list(path) != list(range(len(path))):
-            self._library.keep(self._model, self._cache, self._length, path)
+            self._library.keep(self._cache, self._length, path)
         self._length += len(path)
 
     def truncate(self, length: int) -> None:
@@ -95,7 +94,6 @@ class NativeRunner:
                 self._logits = np.empty((len(wanted), self.vocab_size), dtype=np.float32)
             logits = self._logits[: len(wanted)]
             top_ids, top_logits = self._library.forward(
-                self._model,
                 self._cache,
                 self._length,
                 token_ids,

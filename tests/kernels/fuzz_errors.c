@@ -14,11 +14,15 @@ static int one_of(int a, int b, int c) { return (int[]){a, b, c}[draw(0, 2)]; }
 
 /* Sizes of the call: the rows, the length and the cache. */
 static void spoil_call(setting *of) {
-    switch (draw(0, 4)) {
+    switch (draw(0, 5)) {
     case 0: of->rows.rows = one_of(0, -1, INT_MIN); break;
     case 1: of->rows.wanted = one_of(-1, of->rows.rows + 1, INT_MIN); break;
     case 2: of->length = one_of(-1, INT_MAX, of->cache.capacity - of->rows.rows + 1); break;
     case 3: of->length = one_of(INT_MIN, INT_MAX - of->rows.rows + 1, of->cache.capacity); break;
+    case 4: /* the product of rows and heads */
+        of->cache.capacity = INT_MAX / 16 * 16, of->length = 0;
+        of->rows.rows = INT_MAX / of->model.heads + (of->model.heads > 1);
+        break;
     default: of->cache.capacity = one_of(0, -16, of->cache.capacity + draw(1, 15)); break;
     }
 }

@@ -159,15 +159,13 @@ class Decoder:
 
     def step(self, ids: Sequence[int], parents: Sequence[int], wanted: Sequence[int]) -> Floats:
         logits = np.empty((len(wanted), self.VOCAB), dtype=np.float32)
-        top_ids, _ = self.kernels.forward(
-            self.model, self.cache, self.length, ids, parents, wanted, self.cosine, self.sine, logits
-        )
+        top_ids, _ = self.kernels.forward(self.cache, self.length, ids, parents, wanted, self.cosine, self.sine, logits)
         assert np.isfinite(logits).all()
         assert np.array_equal(top_ids[:, 0], logits.argmax(axis=1))
         return logits
 
     def keep(self, path: Sequence[int]) -> None:
-        self.kernels.keep(self.model, self.cache, self.length, path)
+        self.kernels.keep(self.cache, self.length, path)
         self.length += len(path)
 
     def feed(self, ids: Sequence[int], chunk: int = 1) -> Floats:

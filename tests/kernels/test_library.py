@@ -71,11 +71,9 @@ def model() -> Model:
 
 def forward(kernels: Library, **changes: Any) -> Any:
     """Three rows after two positions, of which two are wanted."""
-    made = model()
-    cache = Cache(made, "f32")
+    cache = Cache(model(), "f32")
     cache.reserve(32, 0, 32)
     given: dict[str, Any] = {
-        "model": made,
         "cache": cache,
         "length": 2,
         "token_ids": [3, 4, 5],
@@ -289,11 +287,10 @@ class TestForward:
 
     @pytest.mark.parametrize("path", [[0, 40], [-1], [30], [1 << 40]])
     def test_so_are_rows_to_keep_beyond_the_cache(self, path: list[int], kernels: Library) -> None:
-        made = model()
-        cache = Cache(made, "f16")
+        cache = Cache(model(), "f16")
         cache.reserve(32, 0, 32)
         with pytest.raises((ValueError, IndexError)):
-            kernels.keep(made, cache, 2, path)
+            kernels.keep(cache, 2, path)
 
     def test_matrices_that_do_not_fit_each_other_make_no_model(self) -> None:
         made = model()

@@ -54,8 +54,8 @@ def pack(prepared: PreparedModel, file: Path, quant: Any) -> PreparedModel:
 
 
 def matrices(runner: NativeRunner) -> dict[str, Matrix]:
-    layer = runner._model.layers[0]
-    embedding, head, _ = runner._model._kept
+    layer = runner._cache.model.layers[0]
+    embedding, head, _ = runner._cache.model._kept
     return {"query": layer.query, "down": layer.down, "embedding": embedding, "head": head}
 
 
