@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import time
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from lacli.text.tokenizer import Tokenizer
 
 _Source = TypeVar("_Source")
+_BUSY_LASTS_S = 600.0
+"""How long a cost curve serves that was measured while other programs wanted the processor."""
 
 
 @dataclass(slots=True)
@@ -240,7 +243,10 @@ def _primer(
 
 
 def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed: bool) -> CostCurve:
-    """The measured cost of rows, kept in the cache folder; measuring takes a second and is done once."""
+    """The measured cost of rows, kept in the cache folder; measuring takes a second and is done once.
+
+    What is measured on a busy machine serves for a while, so that not every run of a busy hour measures again.
+    """
     from lacli.engine.cost import CostCurve, measure
     from lacli.pool import files
 
@@ -249,18 +255,20 @@ def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed
     import torch
 
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-torch{torch.__version__}")
-    with contextlib.suppress(LacliError, OSError, ValueError, TypeError, AttributeError, OverflowError):
-        stored = json.loads(files.read(paths.cache_dir() / "curves" / f"{name}.json", limit=1 << 16))
-        points = {int(rows): float(ms) for rows, ms in stored.items()}
-        if len(points) >= 2 and all(rows > 0 and 0 < ms < 1e6 for rows, ms in points.items()):
-            return CostCurve(points)
+    for kept, lasts_s in ((f"{name}.json", math.inf), (f"{name}.busy.json", _BUSY_LASTS_S)):
+        with contextlib.suppress(LacliError, OSError, ValueError, TypeError, AttributeError, OverflowError):
+            file = paths.cache_dir() / "curves" / kept
+            stored = json.loads(files.read(file, limit=1 << 16))
+            points = {int(rows): float(ms) for rows, ms in stored.items()}
+            young = time.time() - file.stat().st_mtime < lasts_s
+            if young and len(points) >= 2 and all(rows > 0 and 0 < ms < 1e6 for rows, ms in points.items()):
+                return CostCurve(points)
     curve, undisturbed = measure(cached.runner)
-    if not undisturbed:
-        return curve
     with contextlib.suppress(LacliError, OSError):  # a cache that cannot be written is measured again
         folder = paths.cache_dir() / "curves"
         files.make_private(folder)
-        files.replace(folder / f"{name}.json", folder / f".{name}.{os.getpid()}", json.dumps(curve.points).encode())
+        kept = f"{name}.json" if undisturbed else f"{name}.busy.json"
+        files.replace(folder / kept, folder / f".{name}.{os.getpid()}", json.dumps(curve.points).encode())
     return curve
 
 

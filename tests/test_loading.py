@@ -54,6 +54,23 @@ def test_what_is_no_file_is_not_waited_for(curve_file: Path) -> None:
     assert curve() is MEASURED
 
 
+def test_one_measured_on_a_busy_machine_serves_for_a_while_and_not_beside_a_better_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LACLI_HOME", str(tmp_path))
+    busy = CostCurve({1: 30.0, 64: 90.0})
+    monkeypatch.setattr(cost, "measure", lambda runner: (busy, False))
+    assert curve() is busy
+    monkeypatch.setattr(cost, "measure", lambda runner: (MEASURED, True))
+    assert curve().points == busy.points
+    (file,) = (paths.cache_dir() / "curves").iterdir()
+    long_ago = file.stat().st_mtime - 3600
+    os.utime(file, (long_ago, long_ago))
+    assert curve() is MEASURED
+    os.utime(file)
+    assert curve().points == MEASURED.points
+
+
 class TestMissingKernels:
     """They cost speed, and whoever installed without a compiler would not know."""
 
