@@ -106,8 +106,8 @@ const char *lacli_isa(void);
 /* Use another one, while no call runs (tests); LACLI_E_KIND where this machine cannot. */
 int lacli_set_isa(const char *name);
 
-/* A pool of `threads` threads, the caller's own among them; NULL where memory or threads lack. One call at a time. A forked
- * child has none of its threads and makes a pool of its own. */
+/* A pool of `threads` threads, the caller's own among them; NULL where memory or threads lack. One call at a time.
+ * A forked child has none of its threads and makes a pool of its own. */
 lacli_threads *lacli_threads_new(int threads);
 void lacli_threads_free(lacli_threads *threads);
 
