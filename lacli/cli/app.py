@@ -5,11 +5,16 @@ Nothing else may live here: typer itself is imported inside `guard`, so that an 
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 import warnings
 from collections.abc import Sequence
 
 from lacli.cli import diagnostics
+
+# At the interpreter's end nothing is to be searched for garbage: with PyTorch's objects that takes half a second.
+atexit.register(gc.freeze)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

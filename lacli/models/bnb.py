@@ -21,7 +21,7 @@ from lacli.models.stock_linear import row_exact_product
 if TYPE_CHECKING:
     from transformers import BitsAndBytesConfig
 
-SLOW_ON_CPU = "bitsandbytes is slow on a CPU; --quant int8 is the fast choice there"
+SLOW_ON_CPU = "bitsandbytes is slow on a CPU; --quant int4 and int8 are fast there"
 
 
 def config_for(quant: Quant, device: str) -> BitsAndBytesConfig:

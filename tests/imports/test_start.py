@@ -62,3 +62,16 @@ def test_front_ends_may_import_the_assistant_without_torch(tmp_path: Path) -> No
         check=False,
     )
     assert done.returncode == 0
+
+
+def test_nothing_is_searched_for_garbage_when_the_program_ends(tmp_path: Path) -> None:
+    program = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0)); import lacli.cli.app"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "True\n"
