@@ -1,7 +1,8 @@
 """A 1.5B Llama shape with random weights: the time of one row against what memory's bandwidth allows.
 
-Weights are random bytes in the layout the C step reads, with small scales: the time does not depend on what they say.
-Runs in a process of its own, so that gigabytes go as it ends; started by `peers_process`.
+The sizes are Yi-Coder-1.5B's. Weights are random bytes in the layout the C step reads, with small scales: the time
+does not depend on what they say. Runs in a process of its own, so that gigabytes go as it ends; started by
+`peers_process`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from lacli.models.fused_config import FusedConfig
 from lacli.models.load_native import sizes_of
 from lacli.models.native import NativeRunner
 
-TITLE = "Yi-Coder-1.5B's"
 _CONFIG = {
     "model_type": "llama",
     "num_hidden_layers": 24,

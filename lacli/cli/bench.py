@@ -229,8 +229,9 @@ def _measure(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int 
 
 def _head(loaded: Loaded, limits: Limits, rows: int | None) -> None:
     output.line(
-        f"{loaded.prepared.spec.alias} {loaded.quant} on {loaded.device}; at most {limits.max_rows} rows a step, "
-        f"{'free' if rows else 'as the controller buys them'}; W={limits.window} N={limits.ngram} G={limits.guesses}"
+        f"{loaded.prepared.spec.alias} {loaded.quant} on {loaded.device} ({loaded.cached.runner.kernel}); "
+        f"at most {limits.max_rows} rows a step, {'free' if rows else 'as the controller buys them'}; "
+        f"W={limits.window} N={limits.ngram} G={limits.guesses}"
     )
     output.line()
 
@@ -267,4 +268,9 @@ def _curve(points: dict[int, float]) -> str:
 
 
 def _model(loaded: Loaded) -> dict[str, Any]:
-    return {"name": loaded.prepared.spec.alias, "quant": loaded.quant, "device": loaded.device}
+    return {
+        "name": loaded.prepared.spec.alias,
+        "quant": loaded.quant,
+        "device": loaded.device,
+        "kernel": loaded.cached.runner.kernel,
+    }

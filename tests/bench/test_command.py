@@ -11,6 +11,7 @@ from lacli.bench.exact import Comparison, Difference
 from lacli.bench.sessions import Played, load_tasks
 from lacli.bench.step_cost import step_times
 from lacli.cli.app import main
+from lacli.kernels.library import library
 from tests.bench.fakes import loaded_table
 from tests.fakes import TableRunner
 
@@ -62,6 +63,8 @@ def test_measuring_the_real_model_gives_one_document_and_touches_no_pool(
     record = json.loads(shown.out)
     assert shown.err == ""
     assert record["machine"]["cpu"]
+    found = library()
+    assert record["model"]["kernel"] == (found.isa if found else "torch")
     assert {figure["mode"] for figure in record["figures"]} >= {"plain", "jacobi", "cold", "warm-replay"}
     assert all(figure["equal_to_plain"] for figure in record["figures"])
     assert set(record["step_ms"]) == {"1", "4", "8", "16", "32"}
