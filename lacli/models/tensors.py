@@ -5,6 +5,7 @@ safetensors' own reader copies each tensor; the C step multiplies by the file's 
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lacli.errors import ModelUnavailable
+from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.kernels import packing
 from lacli.models.fused_config import AGAIN
 
@@ -45,6 +46,10 @@ class Tensors:
             try:
                 self._arrays.update(_read(file))
             except OSError as error:
+                if error.errno == errno.ENOMEM:  # a limit on the address space, not the file
+                    raise OutOfMemory(
+                        f"there is no memory to map the weights in {file}", "use a smaller model, or raise `ulimit -v`"
+                    ) from error
                 raise ModelUnavailable(f"the weights in {file} cannot be read: {error.strerror}", AGAIN) from error
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise ModelUnavailable(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from lacli.errors import ModelUnavailable
+from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.kernels import packing
 from lacli.models.tensors import Tensors
 
@@ -110,6 +111,16 @@ class TestDamage:
     def test_one_that_is_gone_is_called_so(self, tmp_path: Path) -> None:
         with pytest.raises(ModelUnavailable, match="cannot be read: No such file"):
             Tensors([tmp_path / "x"])
+
+    def test_one_that_no_memory_is_left_to_map_is_not_called_damaged(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*args: Any, **more: Any) -> None:
+            raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+        monkeypatch.setattr(np, "memmap", refuse)
+        with pytest.raises(OutOfMemory, match="no memory to map"):
+            Tensors([write(tmp_path / "x", entry())])
 
 
 class TestPacked:
