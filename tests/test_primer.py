@@ -10,6 +10,8 @@ import pytest
 from lacli import primer
 from lacli.bench.suites import load_suites
 from lacli.drafts.successor import SuccessorSource
+from lacli.errors import LacliError
+from lacli.models.base import Rows, Scores
 from tests.fakes import TableRunner
 
 VOCAB = 300
@@ -56,6 +58,19 @@ class TestLearning:
         primer.learn(made, Letters(), lambda done, total: told.append(done), budget_s=-1.0)  # type: ignore[arg-type]
         assert made.length == 0
         assert told == []
+
+    def test_weights_that_give_no_numbers_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = runner()
+        forward = made.forward
+
+        def damaged(rows: Rows) -> Scores:
+            scores = forward(rows)
+            scores.top_logits[-1, 0] = np.nan
+            return scores
+
+        monkeypatch.setattr(made, "forward", damaged)
+        with pytest.raises(LacliError, match="not finite"):
+            primer.learn(made, Letters(), lambda done, total: None)  # type: ignore[arg-type]
 
     def test_a_later_process_goes_on_where_the_time_was_up(self) -> None:
         whole, made = learned()[0], runner()
