@@ -171,8 +171,11 @@ class Library:
         """The pool of threads, started by the first call."""
         if self._pool is None:
             self._pool = self._c.lacli_threads_new(self._threads)
+            if self._pool is None and self._threads > 1:  # a limit on processes: one thread gives the same bits
+                self._threads = 1
+                self._pool = self._c.lacli_threads_new(1)
             if self._pool is None:
-                raise MemoryError(f"{self._threads} threads could not be started")
+                raise MemoryError("there is no memory for the threads")
         return self._pool
 
     def _free(self) -> None:

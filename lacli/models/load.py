@@ -43,8 +43,12 @@ def physical_threads() -> int:
     """Cores this process may use, one thread each; hyper-threads do not help a memory-bound step."""
     import psutil
 
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(allowed, psutil.cpu_count(logical=False) or allowed))
+    return max(1, min(_allowed(), psutil.cpu_count(logical=False) or _allowed()))
+
+
+def _allowed() -> int:
+    """Processors this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load_runner(
@@ -58,7 +62,8 @@ def load_runner(
 
     Raises LacliError subclasses: files missing or damaged, out of memory, kernels that fail their self-test.
     """
-    count = threads or physical_threads()
+    # More threads than processors wait for each other at every phase: ten times slower, and never faster.
+    count = min(threads, _allowed()) if threads else physical_threads()
     torch.set_num_threads(count)
     kernels = library()
     if kernels is not None:

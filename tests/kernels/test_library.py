@@ -343,6 +343,15 @@ class TestThreads:
         kernels.close()
         assert np.array_equal(kernels.matmul(matrix, x), first)
 
+    def test_one_serves_where_more_cannot_be_started(self, kernels: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+        matrix, x = Matrix("q8", packed(), 40, 72), floats(3, 72)
+        expected = kernels.matmul(matrix, x)
+        start = kernels._c.lacli_threads_new
+        monkeypatch.setattr(kernels._c, "lacli_threads_new", lambda count: None if count > 1 else start(count))
+        kernels.set_threads(4)
+        assert np.array_equal(kernels.matmul(matrix, x), expected)
+        assert kernels.threads == 1
+
     def test_callers_take_turns(self, kernels: Library) -> None:
         matrix, x = Matrix("q8", packed(400, 72), 400, 72), floats(3, 72)
         kernels.set_threads(2)

@@ -6,6 +6,7 @@ What it computes is in test_fused.py and test_fused_bits.py, together with PyTor
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,12 @@ def pack(prepared: PreparedModel, file: Path, quant: Any) -> PreparedModel:
         made[f"{name.removesuffix('.weight')}.{blocks.kind}"] = torch.from_numpy(packing.pack(blocks))
     save_file(made, file)
     return dataclasses.replace(prepared, float_files=(), packed_file=file, quant=quant)
+
+
+def test_threads_beyond_the_processors_are_not_started(tmp_path: Path) -> None:
+    runner = load_runner(write(tmp_path)[1], "none", threads=1024)
+    assert isinstance(runner, NativeRunner)
+    assert 1 <= runner._library.threads <= (os.cpu_count() or 1)
 
 
 def matrices(runner: NativeRunner) -> dict[str, Matrix]:
