@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lacli.errors import LacliError
+from lacli.models.base import not_finite
 from lacli.pool import files
 from lacli.pool.lesson import TableRows
 from lacli.pool.table import sound
@@ -95,9 +95,7 @@ def learn(
             count = len(part)
             scores = runner.forward(Rows(tuple(part), tuple(range(-1, count - 1)), tuple(range(count))))
             if not np.isfinite(scores.top_logits[:, 0]).all():  # such rows name no tokens to learn
-                raise LacliError(
-                    "the model gave logits that are not finite", "the weights may be damaged; try --quant none"
-                )
+                raise not_finite()
             pairs = zip([before, *part], part, strict=False)
             source.learn(pairs, scores.top_ids.tolist(), scores.top_logits.tolist())
             runner.keep(range(count))

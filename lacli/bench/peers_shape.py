@@ -56,8 +56,7 @@ class Weights:
     def matrix(self, kind: packing.Kind, rows: int, columns: int) -> Matrix:
         """The next matrix, with scales and minima that keep activations small."""
         size = packing.nbytes(kind, rows, columns)
-        stride = packing.stride(kind, columns)
-        data = self._all[self._used : self._used + size].reshape(-1, stride)
+        data = self._all[self._used : self._used + size].reshape(packing.shape(kind, rows, columns))
         self._used += size
         blocks = -(-columns // packing.BLOCK)
         values = blocks * packing.PANEL * (16 if kind.startswith("q4") else 32)

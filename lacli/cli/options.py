@@ -14,7 +14,7 @@ import math
 import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -22,9 +22,10 @@ from lacli.cli import diagnostics, environment
 from lacli.config import Settings
 from lacli.errors import UsageError
 from lacli.events import Message, Request
+from lacli.models.base import Quant
 
 DEVICES = ("auto", "cpu", "cuda")
-QUANTS = ("int4", "int8", "none", "nf4", "bnb-int8")
+QUANTS: tuple[str, ...] = get_args(Quant)
 
 
 VARIABLES: list[str] = []

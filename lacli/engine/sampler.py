@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacli.errors import LacliError
-from lacli.models.base import Scores
+from lacli.models.base import Scores, not_finite
 
 _Floats = NDArray[np.floating[Any]]
 _BIN_BITS = 52 - 6  # 64 bins between a weight and its half
@@ -55,9 +54,7 @@ class Sampler:
     def draw(self, scores: Scores, row: int) -> int:
         """Draw the token that follows this row, and count it as emitted."""
         if not math.isfinite(scores.top_logits.item(row, 0)):
-            raise LacliError(
-                "the model gave logits that are not finite", "the weights may be damaged; try --quant none"
-            )
+            raise not_finite()
         if self._options.temperature == 0.0 and not self._penalises:
             return scores.top_ids.item(row, 0)
         logits: _Floats = scores.logits[row].cpu().numpy()

@@ -8,6 +8,7 @@ Nothing here splits a matrix: who has a large one hands it over by rows, a multi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -55,17 +56,22 @@ def stride(kind: Kind, columns: int) -> int:
     return _up(_up(columns, BLOCK) // BLOCK * PANEL * (values + factors), _ALIGNMENT)
 
 
+def shape(kind: Kind, rows: int, columns: int) -> tuple[int, int]:
+    """(panels, bytes of one) of a packed matrix."""
+    return _up(rows, PANEL) // PANEL, stride(kind, columns)
+
+
 def nbytes(kind: Kind, rows: int, columns: int) -> int:
     """Bytes of a packed matrix."""
-    return _up(rows, PANEL) // PANEL * stride(kind, columns)
+    return math.prod(shape(kind, rows, columns))
 
 
 def pack(blocks: Blocks) -> NDArray[np.uint8]:
     """[panels, stride] as lacli.h describes it; rows and columns that only fill up have zeros and scales of zero."""
     rows, columns = blocks.values.shape
     count = _up(columns, BLOCK) // BLOCK
-    panels = _up(rows, PANEL) // PANEL
-    data = np.zeros((panels, stride(blocks.kind, columns)), dtype=np.uint8)
+    data = np.zeros(shape(blocks.kind, rows, columns), dtype=np.uint8)
+    panels = len(data)
     width = count * PANEL * (16 if blocks.bits == 4 else 32)
     step = max(1, _WORKING_VALUES // (PANEL * count * BLOCK))
     for first in range(0, panels, step):
@@ -83,13 +89,13 @@ def pack(blocks: Blocks) -> NDArray[np.uint8]:
 def unpack(data: NDArray[np.uint8], kind: Kind, rows: int, columns: int) -> Blocks:
     """What `pack` was given."""
     count = _up(columns, BLOCK) // BLOCK
-    panels = _up(rows, PANEL) // PANEL
-    if data.dtype != np.uint8 or data.shape != (panels, stride(kind, columns)):
+    expected = shape(kind, rows, columns)
+    if data.dtype != np.uint8 or data.shape != expected:
         raise LacliError(
-            f"a packed {kind} matrix of {rows} x {columns} has shape {[panels, stride(kind, columns)]}, "
-            f"not {list(data.shape)}",
+            f"a packed {kind} matrix of {rows} x {columns} has shape {list(expected)}, not {list(data.shape)}",
             "prepare the model again",
         )
+    panels = len(data)
     bits: Literal[4, 8] = 4 if kind.startswith("q4") else 8
     width = count * PANEL * (16 if bits == 4 else 32)
     values: NDArray[Any] = np.empty((panels * PANEL, count * BLOCK), dtype=np.uint8 if bits == 4 else np.int8)

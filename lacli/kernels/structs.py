@@ -152,7 +152,7 @@ class Matrix:
         if kind in ("f32", "bf16"):
             where = address(data, f"a {kind} matrix", np.float32 if kind == "f32" else np.uint16, (rows, columns))
         else:
-            shape = (-(-rows // packing.PANEL), packing.stride(kind, columns))  # type: ignore[arg-type]
+            shape = packing.shape(kind, rows, columns)  # type: ignore[arg-type]
             where = address(data, f"a {kind} matrix of {rows} x {columns}", np.uint8, shape, ALIGNMENT)
         self.kind, self.rows, self.columns = kind, rows, columns
         self._kept = (data, bias)

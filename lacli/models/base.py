@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from lacli.errors import LacliError
+
 if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
@@ -36,6 +38,11 @@ class Scores:
 
     def __len__(self) -> int:
         return len(self.top_ids)
+
+
+def not_finite() -> LacliError:
+    """What to raise where the best logit of a row is no finite number."""
+    return LacliError("the model gave logits that are not finite", "the weights may be damaged; try --quant none")
 
 
 @dataclass(frozen=True, slots=True)

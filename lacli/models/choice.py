@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lacli.models.base import Quant
 
-_CUDA: dict[str, Quant] = {"int4": "nf4", "int8": "bnb-int8"}
+ON_CUDA: dict[str, Quant] = {"int4": "nf4", "int8": "bnb-int8"}
+"""What the quantisations of CPUs are there."""
 
 
 def on_device(asked: Quant | None, device: str) -> tuple[Quant | None, str]:
@@ -22,7 +23,7 @@ def on_device(asked: Quant | None, device: str) -> tuple[Quant | None, str]:
         return asked, ""
     if asked is None:
         return "nf4", ""
-    runs = _CUDA.get(asked, asked)
+    runs = ON_CUDA.get(asked, asked)
     return runs, f"{asked} is for CPUs; on CUDA the model runs as {runs}" if runs != asked else ""
 
 

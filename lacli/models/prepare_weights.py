@@ -109,14 +109,13 @@ def packed_bytes(weights: Sequence[Weight], quant: Packed) -> int:
 
 
 def _slot(weight: Weight, quant: Packed) -> _Slot:
-    from lacli.kernels.packing import nbytes, stride
+    from lacli.kernels.packing import shape
 
     if weight.blocked is None:
         return _Slot(weight.name, "F32", weight.shape)
     kind = weight.blocked.kinds[quant]
     rows, columns = weight.shape
-    wide = stride(kind, columns)
-    return _Slot(packed_name(weight.name, kind), "U8", (nbytes(kind, rows, columns) // wide, wide))
+    return _Slot(packed_name(weight.name, kind), "U8", shape(kind, rows, columns))
 
 
 def _put_packed(writer: _Writer, weight: Weight, blocked: Blocked, quant: Packed) -> None:

@@ -49,7 +49,7 @@ def packed_matrix(weight: NDArray[np.float32], bits: Literal[4, 8], bias: NDArra
     """Round a weight [N, K] to blocks of 32 and pack it. Raises LacliError where a weight is no finite number."""
     rows, columns = weight.shape
     kind: packing.Kind = "q4m" if bits == 4 else "q8"
-    data = aligned((-(-rows // packing.PANEL), packing.stride(kind, columns)), np.uint8)
+    data = aligned(packing.shape(kind, rows, columns), np.uint8)
     for first in range(0, rows, _ROWS_AT_ONCE):
         part = packing.pack(packing.quantise(weight[first : first + _ROWS_AT_ONCE], bits))
         data[first // packing.PANEL :][: len(part)] = part

@@ -12,12 +12,13 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from lacli.errors import ModelUnavailable, UsageError
+from lacli.models.base import Quant
 from lacli.paths import config_dir
 
-QUANTS = ("auto", "int4", "int8", "none", "nf4", "bnb-int8")
+QUANTS = ("auto", *get_args(Quant))
 Kind = Literal["gguf", "hf"]
 Style = Literal["chat", "base"]
 

@@ -20,6 +20,7 @@ from lacli.errors import LacliError, ModelUnavailable
 from lacli.kernels import packing
 from lacli.models import bnb, stock_attention
 from lacli.models.base import Quant
+from lacli.models.choice import ON_CUDA
 from lacli.models.stock_exact import make_row_exact, packed_linear
 from lacli.models.tensors import Tensors
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from lacli.models.prepare import PreparedModel
 
 _BITS: dict[Quant, Literal[4, 8]] = {"int4": 4, "int8": 8}
-_ON_CUDA: dict[Quant, Quant] = {"int4": "nf4", "int8": "bnb-int8"}
 _MATRICES = (nn.Linear, nn.Embedding)
 
 
@@ -46,8 +46,8 @@ def load_model(
         stored = _stored_quantisation(config, prepared.folder)
         if stored:
             notes.append(f"the model is stored in bitsandbytes {stored} and used as it is")
-        elif quant in _ON_CUDA and device != "cpu":
-            quant = _ON_CUDA[quant]
+        elif device != "cpu":
+            quant = ON_CUDA.get(quant, quant)
         skeleton, attention = _skeleton(config, device)
         dtype = torch.float32 if device == "cpu" else torch.bfloat16
         options: dict[str, Any] = {"config": config, "dtype": dtype, "attn_implementation": attention}

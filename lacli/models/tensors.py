@@ -99,7 +99,7 @@ class Tensors:
         kind = self._kind(stem)
         assert kind is not None
         data = self.array(f"{stem}.{kind}")[1]
-        expected = (-(-rows // packing.PANEL), packing.stride(kind, columns))
+        expected = packing.shape(kind, rows, columns)
         if data.dtype != np.uint8 or data.shape != expected:
             raise ModelUnavailable(
                 f"{stem}.{kind} is {list(data.shape)} where config.json asks for {list(expected)}", AGAIN
