@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lacli.config import Settings
 from lacli.errors import LacliError, OutOfMemory
-from lacli.events import Event, Finished, Notice, Piece, Prefill, ReplyStats, Request
+from lacli.events import Event, Finished, Notice, Piece, Prefill, Preview, ReplyStats, Request
 from lacli.scripted import Cancel, Report, ignore, never
 
 if TYPE_CHECKING:
@@ -59,6 +59,14 @@ class Assistant:
         yield from early
         assert self._loaded is not None
         yield from _Reply(self._loaded, request, cancel, self._told).events()
+
+    def preview(self, request: Request) -> Preview:
+        """See `Replier.preview`."""
+        raise NotImplementedError
+
+    def warm(self, request: Request, cancel: Cancel = never) -> None:
+        """See `Replier.warm`."""
+        raise NotImplementedError
 
     def _nothing(self) -> Finished:
         """The reply of no tokens, which needs no model, only one that exists."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lacli.errors import PromptTooLong
-from lacli.events import Message, Request
+from lacli.events import Message, Place, Request
 
 if TYPE_CHECKING:
     from lacli.models.prepare import PreparedModel
@@ -48,9 +48,9 @@ class Prompt:
 def fitted(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
     """The prompt of this request for this model. Raises PromptTooLong with the numbers."""
     room = context_size - request.max_tokens
-    if request.messages:
+    if request.place is None:
         return _conversation(request, prepared, tokenizer, context_size, room)
-    return _completion(request, prepared, tokenizer, context_size, room)
+    return _completion(request, request.place, prepared, tokenizer, context_size, room)
 
 
 def _conversation(
@@ -127,21 +127,21 @@ def _rendered(messages: Sequence[Message], template: ChatTemplate | None, tokeni
 
 
 def _completion(
-    request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int, room: int
+    request: Request, place: Place, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int, room: int
 ) -> Prompt:
     from lacli.prompts.fim import completion
 
     fits = room if request.drop_oldest and room > 0 else None
-    made = completion(request.text, request.suffix, prepared.spec.fim, tokenizer, fits)
+    made = completion(place.prefix, place.suffix, prepared.spec.fim, tokenizer, fits)
     _check(len(made.token_ids), request.max_tokens, context_size)
     reach = context_size * _CHARACTERS_A_TOKEN
-    shown = request.text[-reach:] + (request.suffix[:reach] if prepared.spec.fim else "")
+    shown = place.prefix[-reach:] + (place.suffix[:reach] if prepared.spec.fim else "")
     return Prompt(
         token_ids=made.token_ids,
         eos_ids=(*prepared.eos_ids, *made.stop_ids),
         watchers=made.watchers,
-        last_line=request.text.rpartition("\n")[2],
-        text=request.text[-reach:] + "\n" + request.suffix[:reach],
+        last_line=place.prefix.rpartition("\n")[2],
+        text=place.prefix[-reach:] + "\n" + place.suffix[:reach],
         dropped=0,
         notes=(*_unshowable(shown, tokenizer), *made.notes),
     )

@@ -8,25 +8,52 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """Content that goes with a message or a completion: a file, a part of one, what was piped in."""
+
+    label: str
+    """What it is shown as: a path, `stdin`."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One turn of a conversation."""
 
     role: str
     """system, user or assistant"""
     text: str
+    """The words; of a question what stands behind its attachments, which a cut never touches."""
     token_ids: tuple[int, ...] = ()
     """The ids the model wrote, for an assistant's turn; reused as they are, so that the KV cache still matches."""
+    attachments: tuple[Attachment, ...] = ()
+    """Content the words are about, shown before them in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a completion goes: fed raw, without the chat template."""
+
+    prefix: str
+    """What stands before the cursor, with \\n line ends."""
+    suffix: str = ""
+    """What stands behind it."""
+    path: str = ""
+    """The file's name relative to its project; tells the language, and the model what it is in. Empty: unknown."""
+    scope: str = ""
+    """Where it must end at the latest: line, block or file; empty is wherever the model ends."""
+    max_lines: int = 0
+    """Most lines; 0 is no bound."""
+    context: tuple[Attachment, ...] = ()
+    """Pieces of other files, in a stable order, so that the KV cache still matches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One reply asked for. Either `messages`, rendered with the model's chat template, or `text`, fed raw."""
+    """One reply asked for: to `messages`, rendered with the model's chat template, or at a `place` where one is set."""
 
     messages: tuple[Message, ...] = ()
-    text: str = ""
-    """Raw prompt, no template (completion): what stands before the cursor."""
-    suffix: str = ""
-    """What stands behind the cursor."""
+    place: Place | None = None
     max_tokens: int = 512
     temperature: float = 0.0
     top_k: int = 0
@@ -35,7 +62,22 @@ class Request:
     seed: int | None = None
     stops: tuple[str, ...] = ()
     drop_oldest: bool = False
-    """Whether whole oldest turns (or the head of `text`) may be left out, with a notice, to fit into the context."""
+    """Whether whole oldest turns (or what is far from the cursor) may be left out, with a notice, to fit."""
+    truncate: str = ""
+    """head, middle or tail: the part of the last question's attachments (of its words, where it has none) that may be
+    left out, with a notice, to fit into the context; empty: refused instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The prompt of a request as the model would be given it; made without loading the model."""
+
+    token_ids: tuple[int, ...]
+    text: str
+    """The same, spelled out, control tokens included."""
+    ctx_size: int
+    notes: tuple[str, ...] = ()
+    """What would be said of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from lacli.errors import LacliError
-from lacli.events import Event, Finished, Piece, Prefill, ReplyStats, Request
+from lacli.events import Event, Finished, Piece, Prefill, Preview, ReplyStats, Request
 
 Report = Callable[[Event], None]
 Cancel = Callable[[], bool]
@@ -35,6 +35,14 @@ class Replier(Protocol):
         """The events of one reply, `Finished` last. `cancel` is asked between steps; closing the iterator is safe."""
         ...
 
+    def preview(self, request: Request) -> Preview:
+        """The prompt as the model would be given it; reads its tokenizer, loads no weights. Raises as `reply` would."""
+        ...
+
+    def warm(self, request: Request, cancel: Cancel = never) -> None:
+        """Read the beginning that the next request will share with this one into the KV cache, ahead of time."""
+        ...
+
     def close(self) -> None:
         """Let go of the model; what the pool learned is on disk already."""
         ...
@@ -51,6 +59,7 @@ class ScriptedAssistant:
     ) -> None:
         self.requests: list[Request] = []
         """Everything asked so far."""
+        self.warmed: list[Request] = []
         self.closed = False
         self._scripts = iter(scripts)
         self._opening = opening
@@ -76,6 +85,16 @@ class ScriptedAssistant:
             if isinstance(event, Piece):
                 text, stats = text + event.text, event.stats
             yield event
+
+    def preview(self, request: Request) -> Preview:
+        """A token for each word of what was asked."""
+        place = request.place
+        asked = "\n".join(message.text for message in request.messages) if place is None else place.prefix
+        return Preview(tuple(range(len(asked.split()))), asked, 2048)
+
+    def warm(self, request: Request, cancel: Cancel = never) -> None:
+        """Remember what was to be read ahead."""
+        self.warmed.append(request)
 
     def close(self) -> None:
         """Remember that it was called."""

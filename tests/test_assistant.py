@@ -15,7 +15,7 @@ import pytest
 from lacli.assistant import Assistant
 from lacli.config import Settings
 from lacli.errors import LacliError, ModelUnavailable, PromptTooLong
-from lacli.events import Counts, Event, Finished, Message, Notice, Piece, Prefill, Request
+from lacli.events import Counts, Event, Finished, Message, Notice, Piece, Place, Prefill, Request
 
 if TYPE_CHECKING:
     from lacli.engine.cost import CostCurve
@@ -255,9 +255,9 @@ class TestConversation:
 class TestCompletion:
     def test_the_prefix_is_continued_raw_and_stops_before_the_suffix(self, make: Make) -> None:
         prefix = "1,\n2,\n3,\n4,\n"
-        whole = reply(make(pool=False), Request(text=prefix, max_tokens=16)).text
+        whole = reply(make(pool=False), Request(place=Place(prefix), max_tokens=16)).text
         line = whole.split("\n")[2]
-        events = list(make().reply(Request(text=prefix, suffix=f"{line}\n", max_tokens=16)))
+        events = list(make().reply(Request(place=Place(prefix, f"{line}\n"), max_tokens=16)))
         finished = checked(events)
         assert line
         assert finished.text == whole[: whole.index(line)]
@@ -267,15 +267,15 @@ class TestCompletion:
     @pytest.mark.parametrize("kind", ["messages", "text"])
     def test_characters_the_vocabulary_lacks_are_counted_in_a_note(self, make: Make, kind: str) -> None:
         text = 'SEP = "a\x1db\x04c"\n'
-        request = ask(text, max_tokens=1) if kind == "messages" else Request(text=text, max_tokens=1)
+        request = ask(text, max_tokens=1) if kind == "messages" else Request(place=Place(text), max_tokens=1)
         notes = [event.text for event in make().reply(request) if isinstance(event, Notice)]
         assert notes == ["2 characters of the prompt cannot be shown to this model"]
 
     def test_an_empty_file_can_be_completed(self, make: Make) -> None:
-        reply(make(), Request(text="", max_tokens=4))
+        reply(make(), Request(place=Place(""), max_tokens=4))
 
     def test_a_huge_file_is_cut_to_its_end_with_a_note(self, make: Make) -> None:
-        events = list(make().reply(Request(text="x = 1\n" * 20_000, max_tokens=4, drop_oldest=True)))
+        events = list(make().reply(Request(place=Place("x = 1\n" * 20_000), max_tokens=4, drop_oldest=True)))
         assert any(isinstance(event, Notice) and "nearest to the cursor" in event.text for event in events)
         assert checked(events).stats.ctx_used <= 512
 
@@ -465,7 +465,7 @@ class TestPool:
         assert pool.table() is not None
 
     def test_a_value_of_the_project_s_own_env_file_is_not_stored(self, make: Make, tmp_path: Path) -> None:
-        request = Request(text="the gate opens for tulip-harbour-1907, ", max_tokens=4)
+        request = Request(place=Place("the gate opens for tulip-harbour-1907, "), max_tokens=4)
         assert reply(make(), request).stats.pool_size == 4
         (tmp_path / ".env").write_text("DB_PASSWORD=tulip-harbour-1907\n", encoding="utf-8")
         assert reply(make(), dataclasses.replace(request, max_tokens=6)).stats.pool_size == 4
@@ -492,7 +492,7 @@ class TestPool:
 
     def test_a_reply_that_continues_a_secret_is_not_stored(self, make: Make) -> None:
         assistant = make()
-        request = Request(text='key, other = "AKIAIOSFODNN7QWERTYZ", ', max_tokens=8)
+        request = Request(place=Place('key, other = "AKIAIOSFODNN7QWERTYZ", '), max_tokens=8)
         finished = reply(assistant, request)
         assert finished.token_ids
         assert finished.stats.pool_size == 0

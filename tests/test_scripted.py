@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lacli.errors import LacliError, ModelUnavailable
-from lacli.events import Finished, Loading, Piece, ReplyStats, Request
+from lacli.events import Finished, Loading, Piece, Place, ReplyStats, Request
 from lacli.scripted import ScriptedAssistant
 
 
@@ -31,11 +31,11 @@ def test_a_cancel_ends_it_with_what_was_told() -> None:
 
 def test_scripts_are_played_in_order_and_an_error_is_raised() -> None:
     assistant = ScriptedAssistant(["a", ModelUnavailable("gone"), [Finished("b", (), "stop", ReplyStats())]])
-    assert isinstance(list(assistant.reply(Request(text="1")))[-1], Finished)
+    assert isinstance(list(assistant.reply(Request(place=Place("1"))))[-1], Finished)
     with pytest.raises(LacliError):
-        list(assistant.reply(Request(text="2")))
-    assert len(list(assistant.reply(Request(text="3")))) == 1
-    assert [request.text for request in assistant.requests] == ["1", "2", "3"]
+        list(assistant.reply(Request(place=Place("2"))))
+    assert len(list(assistant.reply(Request(place=Place("3"))))) == 1
+    assert [request.place.prefix for request in assistant.requests] == ["1", "2", "3"]
 
 
 def test_opening_reports_its_events() -> None:

@@ -17,6 +17,7 @@ from lacli.cli.options import Common, with_common
 from lacli.cli.render import reply_record
 from lacli.cli.stdin import MOST_BYTES, Stdin, argument, decoded
 from lacli.errors import PromptTooLong, UsageError
+from lacli.events import Place
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -68,7 +69,7 @@ def complete(
     assistant = Assistant(common.settings())
     try:
         live.load(assistant, common)
-        request = common.request(text=prefix, suffix=suffix, drop_oldest=True)
+        request = common.request(place=Place(prefix, suffix), drop_oldest=True)
         finished = live.stream(assistant, request, silent=common.json, newline=False)
     finally:
         assistant.close()

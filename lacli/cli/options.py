@@ -21,7 +21,7 @@ import typer
 from lacli.cli import diagnostics, environment
 from lacli.config import Settings
 from lacli.errors import UsageError
-from lacli.events import Message, Request
+from lacli.events import Message, Place, Request
 from lacli.models.base import Quant
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -181,13 +181,12 @@ class Common:
         )
 
     def request(
-        self, messages: tuple[Message, ...] = (), text: str = "", suffix: str = "", drop_oldest: bool = False
+        self, messages: tuple[Message, ...] = (), place: Place | None = None, drop_oldest: bool = False
     ) -> Request:
         """The part that shapes one reply, with its prompt."""
         return Request(
             messages=messages,
-            text=text,
-            suffix=suffix,
+            place=place,
             max_tokens=self.max_tokens,
             temperature=self.temperature,
             top_k=self.top_k,

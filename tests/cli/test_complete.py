@@ -76,25 +76,25 @@ class TestCommand:
         result = scripted.run(["complete", "a.py:1"], [" + 1\nb"])
         assert (result.code, result.out, result.err) == (0, " + 1\nb", "")
         request = scripted.assistants[0].requests[0]
-        assert (request.text, request.suffix, request.messages) == ("ab", "\ncdé漢\nx\n", ())
+        assert (request.place.prefix, request.place.suffix, request.messages) == ("ab", "\ncdé漢\nx\n", ())
         assert request.max_tokens == 128
 
     def test_the_default_is_the_end_of_the_file(self, folder: Path, scripted: Scripted) -> None:
         scripted.run(["complete", "a.py"])
-        assert scripted.assistants[0].requests[0].suffix == ""
+        assert scripted.assistants[0].requests[0].place.suffix == ""
 
     def test_a_byte_order_mark_is_no_text(self, folder: Path, scripted: Scripted) -> None:
         (folder / "b.py").write_bytes(b"\xef\xbb\xbfx = 1")
         scripted.run(["complete", "b.py:1:2"])
-        assert scripted.assistants[0].requests[0].text == "x"
+        assert scripted.assistants[0].requests[0].place.prefix == "x"
 
     def test_stdin_is_a_file_named_dash(self, folder: Path, scripted: Scripted) -> None:
         scripted.run(["complete", "-"], stdin=b"def f(")
-        assert scripted.assistants[0].requests[0].text == "def f("
+        assert scripted.assistants[0].requests[0].place.prefix == "def f("
 
     def test_piped_stdin_is_not_read_otherwise(self, folder: Path, scripted: Scripted) -> None:
         scripted.run(["complete", "a.py"], stdin=b"other")
-        assert "other" not in scripted.assistants[0].requests[0].text
+        assert "other" not in scripted.assistants[0].requests[0].place.prefix
 
     @pytest.mark.parametrize("place", ["a.py:9", "a.py:1:9", "missing.py", ".", "a.py:-1"])
     def test_a_wrong_place_is_exit_2_before_a_model_is_made(self, folder: Path, scripted: Scripted, place: str) -> None:
@@ -116,7 +116,7 @@ class TestCommand:
         assert scripted.run(["complete", "a.bin"]).err == "lacli: error: a.bin is a binary file; give a file of text\n"
         (folder / "a.bin").write_bytes("x = ".encode("utf-16"))
         scripted.run(["complete", "a.bin"])
-        assert scripted.assistants[-1].requests[-1].text == "x = "
+        assert scripted.assistants[-1].requests[-1].place.prefix == "x = "
 
     def test_a_file_beyond_any_context_is_refused_unread(self, folder: Path, scripted: Scripted) -> None:
         with open(folder / "huge", "wb") as file:
