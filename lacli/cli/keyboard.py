@@ -1,6 +1,7 @@
-"""The keyboard while a reply is written: keys are not echoed into the text, and stay for whoever reads next.
+"""The keyboard while a reply is written: keys are not echoed into the text, and stay for whoever reads next. And the
+keyboard where stdin is something else: `open_terminal`.
 
-Only where there are termios and a terminal on both sides; elsewhere nothing is changed. Called by `live`.
+Echo is left alone where there is no termios or no terminal on both sides. Called by `live`, `chat` and `confirm`.
 """
 
 from __future__ import annotations
@@ -9,8 +10,27 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from typing import TextIO
 
 from lacli.cli.terminal import is_terminal
+
+_TERMINAL = "CONIN$" if os.name == "nt" else "/dev/tty"
+"""What the system calls the keyboard of this process's terminal, wherever stdin comes from."""
+
+
+def open_terminal() -> TextIO | None:
+    """The keyboard, opened anew for someone whose stdin is a pipe or a file; None where nobody sits at a terminal.
+
+    The caller closes it. Its text is what was typed, one line at a time; bytes that are no UTF-8 are surrogates.
+    """
+    try:
+        terminal = open(_TERMINAL, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115 - the caller's
+    except (OSError, ValueError):  # no controlling terminal: cron, a container, ssh -T, a service
+        return None
+    if is_terminal(terminal):
+        return terminal
+    terminal.close()
+    return None
 
 
 @contextlib.contextmanager
