@@ -31,6 +31,8 @@ class Settings:
     """Most columns of the Jacobi window; None leaves it to the device's default. The same for the next two."""
     ngram: int | None = None
     guesses: int | None = None
+    context: int | None = None
+    """Most tokens of prompt and reply; None is the model's own bound."""
     offline: bool = False
     """Never touch the network."""
     folder: Path | None = None

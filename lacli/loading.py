@@ -86,6 +86,7 @@ def load(settings: Settings, report: Report) -> Loaded:
 
     folder = settings.folder or _current_folder()
     spec = load_registry().resolve(settings.model)
+    _context(settings, spec.context, spec.alias)  # before anything is fetched, where it is known so early
     report(Loading("load"))
     started = time.perf_counter()
     _wait_without_spinning()
@@ -103,7 +104,8 @@ def load(settings: Settings, report: Report) -> Loaded:
     report(Loading("load"))
     started = time.perf_counter()
     tokenizer = Tokenizer.load(prepared.folder)
-    runner = load_runner(prepared, prepared.quant, device, settings.threads, prepared.spec.context or None)
+    context = _context(settings, prepared.spec.context, prepared.spec.alias)
+    runner = load_runner(prepared, prepared.quant, device, settings.threads, context)
     for note in (*runner.notes, *_without_kernels(runner.kernel, device, prepared.quant)):
         report(Notice(note))
     cached = CachedSequence(runner)
@@ -128,6 +130,15 @@ def load(settings: Settings, report: Report) -> Loaded:
         files=files,
         primer=primed,
     )
+
+
+def _context(settings: Settings, most: int, model: str) -> int | None:
+    """The bound to load with: as asked, else the model's, which is never exceeded; None where none is known."""
+    if settings.context is not None and most and settings.context > most:
+        raise UsageError(
+            f"--ctx {settings.context} is more than the {most} tokens {model} was made for", f"give at most {most}"
+        )
+    return settings.context or most or None
 
 
 def _wait_without_spinning() -> None:

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from lacli import loading, paths
+from lacli.config import Settings
 from lacli.engine import cost
 from lacli.engine.cost import CostCurve
+from lacli.errors import UsageError
 from lacli.kernels import library
 
 MEASURED = CostCurve({1: 10.0, 64: 20.0})
@@ -95,3 +97,18 @@ class TestMissingKernels:
     def test_are_not_told_to_who_switched_them_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("LACLI_KERNEL", "torch")
         assert loading._without_kernels("torch", "cpu", "int8") == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "most", "bound"), [(None, 0, None), (None, 4096, 4096), (512, 4096, 512), (512, 0, 512)]
+)
+def test_the_context_is_as_asked_or_the_model_s(asked: int | None, most: int, bound: int | None) -> None:
+    assert loading._context(Settings(context=asked), most, "m") == bound
+
+
+def test_a_context_beyond_the_model_s_is_refused_before_anything_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LACLI_HOME", str(tmp_path))
+    with pytest.raises(UsageError, match="--ctx 1000000 is more than the"):
+        loading.load(Settings(context=1_000_000), lambda event: pytest.fail("something was done"))

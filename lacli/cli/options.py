@@ -26,7 +26,10 @@ from lacli.models.base import Quant
 
 DEVICES = ("auto", "cpu", "cuda")
 QUANTS: tuple[str, ...] = get_args(Quant)
-
+COLOURS = ("auto", "always", "never")
+CUTS = ("head", "middle", "tail")
+GLOBAL = ("quiet", "verbose", "config", "color", "offline")
+"""Fields that every command has, and that are legal before its name, too."""
 
 VARIABLES: list[str] = []
 """The names of all variables that set an option; filled where the options are declared."""
@@ -61,7 +64,7 @@ def _device(name: str, value: Any) -> Any:
 
 def _one_of(choices: tuple[str, ...]) -> _Check:
     def check(name: str, value: Any) -> Any:
-        if value is not None and value not in choices:
+        if value and value not in choices:
             raise UsageError(f"{name} {value!r} is unknown", f"choose one of {', '.join(choices)}")
         return value
 
@@ -123,6 +126,28 @@ class Common:
         float,
         _option("--repetition-penalty", help="1 is off.", check=_number(0, _INF, above=True)),
     ] = 1.0
+    system: Annotated[
+        str | None, _option("-s", "--system", metavar="TEXT", help="What the model is told before everything else.")
+    ] = None
+    ctx: Annotated[
+        int | None,
+        _option(
+            "--ctx",
+            "--ctx-size",
+            help="Most tokens of prompt and reply; default: the model's.",
+            check=_number(1, 2**31),
+        ),
+    ] = None
+    truncate: Annotated[
+        str,
+        _option(
+            "--truncate",
+            metavar="|".join(CUTS),
+            help="The part that may be left out of a prompt longer than the context.",
+            show_default=False,
+            check=_one_of(CUTS),
+        ),
+    ] = ""
     quant: Annotated[
         str | None,
         _option(
@@ -154,9 +179,34 @@ class Common:
     ] = True
     pool: Annotated[bool, _option("--pool/--no-pool", help="Read and extend the project's pool on disk.")] = True
     no_learn: Annotated[bool, _option("--no-learn", help="Read the pool, add nothing to it.")] = False
+    timeout: Annotated[
+        float | None,
+        _option(
+            "--timeout",
+            metavar="SECONDS",
+            help="Stop after so long, loading included.",
+            check=_number(0, _INF, above=True),
+        ),
+    ] = None
+    no_log: Annotated[bool, _option("--no-log", help="Keep nothing of this in the log of sessions.")] = False
     no_stdin: Annotated[bool, _option("--no-stdin", help="Do not read standard input.")] = False
     stats: Annotated[bool, _option("--stats", help="One JSON line of statistics on stderr.")] = False
+    usage: Annotated[
+        bool, _option("-u", "--usage", help="One line of statistics for people on stderr, terminal or not.")
+    ] = False
     json: Annotated[bool, _option("--json", help="One JSON object on stdout instead of text.")] = False
+    plain: Annotated[bool, _option("--plain", help="Print Markdown as it is, on a terminal too.")] = False
+    no_stream: Annotated[bool, _option("-S", "--no-stream", help="Print the reply when it is complete.")] = False
+    sanitize: Annotated[bool, _option("--sanitize", help="Remove control sequences from the text in a pipe, too.")] = (
+        False
+    )
+    offline: Annotated[bool, _option("--offline", help="Use only what is on this computer.")] = False
+    color: Annotated[
+        str, _option("--color", metavar="|".join(COLOURS), help="Colours on the terminal.", check=_one_of(COLOURS))
+    ] = "auto"
+    config: Annotated[
+        str | None, _option("--config", metavar="PATH", help="Read this file instead of the user's configuration.")
+    ] = None
     quiet: Annotated[bool, _option("-q", "--quiet", help="No notes on stderr.")] = False
     verbose: Annotated[
         int, _option("-v", "--verbose", count=True, show_default=False, help="Print statistics; twice: tracebacks too.")
@@ -177,7 +227,8 @@ class Common:
             window=self.window,
             ngram=self.ngram,
             guesses=self.guesses,
-            offline=os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"),
+            context=self.ctx,
+            offline=self.offline or os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"),
         )
 
     def request(
@@ -195,16 +246,22 @@ class Common:
             seed=self.seed,
             stops=tuple(self.stop or ()),
             drop_oldest=drop_oldest,
+            truncate=self.truncate,
         )
 
 
 def with_common(
-    only: Collection[str] | None = None, **defaults: Any
+    only: Collection[str] | None = None, without: Collection[str] = (), **defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the common options (`only` those named), some with other defaults, as one `Common`."""
+    """Give a command the common options as one `Common`: `only` those named and the global ones, or all but those
+    `without` which it does; some with other defaults."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        fields = [field for field in dataclasses.fields(Common) if only is None or field.name in only]
+        fields = [
+            field
+            for field in dataclasses.fields(Common)
+            if field.name in GLOBAL or ((only is None or field.name in only) and field.name not in without)
+        ]
         annotations = inspect.get_annotations(Common, eval_str=True)
 
         @functools.wraps(command)
