@@ -11,8 +11,7 @@ from lacli.cli.options import Common, with_common
 from lacli.cli.render import reply_record
 from lacli.cli.stdin import Stdin, argument, piped
 from lacli.errors import UsageError
-from lacli.events import Message
-from lacli.prompts.content import with_content
+from lacli.events import Attachment, Message
 from lacli.scripted import Replier
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -53,12 +52,15 @@ def one_turn(assistant: Replier, words: list[str], common: Common) -> None:
     loaded = stdin is not None and stdin.is_slow()
     if loaded:
         live.load(assistant, common)
-    text = with_content(stdin.text() if stdin else "", prompt, "stdin")
-    if not text.strip():
+    piped_in = stdin.text() if stdin else ""
+    if not prompt.strip():
+        prompt, piped_in = piped_in, ""
+    question = Message("user", prompt, attachments=(Attachment("stdin", piped_in),) if piped_in.strip() else ())
+    if not prompt.strip():
         raise UsageError("there is nothing to ask", "give a prompt, or pipe text into stdin")
     if not loaded:
         live.load(assistant, common)
-    finished = live.stream(assistant, common.request((Message("user", text),)), silent=common.json)
+    finished = live.stream(assistant, common.request((question,)), silent=common.json)
     if common.json:
         output.document(reply_record(finished))
     live.report_stats(finished, common)

@@ -1,12 +1,15 @@
 """What comes from pipes and files as text, and how it is shown to the model beside an instruction.
 
-Pure: bytes and text in, text and notes out. Called by the front ends before they make a request.
+Pure: bytes and text in, text and notes out. Called by the front ends for what they read, by `context` for what is shown.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Sequence
+
+from lacli.events import Attachment
 
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
@@ -26,18 +29,25 @@ def text_of(data: bytes, name: str) -> tuple[str, str | None]:
     return text, f"{name} is not all UTF-8: {count} byte{'s were' if count > 1 else ' was'} read as Latin-1"
 
 
-def with_content(content: str, instruction: str, label: str) -> str:
-    """Content in a fence named `label`, then the instruction: small models obey the last line.
+def composed(words: str, attachments: Sequence[Attachment]) -> str:
+    """What the model is shown of a message: each attachment in a fence with its label, then the words.
 
-    The fence is longer than any run of its character in the content, so that nothing in there ends it.
+    The words come last, as small models obey the last line. One attachment alone is shown as it is, without a fence.
     """
-    if not content.strip():
-        return instruction
-    if not instruction.strip():
-        return content
+    parts = [each for each in attachments if each.text.strip()]
+    if not parts:
+        return words
+    if len(parts) == 1 and not words.strip():
+        return parts[0].text
+    shown = "\n\n".join(fenced(each.text, each.label) for each in parts)
+    return f"{shown}\n\n{words}" if words.strip() else shown
+
+
+def fenced(content: str, label: str) -> str:
+    """Content in a fence that is longer than any run of its character in there, so that nothing inside ends it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", content)), default=2)
     fence = "`" * (longest + 1)
-    return f"{fence}{label}\n{content.rstrip()}\n{fence}\n\n{instruction}"
+    return f"{fence}{' '.join(label.split())}\n{content.rstrip()}\n{fence}"
 
 
 def _latin_1(escaped: re.Match[str]) -> str:

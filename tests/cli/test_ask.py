@@ -9,6 +9,7 @@ import pytest
 
 from lacli.errors import ModelUnavailable, PromptTooLong
 from lacli.events import Finished, Loading, Notice, Piece, Prefill, ReplyStats
+from lacli.prompts.content import composed
 from tests.cli.conftest import Scripted
 
 KEYS = """
@@ -21,7 +22,7 @@ ttft_ms
 def prompt_of(scripted: Scripted) -> str:
     (message,) = scripted.assistants[-1].requests[0].messages
     assert message.role == "user"
-    return message.text
+    return composed(message.text, message.attachments)
 
 
 def test_the_reply_alone_is_on_stdout_with_one_final_newline(scripted: Scripted) -> None:

@@ -6,7 +6,8 @@ import codecs
 
 import pytest
 
-from lacli.prompts.content import text_of, with_content
+from lacli.events import Attachment
+from lacli.prompts.content import composed, text_of
 
 
 class TestText:
@@ -30,15 +31,23 @@ class TestText:
         assert "2 bytes were" in note
 
 
-class TestContent:
-    def test_content_comes_first_in_a_fence_and_the_instruction_last(self) -> None:
-        assert with_content("a = 1\n", "explain", "a.py") == "```a.py\na = 1\n```\n\nexplain"
+class TestComposed:
+    def test_content_comes_first_in_a_fence_and_the_words_last(self) -> None:
+        assert composed("explain", [Attachment("a.py", "a = 1\n")]) == "```a.py\na = 1\n```\n\nexplain"
+
+    def test_attachments_keep_their_order(self) -> None:
+        shown = composed("why?", [Attachment("a", "1"), Attachment("b", "2")])
+        assert shown == "```a\n1\n```\n\n```b\n2\n```\n\nwhy?"
 
     def test_fences_inside_do_not_end_it(self) -> None:
-        text = with_content("```py\nx\n```\n`````", "fix", "stdin")
+        text = composed("fix", [Attachment("stdin", "```py\nx\n```\n`````")])
         assert text.startswith("``````stdin\n")
         assert text.endswith("\n``````\n\nfix")
 
-    def test_either_alone_is_taken_as_it_is(self) -> None:
-        assert with_content(" \n", "explain", "stdin") == "explain"
-        assert with_content("what is this?\n", "", "stdin") == "what is this?\n"
+    def test_one_alone_is_taken_as_it_is(self) -> None:
+        assert composed("explain", [Attachment("stdin", " \n")]) == "explain"
+        assert composed("", [Attachment("stdin", "what is this?\n")]) == "what is this?\n"
+        assert composed("", [Attachment("a", "1"), Attachment("b", "2")]) == "```a\n1\n```\n\n```b\n2\n```"
+
+    def test_a_label_never_breaks_its_line(self) -> None:
+        assert composed("x", [Attachment("a\nb  c", "1")]).startswith("```a b c\n1\n")
