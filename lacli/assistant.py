@@ -6,9 +6,11 @@ on disk before `Finished` is yielded, and also when the reader closes the iterat
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lacli.config import Settings
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from lacli.text.stops import StopStrings
 
 _PREFILL_CHUNK = 256
+_ANY_WORDS = ("Q", "7")
+"""Two questions whose first tokens differ: what both prompts begin with, every next one will."""
 
 
 class Assistant:
@@ -66,7 +70,13 @@ class Assistant:
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """See `Replier.warm`."""
-        raise NotImplementedError
+        self.open()
+        assert self._loaded is not None
+        loaded = self._loaded
+        beginning = _beginning(request, loaded)
+        with _failures_named():
+            if beginning and loaded.cached.reusable(beginning) < len(beginning) - 1:
+                loaded.cached.start(beginning, lambda done: not cancel())
 
     def _nothing(self) -> Finished:
         """The reply of no tokens, which needs no model, only one that exists."""
@@ -155,11 +165,12 @@ class _Reply:
             repetition_penalty=request.repetition_penalty,
             seed=request.seed,
         )
-        try:
+        with _failures_named():
             if request.max_tokens > 0:
                 for end in range(self._reused_n + _PREFILL_CHUNK, len(prompt.token_ids) - 1, _PREFILL_CHUNK):
-                    cached.start(prompt.token_ids[:end], lambda done: True)
-                    yield Prefill(end - self._reused_n, self._prompt_n, self._reused_n)
+                    cached.start(prompt.token_ids[:end], lambda done: not self._cancel())
+                    done = cached.runner.length - self._reused_n
+                    yield Prefill(done, self._prompt_n, self._reused_n)
                     if self._cancel():
                         return
             yield from decode(
@@ -171,12 +182,6 @@ class _Reply:
                 self._loaded.controller,
                 self._cancel,
             )
-        except MemoryError:
-            raise _out_of_memory() from None
-        except RuntimeError as error:
-            if "memory" not in str(error).lower():
-                raise LacliError(f"the model failed: {str(error).splitlines()[0]}", "repeat with -vv") from error
-            raise _out_of_memory() from error
 
     def _said(self, notes: Sequence[str]) -> Iterator[Notice]:
         """Notices of what is true of model and pool: once in the assistant's life, not every turn."""
@@ -283,6 +288,37 @@ class _Reply:
             vram_peak_mb=_vram_peak_mb(loaded.device),
             finish_reason=reason,
         )
+
+
+def _beginning(request: Request, loaded: Loaded) -> Sequence[int]:
+    """The ids that the request begins with whatever the words of its last message, a question, turn out to be."""
+    from lacli.context import fitted
+
+    *before, question = request.messages
+    one, other = (
+        fitted(
+            replace(request, messages=(*before, replace(question, text=words))),
+            loaded.prepared,
+            loaded.tokenizer,
+            loaded.cached.runner.context_size,
+        ).token_ids
+        for words in _ANY_WORDS
+    )
+    common = next((index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+    return one[:common]
+
+
+@contextlib.contextmanager
+def _failures_named() -> Iterator[None]:
+    """What a forward may fail of, as our errors."""
+    try:
+        yield
+    except MemoryError:
+        raise _out_of_memory() from None
+    except RuntimeError as error:
+        if "memory" not in str(error).lower():
+            raise LacliError(f"the model failed: {str(error).splitlines()[0]}", "repeat with -vv") from error
+        raise _out_of_memory() from error
 
 
 def _vram_peak_mb(device: str) -> float | None:

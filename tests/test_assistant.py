@@ -15,7 +15,7 @@ import pytest
 from lacli.assistant import Assistant
 from lacli.config import Settings
 from lacli.errors import LacliError, ModelUnavailable, PromptTooLong
-from lacli.events import Counts, Event, Finished, Message, Notice, Piece, Place, Prefill, Request
+from lacli.events import Attachment, Counts, Event, Finished, Message, Notice, Piece, Place, Prefill, Request
 
 if TYPE_CHECKING:
     from lacli.engine.cost import CostCurve
@@ -252,6 +252,38 @@ class TestConversation:
         assert finished.stats.ctx_used <= 512
 
 
+class TestWarm:
+    """Reading ahead: the next question finds the conversation in the cache, and the same text comes."""
+
+    SAID = (Message("user", "Name three fruits. " * 30), Message("assistant", "Apple, pear and plum."))
+
+    def test_what_was_read_ahead_is_not_read_again_and_the_text_is_the_same(self, make: Make) -> None:
+        question = Message("user", "And vegetables?", attachments=(Attachment("a.py", "x = 1\n" * 20),))
+        request = Request((*self.SAID, question), max_tokens=12)
+        assistant = make()
+        cold = reply(assistant, request)
+        reply(assistant, ask("Something else"))  # nothing of it is in the cache any more
+        assistant.warm(dataclasses.replace(request, messages=(*self.SAID, dataclasses.replace(question, text=""))))
+        warm = reply(assistant, request)
+        assert warm.token_ids == cold.token_ids
+        assert warm.stats.prompt_n < 16 < cold.stats.prompt_n
+        assert warm.stats.prompt_n + warm.stats.reused_n == cold.stats.prompt_n + cold.stats.reused_n
+
+    def test_a_cancel_ends_it_within_a_chunk_and_what_was_read_serves(self, make: Make) -> None:
+        request = Request((*self.SAID, Message("user", "And vegetables?")), max_tokens=4)
+        assistant = make()
+        reply(assistant, ask("Something else"))
+        assistant.warm(request, lambda: True)
+        assert 32 <= reply(assistant, request).stats.reused_n < 100
+
+    def test_it_never_forgets_what_a_longer_cache_holds(self, make: Make) -> None:
+        assistant = make()
+        request = Request((*self.SAID, Message("user", "And vegetables?")), max_tokens=4)
+        reply(assistant, request)
+        assistant.warm(request)
+        assert reply(assistant, request).stats.prompt_n == 1
+
+
 class TestCompletion:
     def test_the_prefix_is_continued_raw_and_stops_before_the_suffix(self, make: Make) -> None:
         prefix = "1,\n2,\n3,\n4,\n"
@@ -307,7 +339,7 @@ class TestInterruption:
         events = list(make().reply(ask("word " * 400, max_tokens=4), lambda: True))
         finished = checked(events)
         assert (finished.reason, finished.text) == ("cancelled", "")
-        assert next(event for event in events if isinstance(event, Prefill)).done == 256
+        assert next(event for event in events if isinstance(event, Prefill)).done == 64
 
     def test_a_failing_forward_is_one_error_and_the_next_reply_is_right(
         self, make: Make, monkeypatch: pytest.MonkeyPatch
