@@ -1,0 +1,160 @@
+"""Reading and replacing the one file that is edited. Bytes only; called by `textfile`.
+
+A file is replaced by a rename: whoever reads it, and whatever is killed or full, sees the old bytes or the new ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lacli.errors import LacliError, OutOfMemory, PromptTooLong, UsageError
+
+MOST_BYTES = 1 << 26
+"""Beyond every model's context by far."""
+_LOCK_WAIT_S = 2.0
+_FULL = (errno.ENOSPC, errno.EDQUOT if hasattr(errno, "EDQUOT") else errno.ENOSPC, errno.EFBIG)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A file as it was found."""
+
+    path: str
+    """Where it really lies, links followed."""
+    mode: int
+    owner: tuple[int, int]
+
+
+def read(path: str | Path, most_bytes: int = MOST_BYTES) -> tuple[bytes, Stamp]:
+    """The bytes of a regular file. Raises UsageError where it is none, PromptTooLong where it has too many."""
+    name = str(path)
+    try:
+        real = os.path.realpath(path)
+        found = os.stat(real)
+        if stat.S_ISDIR(found.st_mode):
+            raise UsageError(f"{name} is a directory", "give a file")
+        if not stat.S_ISREG(found.st_mode):  # may have no end, or wait for ever
+            raise UsageError(f"{name} is not a regular file", "give a file of text")
+        with open(real, "rb") as file:
+            data = file.read(most_bytes + 1)
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {name}", "check the path") from None
+    except ValueError:  # a NUL in the name
+        raise UsageError(f"there is no file {name!r}", "check the path") from None
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}", "give a file that can be read") from None
+    if len(data) > most_bytes:
+        raise PromptTooLong(f"{name} has more than {most_bytes:,} bytes", "give the part that matters")
+    return data, Stamp(real, stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
+
+
+def check_writable(stamp: Stamp, name: str) -> None:
+    """Raise UsageError for a file that its owner protects, though a rename could replace it."""
+    if not stamp.mode & 0o222 or not os.access(stamp.path, os.W_OK):
+        raise UsageError(f"{name} is read-only", "make it writable (chmod u+w), or use --diff")
+
+
+def replace(stamp: Stamp, name: str, before: bytes, after: bytes, backup: str | None = None) -> None:
+    """Put `after` where `before` is, at once or not at all; see `TextFile.write`."""
+    check_writable(stamp, name)
+    with _translated(name), _locked(stamp.path):
+        try:
+            with open(stamp.path, "rb") as file:
+                same = file.read(len(before) + 1) == before
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise UsageError(f"{name} was changed meanwhile and is left as it is", "repeat the command")
+        if backup:
+            _put(stamp.path + backup, before, stamp)
+        _put(stamp.path, after, stamp)
+
+
+def _put(path: str, data: bytes, like: Stamp) -> None:
+    """Write a hidden file beside `path`, then rename it."""
+    folder, base = os.path.split(path)
+    # cut, as names are limited to 255 bytes
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{base[:40]}.lacli-", suffix=".tmp", dir=folder or ".")
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        _dress(temporary, like)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(folder or ".")
+
+
+def _dress(temporary: str, like: Stamp) -> None:
+    """Give the new file the old one's owner, attributes and mode, as far as the system lets us."""
+    if hasattr(os, "chown") and (os.geteuid(), os.getegid()) != like.owner:
+        with contextlib.suppress(OSError):
+            os.chown(temporary, -1, like.owner[1])
+        with contextlib.suppress(OSError):
+            os.chown(temporary, like.owner[0], -1)
+    if hasattr(os, "listxattr"):
+        with contextlib.suppress(OSError):
+            for key in os.listxattr(like.path):
+                with contextlib.suppress(OSError):
+                    os.setxattr(temporary, key, os.getxattr(like.path, key))
+    os.chmod(temporary, like.mode)
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the rename last through a power cut, where the system can."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _locked(path: str) -> Iterator[None]:
+    """Alone with the file among all lacli, where the system has such locks; a short wait, then without."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below, and may be missing
+    except FileNotFoundError:
+        yield
+        return
+    with file:
+        until = time.monotonic() + _LOCK_WAIT_S
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.01)
+            except OSError:  # a file system without locks
+                break
+        yield
+
+
+@contextlib.contextmanager
+def _translated(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise OutOfMemory(f"no space left to write {name}; it is as it was", "free some space") from None
+        raise LacliError(
+            f"{name} cannot be written: {error.strerror}; it is as it was", "check its folder, or use --diff"
+        ) from None
