@@ -1,0 +1,40 @@
+"""What the log keeps of a text: what SQLite can hold, and of a huge one the beginning and the end. Pure.
+
+A resumed conversation shows the model the same shortened text, with the mark of the cut, and never the whole again.
+"""
+
+from __future__ import annotations
+
+import re
+
+MOST_CHARACTERS = 200_000
+"""Of one text. More than any usual context holds, so that what the model saw of a text is nearly always whole."""
+_HEAD_SHARE = 0.75
+_TITLE_CHARACTERS = 100
+_SURROGATE = re.compile("[\ud800-\udfff]+")
+
+
+def whole(text: str) -> str:
+    """The text with what cannot be written as UTF-8 replaced by U+FFFD; halves of one character are joined."""
+    if _SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def kept(text: str) -> str:
+    """The text as the log keeps it."""
+    text = whole(text)
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    head = int(MOST_CHARACTERS * _HEAD_SHARE)
+    tail = MOST_CHARACTERS - head
+    return f"{text[:head]}\n[... {len(text) - MOST_CHARACTERS:,} characters not kept ...]\n{text[-tail:]}"
+
+
+def title(question: str) -> str:
+    """The first words of a question, on one line."""
+    words = " ".join(whole(question[: 8 * _TITLE_CHARACTERS]).split())
+    if len(words) <= _TITLE_CHARACTERS:
+        return words
+    cut = words[:_TITLE_CHARACTERS]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[_TITLE_CHARACTERS // 2 :] else cut) + "..."

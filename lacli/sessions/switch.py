@@ -1,0 +1,28 @@
+"""Whether conversations are kept: not from `lacli logs off` to `lacli logs on`. A file in the data folder says so.
+
+A file of its own, so that it holds whatever has become of the log. Called by `cli.record` and `cli.logs`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from lacli import paths
+from lacli.pool import files
+
+_NAME = "logs.off"
+
+
+def is_on() -> bool:
+    """Whether conversations are kept."""
+    return not os.path.lexists(paths.data_dir() / _NAME)
+
+
+def turn(on: bool) -> None:
+    """Keep them from now on, or keep no more. Raises OSError where the data folder cannot be written."""
+    path = paths.data_dir() / _NAME
+    if not on:
+        files.make_private(path.parent)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+    elif os.path.lexists(path):
+        os.unlink(path)
