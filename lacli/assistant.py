@@ -66,7 +66,17 @@ class Assistant:
 
     def preview(self, request: Request) -> Preview:
         """See `Replier.preview`."""
-        raise NotImplementedError
+        from lacli.context import fitted
+        from lacli.loading import describe
+
+        if self._loaded is not None:
+            loaded = self._loaded
+            prepared, tokenizer, size = loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size
+        else:
+            prepared, tokenizer, size = describe(self._settings, ignore)
+        prompt = fitted(request, prepared, tokenizer, size)
+        notes = (*prompt.notes, *((_left_out(prompt.dropped),) if prompt.dropped else ()))
+        return Preview(prompt.token_ids, tokenizer.spelled(prompt.token_ids), size, notes)
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """See `Replier.warm`."""
@@ -121,7 +131,7 @@ class _Reply:
         prompt = fitted(self._request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size)
         yield from self._said(prompt.notes)
         if prompt.dropped:
-            yield Notice(f"the oldest {prompt.dropped} messages no longer fit into the context and were left out")
+            yield Notice(_left_out(prompt.dropped))
         rule = StopStrings(loaded.tokenizer, self._request.stops, prompt.watchers)
         text: list[str] = []
         reason = ""
@@ -319,6 +329,10 @@ def _failures_named() -> Iterator[None]:
         if "memory" not in str(error).lower():
             raise LacliError(f"the model failed: {str(error).splitlines()[0]}", "repeat with -vv") from error
         raise _out_of_memory() from error
+
+
+def _left_out(count: int) -> str:
+    return f"the oldest {count} messages no longer fit into the context and were left out"
 
 
 def _vram_peak_mb(device: str) -> float | None:

@@ -12,7 +12,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -132,6 +132,19 @@ def load(settings: Settings, report: Report) -> Loaded:
     )
 
 
+def describe(settings: Settings, report: Report) -> tuple[PreparedModel, Tokenizer, int]:
+    """Model, tokenizer and context of `settings` without weights or torch; a model that is not there yet is made."""
+    from lacli.models.prepare import described
+    from lacli.models.registry import load_registry
+    from lacli.text.tokenizer import Tokenizer
+
+    spec = load_registry().resolve(settings.model)
+    quant = _quant(settings, spec, "cpu" if settings.device == "auto" else settings.device, report)
+    prepared = described(spec, quant, _progress(report), settings.offline)
+    context = _context(settings, prepared.spec.context, prepared.spec.alias)
+    return prepared, Tokenizer.load(prepared.folder), context or prepared.spec.context
+
+
 def _context(settings: Settings, most: int, model: str) -> int | None:
     """The bound to load with: as asked, else the model's, which is never exceeded; None where none is known."""
     if settings.context is not None and most and settings.context > most:
@@ -169,16 +182,22 @@ def _quant(settings: Settings, spec: ModelSpec, device: str, report: Report) -> 
 def _prepare(spec: ModelSpec, quant: Quant | None, offline: bool, report: Report) -> PreparedModel:
     from lacli.models.prepare import prepare
 
+    prepared = prepare(spec, quant, _progress(report), offline)
+    for note in prepared.notes:
+        report(Notice(note))
+    return prepared
+
+
+def _progress(report: Report) -> Callable[[Progress], None]:
+    """Progress of fetching and preparing as events."""
+
     def progress(step: Progress) -> None:
         if step.text:
             report(Notice(step.text))
         if step.stage != "note":
             report(Loading(step.stage, step.done, step.total))
 
-    prepared = prepare(spec, quant, progress, offline)
-    for note in prepared.notes:
-        report(Notice(note))
-    return prepared
+    return progress
 
 
 def _without_kernels(kernel: str, device: str, quant: str) -> tuple[str, ...]:

@@ -225,7 +225,7 @@ class TestConversation:
             reply(make(), ask("word " * 1000))
         with pytest.raises(PromptTooLong) as caught:
             reply(make(), ask("hi", max_tokens=510))
-        assert "use -n " in caught.value.hint
+        assert caught.value.hint == "use --ctx 1024 or -n 481 or less"
 
     def test_a_huge_prompt_is_refused_by_its_beginning(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
         from lacli.text.tokenizer import Tokenizer

@@ -27,8 +27,9 @@ from lacli import paths
 from lacli.bench.suites import load_suites, runs
 from lacli.config import Settings
 from lacli.errors import LacliError
+from lacli.events import Attachment
 from lacli.pool.identity import git_output
-from lacli.prompts.content import with_content
+from lacli.prompts.content import composed
 
 DAYS = (1, 2)
 _UNRELATED = 5  # prompts of prose and of code each that fill the unrelated pool
@@ -84,7 +85,7 @@ def load_tasks() -> tuple[SessionTask, ...]:
         if "lines" in entry:
             first, last = entry["lines"]
             text = "".join(text.splitlines(keepends=True)[first - 1 : last])
-        prompt = with_content(text, entry["ask"], "stdin")
+        prompt = composed(entry["ask"], (Attachment("stdin", text),))
         tasks.append(SessionTask(entry["name"], entry["day"], entry["kind"], prompt, entry.get("again", "")))
     return tuple(tasks)
 

@@ -65,6 +65,11 @@ def prepare_hf(spec: ModelSpec, quant: Quant | None, report: Report, offline: bo
     return _prepared(spec, found, quant, packed_file, notes)
 
 
+def described_hf(spec: ModelSpec, report: Report, offline: bool) -> PreparedModel:
+    """What can be known of a folder without reading its weights."""
+    return _prepared(spec, look_into(ensure_local(spec, report, offline)), "none", None)
+
+
 def look_into(folder: Path) -> HfFolder:
     """Check a folder; one that lacli prepared and someone copied may have packed weights only."""
     packed = [folder / name for name in PACKED_NAMES.values() if (folder / name).is_file()]

@@ -1,13 +1,13 @@
 """Makes prepared models: a folder with config, tokenizer, template and the weights a quantisation asks for, once.
 
-Called by the assistant, the bench and `models pull`. The work is done elsewhere: fetch.py gets files, gguf_prepare.py
+Called by loading, the bench and `models pull`. The work is done elsewhere: fetch.py gets files, gguf_prepare.py
 and hf_prepare.py read them, prepare_folder.py writes.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 from lacli.errors import LacliError
 from lacli.models.base import Quant
@@ -28,7 +28,7 @@ from lacli.models.prepare_folder import (
 )
 from lacli.models.registry import ModelSpec
 
-__all__ = ["PreparedModel", "Quant", "prepare"]
+__all__ = ["PreparedModel", "Quant", "described", "prepare"]
 
 
 def prepare(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool = False) -> PreparedModel:
@@ -42,6 +42,25 @@ def prepare(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool 
 
         return prepare_hf(spec, quant, report, offline)
     return _prepare_gguf(spec, quant, report, offline)
+
+
+def described(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool = False) -> PreparedModel:
+    """What can be known of a model without its weights: tokenizer, template, context, whatever it is prepared for.
+
+    One that is not prepared at all is prepared for `quant`. Raises as `prepare` does.
+    """
+    if spec.kind == "hf":
+        from lacli.models.hf_prepare import described_hf
+
+        return described_hf(spec, report, offline)
+    digest = next((source.sha256 for source in spec.sources if source.sha256), "")
+    if not digest:
+        digest = known_hash(ensure_local(spec, report, offline)) or ""
+    for known in get_args(Quant) if digest else ():
+        found = _existing(spec, digest, known)
+        if found is not None:
+            return found
+    return prepare(spec, quant, report, offline)
 
 
 def _prepare_gguf(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool) -> PreparedModel:

@@ -1,6 +1,7 @@
 """What comes from pipes and files as text, and how it is shown to the model beside an instruction.
 
-Pure: bytes and text in, text and notes out. Called by the front ends for what they read, by `context` for what is shown.
+Pure: bytes and text in, text and notes out. Called by the front ends for what they read, and below `context` for what
+the model is shown.
 """
 
 from __future__ import annotations

@@ -132,6 +132,17 @@ class Tokenizer:
         stream = TextStream(self)
         return stream.push(token_ids) + stream.finish()
 
+    def spelled(self, token_ids: Iterable[int]) -> str:
+        """The text of these ids with control tokens as the vocabulary writes them; for showing prompts."""
+        shown, stream = "", TextStream(self)
+        for token_id in token_ids:
+            if token_id in self.control_ids:
+                shown += stream.finish() + self.text_of(token_id)
+                stream = TextStream(self)
+            else:
+                shown += stream.push([token_id])
+        return shown + stream.finish()
+
     def token_bytes(self, token_id: int) -> bytes:
         """What an id adds to a reply; nothing for special tokens and ids outside the vocabulary."""
         found = self._bytes.get(token_id)
