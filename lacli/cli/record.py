@@ -58,6 +58,10 @@ class Recorder:
         if turn is not None:
             self._kept(turn, finished.stats.model, replaces=bool(self.id))
 
+    def keep(self, turn: Turn, model: str, replaces: bool = False) -> None:
+        """As `turn` or `replace`, of a turn that was made already."""
+        self._kept(turn, model, replaces and bool(self.id))
+
     def undo(self) -> None:
         """Take the last turn away."""
         if self.id:
