@@ -40,6 +40,14 @@ class Place:
     """What stands behind it."""
     path: str = ""
     """The file's name relative to its project; tells the language, and the model what it is in. Empty: unknown."""
+    language: str = ""
+    """Its language, where the name does not tell it."""
+    project: str = ""
+    """The project's name, for models that are told which repository a file is of."""
+    lines_before: int = 256
+    """Most lines before the cursor that the model is shown; the rest only helps to judge where a completion ends."""
+    lines_after: int = 64
+    """The same of those behind it."""
     scope: str = ""
     """Where it must end at the latest: line, block or file; empty is wherever the model ends."""
     max_lines: int = 0
