@@ -18,9 +18,11 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 def text_of(data: bytes, name: str) -> tuple[str, str | None]:
     """Bytes from outside as text, and a note where they were not what they should be.
 
-    UTF-8 whatever the locale (UTF-16 where its mark says so). A byte that is not UTF-8 is read as Latin-1, which is
-    what it nearly always is; where Latin-1 has only a control character U+FFFD stands for it.
+    UTF-8 whatever the locale (UTF-16 or UTF-32 where its mark says so). A byte that is not UTF-8 is read as Latin-1,
+    which is what it nearly always is; where Latin-1 has only a control character U+FFFD stands for it.
     """
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # the first begins as UTF-16's mark does
+        return data.decode("utf-32", "replace"), None
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace"), None
     text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")

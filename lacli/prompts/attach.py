@@ -1,0 +1,161 @@
+"""Files that go with a question: those given by name, and those its words point to as `@path`.
+
+Reads files, writes nothing; everything that cannot be shown to a model is one error that names it, before any model is
+loaded. Called by `ask`, `chat` and `edit`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import stat
+from collections.abc import Callable, Sequence
+
+from lacli.errors import PromptTooLong, UsageError
+from lacli.events import Attachment
+from lacli.prompts.content import text_of
+
+MOST_BYTES = 1 << 26
+"""Beyond every model's context by far; what has more is not even read."""
+_PIECE = 1 << 20
+_MENTION = re.compile(
+    r"""(?<![^\s(\[{<"'`,;])  # at the start of a word: no e-mail address
+    (?P<escape>\\?) @
+    (?: "(?P<double>[^"\n]+)" | '(?P<single>[^'\n]+)' | (?P<bare>(?:\\\ |\S)+) )""",
+    re.VERBOSE,
+)
+_BEHIND = re.compile(r"""(?:[.,;:!?)\]}>"'`*]|'s|:\d+(?:-\d+)?)*""")
+"""What may stand behind a path and belongs to the sentence."""
+_MOST_BEHIND = 40
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+Note = Callable[[str], None]
+
+
+def _silent(text: str) -> None:
+    """Nobody is told."""
+
+
+def attached(
+    text: str, files: Sequence[str] = (), note: Note = _silent, stdin: Callable[[], str] | None = None
+) -> tuple[str, tuple[Attachment, ...]]:
+    """The words of a question and what goes with them: `files` in their order, then what `@path` in the words names.
+
+    A word is such a path only where that file exists: anything else that begins with @ stays what it is, and so does
+    `\\@`, without its backslash. `-` among `files` is what `stdin` returns. `note` is told what the user should know.
+    Raises UsageError or PromptTooLong for a file that cannot be shown.
+    """
+    found: dict[str, Attachment] = {}
+
+    def add(path: str) -> None:
+        if "\0" in path:
+            raise UsageError(f"there is no file {path!r}", "check the path")
+        key = os.path.realpath(path)
+        if key not in found:
+            found[key] = attachment(path, note)
+
+    for path in files:
+        if path == "-" and stdin is not None:
+            found.setdefault("-", Attachment("stdin", stdin()))
+        else:
+            add(os.path.expanduser(path))
+
+    def put_in(mention: re.Match[str]) -> str:
+        if mention["escape"]:
+            return mention[0][1:]
+        path, rest = _path_of(mention, note)
+        if not path:
+            return mention[0]
+        add(os.path.expanduser(path))
+        return path + rest
+
+    return _MENTION.sub(put_in, text), tuple(found.values())
+
+
+def attachment(path: str, note: Note = _silent) -> Attachment:
+    """One file as it is shown, with `\\n` line ends."""
+    text, remark = text_of(_bytes_of(path), path)
+    if remark:
+        note(remark)
+    if not text.strip():
+        note(f"{path} is empty")
+    label = "pipe" if _is_descriptor(path) else path
+    return Attachment(label.encode("utf-8", "replace").decode(), text.replace("\r\n", "\n"))
+
+
+def _path_of(mention: re.Match[str], note: Note) -> tuple[str, str]:
+    """The file a mention names and what stands behind its name; empty where there is none."""
+    quoted = mention["double"] or mention["single"]
+    if quoted:
+        return (quoted, "") if _exists(quoted, note) else ("", "")
+    bare = mention["bare"]
+    for size in range(len(bare), max(0, len(bare) - _MOST_BEHIND), -1):
+        path = bare[:size].replace("\\ ", " ")
+        if _BEHIND.fullmatch(bare, size) and _exists(path, note):
+            return path, bare[size:]
+    return "", ""
+
+
+def _exists(path: str, note: Note) -> bool:
+    """Whether this is a file that may be meant; a folder is not, but whoever writes @src/ should know."""
+    try:
+        mode = os.stat(os.path.expanduser(path)).st_mode
+    except (OSError, ValueError):
+        return False
+    if stat.S_ISDIR(mode):
+        if path.endswith(("/", os.sep)):
+            note(f"@{path} is a folder and is not shown; name files in it")
+        return False
+    return True
+
+
+def _bytes_of(path: str) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {path}", "check the path") from None
+    except IsADirectoryError:
+        raise _folder(path) from None
+    except OSError as error:
+        if os.path.isdir(path):  # Windows opens no folder and says that it may not
+            raise _folder(path) from None
+        raise UsageError(f"{path} cannot be read: {error.strerror}", "give a file that can be read") from None
+    try:
+        _check_kind(path, os.fstat(descriptor))
+        if _is_descriptor(path) and hasattr(os, "set_blocking"):
+            os.set_blocking(descriptor, True)
+        data = _all_of(path, descriptor)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", "give a file that can be read") from None
+    finally:
+        os.close(descriptor)
+    if b"\0" in data and not data.startswith(_MARKS):
+        raise UsageError(f"{path} is a binary file", "give a file of text")
+    return data
+
+
+def _check_kind(path: str, found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise _folder(path)
+    if not stat.S_ISREG(found.st_mode) and not _is_descriptor(path):  # may have no end, or wait for ever
+        raise UsageError(f"{path} is not a regular file", "pipe it in, and give - for it")
+    if found.st_size > MOST_BYTES:
+        raise PromptTooLong(f"{path} has {found.st_size:,} bytes", "give the part that matters")
+
+
+def _all_of(path: str, descriptor: int) -> bytes:
+    data = bytearray()
+    while piece := os.read(descriptor, _PIECE):
+        data += piece
+        if len(data) > MOST_BYTES:
+            raise PromptTooLong(f"{path} has more than {MOST_BYTES:,} bytes", "give the part that matters")
+    return bytes(data)
+
+
+def _is_descriptor(path: str) -> bool:
+    """What a shell makes of <(command): a pipe that the user has just opened for this."""
+    return path.startswith(("/dev/fd/", "/proc/self/fd/"))
+
+
+def _folder(path: str) -> UsageError:
+    return UsageError(f"{path} is a folder", "give the files in it that matter")
