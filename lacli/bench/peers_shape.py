@@ -20,7 +20,7 @@ from lacli.kernels.library import Library, library
 from lacli.kernels.structs import Layer, Matrix, Model, aligned
 from lacli.models.fused_config import FusedConfig
 from lacli.models.load_native import sizes_of
-from lacli.models.native import NativeRunner
+from lacli.models.native import NativeModel, NativeRunner
 
 _CONFIG = {
     "model_type": "llama",
@@ -98,7 +98,8 @@ def measure(quant: Literal["int4", "int8"], threads: int, repeats: int) -> Answe
         layers.append(Layer(norm, norm, **matrices))  # type: ignore[arg-type]  # they are the names' own
     # Read row by row only, so its bytes do not count: the head's stand in for them.
     head = weights.matrix("q8", config.vocab_size, config.hidden)
-    runner = NativeRunner(kernels, config, Model(sizes_of(config), layers, head, head, norm), "f16")
+    model = Model(sizes_of(config), layers, head, head, norm)
+    runner = NativeRunner(NativeModel(kernels, config, model, "f16"))
     steps, reads = [], []
     for _ in range(repeats):
         reads.append(1000 * weights.read_seconds(kernels))

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from lacli.errors import UsageError
 from lacli.kernels import packing
-from lacli.kernels.structs import Cache, CCache, CMatrix, CModel, CRows, Matrix, address, in_place
+from lacli.kernels.structs import Cache, CCache, CMatrix, CModel, CPart, CRows, Matrix, Part, address, in_place
 
-ABI = 1
+ABI = 2
 TOP = 8
 """Best tokens a forward returns of each wanted row."""
 ISAS = ("avx512-vnni", "avx2", "neon-dot", "portable")
@@ -54,7 +54,7 @@ class Library:
             ("threads_new", c_void_p, [c_int]),
             ("threads_free", None, [pool]),
             ("matmul", c_int, [pool, matrix, c_int32, c_void_p, c_void_p]),
-            ("forward", c_int, [pool, model, cache, c_int32, POINTER(CRows)]),
+            ("forward", c_int, [pool, model, POINTER(CPart), c_int32, POINTER(CRows)]),
             ("keep", c_int, [model, cache, c_int32, c_int32, c_void_p]),
             ("read", c_uint64, [pool, c_void_p, c_size_t]),
         ):
@@ -110,8 +110,7 @@ class Library:
 
     def forward(
         self,
-        cache: Cache,
-        length: int,
+        parts: Sequence[Part],
         token_ids: Sequence[int],
         parents: Sequence[int],
         wanted: Sequence[int],
@@ -119,21 +118,23 @@ class Library:
         sine: NDArray[np.float32],
         logits: NDArray[np.float32],
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Run the cache's model on the rows over `length` cached positions.
+        """Run the model of the caches on the rows of all parts, each over its own cached positions.
 
-        Fills logits [wanted, vocab] and returns their top ids and logits. cosine, sine: [positions, head_dim / 2], of
-        at least `length` and one for each row. Raises IndexError for an id, parent or wanted row out of range,
-        ValueError for other sizes, MemoryError. What the cache holds before `length` never changes.
+        The rows of a part lie side by side, in the order of the parts; parents and wanted rows count from the first
+        row of all. Fills logits [wanted, vocab] and returns their top ids and logits. cosine, sine: [positions,
+        head_dim / 2], of at least the `length` of every part and one for each of its rows. Raises IndexError for an id,
+        parent or wanted row out of range, ValueError for other sizes, MemoryError. What a cache holds before `length`
+        never changes.
         """
-        model, rows = cache.model, len(token_ids)
+        if len({id(part.cache.model) for part in parts}) != 1 or len({id(part.cache) for part in parts}) < len(parts):
+            raise ValueError("the parts of a forward have one model, and each a cache of its own")
+        model, rows = parts[0].cache.model, len(token_ids)
         half = model.sizes.head_dim // 2
-        if len(parents) != rows:
-            raise ValueError(f"{rows} rows have {len(parents)} parents")
-        if length < 0 or length + rows > cache.capacity:
-            raise ValueError(f"{rows} rows after {length} do not fit a cache of {cache.capacity}")
+        if len(parents) != rows or sum(part.rows for part in parts) != rows:
+            raise ValueError(f"{rows} rows have {len(parents)} parents and parts of {[part.rows for part in parts]}")
+        for part in parts:
+            _check_part(part, cosine)
         ids, above, want = (_int32(values) for values in (token_ids, parents, wanted))
-        if cosine.ndim != 2 or cosine.shape[0] < length + rows:
-            raise ValueError(f"the rotary table ends at {cosine.shape[0]}; {rows} rows after {length} may go beyond")
         top_ids = np.empty((len(want), TOP), dtype=np.int32)
         top_logits = np.empty((len(want), TOP), dtype=np.float32)
         struct = CRows(
@@ -148,8 +149,9 @@ class Library:
             _start(top_ids),
             _start(top_logits),
         )
+        structs = (CPart * len(parts))(*[CPart(part.cache.pointer, part.length, part.rows) for part in parts])
         with self._lock:
-            _check(self._c.lacli_forward(self._running(), model.pointer, cache.pointer, length, byref(struct)))
+            _check(self._c.lacli_forward(self._running(), model.pointer, structs, len(parts), byref(struct)))
         return top_ids, top_logits
 
     def keep(self, cache: Cache, length: int, path: Sequence[int]) -> None:
@@ -250,6 +252,15 @@ def _fault(found: Library) -> str:
         if any(not np.array_equal(found.matmul(matrix, x[row : row + 1])[0], y[row]) for row in (0, 15)):
             return f"{blocks.kind} on {found.isa} is not exact by row"
     return ""
+
+
+def _check_part(part: Part, cosine: NDArray[np.float32]) -> None:
+    if part.length < 0 or part.length + part.rows > part.cache.capacity:
+        raise ValueError(f"{part.rows} rows after {part.length} do not fit a cache of {part.cache.capacity}")
+    if cosine.ndim != 2 or cosine.shape[0] < part.length + part.rows:
+        raise ValueError(
+            f"the rotary table ends at {cosine.shape[0]}; {part.rows} rows after {part.length} may go beyond"
+        )
 
 
 def _check(code: int) -> None:

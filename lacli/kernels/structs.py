@@ -86,6 +86,12 @@ class CCache(Structure):
     _fields_ = [("kind", c_int32), ("capacity", c_int32), ("keys", c_void_p), ("values", c_void_p)]
 
 
+class CPart(Structure):
+    """lacli_part"""
+
+    _fields_ = [("cache", POINTER(CCache)), ("length", c_int32), ("rows", c_int32)]
+
+
 class CRows(Structure):
     """lacli_rows"""
 
@@ -259,11 +265,23 @@ def _checked(matrix: Matrix, name: str, shape: tuple[int, int]) -> CMatrix:
     return matrix.struct
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The share of one sequence in a forward."""
+
+    cache: Cache
+    """Its own."""
+    length: int
+    """Positions cached."""
+    rows: int
+    """Rows behind them."""
+
+
 class Cache:
     """Keys and values of one sequence, by `model`: two buffers that grow. How many slots are filled is the owner's."""
 
     def __init__(self, model: Model, kind: CacheKind) -> None:
-        self.model, self._kind = model, kind
+        self.model, self.kind = model, kind
         self.capacity = 0
         self._allocate(0)
 
@@ -285,14 +303,20 @@ class Cache:
         self.keys[:, :, :blocks] = keys[:, :, :blocks]
         self.values[:, :, :filled] = values[:, :, :filled]
 
+    def copy(self, other: Cache, filled: int) -> None:
+        """Take the first `filled` slots of a cache of the same kind and model; both must have room for them."""
+        blocks = -(-filled // SLOTS)
+        self.keys[:, :, :blocks] = other.keys[:, :, :blocks]
+        self.values[:, :, :filled] = other.values[:, :, :filled]
+
     def _allocate(self, capacity: int) -> None:
-        dtype = np.float32 if self._kind == "f32" else np.float16
+        dtype = np.float32 if self.kind == "f32" else np.float16
         layers, heads, width = len(self.model.layers), self.model.sizes.kv_heads, self.model.sizes.head_dim
         keys = aligned((layers, heads, capacity // SLOTS, width, SLOTS), dtype)
         values = aligned((layers, heads, capacity, width), dtype)
         self.capacity, self.keys, self.values = capacity, keys, values
         self.struct = CCache(
-            KINDS[self._kind],
+            KINDS[self.kind],
             capacity,
             keys.__array_interface__["data"][0],
             values.__array_interface__["data"][0],

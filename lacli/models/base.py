@@ -1,6 +1,6 @@
 """What the engine sees of models: `Rows` in, `Scores` out. Imports nothing heavy at run time.
 
-Implementations: `native.NativeRunner`, `fused.FusedRunner`, `runner.GenericRunner`; test double: `TableRunner` in
+Implementations: `native.NativeRunner` (which is a `SharingRunner`), `fused.FusedRunner`, `runner.GenericRunner`; test double: `TableRunner` in
 `tests/fakes.py`.
 Called by `engine.loop` only. An implementation must never look at the sampler, the drafts or the pool, and a
 failed forward must leave `length` as it was.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, Self, runtime_checkable
 
 from lacli.errors import LacliError
 
@@ -102,4 +102,29 @@ class Runner(Protocol):
 
     def truncate(self, length: int) -> None:
         """Forget all positions from `length` on."""
+        ...
+
+
+@runtime_checkable
+class SharingRunner(Runner, Protocol):
+    """A runner whose model can hold several sequences, and run rows of many of them in one forward."""
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes of the KV cache as it stands."""
+        ...
+
+    def sibling(self) -> Self:
+        """Another sequence of the same model, with an empty cache of its own."""
+        ...
+
+    def adopt(self, other: Self, length: int) -> None:
+        """Make the cache hold the first `length` positions of a sibling's, and nothing else."""
+        ...
+
+    def forward_many(self, asked: Sequence[tuple[Self, Rows]]) -> list[Scores]:
+        """`forward` of several siblings at once, each with rows of its own; the scores of each, in the same order.
+
+        A prefill may be among them: its rows are a chain of which none, or the last, is wanted.
+        """
         ...

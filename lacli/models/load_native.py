@@ -1,4 +1,4 @@
-"""Weights into a `NativeRunner`: packed or plain ones where they lie in their file, others packed on the way.
+"""Weights into a `NativeModel`: packed or plain ones where they lie in their file, others packed on the way.
 
 Called by `load` where the C library is there.
 """
@@ -14,7 +14,7 @@ from lacli.kernels.library import Library
 from lacli.kernels.structs import Layer, Matrix, Model, Sizes, in_place
 from lacli.models.base import Quant
 from lacli.models.fused_config import FusedConfig
-from lacli.models.native import NativeRunner
+from lacli.models.native import NativeModel, NativeRunner
 from lacli.models.quant import packed_matrix
 from lacli.models.tensors import Tensors
 
@@ -26,7 +26,7 @@ def load_native(library: Library, tensors: Tensors, config: FusedConfig, quant: 
     layers = [_layer(tensors, config, index, quant) for index in range(config.layers)]
     config.refuse_more(tensors)
     model = Model(sizes_of(config), layers, embedding, head, tensors.floats("model.norm.weight"))
-    return NativeRunner(library, config, model, "f32" if quant == "none" else "f16")
+    return NativeRunner(NativeModel(library, config, model, "f32" if quant == "none" else "f16"))
 
 
 def sizes_of(config: FusedConfig) -> Sizes:

@@ -2,7 +2,7 @@
  *
  * Compiled by test_fuzz.py together with the library's own files, under AddressSanitizer and UBSan. Each case draws
  * from a seed of its own, printed when it fails, so `fuzz SEED 1` repeats it alone. The cases are in fuzz_matmul.c,
- * fuzz_forward.c and fuzz_errors.c; the plain references they compare with in fuzz_reference*.c.
+ * fuzz_forward.c, fuzz_parts.c and fuzz_errors.c; the plain references they compare with in fuzz_reference*.c.
  */
 #include <fenv.h>
 #include <signal.h>
@@ -101,7 +101,8 @@ static void run_case(void) {
     if (which < 4) fuzz_read();
     else if (which < 50) fuzz_matmul();
     else if (which < 60) fuzz_matmul_errors();
-    else if (which < 80) fuzz_forward();
+    else if (which < 76) fuzz_forward();
+    else if (which < 82) fuzz_parts();
     else if (which < 94) fuzz_forward_errors();
     else fuzz_keep_errors();
 }

@@ -67,6 +67,10 @@ typedef struct {
     int length, weird;
 } setting;
 void draw_setting(setting *drawn);
+/* Another sequence of the same model: a cache and rows of its own, of any kind and size. */
+void draw_sequence(setting *drawn, const setting *of);
+/* Cosines and sines for so many positions. */
+void give_table(lacli_rows *rows, int positions, int half);
 size_t cache_bytes(const setting *of);
 lacli_cache cache_copy(const setting *of);
 /* The value `d` of a slot's key or value as its stored bits; NaN as one NaN. */
@@ -77,6 +81,13 @@ void give_outputs(lacli_rows *rows, int vocab);
 
 /* fuzz_forward.c */
 void fuzz_forward(void);
+/* The forward of one sequence. */
+int forward_one(const setting *of, const lacli_cache *cache, int length, const lacli_rows *rows);
+/* Keys and values of two slots; a cache that has the bytes of the setting's outside of the slots [first, last). */
+int same_slot(const setting *of, const lacli_cache *a, int slot_a, const lacli_cache *b, int slot_b);
+void check_untouched(const setting *of, const lacli_cache *cache, int first, int last);
+/* fuzz_parts.c */
+void fuzz_parts(void);
 /* fuzz_errors.c */
 void fuzz_forward_errors(void);
 void fuzz_keep_errors(void);

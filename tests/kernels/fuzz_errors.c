@@ -78,7 +78,7 @@ void fuzz_forward_errors(void) {
     wrong.cache.keys = heap_copy(valid.cache.keys, bytes);
     wrong.cache.values = heap_copy(valid.cache.values, bytes);
     use_some_isa();
-    int code = lacli_forward(some_threads(), &wrong.model, &wrong.cache, wrong.length, &wrong.rows);
+    int code = forward_one(&wrong, &wrong.cache, wrong.length, &wrong.rows);
     check(code == expected, "a forward with an error gave %d, not %d", code, expected);
     check(!memcmp(wrong.rows.logits, valid.rows.logits, out) && !memcmp(wrong.rows.top_ids, valid.rows.top_ids, top) &&
               !memcmp(wrong.rows.top_logits, valid.rows.top_logits, top), "a refused forward wrote results");

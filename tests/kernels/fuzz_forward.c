@@ -6,9 +6,14 @@
  */
 #include "fuzz.h"
 
+int forward_one(const setting *of, const lacli_cache *cache, int length, const lacli_rows *rows) {
+    lacli_part part = {cache, length, rows->rows};
+    return lacli_forward(some_threads(), &of->model, &part, 1, rows);
+}
+
 static void run(const setting *of, const lacli_cache *cache, int length, const lacli_rows *rows) {
     enter_some_float_mode();
-    int code = lacli_forward(some_threads(), &of->model, cache, length, rows);
+    int code = forward_one(of, cache, length, rows);
     leave_float_mode();
     check(!code, "forward of %d rows after %d gave %d", rows->rows, length, code);
 }
@@ -38,7 +43,7 @@ static void check_top(const lacli_rows *rows, int vocab) {
     }
 }
 
-static int same_slot(const setting *of, const lacli_cache *a, int slot_a, const lacli_cache *b, int slot_b) {
+int same_slot(const setting *of, const lacli_cache *a, int slot_a, const lacli_cache *b, int slot_b) {
     for (int layer = 0; layer < of->model.layers; layer++)
         for (int head = 0; head < of->model.kv_heads; head++)
             for (int d = 0; d < of->model.head_dim; d++)
@@ -50,7 +55,7 @@ static int same_slot(const setting *of, const lacli_cache *a, int slot_a, const 
 }
 
 /* The slots that a forward or keep had no business with, outside [first, last), have their bytes. */
-static void check_untouched(const setting *of, const lacli_cache *cache, int first, int last) {
+void check_untouched(const setting *of, const lacli_cache *cache, int first, int last) {
     setting copy = *of;
     copy.cache = *cache;
     lacli_cache put_back = cache_copy(&copy);

@@ -120,6 +120,18 @@ static void draw_cache(setting *drawn) {
     }
 }
 
+void give_table(lacli_rows *rows, int positions, int half) {
+    size_t bytes = (size_t)(positions * half) * sizeof(float);
+    float *cosine = heap_block(bytes, 0), *sine = heap_block(bytes, 0);
+    for (int i = 0; i < positions * half; i++) {
+        double angle = (i / half) * pow(10000.0, -(double)(i % half) / half);
+        cosine[i] = (float)cos(angle);
+        sine[i] = (float)sin(angle);
+    }
+    rows->cosine = cosine;
+    rows->sine = sine;
+}
+
 static void draw_rows(setting *drawn, int rows) {
     int style = draw(0, 3), deepest = 0; /* a chain, siblings, a bushy tree, any tree */
     drawn->token_ids = heap_block((size_t)rows * 4, 0);
@@ -136,16 +148,9 @@ static void draw_rows(setting *drawn, int rows) {
     drawn->wanted = heap_block((size_t)wanted * 4, 0);
     for (int row = 0; row < rows; row++) /* ascending, each row with the chance that fills the list */
         if (draw(0, rows - row - 1) < wanted - taken) drawn->wanted[taken++] = row;
-    int half = drawn->model.head_dim / 2, positions = drawn->length + deepest + 1;
-    size_t bytes = (size_t)(positions * half) * sizeof(float);
-    float *cosine = heap_block(bytes, 0), *sine = heap_block(bytes, 0);
-    for (int i = 0; i < positions * half; i++) {
-        double angle = (i / half) * pow(10000.0, -(double)(i % half) / half);
-        cosine[i] = (float)cos(angle);
-        sine[i] = (float)sin(angle);
-    }
     drawn->rows = (lacli_rows){.rows = rows, .wanted = wanted, .token_ids = drawn->token_ids, .parents = drawn->parents,
-                               .wanted_rows = drawn->wanted, .cosine = cosine, .sine = sine};
+                               .wanted_rows = drawn->wanted};
+    give_table(&drawn->rows, drawn->length + deepest + 1, drawn->model.head_dim / 2);
 }
 
 void give_outputs(lacli_rows *rows, int vocab) {
@@ -155,10 +160,8 @@ void give_outputs(lacli_rows *rows, int vocab) {
     rows->top_logits = heap_block(wanted * LACLI_TOP * sizeof(float), 0);
 }
 
-void draw_setting(setting *drawn) {
-    memset(drawn, 0, sizeof *drawn);
-    drawn->weird = draw_chance(25);
-    draw_model(drawn);
+void draw_sequence(setting *drawn, const setting *of) {
+    if (drawn != of) *drawn = *of;
     int rows = draw(1, draw_chance(80) ? 12 : 70), place = draw(0, 99);
     drawn->length = place < 15 ? 0 : draw(1, place < 75 ? 40 : 150);
     if (place >= 93) { /* long enough for the ways that only long texts take */
@@ -170,4 +173,11 @@ void draw_setting(setting *drawn) {
     draw_cache(drawn);
     draw_rows(drawn, rows);
     give_outputs(&drawn->rows, drawn->model.vocab);
+}
+
+void draw_setting(setting *drawn) {
+    memset(drawn, 0, sizeof *drawn);
+    drawn->weird = draw_chance(25);
+    draw_model(drawn);
+    draw_sequence(drawn, drawn);
 }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lacli.kernels import packing
 from lacli.kernels.library import ISAS, Library, library, why_not
-from lacli.kernels.structs import Cache, Layer, Matrix, Model, Sizes, aligned
+from lacli.kernels.structs import Cache, Layer, Matrix, Model, Part, Sizes, aligned
 
 Floats = NDArray[np.float32]
 Kind = Literal["q4", "q4m", "q8", "q8m", "f32", "bf16"]
@@ -159,7 +159,8 @@ class Decoder:
 
     def step(self, ids: Sequence[int], parents: Sequence[int], wanted: Sequence[int]) -> Floats:
         logits = np.empty((len(wanted), self.VOCAB), dtype=np.float32)
-        top_ids, _ = self.kernels.forward(self.cache, self.length, ids, parents, wanted, self.cosine, self.sine, logits)
+        part = Part(self.cache, self.length, len(ids))
+        top_ids, _ = self.kernels.forward([part], ids, parents, wanted, self.cosine, self.sine, logits)
         assert np.isfinite(logits).all()
         assert np.array_equal(top_ids[:, 0], logits.argmax(axis=1))
         return logits

@@ -19,7 +19,7 @@ from lacli.errors import UsageError
 from lacli.kernels import library as module
 from lacli.kernels import packing, structs
 from lacli.kernels.library import ISAS, Library, library, why_not
-from lacli.kernels.structs import Cache, Layer, Matrix, Model, Sizes, aligned
+from lacli.kernels.structs import Cache, Layer, Matrix, Model, Part, Sizes, aligned
 from tests.models.kernels import needed
 
 HEADER = Path(module.__file__).with_name("src")
@@ -74,8 +74,7 @@ def forward(kernels: Library, **changes: Any) -> Any:
     cache = Cache(model(), "f32")
     cache.reserve(32, 0, 32)
     given: dict[str, Any] = {
-        "cache": cache,
-        "length": 2,
+        "parts": [Part(cache, changes.pop("length", 2), len(changes.get("token_ids", (3, 4, 5))))],
         "token_ids": [3, 4, 5],
         "parents": [-1, 0, 0],
         "wanted": [0, 2],
@@ -157,7 +156,7 @@ def test_the_structures_are_those_of_the_header(tmp_path: Path) -> None:
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("needs a C compiler")
-    mirrors = [structs.CMatrix, structs.CLayer, structs.CModel, structs.CCache, structs.CRows]
+    mirrors = [structs.CMatrix, structs.CLayer, structs.CModel, structs.CCache, structs.CPart, structs.CRows]
     names = {mirror: str(mirror.__doc__) for mirror in mirrors}
     lines = [f'printf("%zu\\n", sizeof({name}));' for name in names.values()]
     expected = [ctypes.sizeof(mirror) for mirror in mirrors]
@@ -267,6 +266,7 @@ class TestForward:
             ({"parents": [-1, 1, 0]}, IndexError, "parent"),
             ({"parents": [-1, 0, -2]}, IndexError, "parent"),
             ({"parents": [-1, 0]}, ValueError, "3 rows have 2 parents"),
+            ({"parts": []}, ValueError, "one model"),
             ({"wanted": [0, 3]}, IndexError, "wanted"),
             ({"wanted": [0]}, ValueError, "logits"),
             ({"length": 30}, ValueError, "3 rows after 30 do not fit a cache of 32"),

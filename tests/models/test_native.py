@@ -57,7 +57,7 @@ def pack(prepared: PreparedModel, file: Path, quant: Any) -> PreparedModel:
 def test_threads_beyond_the_processors_are_not_started(tmp_path: Path) -> None:
     runner = load_runner(write(tmp_path)[1], "none", threads=1024)
     assert isinstance(runner, NativeRunner)
-    assert 1 <= runner._library.threads <= (os.cpu_count() or 1)
+    assert 1 <= runner._model.library.threads <= (os.cpu_count() or 1)
 
 
 def matrices(runner: NativeRunner) -> dict[str, Matrix]:

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LACLI_ABI 1
+#define LACLI_ABI 2
 #define LACLI_TOP 8    /* best tokens a forward returns of each wanted row */
 #define LACLI_BLOCK 32 /* columns that share a scale, in weights and activations */
 #define LACLI_PANEL 16 /* rows of a matrix that lie side by side, one per lane */
@@ -75,7 +75,7 @@ typedef struct {
 } lacli_model;
 
 /* Keys and values of one sequence; the caller owns and grows the memory. Slot i holds position i while i < length;
- * the rows of a forward go to the slots from length on, in their order. */
+ * its rows of a forward go to the slots from length on, in their order. */
 typedef struct {
     int32_t kind;     /* LACLI_F32 or LACLI_F16 */
     int32_t capacity; /* slots, a multiple of 16 */
@@ -83,13 +83,19 @@ typedef struct {
     void *values;     /* [layers][kv_heads][capacity][head_dim]; 64-byte aligned */
 } lacli_cache;
 
-/* The rows of one forward: see lacli/models/base.py: Rows. */
+/* The share of one sequence in a forward: `rows` rows, 1.., behind the `length` positions of its cache. */
 typedef struct {
-    int32_t rows, wanted;         /* numbers of rows, 1.., and of wanted ones, 0..rows */
+    const lacli_cache *cache;
+    int32_t length, rows;
+} lacli_part;
+
+/* The rows of one forward, those of a part side by side in the order of the parts: see lacli/models/base.py: Rows. */
+typedef struct {
+    int32_t rows, wanted;         /* numbers of rows, all parts' together, and of wanted ones, 0..rows */
     const int32_t *token_ids;     /* [rows] */
-    const int32_t *parents;       /* [rows], smaller than the row itself; -1 where the parent is the last cached one */
+    const int32_t *parents;       /* [rows], an earlier row of its part; -1 where the parent is the last cached one */
     const int32_t *wanted_rows;   /* [wanted] */
-    const float *cosine, *sine;   /* [positions][head_dim / 2], from 0 to the rows' last position */
+    const float *cosine, *sine;   /* [positions][head_dim / 2], from 0 to the last position of any row */
     float *logits;                /* out [wanted][vocab] */
     int32_t *top_ids;             /* out [wanted][LACLI_TOP], best first, of equals the lower id; -1 beyond vocab */
     float *top_logits;            /* out; [i][0] is NaN where any logit of the row is */
@@ -114,9 +120,10 @@ void lacli_threads_free(lacli_threads *threads);
 /* y [rows][matrix rows] = x [rows][matrix columns] W^T + bias. Any number of rows, 0 too. x and y contiguous. */
 int lacli_matmul(lacli_threads *threads, const lacli_matrix *matrix, int32_t rows, const float *x, float *y);
 
-/* One forward of all rows over `length` cached positions; their keys and values go to slots length.. of the cache.
- * Cached keys and values are read as stored, a row's own and its ancestors' too. length + rows <= capacity. */
-int lacli_forward(lacli_threads *threads, const lacli_model *model, const lacli_cache *cache, int32_t length,
+/* One forward of all rows, each over the cached positions of its part; their keys and values go to slots length.. of
+ * its cache, length + rows <= capacity. Cached keys and values are read as stored, a row's own and its ancestors' too.
+ * parts: [count], 1.., each with a cache of its own; caches may differ in kind and capacity. */
+int lacli_forward(lacli_threads *threads, const lacli_model *model, const lacli_part *parts, int32_t count,
                   const lacli_rows *rows);
 
 /* Move slot length + path[i] to slot length + i for i < count, in all layers; path ascends from 0 or more. */

@@ -21,24 +21,53 @@ static void carve_inputs(lacli_inputs *inputs, int32_t rows, int32_t columns, ch
     to->sum = carve(base, used, blocks * sizeof *to->sum);
 }
 
+/* Units of so many queries that a head of keys gives. */
+static int64_t count_units(const lacli_step *step, int64_t width)
+{
+    int64_t group = step->model->heads / step->model->kv_heads, count = 0;
+    for (int32_t part = 0; part < step->parts_count; part++)
+        count += (step->parts[part].rows * group + width - 1) / width;
+    return count;
+}
+
+static void share_units(lacli_step *step)
+{
+    int32_t group = step->model->heads / step->model->kv_heads, width = step->unit_queries, at = 0;
+    for (int32_t part = 0; part < step->parts_count; part++) {
+        int32_t queries = step->parts[part].rows * group;
+        for (int32_t first = 0; first < queries; first += width)
+            step->units[at++] = (lacli_unit){part, first, queries - first < width ? queries - first : width};
+    }
+}
+
 /* How attention is shared, and the memory it needs. */
 static void plan_attention(lacli_step *step, char *base, size_t *used)
 {
-    int32_t kv_heads = step->model->kv_heads, threads = step->threads, rows = step->rows->rows;
-    int64_t queries = (int64_t)rows * (step->model->heads / kv_heads), width = LACLI_UNIT_QUERIES;
-    while (width > 3 && kv_heads * ((queries + width - 1) / width) < 3 * threads)
+    int32_t kv_heads = step->model->kv_heads, threads = step->threads;
+    int64_t queries = (int64_t)step->rows->rows * (step->model->heads / kv_heads), width = LACLI_UNIT_QUERIES;
+    while (width > 3 && kv_heads * count_units(step, width) < 3 * threads)
         width /= 2;
-    step->spread = threads > 1 && queries <= LACLI_UNIT_QUERIES && step->length >= LACLI_SPREAD_LENGTH &&
-                   kv_heads * ((queries + width - 1) / width) < 3 * threads;
+    step->spread = threads > 1 && queries <= LACLI_UNIT_QUERIES && step->parts_count == 1 &&
+                   step->parts->length >= LACLI_SPREAD_LENGTH && kv_heads * count_units(step, width) < 3 * threads;
     if (step->spread)
         width = queries;
     step->unit_queries = (int32_t)width;
-    step->score_stride = ((int64_t)step->length + rows + 15) / 16 * 16;
+    step->units_count = (int32_t)count_units(step, width);
+    step->units = carve(base, used, (size_t)step->units_count * sizeof *step->units);
+    int64_t longest = 0;
+    step->part_rows = 0;
+    for (int32_t part = 0; part < step->parts_count; part++) {
+        int32_t rows = step->parts[part].rows;
+        int64_t end = (int64_t)step->parts[part].length + rows;
+        longest = end > longest ? end : longest;
+        step->part_rows = rows > step->part_rows ? rows : step->part_rows;
+    }
+    step->score_stride = (longest + 15) / 16 * 16;
     step->score_stride += step->score_stride % 256 == 0 ? 16 : 0; /* lest all queries meet in the same cache sets */
     size_t holders = (size_t)(step->spread ? kv_heads : threads), each = (size_t)width * sizeof(float);
     step->scores = carve(base, used, holders * each * (size_t)step->score_stride);
     step->sums = carve(base, used, holders * each);
-    step->slots = carve(base, used, (size_t)threads * each * (size_t)rows);
+    step->slots = carve(base, used, (size_t)threads * each * (size_t)step->part_rows);
 }
 
 /* Lay out the work space at `base`; returns its size. */
@@ -49,6 +78,8 @@ static size_t plan(lacli_step *step, char *base)
     size_t used = 0, wanted = (size_t)threads * (size_t)step->rows->wanted * LACLI_TOP;
     int64_t head_dim = model->head_dim;
     step->heads_stride = (model->heads + (int64_t)2 * model->kv_heads) * head_dim;
+    step->firsts = carve(base, &used, (size_t)step->parts_count * sizeof *step->firsts);
+    step->part_of = carve(base, &used, (size_t)rows * sizeof *step->part_of);
     step->depths = carve(base, &used, (size_t)rows * sizeof *step->depths);
     step->hidden = carve(base, &used, (size_t)rows * (size_t)model->hidden * sizeof(float));
     step->heads = carve(base, &used, (size_t)rows * (size_t)step->heads_stride * sizeof(float));
@@ -85,20 +116,26 @@ static void walk(void *context, int thread, lacli_threads *pool)
         lacli_step_head(&turn);
 }
 
-int lacli_forward(lacli_threads *threads, const lacli_model *model, const lacli_cache *cache, int32_t length,
+int lacli_forward(lacli_threads *threads, const lacli_model *model, const lacli_part *parts, int32_t count,
                   const lacli_rows *rows)
 {
-    int error = lacli_step_check(model, cache, length, rows);
+    int error = lacli_step_check(model, parts, count, rows);
     if (error)
         return error;
-    lacli_step step = {.model = model, .cache = cache, .rows = rows, .pool = threads, .length = length,
+    lacli_step step = {.model = model, .parts = parts, .rows = rows, .pool = threads, .parts_count = count,
                        .threads = lacli_threads_count(threads)};
     char *base = lacli_scratch(threads, plan(&step, NULL));
     if (!base)
         return LACLI_E_MEMORY;
     plan(&step, base);
-    for (int32_t row = 0; row < rows->rows; row++)
-        step.depths[row] = rows->parents[row] < 0 ? 0 : step.depths[rows->parents[row]] + 1;
+    share_units(&step);
+    for (int32_t part = 0, row = 0; part < count; part++) {
+        step.firsts[part] = row;
+        for (int32_t end = row + parts[part].rows; row < end; row++) {
+            step.part_of[row] = part;
+            step.depths[row] = rows->parents[row] < 0 ? 0 : step.depths[rows->parents[row]] + 1;
+        }
+    }
     lacli_run(threads, walk, &step);
     return 0;
 }

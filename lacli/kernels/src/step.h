@@ -19,24 +19,32 @@ typedef struct {
     lacli_quantised quantised;
 } lacli_inputs;
 
+/* Queries of one part and head of keys that a thread takes together. */
+typedef struct {
+    int32_t part, first, count; /* a row's heads side by side, counted from the part's first row on */
+} lacli_unit;
+
 typedef struct {
     const lacli_model *model;
-    const lacli_cache *cache;
+    const lacli_part *parts;
     const lacli_rows *rows;
     lacli_threads *pool;
-    int32_t length, threads;
-    int32_t *depths;              /* [rows] */
+    int32_t parts_count, threads;
+    int32_t *firsts;              /* [parts_count]: the first row of each */
+    int32_t *part_of, *depths;    /* [rows] */
     float *hidden;                /* [rows][model->hidden]: the residual stream */
     float *heads;                 /* [rows][heads_stride]: queries, keys, values, a head after the other */
     float *up;                    /* [rows][inner.stride] */
     lacli_inputs normed, mixed, inner; /* of query, key, value, gate, up and the head; of output; of down */
     lacli_inputs *own;            /* [threads]: LACLI_OWN_ROWS rows of `normed` for each thread */
     int64_t heads_stride, score_stride;
-    int32_t unit_queries;         /* queries of a unit of attention */
+    lacli_unit *units;            /* [units_count]: what attention is shared by, for each head of keys */
+    int32_t units_count, unit_queries; /* unit_queries: the most of a unit */
+    int32_t part_rows;            /* the most of a part */
     int spread;                   /* attention is shared by positions, as there are too few heads for all threads */
     float *scores;                /* [threads][unit_queries], or spread [kv_heads][queries], [score_stride] each */
     float *sums;                  /* spread: [kv_heads][queries] */
-    int32_t *slots;               /* [threads][unit_queries][rows] */
+    int32_t *slots;               /* [threads][unit_queries][part_rows] */
     int32_t *top_ids;             /* [threads][wanted][LACLI_TOP]: the best each thread has met */
     float *top_logits;
 } lacli_step;
@@ -69,10 +77,12 @@ LACLI_INLINE int32_t lacli_share(const lacli_turn *turn, int32_t count)
 }
 
 /* One layer and head of the cache. */
-LACLI_INLINE char *lacli_cached(const lacli_step *step, void *cache, int32_t layer, int32_t kv_head)
+LACLI_INLINE char *lacli_cached(const lacli_model *model, const lacli_cache *cache, int values, int32_t layer,
+                                int32_t kv_head)
 {
-    int64_t index = ((int64_t)layer * step->model->kv_heads + kv_head) * step->cache->capacity;
-    return (char *)cache + index * step->model->head_dim * (step->cache->kind == LACLI_F16 ? 2 : 4);
+    int64_t index = ((int64_t)layer * model->kv_heads + kv_head) * cache->capacity;
+    char *start = values ? cache->values : cache->keys;
+    return start + index * model->head_dim * (cache->kind == LACLI_F16 ? 2 : 4);
 }
 
 /* Quantise columns [first, last) of a row, `first` a multiple of 32 and `last` one or the end. */
@@ -84,7 +94,7 @@ LACLI_INLINE void lacli_quantise_part(const lacli_inputs *inputs, int32_t row, i
                            to->scale + block, to->sum + block);
 }
 
-int lacli_step_check(const lacli_model *model, const lacli_cache *cache, int32_t length, const lacli_rows *rows);
+int lacli_step_check(const lacli_model *model, const lacli_part *parts, int32_t count, const lacli_rows *rows);
 int lacli_keep_check(const lacli_model *model, const lacli_cache *cache, int32_t length, int32_t count,
                      const int32_t *path);
 /* Hidden states of all rows at the start. */

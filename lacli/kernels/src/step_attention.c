@@ -6,10 +6,11 @@
 
 #include "step.h"
 
-/* Some queries of one head of keys. Positions and slots count from `base`, a multiple of 16, on: what lies before it
- * none of them sees. */
+/* Some queries of one part and head of keys. Positions and slots count from `base`, a multiple of 16, on: what lies
+ * before it none of them sees. */
 typedef struct {
-    int32_t count, base, past, highest; /* highest: the last row among them */
+    const lacli_cache *cache;
+    int32_t count, base, past, highest; /* highest: the last row among them, counted in its part */
     int32_t row[LACLI_UNIT_QUERIES], head[LACLI_UNIT_QUERIES];
     int32_t start[LACLI_UNIT_QUERIES], end[LACLI_UNIT_QUERIES];
     const float *query[LACLI_UNIT_QUERIES];
@@ -19,33 +20,34 @@ typedef struct {
 
 static int32_t first_seen(const lacli_step *step, const lacli_layer *layer, int32_t row)
 {
-    int64_t first = (int64_t)step->length + step->depths[row] + 1 - layer->window;
+    int64_t first = (int64_t)step->parts[step->part_of[row]].length + step->depths[row] + 1 - layer->window;
     return layer->window && first > 0 ? (int32_t)first : 0;
 }
 
-/* The queries [first, first + count) of a head of keys, a row's heads side by side. `slots` [count][rows] is filled
- * with the ancestors of each row. */
-static void gather_queries(const lacli_turn *turn, int32_t index, int32_t kv_head, int32_t first, int32_t count,
-                           float *scores, unit_t *unit)
+/* The queries of a unit and head of keys, with the ancestors of each row among the thread's own slots. */
+static void gather_queries(const lacli_turn *turn, int32_t index, int32_t kv_head, const lacli_unit *of, float *scores,
+                           unit_t *unit)
 {
     const lacli_step *step = turn->step;
     const lacli_model *model = step->model;
     const lacli_layer *layer = &model->layer[index];
-    int32_t group = model->heads / model->kv_heads, rows = step->rows->rows;
-    int32_t *slots = step->slots + (int64_t)turn->thread * step->unit_queries * rows;
+    const lacli_part *part = &step->parts[of->part];
+    int32_t group = model->heads / model->kv_heads, count = of->count, first_row = step->firsts[of->part];
+    int32_t *slots = step->slots + (int64_t)turn->thread * step->unit_queries * step->part_rows;
+    unit->cache = part->cache;
     unit->count = count;
-    unit->base = step->length;
+    unit->base = part->length;
     for (int32_t q = 0; q < count; q++) {
-        unit->row[q] = (first + q) / group;
-        unit->head[q] = kv_head * group + (first + q) % group;
+        unit->row[q] = first_row + (of->first + q) / group;
+        unit->head[q] = kv_head * group + (of->first + q) % group;
         int32_t start = first_seen(step, layer, unit->row[q]);
         unit->base = start < unit->base ? start : unit->base;
     }
     unit->base -= unit->base % 16;
-    unit->past = step->length - unit->base;
-    unit->highest = unit->row[count - 1];
+    unit->past = part->length - unit->base;
+    unit->highest = unit->row[count - 1] - first_row;
     for (int32_t q = 0; q < count; q++) {
-        int32_t row = unit->row[q], *to = slots + (int64_t)q * rows;
+        int32_t row = unit->row[q], *to = slots + (int64_t)q * step->part_rows;
         int64_t at = (int64_t)unit->head[q] * model->head_dim;
         unit->query[q] = step->heads + row * step->heads_stride + at;
         unit->out[q] = step->mixed.x + row * step->mixed.stride + at;
@@ -58,7 +60,7 @@ static void gather_queries(const lacli_turn *turn, int32_t index, int32_t kv_hea
         }
         unit->slots[q] = to;
         for (int32_t depth = step->depths[row], ancestor = row; depth >= 0; depth--) {
-            to[depth] = unit->past + ancestor;
+            to[depth] = unit->past + ancestor - first_row;
             ancestor = step->rows->parents[ancestor];
         }
     }
@@ -73,10 +75,10 @@ static int32_t score_groups(const unit_t *unit)
 static void score(const lacli_step *step, int32_t index, int32_t kv_head, const unit_t *unit, int32_t first,
                   int32_t last)
 {
-    int32_t head_dim = step->model->head_dim, bytes = step->cache->kind == LACLI_F16 ? 2 : 4;
-    const char *keys = lacli_cached(step, step->cache->keys, index, kv_head) + (int64_t)unit->base * head_dim * bytes;
-    lacli_active->scores(unit->query, unit->count, keys, step->cache->kind, head_dim, first * 16, last * 16,
-                         unit->scores);
+    int32_t head_dim = step->model->head_dim, bytes = unit->cache->kind == LACLI_F16 ? 2 : 4;
+    const char *keys = lacli_cached(step->model, unit->cache, 0, index, kv_head);
+    lacli_active->scores(unit->query, unit->count, keys + (int64_t)unit->base * head_dim * bytes, unit->cache->kind,
+                         head_dim, first * 16, last * 16, unit->scores);
 }
 
 /* Scores of one query by slot to weights by position; returns their sum. */
@@ -96,10 +98,10 @@ static void mix(const lacli_step *step, int32_t index, int32_t kv_head, const un
                 int32_t first, int32_t last)
 {
     const lacli_model *model = step->model;
-    int32_t head_dim = model->head_dim, bytes = step->cache->kind == LACLI_F16 ? 2 : 4;
-    const char *values = lacli_cached(step, step->cache->values, index, kv_head);
+    int32_t head_dim = model->head_dim, bytes = unit->cache->kind == LACLI_F16 ? 2 : 4;
+    const char *values = lacli_cached(model, unit->cache, 1, index, kv_head);
     lacli_active->mix((const float *const *)unit->scores, unit->count, unit->past, unit->slots, unit->start, unit->end,
-                      values + (int64_t)unit->base * head_dim * bytes, step->cache->kind, head_dim, first, last,
+                      values + (int64_t)unit->base * head_dim * bytes, unit->cache->kind, head_dim, first, last,
                       unit->out);
     for (int32_t q = 0; q < unit->count; q++) {
         float factor = 1.0f / sums[q];
@@ -115,25 +117,22 @@ static void mix(const lacli_step *step, int32_t index, int32_t kv_head, const un
 static void attend_by_queries(lacli_turn *turn, int32_t index)
 {
     lacli_step *step = turn->step;
-    const lacli_model *model = step->model;
-    int32_t queries = step->rows->rows * (model->heads / model->kv_heads), width = step->unit_queries;
-    int32_t parts = (queries + width - 1) / width, taken;
-    float *scores = step->scores + (int64_t)turn->thread * width * step->score_stride;
-    while ((taken = lacli_take(turn)) < model->kv_heads * parts) {
-        int32_t kv_head = taken / parts, first = taken % parts * width;
-        int32_t count = queries - first < width ? queries - first : width;
+    int32_t kv_heads = step->model->kv_heads, taken;
+    float *scores = step->scores + (int64_t)turn->thread * step->unit_queries * step->score_stride;
+    while ((taken = lacli_take(turn)) < kv_heads * step->units_count) {
+        int32_t kv_head = taken / step->units_count;
         float sums[LACLI_UNIT_QUERIES];
         unit_t unit;
-        gather_queries(turn, index, kv_head, first, count, scores, &unit);
+        gather_queries(turn, index, kv_head, &step->units[taken % step->units_count], scores, &unit);
         score(step, index, kv_head, &unit, 0, score_groups(&unit));
-        for (int32_t q = 0; q < count; q++)
+        for (int32_t q = 0; q < unit.count; q++)
             sums[q] = weigh(&unit, q);
-        mix(step, index, kv_head, &unit, sums, 0, model->head_dim);
+        mix(step, index, kv_head, &unit, sums, 0, step->model->head_dim);
     }
     lacli_meet(turn);
 }
 
-/* All threads share each head: scores by positions, then weights by query, then sums by lanes. */
+/* All threads share each head of the one unit: scores by positions, then weights by query, then sums by lanes. */
 static void attend_by_positions(lacli_turn *turn, int32_t index)
 {
     lacli_step *step = turn->step;
@@ -143,7 +142,7 @@ static void attend_by_positions(lacli_turn *turn, int32_t index)
     int32_t lanes = head_dim % LACLI_BLOCK ? LACLI_PANEL : LACLI_BLOCK, slices = (head_dim + lanes - 1) / lanes;
     unit_t unit;
 #define GATHER(kv_head) \
-    gather_queries(turn, index, kv_head, 0, queries, \
+    gather_queries(turn, index, kv_head, step->units, \
                    step->scores + (int64_t)(kv_head) * queries * step->score_stride, &unit)
     while ((taken = lacli_take(turn)) < model->kv_heads * parts) {
         int32_t kv_head = taken / parts, part = taken % parts;

@@ -50,11 +50,33 @@ static int check_model(const lacli_model *model)
     return error;
 }
 
+/* Caches and numbers of rows, which add up to all; then parents, each in its row's own part. */
+static int check_parts(const lacli_model *model, const lacli_part *parts, int32_t count, const lacli_rows *rows)
+{
+    int64_t total = 0;
+    for (int32_t part = 0; part < count; part++) {
+        const lacli_part *each = &parts[part];
+        int error = check_cache(each->cache);
+        if (error)
+            return error;
+        if (each->rows < 1 || each->length < 0 || (int64_t)each->length + each->rows > each->cache->capacity)
+            return LACLI_E_SHAPE;
+        total += each->rows;
+    }
+    if (count < 1 || total != rows->rows || rows->wanted < 0 || rows->wanted > rows->rows ||
+        total * model->heads > INT32_MAX)
+        return LACLI_E_SHAPE;
+    for (int32_t part = 0, row = 0, first = 0; part < count; part++, first = row)
+        for (; row < first + parts[part].rows; row++)
+            if (rows->parents[row] != -1 && (rows->parents[row] < first || rows->parents[row] >= row))
+                return LACLI_E_ID;
+    return 0;
+}
+
 static int check_rows(const lacli_model *model, const lacli_rows *rows)
 {
     for (int32_t row = 0; row < rows->rows; row++)
-        if (rows->token_ids[row] < 0 || rows->token_ids[row] >= model->vocab || rows->parents[row] < -1 ||
-            rows->parents[row] >= row)
+        if (rows->token_ids[row] < 0 || rows->token_ids[row] >= model->vocab)
             return LACLI_E_ID;
     for (int32_t i = 0; i < rows->wanted; i++)
         if (rows->wanted_rows[i] < 0 || rows->wanted_rows[i] >= rows->rows)
@@ -62,16 +84,11 @@ static int check_rows(const lacli_model *model, const lacli_rows *rows)
     return 0;
 }
 
-int lacli_step_check(const lacli_model *model, const lacli_cache *cache, int32_t length, const lacli_rows *rows)
+int lacli_step_check(const lacli_model *model, const lacli_part *parts, int32_t count, const lacli_rows *rows)
 {
-    int error = check_cache(cache);
-    error = error ? error : check_model(model);
-    if (error)
-        return error;
-    if (rows->rows < 1 || rows->wanted < 0 || rows->wanted > rows->rows || length < 0 ||
-        (int64_t)length + rows->rows > cache->capacity || (int64_t)rows->rows * model->heads > INT32_MAX)
-        return LACLI_E_SHAPE;
-    return check_rows(model, rows);
+    int error = check_model(model);
+    error = error ? error : check_parts(model, parts, count, rows);
+    return error ? error : check_rows(model, rows);
 }
 
 int lacli_keep_check(const lacli_model *model, const lacli_cache *cache, int32_t length, int32_t count,

@@ -43,13 +43,13 @@ static void finish_head(const lacli_step *step, int32_t index, int32_t head)
 {
     const lacli_model *model = step->model;
     const lacli_layer *layer = &model->layer[index];
-    const lacli_cache *cache = step->cache;
     int32_t head_dim = model->head_dim, kv_head = (head - model->heads) % model->kv_heads;
     int is_query = head < model->heads, is_value = head >= model->heads + model->kv_heads;
     const float *norm = is_query ? layer->query_norm : layer->key_norm;
     for (int32_t row = 0; row < step->rows->rows; row++) {
         float *x = step->heads + row * step->heads_stride + (int64_t)head * head_dim;
-        int64_t position = (int64_t)step->length + step->depths[row];
+        const lacli_part *part = &step->parts[step->part_of[row]];
+        int64_t position = (int64_t)part->length + step->depths[row];
         if (!is_value && norm)
             lacli_active->rms_norm(x, norm, model->norm_epsilon, head_dim, x);
         if (!is_value)
@@ -60,8 +60,8 @@ static void finish_head(const lacli_step *step, int32_t index, int32_t head)
                 x[d] *= model->query_scale;
             continue;
         }
-        char *to = lacli_cached(step, is_value ? cache->values : cache->keys, index, kv_head);
-        lacli_active->store(x, to, cache->kind, head_dim, step->length + row, !is_value);
+        lacli_active->store(x, lacli_cached(model, part->cache, is_value, index, kv_head), part->cache->kind, head_dim,
+                            part->length + row - step->firsts[step->part_of[row]], !is_value);
     }
 }
 
