@@ -1,0 +1,32 @@
+"""A question that wants yes or no, put to whoever sits at the terminal: never to a pipe, and never taken for granted.
+
+Question and answer go by the terminal itself, whatever the standard streams are. Called by commands that remove or
+overwrite something.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from lacli.cli import diagnostics
+from lacli.cli.keyboard import open_terminal
+from lacli.cli.terminal import plain
+from lacli.errors import UsageError
+
+_SCREEN = "CONOUT$" if os.name == "nt" else "/dev/tty"
+
+
+def confirm(question: str, assume_yes: bool = False) -> bool:
+    """Whether to go on; anything but y or yes is a no. Raises UsageError where nobody can be asked."""
+    if assume_yes:
+        return True
+    keyboard = open_terminal()
+    if keyboard is None:
+        raise UsageError(f"{question} nobody can be asked here", "say so with --yes")
+    diagnostics.erase_status()
+    with keyboard, contextlib.suppress(OSError, ValueError):
+        with open(_SCREEN, "w", encoding="utf-8", errors="replace") as screen:
+            screen.write(f"{plain(question)} [y/N] ")
+        return keyboard.readline().strip().lower() in ("y", "yes")
+    return False

@@ -1,0 +1,79 @@
+"""Text written in the user's own editor: $VISUAL, $EDITOR, or what the system has.
+
+The editor has the terminal, wherever our own streams go. The text passes through a private file that is removed
+afterwards. Called by `ask --edit`, the chat's /edit and `templates edit`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from lacli.cli.terminal import is_terminal
+from lacli.errors import LacliError, UsageError
+from lacli.prompts.content import text_of
+
+_USUAL = ("notepad",) if os.name == "nt" else ("sensible-editor", "nano", "vim", "vi")
+_SUFFIX = ".md"
+
+
+def edited(text: str, suffix: str = _SUFFIX) -> str:
+    """The text as the user left it in the editor, without the line end that editors add."""
+    with tempfile.TemporaryDirectory(prefix="lacli-", ignore_cleanup_errors=True) as folder:  # 0700
+        path = Path(folder) / f"prompt{suffix}"
+        path.write_bytes(text.encode("utf-8", "replace"))
+        edit(path)
+        try:
+            return text_of(path.read_bytes(), path.name)[0].replace("\r\n", "\n").removesuffix("\n")
+        except OSError as error:
+            raise LacliError(
+                f"what the editor wrote cannot be read: {error.strerror}", "save to the same file"
+            ) from None
+
+
+def edit(path: Path) -> None:
+    """Let the user edit this file; returns when the editor has ended."""
+    command = _editor()
+    with contextlib.ExitStack() as stack:
+        stdin = None if is_terminal(sys.stdin) else stack.enter_context(_terminal("r"))
+        stdout = None if is_terminal(sys.stdout) else stack.enter_context(_terminal("w"))
+        try:
+            done = subprocess.run([*command, str(path)], stdin=stdin, stdout=stdout, check=False)
+        except OSError as error:
+            raise UsageError(f"the editor {command[0]} cannot be started: {error.strerror}", "set EDITOR") from None
+    if done.returncode:
+        raise LacliError(f"the editor {command[0]} ended with code {done.returncode}", "nothing was changed")
+
+
+@contextlib.contextmanager
+def _terminal(mode: str) -> Iterator[int]:
+    name = ("CONIN$" if mode == "r" else "CONOUT$") if os.name == "nt" else "/dev/tty"
+    try:
+        descriptor = os.open(name, os.O_RDONLY if mode == "r" else os.O_WRONLY)
+    except OSError:
+        raise UsageError("there is no terminal for an editor", "give the text as an argument or by a pipe") from None
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _editor() -> list[str]:
+    for variable in ("VISUAL", "EDITOR"):
+        named = os.environ.get(variable, "").strip()
+        if named:
+            try:
+                return shlex.split(named, posix=os.name != "nt")
+            except ValueError:
+                raise UsageError(f"{variable} has an open quote: {named}", "correct it") from None
+    found = next((name for name in _USUAL if shutil.which(name)), None)
+    if found is None:
+        raise UsageError("no editor was found", "set EDITOR to the command that starts yours")
+    return [found]
