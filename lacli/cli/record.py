@@ -1,13 +1,15 @@
 """What commands call to have a turn kept: `recorder(common, kind).turn(question, finished)`. Never fails a command.
 
 Nothing is read, written or imported before the first turn. `--no-log` keeps nothing at all, `lacli logs off` the
-numbers of `lacli stats` but no word. A log that cannot be used is one note.
+numbers of `lacli stats` but no word. A log that cannot be used is one note; a conversation that goes on tries again
+with its next turn, so that a log which was only held by another program misses nothing.
 Called by `ask`, `chat`, `complete` and `edit`.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,17 @@ def recorder(common: Common, kind: str) -> Recorder:
     return Recorder(kind, keep=not common.no_log, system=common.system or "")
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One change of a session."""
+
+    id: str
+    turn: Turn | None
+    """None takes the last one away."""
+    model: str
+    replaces: bool
+
+
 class Recorder:
     """Keeps the turns of one conversation."""
 
@@ -36,73 +49,91 @@ class Recorder:
         self._keep = keep
         self._system = system
         self._store: SessionStore | None = None
-        self._opened = False
+        self._resumed: list[Session] = []
+        self._waiting: list[_Step] = []
+        """What could not be written yet."""
+        self._failed = False
 
     def resume(self, session: Session) -> None:
         """Add the following turns to a session that was read."""
         self.id = session.id
+        self._resumed.append(session)
 
     def new(self) -> None:
         """Begin another session with the next turn."""
         self.id = ""
 
     def turn(self, question: Message, finished: Finished) -> None:
-        """Keep a question and its reply."""
-        turn = _turn(question, finished)
-        if turn is not None:
-            self._kept(turn, finished.stats.model, replaces=False)
+        """Keep a question and its reply; nothing where not a token came of it, unless the model had nothing to say."""
+        from lacli.sessions.records import Turn
 
-    def replace(self, question: Message, finished: Finished) -> None:
-        """As `turn`, in the place of the last one: the question was asked again."""
-        turn = _turn(question, finished)
-        if turn is not None:
-            self._kept(turn, finished.stats.model, replaces=bool(self.id))
+        if finished.text or finished.token_ids or finished.reason == "stop":
+            answer = Message("assistant", finished.text, finished.token_ids)
+            self.keep(Turn(question, answer, finished.reason, finished.stats, time.time()), finished.stats.model)
 
     def keep(self, turn: Turn, model: str, replaces: bool = False) -> None:
-        """As `turn` or `replace`, of a turn that was made already."""
-        self._kept(turn, model, replaces and bool(self.id))
+        """Keep a turn, or put it in the place of the last one: its question was asked again."""
+        self._change(turn, model, replaces and bool(self.id))
 
     def undo(self) -> None:
         """Take the last turn away."""
         if self.id:
-            self._kept(None, "", replaces=True)
+            self._change(None, "", replaces=True)
 
-    def _kept(self, turn: Turn | None, model: str, replaces: bool) -> None:
+    def _change(self, turn: Turn | None, model: str, replaces: bool) -> None:
+        """Write this and what waits before it; what fails waits for the next time."""
         if not self._keep:
             return
         try:
-            store = self._open()
-            if store is None:
+            store = self._opened()
+            if not self._may_keep_words(store, turn):
                 return
             if not self.id:
-                from lacli.pool.identity import project_root
+                self.id = store.begin(self._kind, _project(), model, self._system)
+            self._waiting.append(_Step(self.id, turn, model, replaces))
+            while self._waiting:
+                step = self._waiting[0]
+                if step.replaces:
+                    store.replace_last(step.id, step.turn, step.model)
+                elif step.turn is not None:
+                    store.append(step.id, step.turn, step.model)
+                del self._waiting[0]
+        except (LacliError, OSError) as error:
+            self._note_failure(getattr(error, "message", "") or str(error))
+        else:
+            if self._failed:
+                self._failed = False
+                diagnostics.note("the log of conversations can be used again: all of this one is kept")
 
-                self.id = store.begin(self._kind, project_root(Path(".")), model, self._system)
-            if replaces:
-                store.replace_last(self.id, turn)
-            elif turn is not None:
-                store.append(self.id, turn)
-        except LacliError as error:
-            self._keep = False
-            diagnostics.note(f"{error.message}; nothing is kept")
+    def _note_failure(self, message: str) -> None:
+        if not self._failed:
+            self._failed = True
+            diagnostics.note(f"{message}; what is said is not kept")
 
-    def _open(self) -> SessionStore | None:
-        if not self._opened:
-            self._opened = True
-            from lacli.sessions.store import open_store
+    def _may_keep_words(self, store: SessionStore, turn: Turn | None) -> bool:
+        """Whether logs are on; if not, the numbers alone are kept."""
+        from lacli.sessions import switch
 
-            self._store = open_store(_say)
+        if switch.is_on():
+            return True
+        if turn is not None:
+            store.count(_project(), turn.counts, turn.at)
+        return False
+
+    def _opened(self) -> SessionStore:
+        if self._store is None:
+            from lacli.sessions.store import SessionStore, path
+
+            self._store = SessionStore(path(), _say)
+        while self._resumed:
+            self._store.know(self._resumed.pop())
         return self._store
 
 
-def _turn(question: Message, finished: Finished) -> Turn | None:
-    """None where nothing came of the question: a reply stopped before its first token never happened."""
-    from lacli.sessions.records import Turn
+def _project() -> Path | None:
+    from lacli.pool.identity import project_root
 
-    if not finished.text and not finished.token_ids and finished.reason != "stop":
-        return None
-    answer = Message("assistant", finished.text, finished.token_ids)
-    return Turn(question, answer, finished.reason, finished.stats, time.time())
+    return project_root(Path("."))
 
 
 def _say(notice: Notice) -> None:

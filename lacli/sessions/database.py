@@ -7,7 +7,9 @@ and nothing is open when the process is killed. Every failure is a `StoreUnavail
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,9 +23,20 @@ if TYPE_CHECKING:
     import sqlite3
 
 PATIENCE_S = 1.5
-"""How long all operations of a process together wait for other programs."""
+"""How long all operations of a store together wait for other programs."""
 _POLL_S = 0.02
-_BESIDE = ("", "-wal", "-shm", "-journal")
+_WITH_IT = ("", "-wal", "-shm", "-journal")
+_LAYOUT = "has a layout that this lacli does not know"
+_TROUBLES = {
+    "SQLITE_CANTOPEN": "cannot be opened",
+    "SQLITE_PERM": "may not be opened",
+    "SQLITE_READONLY": "cannot be written",
+    "SQLITE_FULL": "does not fit on the disk any more",
+    "SQLITE_IOERR": "cannot be read or written",
+    "SQLITE_PROTOCOL": "lies where files cannot be locked",
+    "SQLITE_ERROR": _LAYOUT,
+    "SQLITE_CONSTRAINT": _LAYOUT,
+}
 _Result = TypeVar("_Result")
 
 
@@ -35,14 +48,14 @@ class Database:
     """One file. `report` is told what happened to it that the user should know."""
 
     def __init__(self, path: Path, report: Callable[[str], None]) -> None:
-        self.path = path
+        self.path = path.absolute()
         self._report = report
         self._patience_s = PATIENCE_S
 
     def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """What `work` finds; in an empty log where there is no file. Changes nothing but an older layout."""
         try:
-            return self._patiently(lambda: self._run(work, "BEGIN"))
+            return self._patiently(lambda: self._looked_at(work))
         except _Damaged as damaged:
             raise self._unavailable("is damaged", "the next reply keeps it aside and begins a new one") from damaged
 
@@ -52,50 +65,86 @@ class Database:
             found = self._identity()
             try:
                 self._create()
-                return self._patiently(lambda: self._run(work, "BEGIN IMMEDIATE"))
+                return self._patiently(lambda: self._run(work, "BEGIN IMMEDIATE", "mode=rw"))
             except OSError as error:
-                raise self._unavailable(f"cannot be written ({error.strerror})") from error
+                raise self._unavailable(f"cannot be written ({error.strerror or error})") from error
             except _Damaged:
                 self._set_aside(found)
         raise self._unavailable("is damaged")
 
     def check(self) -> None:
-        """Find out whether the file can be used at all, and keep it aside if not; one that is not there is no fault."""
-        if os.path.lexists(self.path):
-            self.write(lambda connection: connection.execute("SELECT count(*) FROM sessions").fetchone())
+        """Raise if the file cannot even be read; keep a damaged one aside. One that is not there is no fault."""
+        found = self._identity()
+        try:
+            self._patiently(lambda: self._looked_at(lambda db: db.execute("SELECT count(*) FROM sessions").fetchone()))
+        except _Damaged:
+            self._set_aside(found)
 
-    def _patiently(self, attempt: Callable[[], _Result]) -> _Result:
-        """Try again while another program holds the file, until the patience of this process is used up."""
+    def shrink(self) -> None:
+        """Give back the room of what was removed, and leave nothing of it in the files beside."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("PRAGMA incremental_vacuum").fetchall()
+
+        self.write(work)
+
+    def byte_size(self) -> int:
+        """What the file and those beside it take."""
+        total = 0
+        for suffix in _WITH_IT:
+            with contextlib.suppress(OSError):
+                total += os.stat(f"{self.path}{suffix}").st_size
+        return total
+
+    def _looked_at(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         import sqlite3
 
+        try:
+            return self._run(work, "BEGIN", "mode=rw")
+        except sqlite3.OperationalError as error:
+            # SQLite makes files beside a database even to read it, unless told that nobody writes.
+            if _name(error) not in ("SQLITE_CANTOPEN", "SQLITE_READONLY") or os.access(self.path.parent, os.W_OK):
+                raise
+            return self._run(work, "BEGIN", "mode=ro&immutable=1")
+
+    def _patiently(self, attempt: Callable[[], _Result]) -> _Result:
+        """Try again while another program holds the file, until the patience of this process is used up.
+
+        Slept in slices here, not in SQLite, so that Ctrl-C is heard.
+        """
+        try:
+            import sqlite3
+        except ImportError as error:
+            raise self._unavailable("needs a Python that was built with SQLite") from error
         while True:
             started = time.monotonic()
             try:
                 return attempt()
             except sqlite3.Error as error:
-                code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
-                if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+                name = _name(error)
+                if name in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
                     raise _Damaged from error
-                if code not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                    raise self._unavailable(f"cannot be used ({error})") from error
+                if name not in ("SQLITE_BUSY", "SQLITE_LOCKED"):
+                    raise self._unavailable(_TROUBLES.get(name, f"cannot be used ({error})")) from error
                 if self._patience_s <= 0:
-                    raise self._unavailable("is in use by another program") from error
+                    raise self._unavailable("is held by another program") from error
             time.sleep(_POLL_S)
             self._patience_s -= time.monotonic() - started
 
-    def _run(self, work: Callable[[sqlite3.Connection], _Result], begin: str) -> _Result:
-        with contextlib.closing(self._connection()) as connection:
+    def _run(self, work: Callable[[sqlite3.Connection], _Result], begin: str, mode: str) -> _Result:
+        with contextlib.closing(self._connection(mode)) as connection:
             self._bring_up_to_date(connection)
             connection.execute(begin)
             result = work(connection)
             connection.execute("COMMIT")
             return result
 
-    def _connection(self) -> sqlite3.Connection:
+    def _connection(self, mode: str) -> sqlite3.Connection:
         import sqlite3
 
         if os.path.lexists(self.path):
-            connection = sqlite3.connect(f"{self.path.as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None)
+            self._refuse_other_things()
+            connection = sqlite3.connect(f"{self.path.as_uri()}?{mode}", uri=True, timeout=0, isolation_level=None)
         else:
             connection = sqlite3.connect(":memory:", isolation_level=None)
         connection.text_factory = lambda data: data.decode("utf-8", "replace")
@@ -103,13 +152,22 @@ class Database:
         connection.execute("PRAGMA secure_delete = ON")  # what was removed is not to be found in the file either
         return connection
 
+    def _refuse_other_things(self) -> None:
+        """A pipe in the file's place would be waited for, a folder called by a strange name."""
+        try:
+            found = os.stat(self.path).st_mode
+        except OSError:  # SQLite says why
+            return
+        if not stat.S_ISREG(found):
+            raise self._unavailable("is no regular file")
+
     def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
         found, known = migrations.version(connection), len(migrations.MIGRATIONS)
         if found > known:
-            raise self._unavailable(f"was written by a newer lacli (layout {found}, this one knows {known})")
+            raise self._unavailable(f"was written by a newer lacli (its layout is {found}, known are {known})")
         if found == known:
             return
-        if found == 0:
+        if found == 0:  # both are written into the file, and can only be before anything else is
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
@@ -117,7 +175,7 @@ class Database:
         connection.execute("COMMIT")
 
     def _create(self) -> None:
-        """Make folder and file, readable by the owner alone: SQLite's own files beside it take over its mode."""
+        """Make folder and file, readable by the owner alone: SQLite gives those it makes beside it the same mode."""
         files.make_private(self.path.parent)
         with contextlib.suppress(FileExistsError):
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -135,15 +193,27 @@ class Database:
             with files.locked(self.path, max(0.0, self._patience_s)):
                 if found is None or found != self._identity():
                     return
-                aside = self.path.with_name(f"{self.path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-                while os.path.lexists(aside):
-                    aside = aside.with_name(aside.name + "x")
-                for suffix in reversed(_BESIDE):
+                aside = self._free_name()
+                for suffix in reversed(_WITH_IT):
                     with contextlib.suppress(FileNotFoundError):
                         os.rename(f"{self.path}{suffix}", f"{aside}{suffix}")
         except OSError as error:
             raise self._unavailable("is damaged and cannot be moved out of the way") from error
-        self._report(f"the log of conversations was damaged; it is kept as {aside.name}, and a new one is begun")
+        self._report(f"the log of conversations was damaged: it is kept as {aside}, and a new one is begun")
+
+    def _free_name(self) -> Path:
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        for number in range(1, 1000):
+            name = self.path.with_name(f"{self.path.name}.damaged-{stamp}" + (f"-{number}" if number > 1 else ""))
+            if not os.path.lexists(name):
+                return name
+        raise FileExistsError(errno.EEXIST, "no name is free", str(self.path))
 
     def _unavailable(self, what: str, hint: str = "") -> StoreUnavailable:
         return StoreUnavailable(f"the log of conversations {what}: {self.path}", hint)
+
+
+def _name(error: sqlite3.Error) -> str:
+    """SQLite's own name of what is wrong, without the refinements behind it; empty where Python raised it."""
+    name: str = getattr(error, "sqlite_errorname", None) or ""
+    return "_".join(name.split("_")[:2])

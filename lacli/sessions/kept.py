@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 
 MOST_CHARACTERS = 200_000
-"""Of one text. More than any usual context holds, so that what the model saw of a text is nearly always whole."""
+"""Of one text. Usual contexts hold less, so that what a model saw of a text is nearly always kept whole."""
 _HEAD_SHARE = 0.75
 _TITLE_CHARACTERS = 100
-_SURROGATE = re.compile("[\ud800-\udfff]+")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def whole(text: str) -> str:
     """The text with what cannot be written as UTF-8 replaced by U+FFFD; halves of one character are joined."""
-    if _SURROGATE.search(text) is None:
+    if _SURROGATES.search(text) is None:
         return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def kept(text: str) -> str:
@@ -28,7 +28,7 @@ def kept(text: str) -> str:
         return text
     head = int(MOST_CHARACTERS * _HEAD_SHARE)
     tail = MOST_CHARACTERS - head
-    return f"{text[:head]}\n[... {len(text) - MOST_CHARACTERS:,} characters not kept ...]\n{text[-tail:]}"
+    return f"{text[:head]}\n[... {len(text) - MOST_CHARACTERS:,} characters are not kept ...]\n{text[-tail:]}"
 
 
 def title(question: str) -> str:

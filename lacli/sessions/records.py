@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacli.errors import LacliError
+from lacli.errors import LacliError, UsageError
 from lacli.events import Counts, Message
 
 INTERRUPTED = "cancelled"
@@ -19,10 +19,8 @@ class StoreUnavailable(LacliError):
     """The saved conversations cannot be read or written; whatever asked for it can go on without."""
 
 
-class NoSuchSession(LacliError):
+class NoSuchSession(UsageError):
     """No saved conversation has this id, or more than one begins with it."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +52,7 @@ class Session:
     project: Path | None
     """The project's root; None outside any."""
     model: str
+    """The one that wrote the last answer, and all token ids that are kept."""
     system: str
     title: str
     """The first words of the first question."""
@@ -84,13 +83,22 @@ class Hit:
     """A session in which a text was found."""
 
     session: Summary
-    turn: int
-    """The newest turn with the text, from 1; 0 where only title or system prompt have it."""
-    where: str
-    """question, answer, system, title, or the label of an attachment."""
-    excerpt: str
-    """One line with the text and what stands around it."""
-    at: tuple[int, int]
-    """Where in the excerpt the text begins and ends."""
     matches: int
-    """In how many turns of the session the text is."""
+    """In how many of its turns the text is."""
+    turn: int
+    """The newest of them, counted from 1."""
+    where: str
+    """question, answer, or the label of an attachment."""
+    excerpt: str
+    """One line: the text and what stands around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much is kept."""
+
+    sessions: int
+    turns: int
+    byte_size: int
+    oldest: float
+    """Seconds since 1970; 0 where nothing is kept."""

@@ -1,0 +1,173 @@
+"""Sessions and turns as rows, and rows as sessions and turns. What a damaged page made of a row never raises.
+
+Called by `store` and `search`, inside their transactions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lacli.events import Attachment, Counts, Message
+from lacli.sessions.kept import kept, title, whole
+from lacli.sessions.records import INTERRUPTED, Session, Summary, Turn
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+def insert_session(connection: sqlite3.Connection, session: Session) -> None:
+    """A row for a session that has none."""
+    values = (session.id, session.kind, stored(session.project), whole(session.model), kept(session.system), "")
+    connection.execute(
+        "INSERT INTO sessions (id, kind, project, model, system, title, begun_s, used_s) VALUES (?,?,?,?,?,?,?,?)",
+        (*values, session.begun, session.begun),
+    )
+
+
+def insert_turn(connection: sqlite3.Connection, id: str, turn: Turn) -> int:  # noqa: A002
+    """A turn at the end of a session that has a row; returns its number in the file."""
+    question = turn.question
+    connection.execute("UPDATE sessions SET used_s = ? WHERE id = ?", (turn.at, id))
+    words = question.text if question.text.strip() else " ".join(each.label for each in question.attachments)
+    connection.execute("UPDATE sessions SET title = ? WHERE id = ? AND title = ''", (title(words), id))
+    ids = struct.pack(f"<{len(turn.answer.token_ids)}I", *turn.answer.token_ids)
+    counts = json.dumps(turn.counts.totals())
+    number = connection.execute(
+        "INSERT INTO turns (session, question, answer, token_ids, reason, counts, at_s) VALUES (?,?,?,?,?,?,?)",
+        (id, kept(question.text), kept(turn.answer.text), ids, turn.reason, counts, turn.at),
+    ).lastrowid
+    assert number is not None
+    for place, attachment in enumerate(question.attachments):
+        content = _insert_content(connection, kept(attachment.text))
+        row = (number, place, whole(attachment.label), content)
+        connection.execute("INSERT INTO attachments (turn, place, label, content) VALUES (?,?,?,?)", row)
+    return number
+
+
+def _insert_content(connection: sqlite3.Connection, text: str) -> int:
+    digest = hashlib.sha256(text.encode()).digest()
+    connection.execute("INSERT OR IGNORE INTO contents (digest, text) VALUES (?,?)", (digest, text))
+    return int(connection.execute("SELECT number FROM contents WHERE digest = ?", (digest,)).fetchone()[0])
+
+
+def forget_contents(connection: sqlite3.Connection) -> None:
+    """Remove the text that no turn refers to any more."""
+    connection.execute("DELETE FROM contents WHERE number NOT IN (SELECT content FROM attachments)")
+
+
+def add_counts(connection: sqlite3.Connection, project: Path | None, counts: Counts, at: float) -> None:
+    """Add to the sums of a day."""
+    day = time.strftime("%Y-%m-%d", time.localtime(at))
+    connection.executemany(
+        "INSERT INTO days (day, project, name, value) VALUES (?,?,?,?)"
+        " ON CONFLICT DO UPDATE SET value = value + excluded.value",
+        [(day, stored(project), name, value) for name, value in counts.totals().items()],
+    )
+
+
+def day_counts(connection: sqlite3.Connection, project: Path | None, everywhere: bool) -> dict[str, Counts]:
+    """The sums by day, oldest first."""
+    totals: dict[str, dict[str, float]] = {}
+    for day, name, value in connection.execute(
+        "SELECT day, name, sum(value) FROM days WHERE ? OR project = ? GROUP BY day, name ORDER BY day",
+        (everywhere, stored(project)),
+    ):
+        totals.setdefault(text_of(day), {})[text_of(name)] = _number(value)
+    return {day: Counts.of_totals(each) for day, each in totals.items()}
+
+
+def read_session(connection: sqlite3.Connection, id: str) -> tuple[Session, list[int]]:  # noqa: A002
+    """A session that has a row, and the numbers of its turns in the file."""
+    kind, project, model, system, named, begun = connection.execute(
+        "SELECT kind, project, model, system, title, begun_s FROM sessions WHERE id = ?", (id,)
+    ).fetchone()
+    attached: dict[int, list[Attachment]] = {}
+    for number, label, text in connection.execute(
+        "SELECT turn, label, text FROM attachments JOIN contents ON contents.number = content"
+        " WHERE turn IN (SELECT number FROM turns WHERE session = ?) ORDER BY turn, place",
+        (id,),
+    ):
+        attached.setdefault(number, []).append(Attachment(text_of(label), text_of(text)))
+    rows = connection.execute(
+        "SELECT number, question, answer, token_ids, reason, counts, at_s FROM turns WHERE session = ? ORDER BY number",
+        (id,),
+    ).fetchall()
+    turns = tuple(_turn(row[1:], attached.get(row[0], ())) for row in rows)
+    words = (text_of(model), text_of(system), text_of(named))
+    return Session(id, text_of(kind), path_of(project), *words, turns, _number(begun)), [row[0] for row in rows]
+
+
+def _turn(row: tuple[Any, ...], attachments: Iterable[Attachment]) -> Turn:
+    question, answer, token_ids, reason, counts, at = row
+    data = token_ids if isinstance(token_ids, bytes) else b""
+    ids = struct.unpack_from(f"<{len(data) // 4}I", data)
+    asked = Message("user", text_of(question), attachments=tuple(attachments))
+    return Turn(asked, Message("assistant", text_of(answer), ids), text_of(reason), _counts(counts), _number(at))
+
+
+def _counts(text: Any) -> Counts:
+    try:
+        return Counts.of_totals({str(name): float(value) for name, value in json.loads(text_of(text)).items()})
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        return Counts()
+
+
+def summaries(
+    connection: sqlite3.Connection, project: Path | None, everywhere: bool, limit: int | None = None
+) -> list[Summary]:
+    """Sessions, the one used last first."""
+    rows = connection.execute(
+        "SELECT id, kind, project, model, title, begun_s, used_s,"
+        " (SELECT count(*) FROM turns WHERE session = id),"
+        " (SELECT reason FROM turns WHERE session = id ORDER BY number DESC LIMIT 1)"
+        " FROM sessions WHERE ? OR project = ? ORDER BY used_s DESC, rowid DESC LIMIT ?",
+        (everywhere, stored(project), -1 if limit is None else limit),
+    )
+    return [
+        Summary(
+            id=text_of(id_),
+            kind=text_of(kind),
+            project=path_of(where),
+            model=text_of(model),
+            title=text_of(named),
+            turns=turns,
+            begun=_number(begun),
+            used=_number(used),
+            interrupted=reason == INTERRUPTED,
+        )
+        for id_, kind, where, model, named, begun, used, turns, reason in rows
+    ]
+
+
+def stored(project: Path | None) -> str | bytes:
+    """A project's path as the log has it: text, or bytes where it is none; empty outside any project."""
+    if project is None:
+        return ""
+    try:
+        str(project).encode()
+    except UnicodeEncodeError:
+        return os.fsencode(project)
+    return str(project)
+
+
+def path_of(value: Any) -> Path | None:
+    """What `stored` gave, as a path again."""
+    if isinstance(value, bytes):
+        return Path(os.fsdecode(value))
+    return Path(text_of(value)) if text_of(value) else None
+
+
+def text_of(value: Any) -> str:
+    """A column that holds text, unless something has damaged it."""
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,110 @@
+"""Literal search in everything said and attached: no query language, so that no input is an error. Called by `store`.
+
+All text is read and compared without case: ten thousand turns take a few tenths of a second, and no index has to be
+kept, which would be as large as the text and would have to be repaired with it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_left
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lacli.sessions import rows
+from lacli.sessions.kept import whole
+from lacli.sessions.records import Hit
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_AROUND = 60
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was found of one session so far."""
+
+    matches: int
+    number: int
+    where: str
+    text: str
+
+
+def folded(text: str) -> str:
+    """The text as it is compared: without case, and each accented character as one."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
+
+
+def found(
+    connection: sqlite3.Connection, text: str, project: Path | None, everywhere: bool, limit: int | None
+) -> list[Hit]:
+    """The sessions with this text in a question, an answer or an attachment, the one used last first."""
+    wanted = folded(whole(text))
+    sessions = rows.summaries(connection, project, everywhere)
+    matched = _matched(connection, wanted, {each.id for each in sessions})
+    hits: list[Hit] = []
+    for session in sessions:
+        match = matched.get(session.id)
+        if match is not None and (limit is None or len(hits) < limit):
+            place = connection.execute(
+                "SELECT count(*) FROM turns WHERE session = ? AND number <= ?", (session.id, match.number)
+            ).fetchone()[0]
+            hits.append(Hit(session, match.matches, place, match.where, excerpt(match.text, wanted)))
+    return hits
+
+
+def _matched(connection: sqlite3.Connection, wanted: str, ids: set[str]) -> dict[str, _Found]:
+    attached = _attached(connection, wanted)
+    matched: dict[str, _Found] = {}
+    for number, session, question, answer in connection.execute(
+        "SELECT number, session, question, answer FROM turns ORDER BY number DESC"
+    ):
+        if session not in ids:
+            continue
+        where = ""
+        for name, said in (("question", rows.text_of(question)), ("answer", rows.text_of(answer))):
+            if wanted in folded(said):
+                where, text = name, said
+                break
+        else:
+            if number in attached:
+                where, text = attached[number]
+        if not where:
+            continue
+        if session in matched:
+            matched[session].matches += 1
+        else:
+            matched[session] = _Found(1, number, where, text)
+    return matched
+
+
+def _attached(connection: sqlite3.Connection, wanted: str) -> dict[int, tuple[str, str]]:
+    """Label and text of the first attachment of each turn that has it in one of them."""
+    contents = {
+        number: text
+        for number, text in connection.execute("SELECT number, text FROM contents")
+        if wanted in folded(rows.text_of(text))
+    }
+    found: dict[int, tuple[str, str]] = {}
+    for turn, label, content in connection.execute("SELECT turn, label, content FROM attachments ORDER BY turn, place"):
+        name = rows.text_of(label)
+        if turn not in found and (content in contents or wanted in folded(name)):
+            found[turn] = (name or "attachment", contents.get(content, name))
+    return found
+
+
+def excerpt(text: str, wanted: str) -> str:
+    """The place in a text where `wanted` (folded) first is, with some of what stands around it, on one line."""
+    start = _position(text, folded(text).find(wanted))
+    first, last = max(0, start - _AROUND), start + len(wanted) + _AROUND
+    piece = " ".join(text[first:last].split())
+    return f"{'...' if first else ''}{piece}{'...' if last < len(text) else ''}"
+
+
+def _position(text: str, place: int) -> int:
+    """Where in a text a place of its folded form is: folding may make it longer or shorter."""
+    if place <= 0 or text.isascii():
+        return max(0, place)
+    return bisect_left(range(len(text)), place, key=lambda end: len(folded(text[:end])))
