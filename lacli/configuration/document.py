@@ -1,0 +1,273 @@
+"""A TOML file with the place of every key, so that a mistake has a line and one value can be changed in the text.
+
+`tomllib` decides what the file says; the scanner here only finds again where it says it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lacli.errors import UsageError
+
+Where = tuple[str, ...]
+"""The tables a key lies in, then the key."""
+_MOST_BYTES = 1 << 20
+_PLACE = re.compile(r" \(at line (\d+), column \d+\)$")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_BOMS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where one `key = value` stands."""
+
+    line: int
+    start: int
+    """Of the value; `end` is behind it."""
+    end: int
+
+
+@dataclass(slots=True)
+class Places:
+    """Where everything stands in a text."""
+
+    entries: dict[Where, Entry] = field(default_factory=dict)
+    headers: dict[Where, int] = field(default_factory=dict)
+    """The position behind the line of each [table]."""
+    last: dict[Where, int] = field(default_factory=dict)
+    """The position behind the last entry below each header; () is the part before all of them."""
+    first_header: int | None = None
+    lines: dict[Where, int] = field(default_factory=dict)
+    """The line of each header."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file as it was read."""
+
+    path: Path
+    text: str
+    """As in the file, its line ends too, without the byte order mark."""
+    data: dict[str, Any]
+    places: Places
+    bom: bool = False
+
+    def line(self, path: Where) -> int:
+        """The line of a key or table; of what holds it, where it stands inside a value."""
+        for length in range(len(path), 0, -1):
+            entry = self.places.entries.get(path[:length])
+            if entry is not None:
+                return entry.line
+            if path[:length] in self.places.lines:
+                return self.places.lines[path[:length]]
+        return next((entry.line for key, entry in self.places.entries.items() if key[: len(path)] == path), 1)
+
+    def changed(self, path: Where, value: Any) -> str:
+        """The text with this key set to this value and nothing else touched."""
+        wanted = _deep_copy(self.data)
+        table = wanted
+        for name in path[:-1]:
+            table = table.setdefault(name, {})
+            if not isinstance(table, dict):
+                raise UsageError(f"{self.path}:{self.line(path)}: {name} is no table", "correct it first")
+        table[path[-1]] = value
+        text = self._replaced(path, literal(value))
+        try:
+            if tomllib.loads(text) == wanted:
+                return text
+        except tomllib.TOMLDecodeError:
+            pass
+        where = ".".join(path[:-1])
+        raise UsageError(f"{self.path} writes {where} in one line", "change it there with `lacli config edit`")
+
+    def _replaced(self, path: Where, value: str) -> str:
+        text, places = self.text, self.places
+        entry = places.entries.get(path)
+        if entry is not None:
+            return text[: entry.start] + value + text[entry.end :]
+        end = "\r\n" if "\r\n" in text else "\n"
+        *table, key = path
+        line = f"{_key(key)} = {value}{end}"
+        at = places.last.get(tuple(table), places.headers.get(tuple(table)))
+        if at is None and not table and places.first_header is not None:
+            at = _before_comments(text, places.first_header)
+        if at is not None:
+            newline = "" if at == 0 or text[at - 1] == "\n" else end
+            return text[:at] + newline + line + text[at:]
+        gap = (end if text and not text.endswith("\n") else "") + (end if text and table else "")
+        header = f"[{'.'.join(_key(name) for name in table)}]{end}" if table else ""
+        return text + gap + header + line
+
+
+def read(path: Path) -> Document:
+    """The file, or a usage error that names it, the line where that is known, and the remedy."""
+    try:
+        data = _bytes(path)
+    except OSError as error:
+        what = "is a folder" if error.errno == errno.EISDIR else f"cannot be read: {error.strerror}"
+        raise UsageError(f"the configuration {path} {what}", "give a TOML file, or check its permissions") from None
+    return parse(path, data)
+
+
+def parse(path: Path, data: bytes) -> Document:
+    """What these bytes of the file say."""
+    for mark, name in _BOMS:
+        if data.startswith(mark):
+            raise UsageError(f"{path}:1: the file is {name}", "save it as UTF-8")
+    bom = data.startswith(b"\xef\xbb\xbf")
+    try:
+        text = data.removeprefix(b"\xef\xbb\xbf").decode()
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise UsageError(f"{path}:{line}: the file is not UTF-8", "save it as UTF-8") from None
+    try:
+        found = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        place = _PLACE.search(str(error))
+        line = int(place[1]) if place else text.count("\n") + 1
+        words = _PLACE.sub("", str(error)).removesuffix(" (at end of document)")
+        hint = "a text stands between two quotes" if "'\\n'" in words or "Invalid value" in words else "correct that line"
+        raise UsageError(f"{path}:{line}: no valid TOML: {words[:1].lower()}{words[1:]}", hint) from None
+    return Document(path, text, found, places_of(text), bom)
+
+
+def _bytes(path: Path) -> bytes:
+    if str(path) == os.devnull:
+        return b""
+    # A FIFO in the file's place must not block the program before it has been looked at.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(descriptor, "rb") as stream:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL, "it is no regular file")
+        if found.st_size > _MOST_BYTES:
+            raise OSError(errno.EFBIG, "it is larger than a megabyte")
+        return stream.read(_MOST_BYTES)
+
+
+def literal(value: Any) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(literal(each) for each in value) + "]"
+    return '"' + re.sub(r'[\x00-\x1f\x7f"\\]', _escaped, str(value)) + '"'
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(found[0], f"\\u{ord(found[0]):04x}")
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else literal(name)
+
+
+def _deep_copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _deep_copy(each) for key, each in value.items()}
+    return [_deep_copy(each) for each in value] if isinstance(value, list) else value
+
+
+def _before_comments(text: str, at: int) -> int:
+    """The start of the comment lines that stand right above this position."""
+    while at > 0:
+        above = text.rfind("\n", 0, at - 1) + 1
+        if not text[above:at].lstrip().startswith("#"):
+            break
+        at = above
+    return at
+
+
+def places_of(text: str) -> Places:
+    """Where the keys of a valid TOML text stand."""
+    places, table, at = Places(), (), 0
+    while True:
+        at = _skip_blank(text, at)
+        if at >= len(text):
+            return places
+        line = text.count("\n", 0, at) + 1
+        if text[at] == "[":
+            opening = 2 if text.startswith("[[", at) else 1
+            if places.first_header is None:
+                places.first_header = at
+            table, at = _key_path(text, at + opening)
+            at = _line_end(text, at)
+            places.headers[table] = at
+            places.lines.setdefault(table, line)
+            places.last.pop(table, None)  # of an array of tables, only the last one can be added to
+            continue
+        key, at = _key_path(text, at)
+        start = at + 1 + len(text[at + 1 :]) - len(text[at + 1 :].lstrip(" \t"))
+        end = _value_end(text, start)
+        places.entries[table + key] = Entry(line, start, end)
+        at = places.last[table] = _line_end(text, end)
+
+
+def _skip_blank(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def _line_end(text: str, at: int) -> int:
+    """The position behind the newline of this line."""
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end + 1
+
+
+def _key_path(text: str, at: int) -> tuple[Where, int]:
+    """A dotted key, and the position of what follows it: = or ]."""
+    names: list[str] = []
+    while at < len(text) and text[at] not in "=]":
+        if text[at] in "\"'":
+            end = _string_end(text, at)
+            names.append(str(tomllib.loads(f"k = {text[at:end]}")["k"]))
+            at = end
+        elif (bare := _BARE.match(text, at)) is not None:
+            names.append(bare[0])
+            at = bare.end()
+        else:
+            at += 1  # a dot or a blank
+    return tuple(names), at
+
+
+def _string_end(text: str, at: int) -> int:
+    quote = text[at]
+    long = text.startswith(quote * 3, at)
+    close = quote * 3 if long else quote
+    at += len(close)
+    while not text.startswith(close, at):
+        at += 2 if quote == '"' and text[at] == "\\" else 1
+    at += len(close)
+    while long and at < len(text) and text[at] == quote:  # quotes right before the closing ones
+        at += 1
+    return at
+
+
+def _value_end(text: str, at: int) -> int:
+    if text[at] in "\"'":
+        return _string_end(text, at)
+    if text[at] not in "[{":
+        found = re.compile(r"[^#\r\n]*").match(text, at)
+        return at + len(found[0].rstrip()) if found else at
+    depth = 0
+    while True:
+        if text[at] in "\"'":
+            at = _string_end(text, at)
+            continue
+        if text[at] == "#":
+            at = _line_end(text, at)
+            continue
+        depth += (text[at] in "[{") - (text[at] in "]}")
+        at += 1
+        if not depth:
+            return at

@@ -1,0 +1,43 @@
+"""What the file of a project may set. A repository is written by others, and is entered before it is read.
+
+What shapes the reply and its cost is the project's to say. What could write or send something, read what lies outside,
+put words into the model's mouth unseen, hide a warning or loosen what the user decided for privacy is the user's alone.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+_SHAPES = frozenset(
+    (
+        *("max-tokens", "temperature", "top-p", "top-k", "seed", "stop", "repetition-penalty", "ctx", "truncate"),
+        *("quant", "device", "threads", "window", "ngram", "guesses", "lookahead", "timeout"),
+        *("scope", "max-lines", "prefix-lines", "suffix-lines", "language", "no-context"),
+        *("stats", "usage", "plain", "no-stream", "color", "verbose"),
+    )
+)
+"""Keys that are safe with any value, in any table: none of them can do more than make a reply worse or slower."""
+_TIGHTENS = {"no-log": True, "no-learn": True, "offline": True, "sanitize": True, "pool": False}
+"""Keys a project may set in the direction that keeps, fetches or shows less."""
+
+
+def refused(key: str, value: Any) -> tuple[str, str] | None:
+    """Why a project's file may not say this, with the remedy; None where it may."""
+    if key in _SHAPES:
+        return None
+    if key in _TIGHTENS:
+        wanted = _TIGHTENS[key]
+        if value is wanted:
+            return None
+        return f"a project may only set {key} to {str(wanted).lower()}", "the other way is yours to choose, not its"
+    if key == "model":
+        if not _is_path(str(value)):
+            return None
+        return "a project may only name a model of `lacli models list`", "files are yours to choose, not a project's"
+    return f"a project may not set {key}", "put it into your own file with `lacli config set` if you want it"
+
+
+def _is_path(name: str) -> bool:
+    """Whether `-m` would take this for a folder or file rather than a registered name."""
+    return "/" in name or os.sep in name or "\\" in name or name.startswith((".", "~")) or name.lower().endswith(".gguf")
