@@ -63,7 +63,7 @@ def blocks(text: str) -> list[Block]:
         inside = containers[-1] if containers else 0
         end, closed = _end(lines, at, fence, inside)
         start, stop = lines[at][0], lines[end][0] if end < len(lines) else len(text)
-        body = "".join(_without_indent(line, fence.column) for _, line in lines[at + 1 : end])
+        body = "".join(without_indent(line, fence.column) for _, line in lines[at + 1 : end])
         if closed:
             stop = lines[end + 1][0] if end + 1 < len(lines) else len(text)
         found.append(Block(_first_word(fence.info), body, closed, start, stop, fence.marks))
@@ -171,7 +171,7 @@ def _indent(line: str) -> tuple[int, str]:
     return column, ""
 
 
-def _without_indent(line: str, columns: int) -> str:
+def without_indent(line: str, columns: int) -> str:
     """The line with at most so many columns of blanks less; a tab that goes beyond leaves blanks."""
     column = 0
     for index, letter in enumerate(line):

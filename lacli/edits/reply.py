@@ -1,0 +1,148 @@
+"""The rewritten text that a reply holds: which of its fences is the outer one is judged by the original. Pure.
+
+Models put the rewritten part into one fenced block, as asked; around it stands prose, or a second block; inside it
+there may be fences as long as its own, where the original has some; and some give the text without any. Called by
+`apply`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from lacli.text.fences import Fence, blocks, fence_of, without_indent
+
+_MOST_OPENINGS, _MOST_ENDS = 3, 400
+"""Blocks for which other ends than CommonMark's are tried, and how many of those."""
+_ALIKE = 0.5
+"""Likeness from which a text counts as a version of the original although nothing else says so."""
+_SAME_LINE = 0.6
+"""Likeness from which a changed line counts as the same one."""
+_PROSE_LINES = 5
+"""Lines of prose that may stand around a text given without a fence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What a reply gave for the part it was asked to rewrite."""
+
+    text: str
+    """Each line with its \\n."""
+    whole: bool
+    """Whether the reply shows that nothing is missing at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    text: str
+    closed: bool
+    likeness: float
+
+
+def rewritten(reply: str, original: str, ended: bool = True) -> Rewritten | None:
+    """The text for `original` in the reply, None where it has none. `ended`: the model itself ended the reply."""
+    found = list(_candidates(reply, original))
+    bare = _bare(reply, original)
+    if bare is not None and all(likeness(bare, original) > each.likeness for each in found):
+        return Rewritten(bare, ended)
+    if not found:
+        return None
+    best = max(found, key=lambda each: each.likeness)  # the first of equals: the block as CommonMark sees it
+    if best.text == original:  # models show the text before and after
+        others = [each for each in found if each.text != original and each.closed and each.likeness >= _ALIKE]
+        best = max(others, key=lambda each: each.likeness, default=best)
+    if best.closed:
+        return Rewritten(best.text, ended or len(_fences(best.text)) >= len(_fences(original)))
+    return Rewritten(best.text, ended and _last_line(best.text) == _last_line(original) != "")
+
+
+def likeness(one: str, other: str) -> float:
+    """Share of the lines of both that they have in common, blank ones and indentation not counted; 0 to 1."""
+    ours, theirs = _counted(one), _counted(other)
+    total = ours.total() + theirs.total()
+    return 2 * (ours & theirs).total() / total if total else 1.0
+
+
+def _candidates(reply: str, original: str) -> Iterator[_Candidate]:
+    """Every block, and for the first ones every other place where it may end, in the order of trust."""
+    original_left_open = _left_open(_fences(original))
+    found = blocks(reply)
+    for block in found:
+        if block.closed and _left_open(_fences(block.text)) <= original_left_open:
+            yield _Candidate(block.text, True, likeness(block.text, original))
+    for block in found[:_MOST_OPENINGS]:
+        lines = _lines(reply[block.start :])
+        opening = Fence(block.fence, block.language, len(lines[0]) - len(lines[0].lstrip()))
+        fences = [(at, fence_of(line)) for at, line in enumerate(lines) if at]
+        ends = [at for at, fence in fences if fence is not None and fence.closes(opening)]
+        for end in ends[-_MOST_ENDS:]:
+            text = "".join(without_indent(line, opening.column) for line in lines[1:end])
+            if _left_open(_fences(text)) <= original_left_open:
+                yield _Candidate(text, True, likeness(text, original))
+    for block in found:
+        if not block.closed:
+            yield _Candidate(block.text, False, likeness(block.text, original))
+    if found and found[0].closed:  # cut off behind an inner fence that looked like the end
+        rest = "".join(_lines(reply[found[0].start :])[1:])
+        if _fences(original):
+            yield _Candidate(rest, False, likeness(rest, original))
+
+
+def _bare(reply: str, original: str) -> str | None:
+    """The reply itself where it is a version of the original, without the prose around it."""
+    lines = _lines(reply.strip("\n") + "\n")
+    first, final = _first_line(original), _last_line(original)
+    if not first:
+        return None
+    start = _place(lines[:_PROSE_LINES], first)
+    behind = _place(lines[: -_PROSE_LINES - 1 : -1], final)
+    if start is None or behind is None:
+        return None
+    text = "".join(lines[start : len(lines) - behind])
+    return text if likeness(text, original) >= _ALIKE else None
+
+
+def _place(lines: Sequence[str], wanted: str) -> int | None:
+    """Where the wanted line stands; else the first place where something like it does."""
+    stripped = [line.strip() for line in lines]
+    if wanted in stripped:
+        return stripped.index(wanted)
+    similar = (SequenceMatcher(None, line, wanted).ratio() >= _SAME_LINE for line in stripped)
+    return next((at for at, alike in enumerate(similar) if alike), None)
+
+
+def _fences(text: str) -> list[Fence]:
+    """The lines that could open or close a block around them."""
+    if "```" not in text and "~~~" not in text:
+        return []
+    return [fence for line in _lines(text) if (fence := fence_of(line)) is not None]
+
+
+def _left_open(fences: Sequence[Fence]) -> bool:
+    """Whether a block among these is still open at the end."""
+    opened: Fence | None = None
+    for fence in fences:
+        if opened is None:
+            opened = fence
+        elif fence.closes(opened):
+            opened = None
+    return opened is not None
+
+
+def _counted(text: str) -> Counter[str]:
+    return Counter(stripped for line in text.split("\n") if (stripped := line.strip()))
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.split("\n") if line.strip()), "")
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.split("\n")) if line.strip()), "")
+
+
+def _lines(text: str) -> list[str]:
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
