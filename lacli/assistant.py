@@ -76,7 +76,8 @@ class Assistant:
             prepared, tokenizer, size = describe(self._settings, ignore)
         prompt = fitted(request, prepared, tokenizer, size)
         notes = (*prompt.notes, *((_left_out(prompt.dropped),) if prompt.dropped else ()))
-        return Preview(prompt.token_ids, tokenizer.spelled(prompt.token_ids), size, notes)
+        unseen = tokenizer.unseen(prompt.text)
+        return Preview(prompt.token_ids, tokenizer.spelled(prompt.token_ids), size, notes, unseen)
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """See `Replier.warm`."""

@@ -86,6 +86,8 @@ class Preview:
     ctx_size: int
     notes: tuple[str, ...] = ()
     """What would be said of it."""
+    unseen: str = ""
+    """Characters of what was asked that the vocabulary lacks: the model neither sees nor writes them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,8 @@ def fenced(content: str, label: str) -> str:
     """Content in a fence that is longer than any run of its character in there, so that nothing inside ends it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", content)), default=2)
     fence = "`" * (longest + 1)
-    return f"{fence}{' '.join(label.split())}\n{content.rstrip()}\n{fence}"
+    body = content.rstrip("\n")  # blanks at the end of its last line are part of it: edits compare line by line
+    return f"{fence}{' '.join(label.split())}\n{body}\n{fence}"
 
 
 def _latin_1(escaped: re.Match[str]) -> str:

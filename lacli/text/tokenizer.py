@@ -154,6 +154,10 @@ class Tokenizer:
         """How many characters of `text` the vocabulary cannot represent, so that the model never sees them."""
         return sum(count for character, count in Counter(text).items() if not self._shows(character))
 
+    def unseen(self, text: str) -> str:
+        """The characters of `text` that the vocabulary cannot represent, each once."""
+        return "".join(character for character in dict.fromkeys(text) if not self._shows(character))
+
     def _shows(self, character: str) -> bool:
         found = self._shown.get(character)
         if found is None:
