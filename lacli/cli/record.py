@@ -8,8 +8,9 @@ Called by `ask`, `chat`, `complete` and `edit`.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,21 +23,12 @@ if TYPE_CHECKING:
     from lacli.sessions.records import Session, Turn
     from lacli.sessions.store import SessionStore
 
+    _Change = Callable[[SessionStore, str], None]
+
 
 def recorder(common: Common, kind: str) -> Recorder:
     """The recorder of one run of a command; `kind` is its name."""
     return Recorder(kind, keep=not common.no_log, system=common.system or "")
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One change of a session."""
-
-    id: str
-    turn: Turn | None
-    """None takes the last one away."""
-    model: str
-    replaces: bool
 
 
 class Recorder:
@@ -50,7 +42,7 @@ class Recorder:
         self._system = system
         self._store: SessionStore | None = None
         self._resumed: list[Session] = []
-        self._waiting: list[_Step] = []
+        self._waiting: list[tuple[_Change, str]] = []
         """What could not be written yet."""
         self._failed = False
 
@@ -58,6 +50,12 @@ class Recorder:
         """Add the following turns to a session that was read."""
         self.id = session.id
         self._resumed.append(session)
+
+    def describe(self, system: str) -> None:
+        """The system message was changed: in the session there is, and in those begun later."""
+        self._system = system
+        if self.id:
+            self._write(lambda store, id_: store.describe(id_, system))
 
     def new(self) -> None:
         """Begin another session with the next turn."""
@@ -73,15 +71,20 @@ class Recorder:
 
     def keep(self, turn: Turn, model: str, replaces: bool = False) -> None:
         """Keep a turn, or put it in the place of the last one: its question was asked again."""
-        self._change(turn, model, replaces and bool(self.id))
+        again = replaces and bool(self.id)
+
+        def change(store: SessionStore, id_: str) -> None:
+            (store.replace_last if again else store.append)(id_, turn, model)
+
+        self._write(change, turn, model)
 
     def undo(self) -> None:
         """Take the last turn away."""
         if self.id:
-            self._change(None, "", replaces=True)
+            self._write(lambda store, id_: store.replace_last(id_, None))
 
-    def _change(self, turn: Turn | None, model: str, replaces: bool) -> None:
-        """Write this and what waits before it; what fails waits for the next time."""
+    def _write(self, change: _Change, turn: Turn | None = None, model: str = "") -> None:
+        """Change the session, after what waits to be written; what fails waits for the next time."""
         if not self._keep:
             return
         try:
@@ -90,13 +93,10 @@ class Recorder:
                 return
             if not self.id:
                 self.id = store.begin(self._kind, _project(), model, self._system)
-            self._waiting.append(_Step(self.id, turn, model, replaces))
+            self._waiting.append((change, self.id))
             while self._waiting:
-                step = self._waiting[0]
-                if step.replaces:
-                    store.replace_last(step.id, step.turn, step.model)
-                elif step.turn is not None:
-                    store.append(step.id, step.turn, step.model)
+                first, id_ = self._waiting[0]
+                first(store, id_)
                 del self._waiting[0]
         except (LacliError, OSError) as error:
             self._note_failure(getattr(error, "message", "") or str(error))

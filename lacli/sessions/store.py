@@ -20,6 +20,7 @@ from lacli.errors import LacliError
 from lacli.events import Counts, Notice
 from lacli.sessions import rows, search
 from lacli.sessions.database import Database
+from lacli.sessions.kept import kept
 from lacli.sessions.records import Extent, Hit, NoSuchSession, Session, StoreUnavailable, Summary, Turn
 
 if TYPE_CHECKING:
@@ -84,9 +85,27 @@ class SessionStore:
         """
         self._change(id, 0, turn, model)
 
+    def describe(self, id: str, system: str) -> None:  # noqa: A002
+        """Change the system message of a session."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("UPDATE sessions SET system = ? WHERE id = ?", (kept(system), id))
+
+        self._database.write(work)
+        if id in self._known:
+            self._known[id] = replace(self._known[id], system=kept(system))
+
     def replace_last(self, id: str, turn: Turn | None, model: str = "") -> None:  # noqa: A002
         """Put a turn in the place of the last one, or take that away. The day's counts keep what was really done."""
         self._change(id, 1, turn, model)
+
+    def describe(self, id: str, system: str) -> None:  # noqa: A002
+        """Change the system message of a session that was begun or read here."""
+        self._database.write(
+            lambda connection: connection.execute("UPDATE sessions SET system = ? WHERE id = ?", (kept(system), id))
+        )
+        if id in self._known:
+            self._known[id] = replace(self._known[id], system=system)
 
     def _change(self, id: str, dropped: int, turn: Turn | None, model: str) -> None:  # noqa: A002
         """Take away the last turns of a session and add one, in one transaction."""
