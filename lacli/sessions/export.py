@@ -1,0 +1,80 @@
+"""A session as a document: Markdown to read, JSON for programs. Pure. Called by `lacli sessions`, later by the TUI."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from lacli.sessions.records import Session, Turn
+
+_FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
+_SPAN = 3
+
+
+def moment(at: float) -> str:
+    """A time of the user's own day, to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+
+
+def markdown(session: Session) -> str:
+    """All that is kept of a session, attachments too, so that its code blocks stay code blocks."""
+    return "\n\n".join(_parts(session)) + "\n"
+
+
+def _parts(session: Session) -> Iterator[str]:
+    yield f"# {session.title or session.id}"
+    where = f" in `{session.project}`" if session.project else ""
+    yield f"{session.kind}{where}, {session.model}, {moment(session.begun)}, session {session.id}"
+    if session.system:
+        yield f"## System\n\n{session.system}"
+    for number, turn in enumerate(session.turns, 1):
+        yield f"## {number}. Question, {moment(turn.at)}"
+        for attachment in turn.question.attachments:
+            yield f"`{attachment.label}`:\n\n{_fenced(attachment.text)}"
+        if turn.question.text:
+            yield turn.question.text.rstrip("\n")
+        yield f"## {number}. Answer{note(turn)}"
+        if turn.answer.text:
+            yield turn.answer.text.rstrip("\n")
+
+
+def note(turn: Turn) -> str:
+    """What must be said of an answer that is no whole one."""
+    if turn.interrupted:
+        return " (interrupted)"
+    return "" if turn.reason == "stop" else f" (cut: {turn.reason})"
+
+
+def _fenced(text: str) -> str:
+    """In a fence longer than any inside."""
+    longest = max((len(mark) for mark in _FENCE.findall(text)), default=_SPAN - 1)
+    fence = "`" * max(_SPAN, longest + 1)
+    return f"{fence}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}"
+
+
+def record(session: Session) -> dict[str, Any]:
+    """All that is kept of a session."""
+    return {
+        "id": session.id,
+        "kind": session.kind,
+        "project": str(session.project) if session.project else None,
+        "model": session.model,
+        "system": session.system,
+        "title": session.title,
+        "begun": round(session.begun, 3),
+        "turns": [_turn(turn) for turn in session.turns],
+    }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    return {
+        "at": round(turn.at, 3),
+        "question": turn.question.text,
+        "attachments": [{"label": each.label, "text": each.text} for each in turn.question.attachments],
+        "answer": turn.answer.text,
+        "token_ids": list(turn.answer.token_ids),
+        "finish_reason": turn.reason,
+        "counts": turn.counts.totals(),
+    }
