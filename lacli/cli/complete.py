@@ -70,14 +70,13 @@ def complete(
     try:
         live.load(assistant, common)
         request = common.request(place=Place(prefix, suffix), drop_oldest=True)
-        finished = live.stream(assistant, request, silent=common.json, newline=False)
+        finished = live.stream(assistant, request, common, silent=common.json, newline=False, markdown=False)
     finally:
         assistant.close()
     if common.json:
         output.document({**reply_record(finished), "file": target.path, "offset": offset})
     live.report_stats(finished, common)
-    if finished.reason == "cancelled":
-        raise typer.Exit(diagnostics.INTERRUPTED)
+    live.conclude(finished)
     if not finished.text:
         diagnostics.note("nothing to insert here")
 

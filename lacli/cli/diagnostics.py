@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 
 from lacli.cli import output
-from lacli.cli.terminal import can_redraw, column_after, columns, is_terminal, plain
+from lacli.cli.terminal import can_redraw, column_after, columns, is_terminal, plain, wants_colour
 from lacli.errors import LacliError
 
 INTERRUPTED = 130
@@ -25,6 +25,7 @@ class _State:
 
     quiet = False
     verbosity = 0
+    colour = "auto"
     erase = ""
     """The sequence that removes the status shown, if one is."""
 
@@ -34,10 +35,12 @@ _BELOW = "\x1b[J"
 """Erases all behind the cursor, so that nothing of a status below stays even where its row was guessed wrong."""
 
 
-def configure(quiet: bool = False, verbosity: int = 0) -> None:
-    """Set how much is said: `quiet` drops notes and statistics, `verbosity` 2 adds tracebacks to errors."""
+def configure(quiet: bool = False, verbosity: int = 0, colour: str = "auto") -> None:
+    """Set how much is said, and the choice of --color. `quiet` leaves errors and what was asked for, `verbosity` 2 adds
+    tracebacks to errors."""
     _state.quiet = quiet
     _state.verbosity = verbosity
+    _state.colour = colour
 
 
 def verbosity() -> int:
@@ -76,8 +79,9 @@ def note(text: str) -> None:
 
 
 def warning(text: str) -> None:
-    """One line the user should see even with -q."""
-    _line(f"lacli: warning: {text}")
+    """One line that something may not be as the user thinks; dropped with -q."""
+    if not _state.quiet:
+        _line(f"lacli: warning: {text}")
 
 
 def error(message: str, hint: str = "") -> None:
@@ -85,9 +89,17 @@ def error(message: str, hint: str = "") -> None:
     _line(f"lacli: error: {message}" + (f"; {hint}" if hint else ""))
 
 
-def plain_line(text: str, between: str = "") -> None:
-    """A line without prefix: statistics, chat help. A terminal too narrow for it gets lines cut at `between` only."""
-    _line(text, between)
+def stopped(text: str = "stopped") -> None:
+    """The line that says that Ctrl-C was heard; stands where the terminal has written ^C."""
+    if can_show_progress():
+        _raw("\r\x1b[K")
+    note(text)
+
+
+def plain_line(text: str, between: str = "", dim: bool = False) -> None:
+    """A line without prefix: statistics, chat help. A terminal too narrow for it gets lines cut at `between` only.
+    `dim`: set apart from what it stands below, where colours are wanted."""
+    _line(text, between, dim and _coloured())
 
 
 def can_show_status() -> bool:
@@ -139,7 +151,11 @@ def erase_status() -> None:
 
 def _dim(text: str) -> str:
     """Set apart from the reply: faint, or in brackets where no style is wanted."""
-    return f"[{plain(text)}]" if os.environ.get("NO_COLOR") else f"\x1b[2m{plain(text)}\x1b[0m"
+    return f"\x1b[2m{plain(text)}\x1b[0m" if _coloured() else f"[{plain(text)}]"
+
+
+def _coloured() -> bool:
+    return wants_colour(sys.stderr, _state.colour)
 
 
 def guard(run: Callable[[], int]) -> int:
@@ -161,6 +177,7 @@ def _report(failure: BaseException) -> int:
     if isinstance(failure, SystemExit):
         return failure.code if isinstance(failure.code, int) else int(bool(failure.code))
     if isinstance(failure, KeyboardInterrupt):
+        stopped()
         return INTERRUPTED
     if isinstance(failure, output.StdoutClosed | BrokenPipeError):
         output.abandon()
@@ -187,13 +204,13 @@ def _foreign(failure: BaseException) -> tuple[int, str, str]:
     return 1, f"internal error: {kind}" + (f": {message}" if message else ""), "repeat with -vv for details"
 
 
-def _line(text: str, between: str = " ") -> None:
+def _line(text: str, between: str = " ", dim: bool = False) -> None:
     output.flush()  # the reader sees the two streams in the order of writing
     erase_status()
     shown = plain(" ".join(text.splitlines()))
     if between and is_terminal(sys.stderr):
         shown = _broken(shown, between, columns(sys.stderr))
-    _raw(shown + "\n")
+    _raw(f"\x1b[2m{shown}\x1b[0m\n" if dim else f"{shown}\n")
 
 
 def _broken(text: str, between: str, width: int) -> str:

@@ -1,17 +1,20 @@
 """What ends a program from outside: Ctrl-C, a request to terminate, a terminal that was closed.
 
 While a reply is written the first one asks the decoder to stop between two steps, so that text and pool are kept.
-While a model loads Ctrl-C ends the program. Called by the commands that stream replies. Everywhere else Ctrl-C is the
-ordinary KeyboardInterrupt.
+While a model loads Ctrl-C ends the program. The end of --timeout does the same in both. Called by the commands that
+stream replies. Everywhere else Ctrl-C is the ordinary KeyboardInterrupt.
 """
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 import time
 from types import FrameType, TracebackType
 from typing import Any
+
+from lacli.cli import deadline
 
 _SECOND_WITHIN_S = 2.0
 _FATAL = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -44,16 +47,21 @@ class _Handlers:
 class Interrupt(_Handlers):
     """For a reply: a signal sets `asked` instead of ending the program; the block's object is the reply's `cancel`.
 
-    A second Ctrl-C soon after raises. A signal to terminate takes its ordinary course once the block is left.
+    A second Ctrl-C soon after raises. A signal to terminate takes its ordinary course once the block is left. The end
+    of the time allowed is one more reason.
     """
 
     def __init__(self) -> None:
         super().__init__(signal.SIGINT, *_FATAL)
         self.asked = False
+        self.timed_out = False
+        """Whether the time was over before anyone asked."""
         self._at = float("-inf")
         self._fatal: int | None = None
 
     def __call__(self) -> bool:
+        if not self.asked and deadline.passed():
+            self.asked = self.timed_out = True
         return self.asked
 
     def __exit__(
@@ -77,24 +85,48 @@ class Interrupt(_Handlers):
 class Insistent(_Handlers):
     """For loading: Ctrl-C raises, and raises again at `check` and at the end where other code has swallowed it.
 
-    Imports do so: an `except` of theirs takes it for a missing module, and half of the package is never there.
+    Imports do so: an `except` of theirs takes it for a missing module, and half of the package is never there. When the
+    time allowed is over the same happens by itself, and the block ends with TimedOut.
     """
 
     def __init__(self) -> None:
         super().__init__(signal.SIGINT)
         self._asked = False
+        self._late = False
+        self._alarm: threading.Timer | None = None
 
     def check(self) -> None:
-        """Raise if Ctrl-C was pressed and nobody has listened."""
+        """Raise if Ctrl-C was pressed, or the time is over, and nobody has listened."""
         if self._asked:
             raise KeyboardInterrupt
+
+    def __enter__(self) -> Any:
+        super().__enter__()
+        seconds = deadline.left()
+        if seconds is not None and self._before:
+            self._alarm = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._ring)
+            self._alarm.daemon = True
+            self._alarm.start()
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
         super().__exit__(kind, value, trace)
+        if self._late and (kind is None or issubclass(kind, KeyboardInterrupt)):
+            raise deadline.failure("before the model was loaded") from None
         if kind is None or not issubclass(kind, KeyboardInterrupt):
             self.check()
+
+    def _ring(self) -> None:
+        """Interrupt the main thread as Ctrl-C would, in a system call, too, where the platform can."""
+        self._late = True
+        if hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        else:
+            _thread.interrupt_main()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self._asked = True

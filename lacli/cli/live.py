@@ -11,16 +11,23 @@ import json
 import sys
 import time
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lacli.cli import diagnostics, output
+import typer
+
+from lacli.cli import deadline, diagnostics, output
 from lacli.cli.interrupt import Insistent, Interrupt
 from lacli.cli.keyboard import unechoed
 from lacli.cli.options import Common
 from lacli.cli.render import BETWEEN, cut_note, live_line, loading_line, stats_line, stats_record
-from lacli.cli.terminal import column_after, columns
+from lacli.cli.terminal import column_after, columns, size
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, ReplyStats, Request
 from lacli.scripted import Replier
+
+if TYPE_CHECKING:
+    from lacli.cli.markdown import Change, Page
 
 _REDRAW_S = 0.5
 _MARGIN = 4
@@ -28,9 +35,14 @@ _MARGIN = 4
 
 
 class Live:
-    """What the terminal shows of one reply besides its text."""
+    """What the terminal shows of one reply: its text, `page` rendering it, and what stands beside it.
 
-    def __init__(self) -> None:
+    `at_end`: nothing of the text before the end, only the numbers.
+    """
+
+    def __init__(self, page: Page | None = None, at_end: bool = False) -> None:
+        self._page = page
+        self._at_end = at_end
         self._status = diagnostics.can_show_status()
         self._progress = diagnostics.can_show_progress()
         self._column = 0
@@ -53,23 +65,31 @@ class Live:
 
     def text(self, piece: Piece) -> None:
         """Write a piece of the reply, and the live numbers below it: at rest while the text stays on its line."""
-        if piece.text:
-            width = columns(sys.stderr)
-            *above, last = piece.text.split("\n")
-            start = 0 if above else self._column
-            self._column = column_after(start, last, width)
-            self._near_end = self._column + _MARGIN > width
-            if above or not self._written or column_after(start, last) + _MARGIN > width:
-                diagnostics.erase_status()
-            output.text(piece.text)
-            self._written = True
-        if self._status and not self._near_end:
-            now = time.monotonic()
-            due = now - self._drawn_at >= _REDRAW_S
-            if due:
-                self._drawn_at, self._numbers = now, live_line(piece.stats)
-            if due or not diagnostics.status_is_shown():
-                diagnostics.show_status_below(self._numbers)
+        now = time.monotonic()
+        due = now - self._drawn_at >= _REDRAW_S
+        if due:
+            self._drawn_at, self._numbers = now, live_line(piece.stats)
+        if self._at_end:
+            if due and self._progress:
+                self._draw(self._numbers)
+            return
+        if self._page is not None:
+            self._place(self._page.push(piece.text))
+        elif piece.text:
+            self._write(piece.text)
+        if self._status and not self._near_end and (due or not diagnostics.status_is_shown()):
+            diagnostics.show_status_below(self._numbers)
+
+    def end(self, whole: str, newline: bool) -> None:
+        """Complete the text, or write all of it now; a terminal's last line always ends."""
+        if self._page is not None:
+            if self._at_end:
+                self._place(self._page.push(whole))
+            self._place(self._page.finish())
+            return
+        if self._at_end:
+            output.text(whole)
+        output.end_text("\n" if newline or (output.to_terminal() and whole) else "")
 
     def finish(self) -> None:
         """Remove the status and say what had to wait for the end of the text."""
@@ -77,6 +97,28 @@ class Live:
         for late in self._late:
             (diagnostics.warning if late.level == "warning" else diagnostics.note)(late.text)
         self._late.clear()
+
+    def _write(self, text: str) -> None:
+        """The text as it is."""
+        width = columns(sys.stderr)
+        *above, last = text.split("\n")
+        start = 0 if above else self._column
+        self._column = column_after(start, last, width)
+        self._near_end = self._column + _MARGIN > width
+        if above or not self._written or column_after(start, last) + _MARGIN > width:
+            diagnostics.erase_status()
+        output.text(text)
+        self._written = True
+
+    def _place(self, change: Change) -> None:
+        """What the page wants written; the status goes before the cursor leaves its line."""
+        if not change.text:
+            return
+        self._near_end = change.column + _MARGIN > columns(sys.stderr)
+        if change.moves or self._near_end or not self._written:
+            diagnostics.erase_status()
+        output.drawn(change.text)
+        self._written = True
 
     def _draw(self, text: str) -> None:
         if len(text) + _MARGIN <= columns(sys.stderr):
@@ -103,16 +145,24 @@ def load(assistant: Replier, common: Common) -> None:
 
 
 def stream(
-    assistant: Replier, request: Request, silent: bool = False, newline: bool = True, prompt_follows: bool = False
+    assistant: Replier,
+    request: Request,
+    common: Common,
+    *,
+    silent: bool = False,
+    newline: bool = True,
+    prompt_follows: bool = False,
+    markdown: bool = True,
 ) -> Finished:
     """Let the assistant reply and write it as it comes; returns how it ended.
 
     `silent` writes no text (for --json), `newline` ends it with one even where nobody but a program reads,
-    `prompt_follows` where another question is asked after it (`unechoed`).
-    Ctrl-C ends the reply between two steps; the reason is then "cancelled". So does a signal to terminate, which then
-    ends the program.
+    `prompt_follows` where another question is asked after it (`unechoed`), `markdown` where the model writes it: it is
+    rendered on a terminal, unless --plain. Ctrl-C ends the reply between two steps, as a signal to terminate does,
+    which then ends the program: the reason is "cancelled". The end of --timeout makes it "timeout". `conclude` comes
+    last.
     """
-    live = Live()
+    live = Live(_page(markdown and not common.plain and not silent), at_end=silent or common.no_stream)
     finished: Finished | None = None
     quiet = unechoed(prompt_follows)
     with Interrupt() as interrupt, quiet, contextlib.closing(_events(assistant, request, interrupt)) as events:
@@ -120,19 +170,39 @@ def stream(
             for event in events:
                 if isinstance(event, Finished):
                     finished = event
-                elif not isinstance(event, Piece):
-                    live.notify(event)
-                elif not silent:
+                elif isinstance(event, Piece):
                     live.text(event)
+                else:
+                    live.notify(event)
         finally:
             diagnostics.erase_status()
     if finished is None:
         raise RuntimeError("a reply ended without its last event")
     if not silent:
-        ends_line = newline or (output.to_terminal() and bool(finished.text))
-        output.end_text("\n" if ends_line else "")
+        live.end(finished.text, newline)
     live.finish()
+    if finished.reason == "cancelled" and interrupt.timed_out:
+        finished = replace(finished, reason="timeout", stats=replace(finished.stats, finish_reason="timeout"))
+        if prompt_follows:
+            diagnostics.note(deadline.failure("before the reply was").message)
     return finished
+
+
+def _page(markdown: bool) -> Page | None:
+    """What renders Markdown, where it is wanted and can be drawn."""
+    if not markdown or not output.can_draw():
+        return None
+    from lacli.cli.markdown import Page
+
+    return Page(lambda: size(sys.stdout), output.coloured())
+
+
+def conclude(finished: Finished) -> None:
+    """End the command as the reply ended: exit code 130 after Ctrl-C, 6 when the time was over."""
+    if finished.reason == "timeout":
+        raise deadline.failure("before the reply was")
+    if finished.reason == "cancelled":
+        raise typer.Exit(diagnostics.INTERRUPTED)
 
 
 def report_stats(finished: Finished, common: Common) -> None:
@@ -144,16 +214,18 @@ def report_stats(finished: Finished, common: Common) -> None:
         cut = cut_note(finished, common.max_tokens)
         if cut:
             diagnostics.note(cut)
+        elif finished.reason == "cancelled":
+            diagnostics.stopped("stopped; this is the text so far" if finished.text else "stopped")
     if common.stats:
         diagnostics.plain_line(json.dumps(stats_record(finished.stats), ensure_ascii=False, allow_nan=False))
-    elif common.verbose or diagnostics.can_show_status():
+    if common.usage or (not common.stats and (common.verbose or diagnostics.can_show_status())):
         show_stats(finished.stats, common)
 
 
 def show_stats(stats: ReplyStats, common: Common) -> None:
     """The line for people."""
     nowhere = "pool off" if not common.pool else "" if stats.pool_size or _in_project() else "no pool here"
-    diagnostics.plain_line(stats_line(stats, nowhere), BETWEEN)
+    diagnostics.plain_line(stats_line(stats, nowhere), BETWEEN, dim=True)
 
 
 def _in_project() -> bool:

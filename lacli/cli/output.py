@@ -1,8 +1,8 @@
 """The only writer of stdout. Model text, or the one document a command was asked for; nothing else ever.
 
-UTF-8 and `\\n` whatever the locale or platform, flushed at once, and on a terminal (only there) freed of control
-sequences. Called by every command. A reader that went away raises `StdoutClosed`, which `diagnostics.guard` turns into
-exit code 141 after the command has saved what it must.
+UTF-8 and `\\n` whatever the locale or platform, flushed at once, and on a terminal (elsewhere with --sanitize) freed
+of control sequences. Called by every command. A reader that went away raises `StdoutClosed`, which `diagnostics.guard`
+turns into exit code 141 after the command has saved what it must.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import select
 import sys
 from typing import Any
 
-from lacli.cli.terminal import Sanitiser, is_terminal, plain
+from lacli.cli.terminal import Sanitiser, can_redraw, is_terminal, plain, wants_colour
 from lacli.errors import LacliError
 
 
@@ -23,7 +23,23 @@ class StdoutClosed(Exception):
     """Nobody reads stdout any more (or nobody ever did)."""
 
 
+class _State:
+    """What the options set once per process."""
+
+    colour = "auto"
+    sanitise = False
+
+
+_state = _State()
 _sanitiser = Sanitiser()
+_CONTROLS = {number: f"\\u{number:04x}" for number in range(0x7F, 0xA0)}
+"""Control characters that JSON leaves as they are, as JSON can also write them."""
+
+
+def configure(colour: str = "auto", sanitise: bool = False) -> None:
+    """Set the choice of --color, and whether text is freed of control sequences where no terminal is, too."""
+    _state.colour = colour
+    _state.sanitise = sanitise
 
 
 def to_terminal() -> bool:
@@ -31,9 +47,24 @@ def to_terminal() -> bool:
     return is_terminal(sys.stdout)
 
 
+def can_draw() -> bool:
+    """Whether stdout is a terminal on which lines can be drawn anew."""
+    return can_redraw(sys.stdout)
+
+
+def coloured() -> bool:
+    """Whether colours are wanted on stdout; a pipe has them where the user said so. Never for model text in a pipe."""
+    return wants_colour(sys.stdout, _state.colour)
+
+
 def text(piece: str) -> None:
     """Write a piece of model text as it is, without a newline, and flush."""
-    _write(_sanitiser.push(piece) if to_terminal() else piece)
+    _write(_sanitiser.push(piece) if _state.sanitise or to_terminal() else piece)
+
+
+def drawn(content: str) -> None:
+    """Write text for a terminal together with the sequences that place and colour it; only `live` does."""
+    _write(content)
 
 
 def end_text(final: str = "") -> None:
@@ -48,7 +79,7 @@ def line(content: str = "") -> None:
 
 def document(value: Any) -> None:
     """Write one JSON value on one line."""
-    _write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+    _write(json.dumps(value, ensure_ascii=False, allow_nan=False).translate(_CONTROLS) + "\n")
 
 
 def flush() -> None:

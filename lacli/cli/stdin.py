@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 
-from lacli.cli import diagnostics
+from lacli.cli import deadline, diagnostics
 from lacli.cli.terminal import is_terminal
 from lacli.errors import PromptTooLong
 from lacli.prompts.content import text_of
@@ -40,7 +40,8 @@ class Stdin:
     def text(self) -> str:
         """All of it, once the other side has closed it."""
         while not self._done.wait(0.1):  # in short waits, so that Ctrl-C is heard on every platform
-            pass
+            if deadline.passed():
+                raise deadline.failure("before stdin was")
         if self._failure is not None:
             raise self._failure
         return decoded(bytes(self._data), "stdin")

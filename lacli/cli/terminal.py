@@ -19,6 +19,7 @@ _UNFINISHED = re.compile(
     r"(?:\x1b|(?:\x1b\[|\x9b)[0-?]*[ -/]*|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*\x1b?|\x1b[ -/]+)\Z"
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_EMOJI_STYLE = "\ufe0f"
 _HELD_BACK = 256
 """An unfinished sequence longer than this is no sequence: text must not vanish behind a stray introducer."""
 
@@ -38,22 +39,47 @@ def can_redraw(stream: Any) -> bool:
     return os.name != "nt" or "WT_SESSION" in os.environ or "TERM" in os.environ
 
 
+def wants_colour(stream: Any, choice: str) -> bool:
+    """Whether colours go to this stream: `choice` of --color, then NO_COLOR, then FORCE_COLOR, then what it is."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return os.environ.get("FORCE_COLOR", "0") not in ("", "0") or can_redraw(stream)
+
+
 def columns(stream: Any) -> int:
     """The width of this terminal."""
+    return size(stream)[0]
+
+
+def size(stream: Any) -> tuple[int, int]:
+    """Columns and lines of this terminal."""
     try:
-        return os.get_terminal_size(stream.fileno()).columns or 80  # 0 where nobody has said how wide it is
+        found = os.get_terminal_size(stream.fileno())
+        return found.columns or 80, found.lines or 24  # 0 where nobody has said how large it is
     except (OSError, ValueError, AttributeError):
-        return 80
+        return 80, 24
+
+
+def cells(character: str) -> int:
+    """How many columns a character takes, a tab left out; rather one too many where terminals differ."""
+    if character == _EMOJI_STYLE:  # makes a narrow sign wide, in some terminals
+        return 1
+    if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def column_after(column: int, text: str, width: int | None = None) -> int:
     """Where the cursor is after a text without newlines, near enough to know what fits on a line of this width."""
+    if text.isascii() and "\t" not in text and (width is None or column + len(text) <= width):
+        return column + len(text)
     for character in text:
         if character == "\t":
             column = (column // 8 + 1) * 8 if width is None else min(width - 1, (column // 8 + 1) * 8)
-        elif not unicodedata.combining(character):
-            cells = 2 if unicodedata.east_asian_width(character) in "WF" else 1
-            column = cells if width is not None and column + cells > width else column + cells
+        elif taken := cells(character):
+            column = taken if width is not None and column + taken > width else column + taken
     return column
 
 

@@ -78,8 +78,9 @@ def test_a_traceback_is_printed_with_two_v_only(stderr: Read) -> None:
     assert "Traceback" in stderr()
 
 
-def test_interrupt_and_closed_stdout_are_quiet(stderr: Read) -> None:
+def test_an_interrupt_is_one_word_and_closed_stdout_is_quiet(stderr: Read) -> None:
     assert failing(KeyboardInterrupt()) == 130
+    assert stderr() == "lacli: stopped\n"
     assert failing(output.StdoutClosed()) == 141
     assert failing(BrokenPipeError(errno.EPIPE, "Broken pipe")) == 141
     assert stderr() == ""
@@ -103,6 +104,7 @@ def test_a_line_the_locale_cannot_say_is_escaped_and_not_lost(monkeypatch: pytes
 def test_quiet_drops_notes_and_keeps_errors(stderr: Read) -> None:
     diagnostics.configure(quiet=True)
     diagnostics.note("n")
+    diagnostics.warning("w")
     diagnostics.error("e")
     diagnostics.configure()
     assert stderr() == "lacli: error: e\n"
