@@ -38,13 +38,17 @@ class Stdin:
         return not self._done.wait(_LOAD_MEANWHILE_AFTER_S)
 
     def text(self) -> str:
-        """All of it, once the other side has closed it."""
+        """All of it as text, once the other side has closed it."""
+        return decoded(self.data(), "stdin")
+
+    def data(self) -> bytes:
+        """The same as it came."""
         while not self._done.wait(0.1):  # in short waits, so that Ctrl-C is heard on every platform
             if deadline.passed():
                 raise deadline.failure("before stdin was")
         if self._failure is not None:
             raise self._failure
-        return decoded(bytes(self._data), "stdin")
+        return bytes(self._data)
 
     def _read(self) -> None:
         try:
