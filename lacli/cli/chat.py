@@ -1,48 +1,47 @@
-"""`lacli chat`: a conversation on the terminal. The prompt goes to stderr, so that stdout holds model text only.
+"""`lacli chat`: a conversation on the terminal, or one turn of one where a prompt or a pipe is given.
 
-The conversation is a list of messages that carry the ids the model wrote; the assistant prefills only what is new.
+The prompt is on the screen before anything heavy is imported; the model loads behind it. Parsing and what a
+conversation begins with are here; the loop, its commands and its prompt are `lacli.cli.repl`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
-import re
 import sys
-import time
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from lacli.cli import diagnostics, live
-from lacli.cli.ask import one_turn
+from lacli.cli import diagnostics, live, output
 from lacli.cli.options import Common, with_common
-from lacli.cli.render import counts_table
-from lacli.errors import LacliError, UsageError
-from lacli.events import Counts, Message, ReplyStats
+from lacli.cli.record import Recorder, recorder
+from lacli.cli.render import reply_record
+from lacli.cli.repl import material
+from lacli.cli.repl.loop import Repl
+from lacli.cli.stdin import Stdin, argument, piped
+from lacli.cli.terminal import is_terminal, wants_colour
+from lacli.errors import UsageError
+from lacli.events import Attachment
 from lacli.scripted import Replier
-
-if TYPE_CHECKING:
-    from prompt_toolkit.history import History
+from lacli.sessions.conversation import Conversation
+from lacli.sessions.records import Session
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-_SECOND_WITHIN_S = 2.0
-_COMMANDS = ("help", "?", "clear", "stats", "exit", "quit")
-_HELP = (
-    "/help   this list",
-    "/clear  forget the conversation",
-    "/stats  numbers of the last reply and of the chat",
-    "/exit   leave (or Ctrl-D)",
-    "Ctrl-J  new line; Ctrl-C stops a reply and keeps what was written",
-)
+KINDS = ("ask", "chat")
+"""Commands whose sessions -c goes on with."""
 _EXAMPLES = """
 Examples:
 
   lacli chat
 
+  lacli chat -c                                     (go on where you left)
+
   lacli chat "Explain list comprehensions"          (one turn)
 
-  lacli chat -m ./my-model --temperature 0.7 --seed 1
+  git diff | lacli chat -i "what does this change?" (then ask on)
 
 Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """
@@ -52,134 +51,164 @@ Every option can be set by a variable: --top-p is LACLI_TOP_P.
 @with_common(max_tokens=512)
 def chat(
     prompt: Annotated[list[str] | None, typer.Argument(help="With a prompt or piped stdin: one turn.")] = None,
+    file: Annotated[
+        list[str] | None, typer.Option("-f", "--file", metavar="PATH", help="Show this file; may be repeated.")
+    ] = None,
+    continue_: Annotated[
+        bool, typer.Option("-c", "--continue", help="Go on with this project's last conversation.")
+    ] = False,
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="ID", help="Go on with this one; its first letters will do.")
+    ] = None,
+    interactive: Annotated[
+        bool, typer.Option("-i", "--interactive", help="Ask on at the terminal after a prompt or a pipe.")
+    ] = False,
     *,
     common: Common,
 ) -> None:
     """Talk with the model; Ctrl-C stops a reply, Ctrl-D leaves."""
+    at_keyboard = diagnostics.stdin_is_terminal()
+    one_turn = bool(prompt) or not at_keyboard
+    if common.json and (interactive or not one_turn):
+        raise UsageError("--json is for one turn", "give a prompt and no -i, or leave --json away")
+    going_on = _session(continue_, session)
+    if going_on is not None and common.model is None:
+        common = _with_model(common, going_on.model)
+    keeper = recorder(common, "chat")
+    repl = Repl(common, _make, _conversation(going_on, common, keeper), keeper)
+    code = 0
+    try:
+        if one_turn:
+            _one_turn(repl, prompt or [], file or [], more_follow=interactive)
+        else:
+            for path in file or []:
+                material.file(repl, path)
+        if one_turn and interactive and not at_keyboard and not _take_terminal():
+            diagnostics.note("there is no terminal to ask on at: this was the only turn")
+        elif interactive or not one_turn:
+            code = _talk(repl, resumed=going_on is not None and not one_turn)
+    finally:
+        repl.close()
+    if repl.assistant.leaves_work_behind:  # an import that cannot be stopped, and must not be torn down under way
+        output.flush()
+        os._exit(code)
+    if code:
+        raise typer.Exit(code)
+
+
+def _make(common: Common) -> Replier:
     from lacli.assistant import Assistant
 
-    assistant = Assistant(common.settings())
+    return Assistant(common.settings())
+
+
+def _session(continue_: bool, prefix: str | None) -> Session | None:
+    """The saved conversation that is to go on."""
+    if not continue_ and prefix is None:
+        return None
+    from lacli.pool.identity import project_root
+    from lacli.sessions.store import SessionStore, path
+
+    store = SessionStore(path())
+    if prefix is not None:
+        return store.session(prefix)
+    found = store.latest(project_root(Path(".")), KINDS)
+    if found is None:
+        diagnostics.note("no conversation is kept of this project yet; this is a new one")
+    return found
+
+
+def _with_model(common: Common, name: str) -> Common:
+    """The model a conversation was held with serves again where nobody chose another."""
+    from lacli.models.registry import load_registry
+
+    registry = load_registry()
+    if name in registry.models and name != registry.default:
+        return dataclasses.replace(common, model=name)
+    if name not in registry.models:
+        diagnostics.note(f"this conversation was held with {name or 'an unknown model'}; the default model goes on")
+    return common
+
+
+def _conversation(session: Session | None, common: Common, keeper: Recorder) -> Conversation:
+    if session is None:
+        return Conversation(common.system or "")
+    from lacli.models.registry import load_registry
+
+    keeper.resume(session)
+    conversation = Conversation.of(session, common.system)
+    if load_registry().resolve(common.model).alias != session.model:
+        conversation.forget_ids()
+    return conversation
+
+
+def _one_turn(repl: Repl, words: list[str], files: list[str], more_follow: bool) -> None:
+    """The turn a prompt or a pipe asks for."""
+    common = repl.common
+    text, attachments = _asked(repl, words, files)
+    if more_follow:
+        repl.ask(text, attachments)
+        return
+    live.load(repl.assistant, common)
+    messages = repl.conversation.ask(text, attachments)
+    finished = live.stream(repl.assistant, repl.request(messages), common, silent=common.json)
+    turn = repl.conversation.answered(finished)
+    if turn is not None:
+        repl.recorder.keep(turn, finished.stats.model)
+    if common.json:
+        output.document(reply_record(finished))
+    live.report_stats(finished, common)
+    live.conclude(finished)
+
+
+def _asked(repl: Repl, words: list[str], files: list[str]) -> tuple[str, tuple[Attachment, ...]]:
+    """The question and what goes with it: what is piped in comes first, the words last."""
+    from lacli.prompts.attach import attached
+
+    stdin = Stdin() if words == ["-"] or "-" in files else piped(repl.common.no_stdin)
+    if stdin is not None and stdin.is_slow():  # the model loads meanwhile
+        live.load(repl.assistant, repl.common)
+    text, found = attached(
+        "" if words == ["-"] else argument(" ".join(words)),
+        [name for name in files if name != "-"],
+        diagnostics.note,
+    )
+    content = stdin.text() if stdin is not None else ""
+    if not text.strip():
+        text, content = content, ""
+    if not text.strip():
+        raise UsageError("there is nothing to ask", "give a prompt, or pipe text into stdin")
+    return text, ((Attachment("stdin", content),) if content.strip() else ()) + found
+
+
+def _talk(repl: Repl, resumed: bool) -> int:
+    """The conversation itself; returns the exit code."""
+    from lacli.cli.history import file_of, open_history
+    from lacli.cli.repl.completer import ChatCompleter
+    from lacli.cli.repl.reader import Reader
+    from lacli.cli.repl.turns import show_resumed
+
+    history = open_history(keep=repl.common.pool and not repl.common.no_log)
+    repl.history_file = file_of(history)
+    reader = Reader(history, ChatCompleter(), wants_colour(sys.stderr, repl.common.color))
+    diagnostics.note("/help lists the commands, Ctrl-D leaves")
+    if resumed:
+        show_resumed(repl)
     try:
-        if prompt or not diagnostics.stdin_is_terminal():
-            one_turn(assistant, prompt or [], common)
-        else:
-            if common.json:
-                raise UsageError("--json is for one turn", "give a prompt, or leave --json away")
-            live.load(assistant, common)
-            Conversation(assistant, common).run()
+        return repl.run(reader)
     finally:
-        assistant.close()
+        if repl.recorder.id and is_terminal(sys.stderr):
+            diagnostics.note(f"lacli chat --session {repl.recorder.id[:8]} goes on with this conversation")
 
 
-class Conversation:
-    """The loop of turns and slash commands."""
+def _take_terminal() -> bool:
+    """Make the terminal this process's stdin, for us and for the editors we start; False where there is none."""
+    from lacli.cli.keyboard import open_terminal
 
-    def __init__(self, assistant: Replier, common: Common) -> None:
-        from lacli.cli.history import open_history
-
-        self._assistant = assistant
-        self._common = common
-        self._history = open_history(keep=common.pool)
-        self._messages: list[Message] = []
-        self._last: ReplyStats | None = None
-        self._sums = Counts()
-        self._interrupted_at = float("-inf")
-
-    def run(self) -> None:
-        """Read and answer until the user leaves."""
-        session = _prompt_session(self._history)
-        diagnostics.note("/help lists the commands, Ctrl-D leaves")
-        while True:
-            try:
-                text = session.prompt("> ")
-            except EOFError:
-                return
-            except KeyboardInterrupt:
-                self._interrupted(session.default_buffer.text)
-                continue
-            if not self.handle(text):
-                return
-
-    def handle(self, text: str) -> bool:
-        """Answer one line or obey one command; False ends the conversation."""
-        command = re.fullmatch(r"\s*/([a-z?]+)(\s.*)?", text, re.DOTALL)
-        if command and not (command[2] or "").strip():
-            return self._obey(command[1])
-        if command and command[1] in _COMMANDS:  # other words after a slash may be a path
-            diagnostics.note(f"/{command[1]} takes nothing after it; a question must not begin with it")
-            return True
-        if text.strip():
-            try:
-                self._turn(text)
-            except LacliError as error:  # one failed turn does not end the conversation
-                diagnostics.error(error.message, error.hint)
-        return True
-
-    def _obey(self, command: str) -> bool:
-        if command in ("exit", "quit"):
-            return False
-        if command in ("help", "?"):
-            self._help()
-        elif command == "clear":
-            self._messages.clear()
-            self._last, self._sums = None, Counts()
-            diagnostics.note("the conversation is forgotten")
-        elif command == "stats":
-            self._stats()
-        else:
-            diagnostics.note(f"there is no command /{command}; /help lists them")
-        return True
-
-    def _stats(self) -> None:
-        if self._last is None:
-            diagnostics.plain_line("no reply yet")
-            return
-        live.show_stats(self._last, self._common)
-        for line in counts_table([("this reply", self._last), ("this chat", self._sums)]):
-            diagnostics.plain_line(line)
-
-    def _help(self) -> None:
-        from lacli.cli.history import file_of
-
-        for line in _HELP:
-            diagnostics.plain_line(line)
-        file = file_of(self._history)
-        diagnostics.plain_line(f"What you type is kept in {file}" if file else "What you type is not kept")
-
-    def _turn(self, text: str) -> None:
-        question = Message("user", text)
-        request = self._common.request((*self._messages, question), drop_oldest=True)
-        finished = live.stream(self._assistant, request, prompt_follows=True)
-        if finished.reason == "cancelled":
-            self._interrupted_at = time.monotonic()
-        self._last = finished.stats
-        self._sums += finished.stats
-        del self._messages[: finished.dropped]
-        if finished.token_ids:  # a turn that was stopped before its first token never happened
-            self._messages += [question, Message("assistant", finished.text, finished.token_ids)]
-        live.report_stats(finished, self._common)
-
-    def _interrupted(self, typed: str) -> None:
-        """Ctrl-C at the prompt: forget what was typed; on an empty line a second one within two seconds leaves."""
-        now = time.monotonic()
-        if not typed:
-            if now - self._interrupted_at <= _SECOND_WITHIN_S:
-                raise typer.Exit(diagnostics.INTERRUPTED)
-            diagnostics.note("Ctrl-D or /exit leaves")
-            self._interrupted_at = now
-
-
-def _prompt_session(history: History) -> Any:
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.key_binding import KeyBindings
-    from prompt_toolkit.output import create_output
-
-    # No menus are shown, so the cursor's position is not asked for: some terminals never answer.
-    os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
-    bindings = KeyBindings()
-
-    @bindings.add("c-j")  # arrives distinct from Enter everywhere, tmux included
-    def _(event: Any) -> None:
-        event.current_buffer.insert_text("\n")
-
-    return PromptSession(history=history, key_bindings=bindings, output=create_output(stdout=sys.stderr))
+    terminal = open_terminal()
+    if terminal is None:
+        return False
+    with terminal:
+        os.dup2(terminal.fileno(), 0)
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115 - as long as we live
+    return True

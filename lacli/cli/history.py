@@ -1,11 +1,13 @@
 """What was typed in `lacli chat`, for the arrow keys: a private file, or memory where nothing is to be kept.
 
-Imported only when a conversation begins, as it needs prompt_toolkit. Called by `chat`.
+Imported only when a conversation begins, as it needs prompt_toolkit; what judges secrets is imported with the first
+line that is kept, when the prompt has long been drawn. Called by `chat`.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
@@ -13,9 +15,6 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from lacli import paths
 from lacli.cli import diagnostics
 from lacli.errors import LacliError
-from lacli.pool import secrets
-from lacli.pool.identity import project_root
-from lacli.project.values import project_refuser
 
 
 class PrivateHistory(FileHistory):
@@ -23,10 +22,10 @@ class PrivateHistory(FileHistory):
 
     def __init__(self, file: Path) -> None:
         super().__init__(str(file))
-        root = project_root(Path("."))
-        self._refuse = secrets.refuse if root is None else project_refuser(root)
+        self._refuse: Callable[[str], object] | None = None
 
     def store_string(self, string: str) -> None:
+        self._refuse = self._refuse or _refuser()
         if self._refuse(string) is None:
             with contextlib.suppress(OSError):
                 super().store_string(string)
@@ -34,9 +33,11 @@ class PrivateHistory(FileHistory):
 
 def open_history(keep: bool) -> History:
     """The history in the state folder; in memory where it is not to be kept or the folder cannot be written."""
-    if not keep:
-        return InMemoryHistory()
     try:
+        from lacli.sessions import switch
+
+        if not keep or not switch.is_on():
+            return InMemoryHistory()
         folder = paths.state_dir()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = folder / "chat_history"
@@ -51,3 +52,12 @@ def open_history(keep: bool) -> History:
 def file_of(history: History) -> Path | None:
     """The file that a user may delete; None where there is none."""
     return Path(str(history.filename)) if isinstance(history, PrivateHistory) else None
+
+
+def _refuser() -> Callable[[str], object]:
+    from lacli.pool import secrets
+    from lacli.pool.identity import project_root
+    from lacli.project.values import project_refuser
+
+    root = project_root(Path("."))
+    return secrets.refuse if root is None else project_refuser(root)

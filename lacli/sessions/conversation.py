@@ -125,7 +125,8 @@ class Conversation:
             self._turns = self._turns[:-1]
         else:
             return ""
-        self._left_out = min(self._left_out, len(self._turns))
+        if self._left_out >= len(self._turns):
+            self._left_out = 0
         return state.change
 
     def clear(self) -> None:

@@ -1,0 +1,105 @@
+"""The slash commands: one table, which /help, completion and the dispatcher read.
+
+What each does is in `turns`, `material`, `settings` and `results`. Called by the loop with every line typed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lacli.cli import diagnostics
+from lacli.cli.repl import material, results, settings, turns
+
+if TYPE_CHECKING:
+    from lacli.cli.repl.loop import Repl
+
+_ALIKE = 0.7
+"""How near a word must be to a command to be taken for a typing mistake where a question follows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One slash command."""
+
+    name: str
+    arguments: str
+    """As /help shows them; empty where it takes none."""
+    help: str
+    run: Callable[[Repl, str], None]
+    """Called with what was typed behind the name."""
+    values: str = ""
+    """What Tab completes there: file, model, session, template or option."""
+
+
+def _help(repl: Repl, rest: str) -> None:
+    for command in TABLE:
+        diagnostics.plain_line(f"/{command.name} {command.arguments}".ljust(20) + command.help)
+    for line in _KEYS:
+        diagnostics.plain_line(line)
+    file = repl.history_file
+    diagnostics.plain_line(f"What you type is kept in {file}" if file else "What you type is not kept")
+
+
+_KEYS = (
+    "Ctrl-J              new line; so does Enter between two lines of " + '"""',
+    "@path               shows the model a file; Tab completes paths, commands and names",
+    "Ctrl-C              stops a reply and keeps what was written",
+)
+
+TABLE = (
+    Command("help", "", "this list", _help),
+    Command("exit", "", "leave (or Ctrl-D)", turns.leave),
+    Command("clear", "", "forget the conversation", turns.clear),
+    Command("retry", "", "ask the last question again", turns.retry),
+    Command("undo", "", "take back the last turn, /clear, /drop or /compact", turns.undo),
+    Command("edit", "", "write the next question in your editor", turns.edit),
+    Command("file", "PATH", "show the model a file with the next question", material.file, "file"),
+    Command("drop", "[n]", "take away an attached file; without n, list them", material.drop, "number"),
+    Command("system", "[TEXT]", "show or set what the model is told first", material.system),
+    Command("template", "[NAME]", "fill in a saved prompt; without NAME, list them", material.template, "template"),
+    Command("model", "[NAME]", "go on with another model; without NAME, list them", settings.model, "model"),
+    Command("set", "[K V]", "show or set an option such as temperature", settings.set_option, "option"),
+    Command("copy", "[n]", "copy the last answer, or its n-th code block", results.copy, "number"),
+    Command("save", "[PATH]", "write the chat (.md) or the last answer's code to a file", results.save, "file"),
+    Command("apply", "[PATH]", "put the last answer's code into a file, after showing a diff", results.apply, "file"),
+    Command("tokens", "", "size of the prompt so far", settings.tokens),
+    Command("stats", "", "numbers of the last reply and of the chat", settings.stats),
+    Command("pool", "", "what this project has taught the drafts", settings.pool),
+    Command("sessions", "[ID]", "earlier conversations here; with ID, go on with one", turns.sessions, "session"),
+    Command("compact", "", "replace older turns by the model's summary of them", turns.compact),
+)
+_BY_NAME = {command.name: command for command in TABLE} | {"?": TABLE[0], "quit": TABLE[1]}
+
+
+def obey(repl: Repl, text: str) -> bool | None:
+    """Run the command this is; None where it is a question, False where it ends the conversation."""
+    found = re.fullmatch(r"\s*/([A-Za-z?]+)(?:\s+(.*))?", text, re.DOTALL)
+    if found is None:
+        return None
+    name, rest = found[1], (found[2] or "").strip()
+    command = _BY_NAME.get(name.lower())
+    if command is None:
+        return _unknown(name, rest)
+    if rest and not command.arguments:
+        diagnostics.note(f"/{name} takes nothing after it; a question that begins so goes between " + '"""')
+        return True
+    try:
+        command.run(repl, rest)
+    except turns.Leave:
+        return False
+    return True
+
+
+def _unknown(name: str, rest: str) -> bool | None:
+    """A word that is no command is never sent; with words behind it, it is a path, unless it is nearly a command."""
+    near = difflib.get_close_matches(name.lower(), _BY_NAME, 1, _ALIKE if rest else 0.5)
+    if rest and (not near or os.path.exists(f"/{name}")):
+        return None
+    remedy = f"did you mean /{near[0]}?" if near else "/help lists them"
+    diagnostics.note(f"there is no command /{name}; {remedy}")
+    return True

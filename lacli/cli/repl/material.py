@@ -1,0 +1,84 @@
+"""The slash commands about what the model is given: files, the system message, saved prompts."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from lacli.cli import diagnostics
+from lacli.cli.render import counted
+from lacli.errors import UsageError
+from lacli.events import Attachment
+
+if TYPE_CHECKING:
+    from lacli.cli.repl.loop import Repl
+
+
+def file(repl: Repl, rest: str) -> None:
+    """/file PATH"""
+    from lacli.prompts.attach import attachment
+
+    if not rest:
+        raise UsageError("/file needs a path", "Tab completes one")
+    path = rest[1:-1] if len(rest) > 1 and rest[0] == rest[-1] and rest[0] in "\"'" else rest
+    found = attachment(os.path.expanduser(path), diagnostics.note)
+    pending = repl.conversation.pending
+    pending[:] = [each for each in pending if each.label != found.label]
+    pending.append(found)
+    diagnostics.note(f"{_described(found)} goes with the next question")
+
+
+def drop(repl: Repl, rest: str) -> None:
+    """/drop [n]"""
+    conversation = repl.conversation
+    attachments = conversation.attachments
+    if not attachments:
+        diagnostics.note("no file is attached")
+        return
+    if not rest:
+        waiting = len(attachments) - len(conversation.pending)
+        for number, each in enumerate(attachments, 1):
+            when = "waits for the next question" if number > waiting else "went with a question"
+            diagnostics.plain_line(f"{number:3}  {_described(each)}, {when}")
+        diagnostics.note("/drop n takes one away")
+        return
+    if not rest.isdecimal() or not 1 <= int(rest) <= len(attachments):
+        raise UsageError(f"there is no attached file {rest}", "/drop lists them")
+    dropped = conversation.drop(int(rest))
+    diagnostics.note(f"{dropped.label} is not shown any more")
+
+
+def system(repl: Repl, rest: str) -> None:
+    """/system [TEXT]"""
+    if not rest:
+        diagnostics.plain_line(repl.conversation.system or "there is no system message; /system TEXT sets one")
+        return
+    repl.conversation.system = rest
+    repl.recorder.describe(system=rest)
+    diagnostics.note("the system message is set; the conversation is read again with the next question")
+
+
+def template(repl: Repl, rest: str) -> None:
+    """/template [NAME]"""
+    from lacli.prompts import saved
+
+    if not rest:
+        names = saved.names()
+        for name in names:
+            diagnostics.plain_line(f"  {name}")
+        diagnostics.note(
+            "/template NAME puts one at the prompt" if names else "no template is saved yet; see `lacli templates`"
+        )
+        return
+    name, _, words = rest.partition(" ")
+    found = saved.load(name)
+    found.check({})
+    told = found.filled_system(words, {})
+    if told.strip():
+        system(repl, told)
+    repl.draft = found.filled(words, {})
+
+
+def _described(attachment: Attachment) -> str:
+    lines = attachment.text.count("\n") + (not attachment.text.endswith("\n") and bool(attachment.text))
+    return f"{attachment.label} ({counted(lines, 'line', 'lines')})"

@@ -1,0 +1,120 @@
+"""Reading a question from the keyboard: editing, history, pastes, blocks of lines, completion. prompt_toolkit only here
+and in `completer`. The prompt goes to stderr, as stdout is for model text.
+
+Called by the conversation loop, which draws the first prompt before anything heavy is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.filters import Condition, is_done, is_searching
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.output import ColorDepth, create_output
+from prompt_toolkit.shortcuts import CompleteStyle
+
+if TYPE_CHECKING:
+    from prompt_toolkit.completion import Completer
+    from prompt_toolkit.history import History
+    from prompt_toolkit.input import Input
+
+QUOTES = '"""'
+"""Begins a block of lines, in which Enter makes a line, and ends it."""
+_PROMPT, _CONTINUED = "> ", "  "
+
+
+class Reader:
+    """The prompt."""
+
+    def __init__(self, history: History, completer: Completer | None, colour: bool, given: Input | None = None) -> None:
+        # Nothing hangs on where the cursor is, so it is not asked for: some terminals never answer.
+        os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
+        self._status = ""
+        self._drawn: Callable[[], None] | None = None
+        self._session: PromptSession[str] = PromptSession(
+            history=history,
+            completer=completer,
+            complete_while_typing=False,
+            complete_style=CompleteStyle.COLUMN,
+            key_bindings=_bindings(),
+            prompt_continuation=_CONTINUED,
+            rprompt=self._right,
+            input=given,
+            output=create_output(stdout=sys.stderr),
+            color_depth=None if colour else ColorDepth.DEPTH_1_BIT,
+        )
+
+    @property
+    def draft(self) -> str:
+        """What was typed when reading ended."""
+        return self._session.default_buffer.text
+
+    def read(self, draft: str = "", drawn: Callable[[], None] | None = None) -> str:
+        """A question or command, as it was typed. `drawn` is called once, when the prompt is on the screen.
+
+        Raises EOFError at Ctrl-D on an empty prompt, KeyboardInterrupt at Ctrl-C, and what `leave` was given.
+        """
+        self._drawn = drawn
+        self._session.app.after_render += self._rendered
+        try:
+            return self._session.prompt(_PROMPT, default=draft)
+        finally:
+            self._session.app.after_render -= self._rendered
+
+    def show(self, status: str) -> None:
+        """Let this stand quietly at the right of the prompt; from any thread."""
+        if status != self._status:
+            self._status = status
+            if self._session.app.is_running:
+                self._session.app.invalidate()
+
+    def leave(self, reason: BaseException) -> None:
+        """End the reading from another thread; does nothing where nobody reads."""
+        app = self._session.app
+        loop = app.loop
+        if app.is_running and loop is not None:
+            loop.call_soon_threadsafe(lambda: app.exit(exception=reason) if app.is_running else None)
+
+    def remember(self, text: str) -> None:
+        """Put a text that was not sent where the arrow keys find it."""
+        if text.strip():
+            self._session.history.append_string(text)
+
+    def _rendered(self, app: Any) -> None:
+        drawn, self._drawn = self._drawn, None
+        if drawn is not None:
+            drawn()
+
+    def _right(self) -> StyleAndTextTuples:
+        return [] if get_app().is_done or not self._status else [("fg:ansibrightblack", self._status)]
+
+
+def unquoted(text: str) -> tuple[str, bool]:
+    """The text of a block of lines without its quotes, and whether it was one: then it is no command."""
+    stripped = text.strip()
+    if not stripped.startswith(QUOTES):
+        return text, False
+    inner = stripped.removeprefix(QUOTES)
+    return inner.removesuffix(QUOTES).strip("\n"), True
+
+
+def _bindings() -> KeyBindings:
+    bindings = KeyBindings()
+
+    @bindings.add("c-j")  # arrives distinct from Enter everywhere, tmux included
+    @bindings.add("enter", filter=Condition(_block_is_open) & ~is_searching & ~is_done)
+    def _(event: Any) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return bindings
+
+
+def _block_is_open() -> bool:
+    text = get_app().current_buffer.text.strip()
+    return text.startswith(QUOTES) and (len(text) < 2 * len(QUOTES) or not text.endswith(QUOTES))

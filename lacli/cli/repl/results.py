@@ -1,0 +1,159 @@
+"""The slash commands about the last answer: copy it, save it, put its code into a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lacli.cli import diagnostics
+from lacli.cli.render import counted
+from lacli.errors import LacliError, UsageError
+from lacli.text.fences import Block, blocks
+
+if TYPE_CHECKING:
+    from lacli.cli.repl.loop import Repl
+    from lacli.sessions.records import Turn
+
+
+def copy(repl: Repl, rest: str) -> None:
+    """/copy [n]"""
+    from lacli.cli.repl.clipboard import copied
+
+    answer = _answer(repl)
+    text = _block(answer, rest).text.rstrip("\n") if rest else answer
+    takers = copied(text)
+    if not takers:
+        raise UsageError("there is no clipboard that can be reached", "install wl-copy or xclip, or /save it to a file")
+    said = " and to ".join(takers)
+    sure = "" if takers != ["the terminal"] else ", which may not allow it"
+    diagnostics.note(f"{counted(len(text), 'character', 'characters')} given to {said}{sure}")
+
+
+def save(repl: Repl, rest: str) -> None:
+    """/save [PATH]"""
+    path = _path(rest) if rest else Path(f"chat-{time.strftime('%Y-%m-%d-%H%M%S')}.md")
+    if not repl.conversation.turns:
+        raise UsageError("there is nothing to save yet", "ask a question first")
+    if path.suffix.lower() in (".md", ".markdown", ".txt"):
+        text, what = _as_markdown(repl.conversation.system, repl.conversation.turns), "the chat"
+    else:
+        answer = _answer(repl)
+        code = blocks(answer)
+        text, what = (_whole(code[-1]).text, "the last code block") if code else (answer + "\n", "the last answer")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder", "give the name of a file in it")
+    if _written(path, text):
+        diagnostics.note(f"{what} is in {path}")
+
+
+def apply(repl: Repl, rest: str) -> None:
+    """/apply [PATH]"""
+    from lacli.edits.apply import edited, span_of
+    from lacli.edits.textfile import TextFile
+
+    path = _path(rest) if rest else _only_file(repl)
+    answer = _answer(repl)
+    if not path.exists():
+        code = blocks(answer)
+        if not code:
+            raise UsageError("the last answer has no code block", "ask for the whole file in one")
+        if _written(path, _whole(code[-1]).text):
+            diagnostics.note(f"{path} was made")
+        return
+    turn = repl.conversation.turns[-1]
+    file = TextFile.read(path)
+    file.check_writable()
+    result = edited(file, span_of(file), answer, turn.question.text, ended=turn.reason == "stop")
+    final = next((problem.text for problem in result.problems if problem.final), "")
+    if final:
+        raise UsageError(f"{path} is left as it is: {final}", "ask for the whole file in one code block")
+    if not result.diff:
+        diagnostics.note(f"{path} has just this text already")
+        return
+    for line in result.diff.decode("utf-8", "replace").splitlines():
+        diagnostics.plain_line(line)
+    for text in (*result.notes, *(problem.text for problem in result.problems)):
+        diagnostics.note(text)
+    if not _wanted(f"change {path}?"):
+        diagnostics.note("nothing was changed")
+        return
+    file.write(result.data)
+    diagnostics.note(f"{path} was changed")
+
+
+def _answer(repl: Repl) -> str:
+    if not repl.conversation.turns:
+        raise UsageError("there is no answer yet", "ask a question first")
+    return repl.conversation.turns[-1].answer.text
+
+
+def _block(answer: str, number: str) -> Block:
+    found = blocks(answer)
+    if not number.isdecimal() or not 1 <= int(number) <= len(found):
+        have = counted(len(found), "code block", "code blocks")
+        raise UsageError(f"there is no code block {number}: the last answer has {have}", "/copy takes all of it")
+    return found[int(number) - 1]
+
+
+def _whole(block: Block) -> Block:
+    if not block.closed:
+        raise UsageError("the code block of the last answer is not complete", "/retry, with a higher /set max-tokens")
+    return block
+
+
+def _only_file(repl: Repl) -> Path:
+    """The file that is meant where none is named: the one that was attached."""
+    labels = {each.label for each in repl.conversation.attachments if os.path.isfile(each.label)}
+    if len(labels) != 1:
+        found = "no file is attached" if not labels else "several files are attached"
+        raise UsageError(f"{found}, so it is not known which one is meant", "/apply PATH names one")
+    return Path(labels.pop())
+
+
+def _path(text: str) -> Path:
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return Path(os.path.expanduser(text[1:-1] if quoted else text))
+
+
+def _written(path: Path, text: str) -> bool:
+    """Whether the text is in the file now; what is there already is replaced only if the user says so."""
+    from lacli.edits import disk
+
+    data = text.encode("utf-8", "replace")
+    if os.path.lexists(path):
+        if not _wanted(f"{path} exists; overwrite it?"):
+            diagnostics.note("nothing was written")
+            return False
+        before, stamp = disk.read(path)
+        disk.replace(stamp, str(path), before, data)
+        return True
+    try:
+        with open(path, "xb") as file:
+            file.write(data)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            if not isinstance(error, FileExistsError | FileNotFoundError):
+                path.unlink(missing_ok=True)
+        raise LacliError(f"{path} cannot be written: {error.strerror}", "give another path") from None
+    return True
+
+
+def _wanted(question: str) -> bool:
+    from lacli.cli.confirm import confirm
+
+    return confirm(question)
+
+
+def _as_markdown(system: str, turns: Sequence[Turn]) -> str:
+    from lacli.prompts.content import composed
+
+    parts = [f"## System\n\n{system}\n"] if system else []
+    for turn in turns:
+        parts.append(f"## You\n\n{composed(turn.question.text, turn.question.attachments)}\n")
+        mark = " (interrupted)" if turn.interrupted else ""
+        parts.append(f"## Assistant{mark}\n\n{turn.answer.text.rstrip()}\n")
+    return "\n".join(parts)

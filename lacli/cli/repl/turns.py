@@ -1,0 +1,135 @@
+"""The slash commands about turns: leave, forget, go back, ask again, write in an editor, sum up, change the session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lacli.cli import diagnostics
+from lacli.cli.render import counted
+
+if TYPE_CHECKING:
+    from lacli.cli.repl.loop import Repl
+
+_SHOWN_SESSIONS = 10
+
+
+class Leave(Exception):
+    """The user wants to leave."""
+
+
+def leave(repl: Repl, rest: str) -> None:
+    """/exit"""
+    raise Leave
+
+
+def clear(repl: Repl, rest: str) -> None:
+    """/clear"""
+    if repl.conversation.turns:
+        repl.leaves_session()
+    repl.conversation.clear()
+    repl.last = None
+    diagnostics.note("the conversation is forgotten; /undo brings it back")
+
+
+def retry(repl: Repl, rest: str) -> None:
+    """/retry"""
+    if not repl.conversation.turns:
+        diagnostics.note("there is no question to ask again")
+        return
+    interrupted = repl.conversation.turns[-1].interrupted
+    if not interrupted and (repl.common.temperature == 0 or repl.common.seed is not None):
+        why = "temperature is 0" if repl.common.temperature == 0 else "a seed is set"
+        remedy = "/set temperature 0.7" if repl.common.temperature == 0 else "/set seed none"
+        diagnostics.note(f"the same answer is to be expected, as {why}; {remedy} makes it vary")
+    repl.retry()
+
+
+def undo(repl: Repl, rest: str) -> None:
+    """/undo"""
+    before = repl.conversation.turns
+    change = repl.conversation.undo()
+    now = repl.conversation.turns
+    if change in ("clear", "compact"):
+        repl.recorder.id = repl.earlier.pop() if repl.earlier else ""
+    elif change == "retry":
+        repl.recorder.keep(now[-1], repl.model, replaces=True)
+    elif change == "question":
+        repl.recorder.undo()
+    said = {
+        "": "there is nothing to take back",
+        "question": "taken back: " + _short(before[-1].question.text) if before else "",
+        "retry": "the answer before is back",
+        "drop": "the file is back",
+        "clear": f"{counted(len(now), 'turn is', 'turns are')} back",
+        "compact": f"{counted(len(now), 'turn is', 'turns are')} back, the summary is gone",
+    }
+    diagnostics.note(said[change])
+
+
+def edit(repl: Repl, rest: str) -> None:
+    """/edit"""
+    from lacli.cli.editor import edited
+
+    repl.draft = edited("")
+
+
+def compact(repl: Repl, rest: str) -> None:
+    """/compact"""
+    conversation = repl.conversation
+    if len(conversation.turns) < 2:
+        diagnostics.note("there are no older turns to sum up")
+        return
+    finished = repl.stream(conversation.summary_request())
+    if finished is None or finished.reason == "cancelled" or not finished.text.strip():
+        diagnostics.note("nothing was changed")
+        return
+    repl.leaves_session()
+    went = conversation.compact(finished)
+    repl.keep_again()
+    diagnostics.note(
+        f"this summary stands for {counted(went, 'older turn', 'older turns')} from now on; /undo brings them back"
+    )
+
+
+def sessions(repl: Repl, rest: str) -> None:
+    """/sessions [ID]"""
+    from lacli.cli.pool_common import age
+    from lacli.pool.identity import project_root
+    from lacli.sessions.conversation import Conversation
+    from lacli.sessions.store import SessionStore, path
+
+    store = SessionStore(path())
+    if not rest:
+        found = store.list(project_root(Path(".")), limit=_SHOWN_SESSIONS)
+        for each in found:
+            mark = "*" if each.id == repl.recorder.id else " "
+            turns = counted(each.turns, "turn", "turns")
+            diagnostics.plain_line(
+                f"{mark} {each.id[:8]}  {age(each.used):>10}  {turns:>8}  {each.kind:8}  {each.title}"
+            )
+        diagnostics.note("/sessions ID goes on with one" if found else "no conversation is kept of this project")
+        return
+    session = store.session(rest)
+    repl.conversation = Conversation.of(session)
+    repl.recorder.resume(session)
+    repl.earlier.clear()
+    repl.last = None
+    if session.model != repl.model:
+        repl.conversation.forget_ids()
+    show_resumed(repl)
+
+
+def show_resumed(repl: Repl) -> None:
+    """Where a conversation that is gone on with stands."""
+    turns = repl.conversation.turns
+    diagnostics.note(f"going on with session {repl.recorder.id[:8]}, {counted(len(turns), 'turn', 'turns')}")
+    if turns:
+        last = turns[-1]
+        diagnostics.plain_line(f"> {_short(last.question.text)}")
+        diagnostics.plain_line(_short(last.answer.text, 300) + (" (interrupted)" if last.interrupted else ""))
+
+
+def _short(text: str, most: int = 60) -> str:
+    words = " ".join(text[: 8 * most].split())
+    return words if len(words) <= most else words[: most - 1].rstrip() + "…"
