@@ -197,7 +197,7 @@ def _talk(repl: Repl, resumed: bool) -> int:
     try:
         return repl.run(reader)
     finally:
-        if repl.recorder.id and is_terminal(sys.stderr):
+        if repl.recorder.id and repl.conversation.turns and is_terminal(sys.stderr):
             diagnostics.note(f"lacli chat --session {repl.recorder.id[:8]} goes on with this conversation")
 
 

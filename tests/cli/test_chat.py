@@ -6,21 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.chat import Conversation
-from lacli.cli.history import open_history
+from lacli.cli.history import file_of, open_history
 from lacli.cli.options import Common
+from lacli.cli.record import recorder
+from lacli.cli.repl.loop import Repl
 from lacli.errors import PromptTooLong
 from lacli.events import Finished, ReplyStats
 from lacli.scripted import ScriptedAssistant
+from lacli.sessions.conversation import Conversation
 from tests.cli.conftest import Scripted
 
 
 def talk(
     scripts: list[object], *lines: str, common: Common | None = None
-) -> tuple[Conversation, ScriptedAssistant, list[bool]]:
+) -> tuple[Repl, ScriptedAssistant, list[bool]]:
     assistant = ScriptedAssistant(scripts)  # type: ignore[arg-type]
-    conversation = Conversation(assistant, common or Common())
-    return conversation, assistant, [conversation.handle(line) for line in lines]
+    common = common or Common()
+    repl = Repl(common, lambda common: assistant, Conversation(), recorder(common, "chat"))
+    return repl, assistant, [repl.handle(line) for line in lines]
 
 
 def test_a_turn_is_asked_with_all_before_it_and_the_ids_the_model_wrote(capfd: pytest.CaptureFixture[str]) -> None:
@@ -104,9 +107,12 @@ class TestHistory:
     def test_help_names_the_file_or_says_that_there_is_none(
         self, sandbox: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        talk([], "/help")
+        repl, _, _ = talk([])
+        repl.history_file = file_of(open_history(keep=True))
+        repl.handle("/help")
         assert f"kept in {sandbox / 'state' / 'chat_history'}" in capfd.readouterr().err
-        talk([], "/help", common=Common(pool=False))
+        repl.history_file = file_of(open_history(keep=False))
+        repl.handle("/help")
         assert "not kept" in capfd.readouterr().err
 
     def test_without_the_pool_nothing_typed_reaches_the_disk(self, sandbox: Path) -> None:

@@ -93,6 +93,8 @@ class Repl:
             if error is self.assistant.failure:
                 raise
             diagnostics.error(error.message, error.hint)
+        except OSError as error:  # of a file that a command was to read or write
+            diagnostics.error(f"{error.filename or 'a file'}: {error.strerror}", "check its path and permissions")
         except KeyboardInterrupt:  # at a question of ours, or before a command was done
             self._interrupted_at = time.monotonic()
             diagnostics.stopped()

@@ -7,12 +7,12 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from lacli.cli import diagnostics, live
+from lacli.cli.options import Common, with_common
 from lacli.cli.render import counted, counts_table
 from lacli.errors import UsageError
 from lacli.events import Counts, Message
 
 if TYPE_CHECKING:
-    from lacli.cli.options import Common
     from lacli.cli.repl.loop import Repl
 
 OPTIONS = (
@@ -124,13 +124,10 @@ def pool(repl: Repl, rest: str) -> None:
 def _checked(field: str, value: str) -> Any:
     """The value as the flag of this name would take it, with the same checks and the same words where it will not."""
     if value.lower() in _NONE:
-        from lacli.cli.options import Common
-
         return getattr(Common(), field)
     import typer
 
     from lacli.cli.group import _translated as translated
-    from lacli.cli.options import with_common
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
