@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from lacli.cli import diagnostics
@@ -21,8 +21,15 @@ POOL_MB, POOLS_MB = "LACLI_POOL_MB", "LACLI_POOLS_MB"
 _OTHERS = ("LACLI_HOME", "LACLI_CACHE_SEED", "LACLI_KERNEL", POOL_MB, POOLS_MB)
 """Variables that are no options: where everything lies, the cache the tests share, and how much is kept."""
 MOST_MB = 1_000_000
+configured_sizes: dict[str, float] = {}
+"""What a configuration file says in place of `POOL_MB` and `POOLS_MB`."""
 _YES = ("1", "true", "t", "yes", "y", "on")
 _NO = ("0", "false", "f", "no", "n", "off", "")
+
+
+def long_name(names: Iterable[str]) -> str:
+    """The name of an option by which a variable and a key are called: the first that is spelled out."""
+    return next((name.partition("/")[0] for name in names if name.startswith("--")), "")
 
 
 def name_of(option: str) -> str:
@@ -39,16 +46,23 @@ def is_true(name: str) -> bool:
 
 
 def megabytes(name: str) -> float | None:
-    """The size this variable sets; None where it is not set."""
+    """The size this variable or a configuration file sets; None where neither does."""
     text = os.environ.get(name, "").strip()
     if not text:
-        return None
+        return configured_sizes.get(name)
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not 0 <= value <= MOST_MB:
         raise UsageError(f"{name}={text} is no size", f"set it to megabytes from 0 (keep nothing) to {MOST_MB:,}")
+    return value
+
+
+def in_range(name: str, value: float) -> float:
+    """A size in megabytes, checked."""
+    if not 0 <= value <= MOST_MB:
+        raise UsageError(f"{name} {value:g} is no size", f"give megabytes from 0 (keep nothing) to {MOST_MB:,}")
     return value
 
 
@@ -62,14 +76,25 @@ def typed(context: Any, parameter: str | None) -> bool:
     return _source(context, parameter) == "COMMANDLINE"
 
 
+def configured(context: Any, parameter: str | None) -> bool:
+    """Whether it comes from a configuration file."""
+    return _source(context, parameter) == "DEFAULT_MAP"
+
+
 def _source(context: Any, parameter: str | None) -> str:
     return getattr(context.get_parameter_source(parameter), "name", "")
 
 
-def warn_of_unknown(options: Iterable[str]) -> None:
-    """A line for each variable that looks like one of lacli's and is none, with the nearest name."""
-    known = [*options, *_OTHERS]
-    for name in sorted(os.environ):
-        if name.startswith(_PREFIX) and name not in known:
+def warn_of_unknown(common: Iterable[str], all_options: Callable[[], Iterable[str]]) -> None:
+    """A line for each variable that looks like one of lacli's and is none, with the nearest name.
+
+    `all_options` is only asked, as that takes a while, where some variable is none of the `common` ones.
+    """
+    known = [*common, *_OTHERS]
+    strange = [name for name in sorted(os.environ) if name.startswith(_PREFIX) and name not in known]
+    if strange:
+        known += all_options()
+    for name in strange:
+        if name not in known:
             near = difflib.get_close_matches(name, known, 1, 0.0)[0]
             diagnostics.warning(f"the variable {name} is none of lacli's; did you mean {near}?")

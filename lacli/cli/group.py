@@ -29,8 +29,13 @@ COMMANDS = {
     "ask": Entry("lacli.cli.ask", "One question, one answer; piped stdin is its content."),
     "chat": Entry("lacli.cli.chat", "Talk with the model about your code."),
     "complete": Entry("lacli.cli.complete", "Print what belongs at a place in a file."),
+    "edit": Entry("lacli.cli.edit", "Rewrite a file, or lines of it, by an instruction."),
     "models": Entry("lacli.cli.models", "List, show and fetch models."),
     "pool": Entry("lacli.cli.pool", "Show, check, build, share or clear what a project has taught the drafts."),
+    "sessions": Entry("lacli.cli.sessions", "List, show, search, export and delete what was asked and answered."),
+    "logs": Entry("lacli.cli.logs", "Whether sessions are kept, and where."),
+    "stats": Entry("lacli.cli.stats", "What guessing brought, week by week."),
+    "config": Entry("lacli.cli.config", "Show, check and change the configuration files."),
     "bench": Entry("lacli.cli.bench", "Measure lookahead against plain decoding, and check that the texts are equal."),
 }
 
@@ -41,6 +46,13 @@ Every option of ask, chat and complete can be set by a variable: --top-p is LACL
 """
 
 
+def load(name: str) -> Any:
+    """A command of the table, imported now."""
+    from lacli.cli.tree import command_of
+
+    return command_of(importlib.import_module(COMMANDS[name].module).app, name)
+
+
 class LazyGroup(TyperGroup):
     """The `lacli` command; knows its commands from the table and imports none to list them."""
 
@@ -48,12 +60,7 @@ class LazyGroup(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        command = typer.main.get_command(importlib.import_module(entry.module).app)
-        command.name = cmd_name
-        return command
+        return load(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name = args[0]
@@ -88,15 +95,29 @@ application = typer.Typer(
 @application.callback()
 def root(
     context: typer.Context,
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No notes on stderr."),
+    verbose: int = typer.Option(
+        0, "--verbose", "-v", count=True, show_default=False, help="Print statistics; twice: tracebacks too."
+    ),
+    config: str | None = typer.Option(
+        None, "--config", metavar="PATH", help="Read this file instead of the user's configuration."
+    ),
+    color: str = typer.Option("auto", "--color", metavar="auto|always|never", help="Colours on the terminal."),
+    offline: bool = typer.Option(False, "--offline", help="Use only what is on this computer."),
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """A local coding assistant: the model's own text, in fewer steps."""
+    """A local coding assistant: the model's own text, in fewer steps.
+
+    The options below may stand before a command's name or behind it.
+    """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         return
-    from lacli.cli import environment, options
+    from lacli.cli import configured, environment, options, schema
 
-    environment.warn_of_unknown(options.VARIABLES)
+    configured.start()
+    options.configure_streams(quiet, verbose, color)
+    environment.warn_of_unknown(options.VARIABLES, schema.variables)
 
 
 def run(arguments: Sequence[str] | None) -> int:
@@ -111,8 +132,14 @@ def run(arguments: Sequence[str] | None) -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except typer.TyperException as error:
-        raise _translated(error) from None
+        translated = _translated(error)
+        if any(token.startswith("-") and " " in token for token in args) and _DASH not in translated.hint:
+            translated.hint += _DASH
+        raise translated from None
     return 0
+
+
+_DASH = " (text that begins with a dash goes after --)"
 
 
 def _translated(error: typer.TyperException) -> UsageError:
@@ -125,7 +152,7 @@ def _translated(error: typer.TyperException) -> UsageError:
     if unknown is not None and message.startswith("No such option"):
         nearest = difflib.get_close_matches(unknown, near or (), 1, 0.0)
         remedy = f"did you mean {nearest[0]}?" if nearest else f"see `{command} --help`"
-        dash = "" if command == "lacli" else " (text that begins with a dash goes after --)"
+        dash = "" if command == "lacli" else _DASH
         return UsageError(f"no such option {unknown}", remedy + dash)
     problem = _problem(error)
     if problem:
@@ -152,8 +179,12 @@ def _problem(error: typer.TyperException) -> str:
 
 
 def _given_by(error: Any) -> str:
-    """The variable or option that gave the value."""
-    from lacli.cli import environment
+    """The variable, the line of a file or the option that gave the value."""
+    from lacli.cli import configured, environment, schema
 
     parameter = error.param
+    if environment.configured(error.ctx, parameter.name):
+        setting = configured.current().get(configured.path_of(error.ctx), schema.flag(parameter))
+        if setting is not None:
+            return f"{setting.file}:{setting.line}: {schema.flag(parameter)}"
     return str(parameter.envvar if environment.gave(error.ctx, parameter.name) else parameter.opts[0])

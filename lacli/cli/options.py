@@ -18,7 +18,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from lacli.cli import diagnostics, environment
+from lacli.cli import deadline, diagnostics, environment, output
 from lacli.config import Settings
 from lacli.errors import UsageError
 from lacli.events import Message, Place, Request
@@ -79,19 +79,39 @@ def _stops(name: str, values: Any) -> Any:
 
 def _option(*names: str, help: str, check: _Check | None = None, **more: Any) -> Any:  # noqa: A002
     """An option with its variable; a pair --x/--no-x has two, of which the one that says no wins."""
-    longest = max((name.split("/")[0] for name in names), key=len)
-    variable = environment.name_of(longest)
+    variable = environment.name_of(environment.long_name(names))
     negative = next((environment.name_of(name.partition("/")[2]) for name in names if "/" in name), "")
     VARIABLES.extend(name for name in (variable, negative) if name)
 
     def callback(context: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
+        value = _typed_before(context, param.name, value)
         if negative and not environment.typed(context, param.name):
             value = value and not environment.is_true(negative)
         if check is None:
             return value
         return check(variable if environment.gave(context, param.name) else names[0], value)
 
+    callback.check = check  # type: ignore[attr-defined]  # for values in a configuration file
     return typer.Option(*names, help=help, callback=callback, envvar=variable, show_envvar=False, **more)
+
+
+def _typed_before(context: Any, name: str | None, value: Any) -> Any:
+    """What was typed before the command's name, where that is legal and it was not typed behind it."""
+    while name in GLOBAL and not environment.typed(context, name) and context.parent is not None:
+        context = context.parent
+        if environment.typed(context, name):
+            return context.params[name] if name in context.params else context.meta[f"lacli.{name}"]
+    return value
+
+
+def _read_configuration(context: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
+    """The files are read before the other options, of which they are the defaults."""
+    value = _typed_before(context, param.name, value)
+    if not context.resilient_parsing:
+        from lacli.cli import configured
+
+        configured.apply(context, value)
+    return value
 
 
 _INF = math.inf
@@ -205,7 +225,16 @@ class Common:
         str, _option("--color", metavar="|".join(COLOURS), help="Colours on the terminal.", check=_one_of(COLOURS))
     ] = "auto"
     config: Annotated[
-        str | None, _option("--config", metavar="PATH", help="Read this file instead of the user's configuration.")
+        str | None,
+        typer.Option(
+            "--config",
+            metavar="PATH",
+            help="Read this file instead of the user's configuration.",
+            is_eager=True,
+            callback=_read_configuration,
+            envvar="LACLI_CONFIG",
+            show_envvar=False,
+        ),
     ] = None
     quiet: Annotated[bool, _option("-q", "--quiet", help="No notes on stderr.")] = False
     verbose: Annotated[
@@ -250,6 +279,12 @@ class Common:
         )
 
 
+def configure_streams(quiet: bool, verbose: int, color: str, sanitize: bool = False) -> None:
+    """What the options say of both streams."""
+    diagnostics.configure(quiet, verbose, color)
+    output.configure(color, sanitize)
+
+
 def with_common(
     only: Collection[str] | None = None, without: Collection[str] = (), **defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -267,7 +302,8 @@ def with_common(
         @functools.wraps(command)
         def run(**values: Any) -> None:
             common = Common(**{field.name: values.pop(field.name) for field in fields})
-            diagnostics.configure(common.quiet, common.verbose)
+            configure_streams(common.quiet, common.verbose, common.color, common.sanitize)
+            deadline.allow(common.timeout)
             command(**values, common=common)
 
         own = [

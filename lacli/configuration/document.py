@@ -134,7 +134,9 @@ def parse(path: Path, data: bytes) -> Document:
         place = _PLACE.search(str(error))
         line = int(place[1]) if place else text.count("\n") + 1
         words = _PLACE.sub("", str(error)).removesuffix(" (at end of document)")
-        hint = "a text stands between two quotes" if "'\\n'" in words or "Invalid value" in words else "correct that line"
+        hint = (
+            "a text stands between two quotes" if "'\\n'" in words or "Invalid value" in words else "correct that line"
+        )
         raise UsageError(f"{path}:{line}: no valid TOML: {words[:1].lower()}{words[1:]}", hint) from None
     return Document(path, text, found, places_of(text), bom)
 
@@ -190,7 +192,8 @@ def _before_comments(text: str, at: int) -> int:
 
 def places_of(text: str) -> Places:
     """Where the keys of a valid TOML text stand."""
-    places, table, at = Places(), (), 0
+    places, at = Places(), 0
+    table: Where = ()
     while True:
         at = _skip_blank(text, at)
         if at >= len(text):

@@ -118,9 +118,7 @@ def check(document: Document, schema: Schema, root: Where = ()) -> Checked:
     return found
 
 
-def _walk(
-    data: Mapping[str, Any], schema: Schema, table: Where
-) -> Iterator[tuple[Where, Any, tuple[str, str] | None]]:
+def _walk(data: Mapping[str, Any], schema: Schema, table: Where) -> Iterator[tuple[Where, Any, tuple[str, str] | None]]:
     known, inner = schema.keys[table], schema.below(table)
     for name, value in data.items():
         where = (*table, name)

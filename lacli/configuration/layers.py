@@ -140,4 +140,5 @@ def layered(found: Iterable[Found], schema: Schema) -> Configuration:
             else:
                 layer[where] = Setting(value, each.document.path, lines[where])
         layers.append(layer)
+    problems.sort(key=lambda problem: (files.index(problem.file), problem.line))
     return Configuration(tuple(layers), tuple(problems), tuple(files))

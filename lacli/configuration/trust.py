@@ -40,4 +40,6 @@ def refused(key: str, value: Any) -> tuple[str, str] | None:
 
 def _is_path(name: str) -> bool:
     """Whether `-m` would take this for a folder or file rather than a registered name."""
-    return "/" in name or os.sep in name or "\\" in name or name.startswith((".", "~")) or name.lower().endswith(".gguf")
+    return (
+        "/" in name or os.sep in name or "\\" in name or name.startswith((".", "~")) or name.lower().endswith(".gguf")
+    )

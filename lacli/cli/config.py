@@ -1,0 +1,199 @@
+"""`lacli config`: where the configuration is, what it says and where each value comes from; changing and checking it.
+
+Works while a file is broken: `validate` and `edit` are how it is mended.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lacli.errors import UsageError
+
+app = typer.Typer(
+    help="Show, check and change the configuration files.",
+    rich_markup_mode=None,
+    add_completion=False,
+    epilog="For example: lacli config show  |  lacli config set top-p 0.9  |  lacli config set ask.max-tokens 800  |  "
+    "lacli config validate",
+)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON value instead of lines.")]
+KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="An option's name, or a command's: ask.max-tokens.")]
+
+_TEMPLATE = """\
+# Configuration of lacli. Every option is a key, by its name without dashes; `lacli config schema` lists them all.
+#
+# model = "qwen2.5-coder-1.5b"
+# temperature = 0.2
+#
+# [ask]                     # for one command only
+# max-tokens = 800
+#
+# [pool]
+# project-mb = 64           # most megabytes kept of one project
+"""
+
+
+@app.command(epilog="For example: lacli config path  |  lacli config path --json | jq -r .pools")
+def path(as_json: JsonOption = False) -> None:
+    """Print all the places lacli reads from and writes to."""
+    from lacli import paths
+    from lacli.cli import configured, output
+    from lacli.configuration.layers import project_files
+
+    try:
+        project = [each.document.path for each in project_files(configured.project_folders())]
+    except UsageError:
+        project = []
+    places = {
+        "config": configured.config_file(),
+        "project": project[0] if project else None,
+        "registry": paths.config_dir() / "models.toml",
+        "templates": paths.config_dir() / "templates",
+        "sessions": paths.data_dir() / "sessions.db",
+        "pools": paths.pools_dir(),
+        "models": paths.models_dir(),
+        "state": paths.state_dir(),
+        "cache": paths.cache_dir(),
+    }
+    if as_json:
+        output.document({name: str(place) if place else None for name, place in places.items()})
+        return
+    for name, place in places.items():
+        output.line(f"{name:<10}  {place or 'none here (lacli.toml, or [tool.lacli] of pyproject.toml)'}")
+
+
+@app.command(epilog="For example: lacli config show  |  lacli config show ask  |  lacli config show --json")
+def show(
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="[COMMAND]", help="Of this command; default: what all share.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print every value that applies here, and where it comes from."""
+    from lacli.cli import output
+    from lacli.cli.effective import effective
+    from lacli.configuration.keys import shown
+
+    values = effective(tuple(command or ()))
+    if as_json:
+        output.document([value.record() for value in values])
+        return
+    width = max(len(value.name) for value in values)
+    for value in values:
+        output.line(f"{value.name:<{width}}  {shown(value.value):<16}  {value.origin}".rstrip())
+
+
+@app.command(epilog="For example: lacli config get top-p  |  lacli config get ask.max-tokens")
+def get(key: KeyArgument, as_json: JsonOption = False) -> None:
+    """Print the value that applies here."""
+    from lacli.cli import output
+    from lacli.cli.effective import effective, where_of
+    from lacli.configuration.keys import shown
+
+    where = where_of(key)
+    value = next(each for each in effective(where[:-1]) if each.key == where[-1])
+    if as_json:
+        output.document(value.record())
+    else:
+        output.line("" if value.value is None else shown(value.value))
+
+
+@app.command(
+    "set",
+    epilog="For example: lacli config set model qwen2.5-coder-1.5b  |  lacli config set chat.max-tokens 2000  |  "
+    "lacli config set stop '[\"END\"]'  |  lacli config set --project temperature 0",
+)
+def set_(
+    key: KeyArgument,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="As on the command line; true or false for a switch.")],
+    project: Annotated[bool, typer.Option("--project", help="In lacli.toml of this project, for everyone.")] = False,
+) -> None:
+    """Set a value in the user's file; the rest of the file stays as it is, comments too."""
+    from lacli.cli import configured, diagnostics
+    from lacli.cli.effective import set_value
+
+    target = _project_file() if project else configured.config_file()
+    diagnostics.note(set_value(target, key, value, project=project))
+
+
+@app.command(epilog="For example: lacli config edit  |  EDITOR='code --wait' lacli config edit --project")
+def edit(
+    project: Annotated[bool, typer.Option("--project", help="The project's lacli.toml.")] = False,
+) -> None:
+    """Open a file in your editor, and check it afterwards."""
+    from lacli.cli import configured, diagnostics
+    from lacli.cli.editor import edit as open_editor
+    from lacli.configuration.write import replace
+
+    target = _project_file() if project else configured.config_file()
+    if not target.exists():
+        replace(target, _TEMPLATE.encode(), private=not project)
+    open_editor(target)
+    problems = _problems_of([target])
+    for problem in problems:
+        diagnostics.warning(problem)
+    if problems:
+        raise UsageError("the file has mistakes", "repeat `lacli config edit`")
+
+
+@app.command(epilog="For example: lacli config validate  |  lacli config validate lacli.toml")
+def validate(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="These files; default: those that apply here.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Name every mistake in the configuration files by file, line and nearest key."""
+    from lacli.cli import configured, diagnostics, output
+
+    problems = _problems_of(files or configured.files_here())
+    if as_json:
+        output.document(problems)
+    else:
+        for problem in problems:
+            output.line(problem)
+    if problems:
+        count = len(problems)
+        raise UsageError(f"{count} mistake{'s' if count > 1 else ''} in the configuration", "see above")
+    diagnostics.note("no mistakes")
+
+
+@app.command(epilog="For example: lacli config schema > lacli.schema.json  |  lacli config schema | jq .properties")
+def schema() -> None:
+    """Print the JSON Schema of the file, for editors."""
+    from lacli.cli import output
+    from lacli.cli.schema import whole
+    from lacli.configuration.jsonschema import described
+
+    output.document(described(whole()))
+
+
+def _project_file() -> Path:
+    from lacli.configuration.layers import PROJECT_FILE
+    from lacli.pool.identity import checkout, project_root
+
+    here = Path.cwd()
+    root = checkout(here) or project_root(here)
+    if root is None:
+        raise UsageError(f"{here} is no project", "change to a folder below it")
+    return root / PROJECT_FILE
+
+
+def _problems_of(files: list[Path]) -> list[str]:
+    """Every mistake of these files, as a line each."""
+    from lacli.cli.schema import whole
+    from lacli.configuration.layers import found_in, layered
+
+    schema, lines = whole(), []
+    for file in files:
+        try:
+            problems: Any = layered(found_in(file), schema).problems
+            errors = [problem.error() for problem in problems]
+        except UsageError as error:
+            errors = [error]
+        lines += [f"{error.message}; {error.hint}" if error.hint else error.message for error in errors]
+    return lines

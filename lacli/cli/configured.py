@@ -1,0 +1,140 @@
+"""The configuration of this run: which files apply, read once, put under the options of the command that is called.
+
+Called by the `--config` option of every command, which is processed before all others. What is typed or stands in the
+environment wins by itself, as typer asks its map of defaults last.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from lacli import paths
+from lacli.cli import environment
+from lacli.configuration.document import Where
+from lacli.configuration.keys import Schema
+from lacli.configuration.layers import PROJECT_FILE, Configuration, Found, layered, project_files, user_file
+from lacli.errors import ModelUnavailable
+
+FREE_OF_IT = ("config", "completion", "spec", "doctor")
+"""Commands that must work while a file is broken, to say so or to correct it."""
+
+
+class _State:
+    """What applies in this run of the program."""
+
+    current = Configuration()
+    named: str | None = None
+    """The file of --config."""
+
+
+_state = _State()
+
+
+def start() -> None:
+    """Forget what an earlier run in this process has read."""
+    _state.current = Configuration()
+    _state.named = None
+    environment.configured_sizes.clear()
+
+
+def current() -> Configuration:
+    """What was applied last."""
+    return _state.current
+
+
+def config_file() -> Path:
+    """Where the user's file is, or would be."""
+    return Path(_state.named) if _state.named else paths.config_dir() / "config.toml"
+
+
+def found_files() -> list[Found]:
+    """The files that apply in the current folder, the strongest first. Raises where one cannot be read."""
+    found = project_files(project_folders())
+    try:
+        return found + user_file(config_file(), named=bool(_state.named))
+    except ModelUnavailable:  # no home: then there is no file either
+        return found
+
+
+def files_here() -> list[Path]:
+    """The same, not read yet: for a report of what is wrong with each."""
+    found: list[Path] = []
+    for folder in project_folders():
+        found = [folder / name for name in (PROJECT_FILE, "pyproject.toml") if os.path.lexists(folder / name)]
+        if found:
+            break
+    user = config_file()
+    return found + ([user] if _state.named or os.path.lexists(user) else [])
+
+
+def project_folders() -> list[Path]:
+    """The folders a project's file is looked for in, from the current one up to the top of the checkout."""
+    try:
+        here = Path.cwd()
+    except OSError:  # the current folder has been deleted
+        return []
+    places = [here, *here.parents]
+    if not any((folder / name).exists() for folder in places for name in (PROJECT_FILE, "pyproject.toml")):
+        return []
+    from lacli.pool.identity import checkout, project_root
+
+    top = checkout(here) or project_root(here)
+    if top is None or top not in places:
+        return []
+    return places[: places.index(top) + 1]
+
+
+def path_of(context: Any) -> Where:
+    """The command of a context: ("pool", "info")."""
+    names: list[str] = []
+    while context.parent is not None:
+        names.insert(0, context.info_name)
+        context = context.parent
+    return tuple(names)
+
+
+def apply(context: Any, named: str | None) -> None:
+    """Make the files' values the defaults of this context's command; raise the first mistake found in them."""
+    path = path_of(context)
+    _state.named = named
+    if not path or path[0] in FREE_OF_IT:
+        return
+    found = found_files()
+    if not found:
+        return
+    from lacli.cli import schema
+
+    configuration = layered(found, schema.of_command(path, context.command))
+    if configuration.problems:  # all keys there are tell better what is wrong, and that it is
+        configuration = layered(found, schema.whole())
+        configuration.raise_problems()
+    _state.current = configuration
+    context.default_map = defaults(configuration, path, context.command)
+    _take_sizes(configuration)
+
+
+def defaults(configuration: Configuration, path: Where, command: Any) -> dict[str, Any]:
+    """The values of a command's parameters."""
+    from lacli.cli import schema
+
+    found = {}
+    for parameter in schema.options(command):
+        key = schema.flag(parameter)
+        setting = configuration.get(path, key, common=key in schema.COMMON_KEYS)
+        if setting is not None:
+            found[parameter.name] = setting.value
+    return found
+
+
+def _take_sizes(configuration: Configuration) -> None:
+    for key, variable in (("project-mb", environment.POOL_MB), ("total-mb", environment.POOLS_MB)):
+        setting = configuration.get(("pool",), key, common=False)
+        if setting is not None:
+            environment.configured_sizes[variable] = float(setting.value)
+
+
+def load(schema: Schema) -> Configuration:
+    """All files against all keys, mistakes kept; for the commands that show and check them."""
+    return layered(found_files(), schema)
