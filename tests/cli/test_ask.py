@@ -62,8 +62,14 @@ class TestPrompt:
         scripted.run(["ask", "--", "--answer briefly: why?"])
         assert prompt_of(scripted) == "--answer briefly: why?"
 
-    def test_text_that_begins_with_a_dash_is_refused_with_the_remedy(self, scripted: Scripted) -> None:
-        result = scripted.run(["ask", "- name two sorting methods"])
+    @pytest.mark.parametrize("text", ["- name two sorting methods", "--x is misspelt, fix it", "-1 is wrong here"])
+    def test_a_dash_before_a_text_with_blanks_makes_no_option_of_it(self, scripted: Scripted, text: str) -> None:
+        assert scripted.run(["ask", text]).code == 0
+        assert prompt_of(scripted) == text
+
+    @pytest.mark.parametrize("text", ["--x=3 is wrong", "-n is no option", "--tempreature"])
+    def test_what_may_be_an_option_is_refused_with_the_remedy(self, scripted: Scripted, text: str) -> None:
+        result = scripted.run(["ask", text])
         assert result.code == 2
         assert "goes after --" in result.err
 
