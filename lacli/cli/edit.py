@@ -1,0 +1,101 @@
+"""`lacli edit`: a file, or lines of it, rewritten by an instruction. Prints a diff unless told otherwise."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lacli.cli import diagnostics, live, output, record
+from lacli.cli.edit_job import Job, budget, parse_target, read
+from lacli.cli.edit_result import Wanted, deliver
+from lacli.cli.options import Common, with_common
+from lacli.events import Preview
+from lacli.scripted import Replier
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_EXAMPLES = """
+Examples:
+
+  lacli edit app.py "rename load to read_config" | patch -p0
+
+  lacli edit app.py:40-72 --in-place --backup .bak "use pathlib"
+
+  git diff | lacli edit notes.md "mention these changes" --in-place
+
+  :%!lacli edit - "sort the imports"          (in vim)
+
+Every option can be set by a variable: --top-p is LACLI_TOP_P.
+"""
+
+
+@app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@with_common(without=("truncate", "plain", "no_stream"), max_tokens=None)
+def edit(
+    file: Annotated[str, typer.Argument(metavar="FILE[:A[-B]]", help="A file, or lines of it; - is stdin.")],
+    instruction: Annotated[
+        list[str] | None, typer.Argument(help="What is to become of it; without words, stdin says it.")
+    ] = None,
+    *,
+    diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0` (this is what is done).")] = False,
+    in_place: Annotated[bool, typer.Option("--in-place", help="Change the file.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print the whole file as it would be.")] = False,
+    backup: Annotated[
+        str | None, typer.Option("--backup", metavar="SUFFIX", help="Keep the old file under its name and this.")
+    ] = None,
+    files: Annotated[
+        list[str] | None,
+        typer.Option("-f", "--file", metavar="PATH", help="Show this file, too; may be repeated."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt, and load no model.")] = False,
+    yes: Annotated[bool, typer.Option("-y", "--yes", help="Take a result that leaves out much, too.")] = False,
+    common: Common,
+) -> None:
+    """Rewrite a file, or lines of it, by an instruction. Lines that stay the same keep their very bytes."""
+    target = parse_target(file)
+    wanted = Wanted(diff, in_place, full, backup, yes)
+    wanted.check(target)
+    job = read(target, instruction or [], files or [], common)
+    if in_place:
+        job.file.check_writable()
+
+    from lacli.assistant import Assistant
+
+    assistant = Assistant(common.settings())
+    try:
+        _edit(assistant, job, wanted, common, dry_run)
+    finally:
+        assistant.close()
+
+
+def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run: bool) -> None:
+    """Ask for the rewritten text and do with it what is wanted."""
+    common, preview = budget(assistant, job, common)
+    if dry_run:
+        _show(preview, common)
+        return
+    live.load(assistant, common)
+    finished = live.stream(assistant, common.request((job.question,)), common, silent=True)
+    record.recorder(common, "edit").turn(job.question, finished)
+    result = None
+    if finished.reason not in ("cancelled", "timeout"):
+        result = job.result(finished, preview.unseen)
+    try:
+        if result is not None:
+            deliver(job, result, finished, wanted, common)
+    finally:
+        live.report_stats(finished, common)
+    live.conclude(finished)
+
+
+def _show(preview: Preview, common: Common) -> None:
+    """The prompt itself, and how long it is."""
+    if common.json:
+        record = {"prompt": preview.text, "token_ids": preview.token_ids, "ctx_size": preview.ctx_size}
+        output.document({**record, "max_tokens": common.max_tokens})
+        return
+    output.text(preview.text)
+    output.end_text("\n")
+    tokens = f"{len(preview.token_ids):,} tokens of {preview.ctx_size:,}"
+    diagnostics.note(f"{tokens}, and at most {common.max_tokens:,} for the reply")

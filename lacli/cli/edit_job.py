@@ -1,0 +1,129 @@
+"""What `edit` is asked to do: the file, the lines, the question, and how many tokens the answer may take.
+
+Everything that can be refused is refused here, before a model is loaded. Prints nothing itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from lacli.cli import diagnostics
+from lacli.cli.options import Common
+from lacli.cli.question import Question
+from lacli.cli.stdin import Stdin, argument
+from lacli.edits.apply import EditResult, Span, edited, part_of, span_of
+from lacli.edits.diff import label_of
+from lacli.edits.textfile import TextFile
+from lacli.errors import PromptTooLong, UsageError
+from lacli.events import Finished, Message, Preview
+from lacli.prompts import editing
+from lacli.scripted import Replier
+
+_GROWTH, _MARGIN = 1.3, 256
+"""A rewritten part may have so many times the tokens of the old one, and so many for what stands around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file and lines of it, as given."""
+
+    path: str
+    """- is stdin."""
+    first: int | None = None
+    """1-based; None is all of the file."""
+    last: int | None = None
+    """None is the file's last line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A file to be edited, and the question for it."""
+
+    file: TextFile
+    span: Span
+    question: Message
+    instruction: str
+
+    @property
+    def part(self) -> str:
+        """The lines to be rewritten."""
+        return part_of(self.file, self.span)
+
+    def result(self, finished: Finished, unseen: str) -> EditResult:
+        """What the reply makes of the file."""
+        ended = finished.reason == "stop"
+        return edited(self.file, self.span, finished.text, self.instruction, ended, unseen)
+
+
+def parse_target(text: str) -> Target:
+    """FILE, FILE:A, FILE:A-B or FILE:A-; a file that is really called so wins."""
+    found = re.fullmatch(r"(.+):(\d+)(-?)(\d*)", text, re.DOTALL)
+    if found is None or os.path.lexists(text) or (found[4] and not found[3]):
+        return Target(text)
+    first = int(found[2])
+    return Target(found[1], first, int(found[4]) if found[4] else None if found[3] else first)
+
+
+def read(target: Target, words: Sequence[str], files: Sequence[str], common: Common) -> Job:
+    """The file with the question for it. Standard input is the file, else the instruction or content it is about."""
+    if target.path == "-":
+        if not any(word.strip() for word in words):
+            raise UsageError("there is no instruction", "say behind the - what is to become of stdin")
+        asked = Question(words, replace(common, no_stdin=True), files).message()
+        file = TextFile.of_bytes(Stdin().data(), "stdin")
+    else:
+        file = TextFile.read(target.path)
+        asked = Question(words, common, files).message()
+    if not asked.text.strip():
+        raise UsageError("there is no instruction", "say what is to become of the file")
+    span = span_of(file, target.first, file.line_count if target.last is None else target.last)
+    if file.odd:
+        diagnostics.note(f"{file.name}: {file.odd} bytes are not {file.encoding}; lines that stay keep them")
+    return Job(file, span, _question(file, span, asked), asked.text)
+
+
+def _question(file: TextFile, span: Span, asked: Message) -> Message:
+    label = argument(label_of(file.name))
+    whole = span == Span(0, file.line_count)
+    around = file.text[: file.starts[span.start]], file.text[file.starts[span.end] :]
+    return editing.question(
+        label,
+        part_of(file, span),
+        asked.text,
+        lines=None if whole else (span.start + 1, span.end),
+        around=around,
+        others=asked.attachments,
+    )
+
+
+def budget(assistant: Replier, job: Job, common: Common) -> tuple[Common, Preview]:
+    """The options with as many tokens as the answer needs, unless the user said how many; and the prompt.
+
+    Raises PromptTooLong where the rewritten part would not fit into the context behind its prompt.
+    """
+    least = replace(common, max_tokens=1)
+    try:
+        part = assistant.preview(least.request((Message("user", job.part or " "),)))
+        preview = assistant.preview(least.request((job.question,)))
+    except PromptTooLong as error:
+        raise PromptTooLong(f"{job.file.name} is too long to be rewritten: {error.message}", _hint(job)) from None
+    needed, asked, room = len(part.token_ids), len(preview.token_ids), preview.ctx_size - len(preview.token_ids)
+    if common.max_tokens is not None:
+        return common, preview
+    if room < needed:
+        raise PromptTooLong(
+            f"{job.file.name} is too long to be rewritten: prompt {asked:,} + reply {needed:,} > context "
+            f"{preview.ctx_size:,} tokens",
+            _hint(job),
+        )
+    return replace(common, max_tokens=min(int(needed * _GROWTH) + _MARGIN, room)), preview
+
+
+def _hint(job: Job) -> str:
+    whole = job.span == Span(0, job.file.line_count)
+    name = PurePath(job.file.name).name
+    return f"give lines of it: {name}:A-B" if whole else "give fewer lines, or less beside them"

@@ -1,0 +1,139 @@
+"""What `edit` does with the result: print a diff or the file, change the file, or say why not.
+
+Called by `edit` once the reply is complete. Whatever is refused leaves the file untouched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lacli.cli import diagnostics, output
+from lacli.cli.confirm import confirm
+from lacli.cli.edit_job import Job, Target
+from lacli.cli.keyboard import open_terminal
+from lacli.cli.options import Common
+from lacli.cli.render import reply_record
+from lacli.cli.terminal import plain
+from lacli.edits.apply import EditResult
+from lacli.errors import LacliError, UsageError
+from lacli.events import Finished
+
+_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
+_PLAIN = "\x1b[0m"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is done with the result."""
+
+    diff: bool = False
+    in_place: bool = False
+    full: bool = False
+    backup: str | None = None
+    yes: bool = False
+    """Whether what speaks against the result is overruled."""
+
+    def check(self, target: Target) -> None:
+        """Refuse choices that exclude each other."""
+        if self.diff + self.in_place + self.full > 1:
+            raise UsageError("--diff, --in-place and --full exclude each other", "give one of them")
+        if self.in_place and target.path == "-":
+            raise UsageError("stdin cannot be edited in place", "leave out --in-place: the result is printed")
+        if self.backup is not None and not self.in_place:
+            raise UsageError("--backup is for --in-place", "give both, or neither")
+
+
+def deliver(job: Job, result: EditResult, finished: Finished, wanted: Wanted, common: Common) -> None:
+    """Write or print the result. Raises LacliError where it is refused."""
+    for note in result.notes:
+        diagnostics.note(note)
+    try:
+        _check(job, result, finished, wanted)
+        written = wanted.in_place and bool(result.diff)
+        if written:
+            job.file.write(result.data, wanted.backup)
+    except LacliError as error:
+        if common.json:
+            output.document(_record(job, result, finished, problem=error.message))
+        raise
+    if common.json:
+        output.document(_record(job, result, finished, written=written))
+    elif wanted.full or (job.file.stamp is None and not wanted.diff):
+        _print(result.data)
+    elif not wanted.in_place:
+        _print_diff(result.diff)
+    if not result.diff:
+        diagnostics.note("nothing changed")
+    elif written:
+        plus, minus = _counts(result.diff)
+        diagnostics.note(f"{job.file.name}: {plus} lines in, {minus} out")
+
+
+def _check(job: Job, result: EditResult, finished: Finished, wanted: Wanted) -> None:
+    """Refuse what is no result, and ask about what is doubtful where someone can be asked."""
+    untouched = f"{job.file.name} is as it was"
+    for problem in result.problems:
+        if problem.final:
+            cut = f" after {finished.stats.predicted_n} tokens" if finished.reason in ("length", "context") else ""
+            raise LacliError(f"{problem.text}{cut}; {untouched}", _remedy(finished))
+        if wanted.yes:
+            diagnostics.warning(problem.text)
+            continue
+        if wanted.in_place and _someone_is_there() and confirm(f"{problem.text}; take it all the same?"):
+            continue
+        raise LacliError(f"{problem.text}; {untouched}", "-y takes it all the same")
+
+
+def _remedy(finished: Finished) -> str:
+    if finished.reason == "length":
+        return "give more tokens with -n, or fewer lines"
+    if finished.reason == "context":
+        return "give fewer lines: FILE:A-B"
+    return "say it differently, or give fewer lines: FILE:A-B"
+
+
+def _someone_is_there() -> bool:
+    keyboard = open_terminal()
+    if keyboard is None:
+        return False
+    keyboard.close()
+    return True
+
+
+def _record(
+    job: Job, result: EditResult, finished: Finished, written: bool = False, problem: str = ""
+) -> dict[str, Any]:
+    return {
+        "file": job.file.name,
+        "lines": [job.span.start + 1, job.span.end],
+        "changed": bool(result.diff),
+        "written": written,
+        "problem": problem or None,
+        "diff": result.diff.decode("utf-8", "replace"),
+        **reply_record(finished),
+    }
+
+
+def _counts(diff: bytes) -> tuple[int, int]:
+    lines = diff.split(b"\n")[2:]
+    return sum(line.startswith(b"+") for line in lines), sum(line.startswith(b"-") for line in lines)
+
+
+def _print_diff(diff: bytes) -> None:
+    """As bytes for a program; with colours for people."""
+    if not output.coloured() or not output.to_terminal():  # a pipe gets what `patch` takes
+        _print(diff)
+        return
+    for line in diff.decode("utf-8", "replace").splitlines():
+        colour = _COLOURS.get(line[:1], "")
+        output.drawn(f"{colour}{plain(line)}{_PLAIN * bool(colour)}\n")
+
+
+def _print(data: bytes) -> None:
+    """The very bytes in a pipe; on a terminal what of them is text."""
+    if output.to_terminal():
+        output.text(data.decode("utf-8", "replace"))
+        output.end_text("" if data.endswith(b"\n") or not data else "\n")
+    else:
+        output.data(data)
