@@ -1,33 +1,31 @@
 """`lacli ask`: one question, one answer. The verb for pipelines.
 
-Options into a question, a request and a delivery; the work is done by `question`, `live`, `deliver` and `record`.
+Options into a question, a request and a delivery; the work is done by `question`, `one_turn` and `deliver`.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from lacli.cli import diagnostics, live, output
+from lacli.cli import diagnostics, resume
 from lacli.cli.deliver import Delivery, Overheard
+from lacli.cli.one_turn import one_turn, show_prompt
 from lacli.cli.options import Common, with_common
 from lacli.cli.question import Question
-from lacli.cli.record import Recorder, recorder
+from lacli.cli.record import recorder
+from lacli.cli.tree import Command
 from lacli.errors import UsageError
-from lacli.events import Finished, Message, Request
-from lacli.scripted import Replier
+from lacli.events import Message, Request
 
 if TYPE_CHECKING:
     from lacli.prompts.saved import Saved
-    from lacli.sessions.records import Session
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-_KINDS = ("ask", "chat")
-"""Commands whose sessions -c goes on with."""
 _EXAMPLES = """
 Examples:
 
@@ -43,12 +41,14 @@ Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """
 
 
-class _Ask(TyperCommand):
+class _Ask(Command):
     """Typer has no option that takes two values and may be repeated; click has."""
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
-        next(param for param in self.params if param.name == "param").nargs = 2
+        pairs: Any = next(param for param in self.params if param.name == "param")
+        pairs.nargs = 2
+        pairs.type_descriptor = replace(pairs.type_descriptor, annotation=list[tuple[str, str]])
 
 
 def _use_template(context: typer.Context, name: str | None) -> str | None:
@@ -84,7 +84,9 @@ def ask(
         list[str] | None, typer.Option("-f", "--file", metavar="PATH", help="Show this file; may be repeated.")
     ] = None,
     extract: Annotated[bool, typer.Option("-x", "--extract", help="Print the first code block only.")] = False,
-    extract_last: Annotated[bool, typer.Option("--xl", "--extract-last", help="Print the last code block only.")] = False,
+    extract_last: Annotated[
+        bool, typer.Option("--xl", "--extract-last", help="Print the last code block only.")
+    ] = False,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON object on stdout for each event.")] = False,
     out: Annotated[
         str | None, typer.Option("-o", "--output", metavar="PATH", help="Write the reply to this file.")
@@ -95,7 +97,7 @@ def ask(
     continue_: Annotated[
         bool, typer.Option("-c", "--continue", help="Go on with this project's last conversation.")
     ] = False,
-    session: Annotated[
+    session_id: Annotated[
         str | None, typer.Option("--session", metavar="ID", help="Go on with this one; its first letters will do.")
     ] = None,
     interactive: Annotated[bool, typer.Option("-i", "--interactive", help="Ask on at the terminal.")] = False,
@@ -107,16 +109,54 @@ def ask(
     common: Common,
 ) -> None:
     """Ask one question; piped stdin is content, the argument says what to do with it."""
-    words, files = prompt or [], file or []
-    given = dict(zip(*[iter([each for pair in param or () for each in pair])] * 2, strict=True))
-    delivery = Delivery(common.json, jsonl, "first" if extract else "last" if extract_last else "", _path(out))
-    delivery.check()
+    given = _pairs(param or ())
     if save is not None:
-        _save(save, words, given, common)
+        _save(save, prompt or [], given, common)
         return
-    saved = _saved(template)
-    asked = Question(words, common, files, saved, given, edit)
-    going_on = _session(continue_, session)
-    if going_on is not None and common.model is None:
-        common = replace(common, model=going_on.model or None)
-    ...
+    if batch is not None:
+        raise UsageError("--batch is not there yet", "ask one prompt at a time")
+    block = "first" if extract else "last" if extract_last else ""
+    delivery = Delivery(common.json, jsonl, block, "" if out == "-" else out or "")
+    delivery.check()
+    asked = Question(prompt or [], common, file or [], _saved(template), given, edit)
+    session = resume.going_on(continue_, session_id)
+    common = resume.with_its_model(session, common)
+    system = asked.system(common)
+    keeper = recorder(replace(common, system=system), "ask")
+    conversation = resume.conversation(session, common, keeper, system)
+
+    def request(question: Message) -> Request:
+        messages = conversation.ask(question.text, question.attachments)
+        return common.request(messages, drop_oldest=session is not None)
+
+    from lacli.assistant import Assistant
+
+    assistant = Overheard(Assistant(common.settings()), delivery.hear)
+    try:
+        if dry_run:
+            show_prompt(assistant, request(asked.message()), common)
+            return
+        one_turn(assistant, asked, request, delivery, keeper, common)
+    finally:
+        assistant.close()
+
+
+def _pairs(values: Sequence[Any]) -> dict[str, str]:
+    """The parameters of a template, the last of each name."""
+    return {str(name): str(value) for name, value in values}
+
+
+def _saved(name: str | None) -> Saved | None:
+    if name is None:
+        return None
+    from lacli.prompts.saved import load
+
+    return load(name)
+
+
+def _save(name: str, words: Sequence[str], given: Mapping[str, str], common: Common) -> None:
+    from lacli.cli.stdin import argument
+    from lacli.prompts.saved import Saved, save
+
+    path = save(Saved(name, argument(" ".join(words)), common.system or "", given))
+    diagnostics.note(f"saved as {path}; use it with -t {name}")

@@ -1,0 +1,211 @@
+"""Where a reply of `ask` goes, and as what: streamed text, code blocks, JSON, a file.
+
+`Delivery` hears every event while the reply is written and finishes it at the end. Whatever happens to the place it was
+to go to, the text is never lost: it is printed instead. Called by `ask`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lacli.cli import diagnostics, output
+from lacli.cli.render import reply_record
+from lacli.errors import LacliError, OutOfMemory, UsageError
+from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, Preview, Request
+from lacli.scripted import Cancel, Replier, Report, ignore, never
+from lacli.text import fences
+
+_NAMES = {Loading: "loading", Prefill: "prefill", Notice: "notice", Piece: "piece"}
+_STOPPED = {
+    "length": "the reply was cut at its most tokens",
+    "context": "the context was full",
+    "cancelled": "the reply was stopped",
+    "timeout": "the time was over",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What is made of a reply."""
+
+    json: bool = False
+    """One object at the end."""
+    jsonl: bool = False
+    """Every event as it comes, the object last."""
+    extract: str = ""
+    """first or last: that fenced block instead of the text."""
+    path: str = ""
+    """A file instead of stdout."""
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is written while the reply comes."""
+        return bool(self.json or self.jsonl or self.extract or self.path)
+
+    def check(self) -> None:
+        """Refuse a file that cannot be written while nothing has been spent on a reply yet."""
+        if self.jsonl and (self.json or self.extract or self.path):
+            other = "--json" if self.json else "-x" if self.extract else "-o"
+            raise UsageError(f"--jsonl and {other} exclude each other", "leave one away")
+        if not self.path:
+            return
+        folder = os.path.dirname(os.path.realpath(self.path))
+        if os.path.isdir(self.path):
+            raise UsageError(f"{self.path} is a folder", "give a file for -o")
+        if not os.path.isdir(folder):
+            raise UsageError(f"there is no folder {folder}", "make it first, or give another file for -o")
+        writable = os.access(self.path, os.W_OK) if os.path.exists(self.path) else os.access(folder, os.W_OK)
+        if not writable:
+            raise UsageError(f"{self.path} cannot be written", "give another file for -o, or change its permissions")
+
+    def hear(self, event: Event) -> None:
+        """An event of the reply, as it comes."""
+        if self.jsonl and not isinstance(event, Finished):
+            record = {"event": _NAMES[type(event)], **asdict(event)}
+            if isinstance(event, Piece):
+                record = {"event": "piece", "text": event.text, "tokens": len(event.sources)}
+            diagnostics.erase_status()
+            output.document(record)
+
+    def finish(self, finished: Finished, session: str) -> None:
+        """Write what was not written yet."""
+        code = self._code(finished) if self.extract else None
+        record = {**reply_record(finished), "model": finished.stats.model, "session": session or None}
+        if self.extract:
+            record |= {
+                "code": code.text if code else None,
+                "language": code.language if code else None,
+                "code_complete": bool(code and code.closed),
+            }
+        if self.jsonl:
+            output.document({"event": "finished", **record})
+        elif self.json:
+            self._put(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n", record)
+        elif self.silent:
+            text = finished.text if code is None else code.text
+            self._put(text if text.endswith("\n") or not text else f"{text}\n", None)
+
+    def _code(self, finished: Finished) -> fences.Block | None:
+        block = fences.first(finished.text) if self.extract == "first" else fences.last(finished.text)
+        if block is None:
+            diagnostics.note("the reply has no code block; this is all of it")
+        elif not block.closed:
+            why = _STOPPED.get(finished.reason, "the model did not end it")
+            diagnostics.warning(f"the code block is not complete: {why}")
+        return block
+
+    def _put(self, text: str, record: dict[str, Any] | None) -> None:
+        if not self.path:
+            if record is not None:
+                output.document(record)
+            else:
+                output.text(text)
+                output.end_text()
+            return
+        try:
+            write_file(self.path, text.encode("utf-8", "replace"))
+        except OSError as error:
+            output.text(text)
+            output.end_text()
+            full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG)
+            kind = OutOfMemory if full else LacliError
+            raise kind(
+                f"{self.path} cannot be written: {error.strerror}", "the reply was printed to stdout instead"
+            ) from None
+        diagnostics.note(f"written to {self.path}")
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Put `data` into a file at once or not at all; through a link, and with the mode it has. Raises OSError.
+
+    What is no regular file (a device, a named pipe) is written to as it stands.
+    """
+    real = os.path.realpath(path)
+    mode = None
+    with contextlib.suppress(FileNotFoundError):
+        found = os.stat(real).st_mode
+        if not stat.S_ISREG(found):
+            with open(real, "wb", buffering=0) as file:
+                file.write(data)
+            return
+        mode = stat.S_IMODE(found)
+    folder, name = os.path.split(real)
+    try:
+        descriptor, beside = tempfile.mkstemp(prefix=f".{name[:40]}.", suffix=".tmp", dir=folder)
+    except PermissionError:
+        if mode is None:
+            raise
+        with open(real, "wb") as file:  # a folder that takes no new file, and a file that may be written
+            file.write(data)
+        return
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(beside, mode if mode is not None else 0o666 & ~_umask())
+        os.replace(beside, real)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+class Overheard:
+    """An assistant whose events someone else hears, too; what was written of a reply is kept for when it breaks off."""
+
+    def __init__(self, assistant: Replier, listener: Report = ignore) -> None:
+        self._assistant = assistant
+        self._listener = listener
+        self._last: Piece | None = None
+        self._text: list[str] = []
+
+    @property
+    def partial(self) -> Finished | None:
+        """The reply so far, while it is being written; its ids are not known."""
+        return Finished("".join(self._text), (), "cancelled", self._last.stats) if self._last else None
+
+    def open(self, report: Report = ignore) -> None:
+        """See `Replier.open`."""
+
+        def both(event: Event) -> None:
+            self._listener(event)
+            report(event)
+
+        self._assistant.open(both)
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        """See `Replier.reply`."""
+        for event in self._assistant.reply(request, cancel):
+            if isinstance(event, Piece):
+                self._text.append(event.text)
+                self._last = event
+            self._listener(event)
+            yield event
+        self._last = None
+
+    def preview(self, request: Request) -> Preview:
+        """See `Replier.preview`."""
+        return self._assistant.preview(request)
+
+    def warm(self, request: Request, cancel: Cancel = never) -> None:
+        """See `Replier.warm`."""
+        self._assistant.warm(request, cancel)
+
+    def close(self) -> None:
+        """See `Replier.close`."""
+        self._assistant.close()
