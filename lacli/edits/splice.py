@@ -43,7 +43,7 @@ def spliced(file: TextFile, text: str, unseen: Collection[str] = ()) -> bytes:
     made += [(file.encode(file.raw(line)), file.ends[line]) for line in range(at, file.line_count)]
     data = file.data[: file.byte_starts[0]] + b"".join(_ended(file, made, last_has_end))
     if visible(file.reads(data), unseen) != visible(text, unseen):
-        raise UsageError(f"{file.name} cannot hold this text in its encoding, {file.encoding}", "convert it to UTF-8")
+        raise UsageError(f"{file.name} cannot hold this text in {file.encoding}", "convert it to UTF-8 first")
     return data
 
 

@@ -121,16 +121,16 @@ class TextFile:
     def replaced(self, start: int, end: int, new: str) -> bytes:
         """The file with `text[start:end]` replaced; every other byte as it was.
 
-        New lines end as their neighbours do. Raises UsageError for a character that the file's encoding lacks.
+        New lines end as their neighbours do. Raises UsageError for a character that the file's encoding lacks, and where
+        a lone \\r would come before a \\n: two line ends would become one.
         """
         before, after = self.data[: self.byte_at(start)], self.data[self.byte_at(end) :]
         wanted = self.text[:start] + new + self.text[end:]
         for line_end in dict.fromkeys((self.end_near(self.line_at(start)), "\n", "\r\n", "\r")):
             data = before + self.encode(new.replace("\n", line_end)) + after
-            # a lone \r before a \n would make one line end of two
             if self.reads(data) == wanted:
                 return data
-        raise UsageError(f"{self.name} cannot hold this text in its encoding, {self.encoding}", "convert it to UTF-8")
+        raise UsageError(f"{self.name} mixes kinds of line ends that would become one here", "make its line ends alike")
 
     def reads(self, data: bytes) -> str:
         """What `text` would be of these bytes in this file's encoding."""
