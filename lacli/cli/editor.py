@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from lacli.cli.terminal import is_terminal
@@ -42,8 +41,9 @@ def edit(path: Path) -> None:
     """Let the user edit this file; returns when the editor has ended."""
     command = _editor()
     with contextlib.ExitStack() as stack:
-        stdin = None if is_terminal(sys.stdin) else stack.enter_context(_terminal("r"))
-        stdout = None if is_terminal(sys.stdout) else stack.enter_context(_terminal("w"))
+        stdin = None if is_terminal(sys.stdin) else _terminal(stack, "r", subprocess.DEVNULL)
+        # what an editor without a terminal prints is no reply, and must not be taken for one
+        stdout = None if is_terminal(sys.stdout) else _terminal(stack, "w", 2)
         try:
             done = subprocess.run([*command, str(path)], stdin=stdin, stdout=stdout, check=False)
         except OSError as error:
@@ -52,17 +52,15 @@ def edit(path: Path) -> None:
         raise LacliError(f"the editor {command[0]} ended with code {done.returncode}", "nothing was changed")
 
 
-@contextlib.contextmanager
-def _terminal(mode: str) -> Iterator[int]:
+def _terminal(stack: contextlib.ExitStack, mode: str, otherwise: int) -> int:
+    """The terminal, wherever our own streams go; where there is none, an editor with a window needs none either."""
     name = ("CONIN$" if mode == "r" else "CONOUT$") if os.name == "nt" else "/dev/tty"
     try:
         descriptor = os.open(name, os.O_RDONLY if mode == "r" else os.O_WRONLY)
     except OSError:
-        raise UsageError("there is no terminal for an editor", "give the text as an argument or by a pipe") from None
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+        return otherwise
+    stack.callback(os.close, descriptor)
+    return descriptor
 
 
 def _editor() -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from lacli import __version__
 from lacli.errors import UsageError
@@ -35,7 +35,9 @@ COMMANDS = {
     "sessions": Entry("lacli.cli.sessions", "List, show, search, export and delete what was asked and answered."),
     "logs": Entry("lacli.cli.logs", "Whether sessions are kept, and where."),
     "stats": Entry("lacli.cli.stats", "What guessing brought, week by week."),
+    "templates": Entry("lacli.cli.templates", "Questions to ask again, with places to fill in."),
     "config": Entry("lacli.cli.config", "Show, check and change the configuration files."),
+    "completion": Entry("lacli.cli.completion", "Complete lacli's command line with Tab, in your shell."),
     "bench": Entry("lacli.cli.bench", "Measure lookahead against plain decoding, and check that the texts are equal."),
 }
 
@@ -69,6 +71,14 @@ class LazyGroup(TyperGroup):
         near = difflib.get_close_matches(name, COMMANDS, 1)
         remedy = f"did you mean `lacli {near[0]}`?" if near else "see `lacli --help`; a question is `lacli ask '...'`"
         raise UsageError(f"there is no command {name!r}", remedy)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """The commands and their lines from the table; the options from typer."""
+        from typer._click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=entry.help) for name, entry in COMMANDS.items()]
+        options = TyperCommand.shell_complete(self, ctx, incomplete)  # type: ignore[arg-type]
+        return [item for item in found if item.value.startswith(incomplete)] + options
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
