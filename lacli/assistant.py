@@ -145,7 +145,7 @@ class _Reply:
                 if step.finish is None:
                     text.append(rule.take())
                 else:
-                    text.append(rule.take() + rule.finish())
+                    text.append(rule.take() + rule.finish(early=step.finish != "stop"))
                     self._cut(rule.delivered)
                     reason = str(step.finish)
                 yield Piece(text[-1], step.sources, self._stats(prompt))

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from lacli.text.stops import Watcher
     from lacli.text.tokenizer import Tokenizer
 
-_CHARACTERS_A_TOKEN = 12
-"""Far above what vocabularies reach on text and code."""
-
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -65,21 +62,23 @@ def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenize
 def _completion(
     request: Request, place: Place, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int, room: int
 ) -> Prompt:
+    from lacli.models.registry import load_registry
+    from lacli.prompts import window
     from lacli.prompts.fim import completion
     from lacli.prompts.messages import Room, check, unshowable
     from lacli.prompts.shorten import Size
 
     fits = room if request.drop_oldest and room > 0 else None
-    made = completion(place.prefix, place.suffix, prepared.spec.fim, tokenizer, fits)
+    fim = load_registry().fim_of(prepared.spec, tokenizer.id_of)
+    made = completion(place, fim, tokenizer, fits)
     check(Size(len(made.token_ids), True), Room(context_size, request.max_tokens, prepared.spec.context))
-    reach = context_size * _CHARACTERS_A_TOKEN
-    shown = place.prefix[-reach:] + (place.suffix[:reach] if prepared.spec.fim else "")
+    before, after = window.shown(place)
     return Prompt(
         token_ids=made.token_ids,
         eos_ids=(*prepared.eos_ids, *made.stop_ids),
         watchers=made.watchers,
         last_line=place.prefix.rpartition("\n")[2],
-        text=place.prefix[-reach:] + "\n" + place.suffix[:reach],
+        text="\n".join([before, after, *(piece.text for piece in place.context)]),
         dropped=0,
-        notes=(*unshowable(shown, tokenizer), *made.notes),
+        notes=(*unshowable(before + (after if fim else ""), tokenizer), *made.notes),
     )

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from lacli.errors import ModelUnavailable, UsageError
+from lacli.models import fim_markers
 from lacli.models.base import Quant
+from lacli.models.fim_markers import FimMarkers, family_of
 from lacli.paths import config_dir
 
 QUANTS = ("auto", *get_args(Quant))
@@ -42,22 +44,6 @@ class Source:
     repo: str = ""
     """owner/name on the hub."""
     revision: str = "main"
-
-
-@dataclass(frozen=True, slots=True)
-class FimMarkers:
-    """Fill-in-the-middle markers; each must be one token of the model."""
-
-    prefix: str
-    suffix: str
-    middle: str
-    order: Literal["psm", "spm"] = "psm"
-    """Which part comes first: prefix-suffix-middle or suffix-prefix-middle."""
-    stop: tuple[str, ...] = ()
-    """Tokens that end a completion besides the end of the text."""
-    file_separator: str = ""
-    """Marker before another file's path, where the family has one."""
-    repository: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +93,12 @@ class Registry:
     default: str
     origins: Mapping[str, Path] = field(default_factory=dict)
     """The file each alias comes from."""
+    fim: Mapping[str, FimMarkers] = field(default_factory=dict)
+    """The fill-in-the-middle formats of families of models, by name."""
+
+    def fim_of(self, spec: ModelSpec, id_of: Callable[[str], int | None]) -> FimMarkers | None:
+        """The format a model is asked in: its table's; of one that is not registered, what its vocabulary shows."""
+        return spec.fim if spec.path is None else family_of(self.fim.values(), id_of)
 
     def resolve(self, name: str | None) -> ModelSpec:
         """The model of this alias, hub id, folder or .gguf file; None = the default one."""
@@ -170,13 +162,16 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[Problem] |
     found: list[Problem] = []
     models: dict[str, ModelSpec] = {}
     origins: dict[str, Path] = {}
+    families: dict[str, FimMarkers] = {}
     default = ""
     for file in registry_files() if files is None else files:
         document = _read(file, found)
         default = _check_top(file, document, found) or default
-        tables = document.get("models", {})
-        for alias, table in tables.items() if isinstance(tables, dict) else ():
-            spec = _Table(file, f"models.{alias}", table, found).spec(alias)
+        tables = {key: each if isinstance(each, dict) else {} for key, each in document.items()}
+        for name, table in tables.get("fim", {}).items():
+            families[name] = _Table(file, f"fim.{name}", table, found).markers()
+        for alias, table in tables.get("models", {}).items():
+            spec = _Table(file, f"models.{alias}", table, found).spec(alias, families)
             if spec is not None:
                 models[alias], origins[alias] = spec, file
     if default not in models and not found:
@@ -194,7 +189,7 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[Problem] |
     elif found:
         more = f" (and {len(found) - 1} more mistakes)" if len(found) > 1 else ""
         raise UsageError(f"{found[0]}{more}", found[0].hint or "correct the file")
-    return Registry(models, default, origins)
+    return Registry(models, default, origins, families)
 
 
 def _is_path(name: str) -> bool:
@@ -219,10 +214,11 @@ def _read(file: Path, problems: list[Problem]) -> dict[str, Any]:
 
 def _check_top(file: Path, document: Mapping[str, Any], problems: list[Problem]) -> str:
     for key in document:
-        if key not in ("default", "models"):
-            problems.append(Problem(file, key, "unknown key", _nearest(key, ("default", "models"))))
-    if not isinstance(document.get("models", {}), dict):
-        problems.append(Problem(file, "models", "must be a table"))
+        if key not in _TOP_KEYS:
+            problems.append(Problem(file, key, "unknown key", _nearest(key, _TOP_KEYS)))
+    for key in ("models", "fim"):
+        if not isinstance(document.get(key, {}), dict):
+            problems.append(Problem(file, key, "must be a table"))
     default = document.get("default", "")
     if not isinstance(default, str):
         problems.append(Problem(file, "default", "must be a string"))
@@ -235,25 +231,13 @@ def _nearest(key: str, known: Sequence[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
 
 
-_MODEL_KEYS = (
-    "title",
-    "kind",
-    "sources",
-    "quant",
-    "context",
-    "style",
-    "stop_tokens",
-    "fim",
-    "licence",
-    "parameters",
-    "note",
-)
+_TOP_KEYS = ("default", "models", "fim")
 _REQUIRED = ("title", "kind", "sources", "context", "style", "licence", "parameters")
+_MODEL_KEYS = (*_REQUIRED, "quant", "stop_tokens", "fim", "note")
 _SOURCE_KEYS = {
     "wheel": ("kind", "package", "version", "member", "wheel_bytes", "wheel_sha256", "bytes", "sha256"),
     "hub": ("kind", "repo", "revision"),
 }
-_FIM_KEYS = ("prefix", "suffix", "middle", "order", "stop", "file_separator", "repository")
 
 
 class _Table:
@@ -306,7 +290,7 @@ class _Table:
             return ()
         return tuple(value)
 
-    def spec(self, alias: str) -> ModelSpec | None:
+    def spec(self, alias: str, families: Mapping[str, FimMarkers]) -> ModelSpec | None:
         self.only(_MODEL_KEYS, _REQUIRED)
         if (
             not alias
@@ -326,7 +310,7 @@ class _Table:
             context=self.count_of("context"),
             style="base" if self.choice("style", ("chat", "base")) == "base" else "chat",
             stop_tokens=self.texts("stop_tokens"),
-            fim=self._fim(),
+            fim=self._fim(families),
             licence=self.text("licence"),
             parameters=self.count_of("parameters"),
             note=self.text("note"),
@@ -375,22 +359,32 @@ class _Table:
             revision=self.text("revision", "main"),
         )
 
-    def _fim(self) -> FimMarkers | None:
-        if "fim" not in self.data:
-            return None
-        table = self._inner("fim", self.data["fim"])
-        table.only(_FIM_KEYS, ("prefix", "suffix", "middle"))
-        marker: Callable[[str], str] = table.text
-        for key in ("prefix", "suffix", "middle"):
-            if key in table.data and not marker(key):
-                table.wrong(key, "must not be empty")
-        order = table.choice("order", ("psm", "spm"), "psm")
+    def _fim(self, families: Mapping[str, FimMarkers]) -> FimMarkers | None:
+        value = self.data.get("fim")
+        if isinstance(value, str):
+            if value not in families:
+                self.wrong("fim", f"no fill-in-the-middle format named {value!r}", _nearest(value, tuple(families)))
+            return families.get(value)
+        return None if value is None else self._inner("fim", value).markers()
+
+    def markers(self) -> FimMarkers:
+        """This table as fill-in-the-middle markers."""
+        self.only(fim_markers.KEYS, fim_markers.REQUIRED)
+        order = self.choice("order", ("psm", "spm"), "psm")
+        for key in ("prefix", "suffix", *(["middle"] if order == "psm" else [])):
+            if key in self.data and not self.text(key):
+                self.wrong(key, "must not be empty")
+            elif key == "middle" and key not in self.data:
+                self.wrong(key, "is missing", "only a format that begins with the suffix needs no such marker")
         return FimMarkers(
-            prefix=marker("prefix"),
-            suffix=marker("suffix"),
-            middle=marker("middle"),
+            prefix=self.text("prefix"),
+            suffix=self.text("suffix"),
+            middle=self.text("middle"),
             order="spm" if order == "spm" else "psm",
-            stop=table.texts("stop"),
-            file_separator=marker("file_separator"),
-            repository=marker("repository"),
+            stop=self.texts("stop"),
+            file_separator=self.text("file_separator"),
+            repository=self.text("repository"),
+            repository_end=self.text("repository_end"),
+            file_end=self.text("file_end"),
+            path="inside" if self.choice("path", ("before", "inside"), "before") == "inside" else "before",
         )

@@ -14,7 +14,7 @@ from lacli.models.fim_markers import FimMarkers
 from lacli.prompts import window
 from lacli.prompts.chat import with_bos
 from lacli.text.cursor import Cursor, cursor_of
-from lacli.text.rules import Rules
+from lacli.text.rules import Rule, Rules
 from lacli.text.rules_blocks import Brackets, Fence, MostLines, WholeLines, block_rule
 from lacli.text.rules_repeat import NextLine, Repetition, RestOfLine
 from lacli.text.stops import Watcher
@@ -51,13 +51,14 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
     stops = {index for text in markers.stop if (index := tokenizer.id_of(text)) is not None}
     lead, inside = _neighbours(place, markers, tokenizer, room)
     before, after = window.shown(place, hidden)
-    left = None if room is None else room - len(marks) - 1 - len(lead) - len(inside)
+    left = None if room is None else room - len(marks) - 1 - len(lead) - len(tokenizer.encode(inside))
     # an empty suffix is outside what models were trained on
     ids_before, ids_after, notes = window.nearest(
         before, after or "\n", tokenizer.encode, lambda text: middle_ids(text, tokenizer), left
     )
-    if inside:
-        ids_before = [*inside, *ids_before]
+    if inside:  # one text with the prefix, tokenised as such, unless that had to be cut
+        whole = ids_before == tokenizer.encode(before)
+        ids_before = tokenizer.encode(inside + before) if whole else [*tokenizer.encode(inside), *ids_before]
     if markers.order == "psm":
         parts = [marks[markers.prefix], *ids_before, marks[markers.suffix], *ids_after, marks[markers.middle]]
     else:
@@ -72,22 +73,17 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
 
 def rules(place: Place, cursor: Cursor, hidden: str = "") -> Rules:
     """When a completion of this place is over."""
-    made = [RestOfLine(cursor), NextLine(cursor), Repetition(cursor), Brackets(cursor)]
+    made: list[Rule] = [RestOfLine(cursor), NextLine(cursor), Repetition(cursor), Brackets(cursor), WholeLines()]
     block = block_rule(cursor) if place.scope == "block" else None
+    if block is not None:
+        made.append(block)
     most = 1 if place.scope == "line" else place.max_lines
+    if most:
+        made.append(MostLines(cursor, most))
     fences = cursor.language.name not in _PROSE
-    return Rules(
-        cursor,
-        [
-            *made,
-            *([] if block is None else [block]),
-            *([MostLines(cursor, most)] if most else []),
-            *([Fence()] if fences else []),
-            WholeLines(),
-        ],
-        hidden,
-        fences,
-    )
+    if fences:
+        made.append(Fence())
+    return Rules(cursor, made, hidden, fences)
 
 
 def middle_ids(text: str, tokenizer: Tokenizer) -> Sequence[int]:
@@ -99,29 +95,27 @@ def middle_ids(text: str, tokenizer: Tokenizer) -> Sequence[int]:
     return ids[len(anchor) :] if ids[: len(anchor)] == anchor else tokenizer.encode(text)
 
 
-def _neighbours(
-    place: Place, markers: FimMarkers, tokenizer: Tokenizer, room: int | None
-) -> tuple[list[int], list[int]]:
-    """The pieces of other files in the family's own form, and what then stands behind the prefix marker."""
+def _neighbours(place: Place, markers: FimMarkers, tokenizer: Tokenizer, room: int | None) -> tuple[list[int], str]:
+    """The pieces of other files in the family's own form, and the text that then stands behind the prefix marker."""
     if not place.context or not markers.file_separator:
-        return [], []
+        return [], ""
     separator = _one_id(markers.file_separator, tokenizer)
     most = window.MOST_CONTEXT if room is None else min(window.MOST_CONTEXT, room // 4)
     files: list[int] = []
     for piece in place.context:
-        ids = [separator, *tokenizer.encode(f"{piece.label}\n{piece.text.rstrip()}\n"[: -1 if not markers.file_end else None])]
+        ids = [separator, *tokenizer.encode(f"{piece.label}\n{piece.text.rstrip()}{markers.file_end}")]
         if len(files) + len(ids) > most:
             break
         files += ids
     if not files:
-        return [], []
+        return [], ""
     lead: list[int] = []
     if markers.repository and place.project:
         name = tokenizer.encode(place.project + markers.repository_end)
         lead = [_one_id(markers.repository, tokenizer), *name]
-    path = tokenizer.encode(f"{place.path or 'untitled'}\n")
+    path = f"{place.path or 'untitled'}\n"
     lead += [*files, separator]
-    return ([*lead, *path], []) if markers.path == "before" else (lead, path)
+    return ([*lead, *tokenizer.encode(path)], "") if markers.path == "before" else (lead, path)
 
 
 def _one_id(marker: str, tokenizer: Tokenizer) -> int:

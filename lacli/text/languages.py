@@ -130,4 +130,4 @@ def language_of(path: str, text: str = "") -> Language:
     indented, braced = len(_INDENTED.findall(text)), len(_BRACED.findall(text))
     if indented > braced:
         return _BY_NAME["python"]
-    return _BY_NAME["c"] if braced > max(2, 3 * indented) else _UNKNOWN
+    return _BY_NAME["c"] if braced > 3 * indented else _UNKNOWN

@@ -27,13 +27,20 @@ class Watcher(Protocol):
         """How many bytes of the text so far can never be cut away."""
         ...
 
-    def end(self) -> int | None:
-        """The text ends here by itself: where to cut after all, if the reason holds at an end."""
+    @property
+    def begin(self) -> int:
+        """How many bytes at the front of the text do not belong to it, as far as that is known."""
+        ...
+
+    def end(self, early: bool) -> int | None:
+        """The text ends here by itself, or `early` by its limit: where to cut after all, if the reason holds now."""
         ...
 
 
 class StopString:
     """Ends the text before the first occurrence of a string (Knuth, Morris, Pratt)."""
+
+    begin = 0
 
     def __init__(self, stop: str) -> None:
         self._stop = stop.encode("utf-8", "surrogateescape")
@@ -60,7 +67,7 @@ class StopString:
         """See `Watcher`."""
         return self._seen - self._matched
 
-    def end(self) -> int | None:
+    def end(self, early: bool) -> int | None:
         """A stop that is not complete is ordinary text."""
         return None
 
@@ -119,10 +126,10 @@ class StopStrings:
             return text + self._stream.interrupt()
         return self._stream.push_bytes(self._release(min([self._length, *(w.safe for w in self._watchers)])))
 
-    def finish(self) -> str:
-        """The reply is over: text held back for a stop that did not come is released."""
+    def finish(self, early: bool = False) -> str:
+        """The reply is over (`early`: by its limit): text held back for a stop that did not come is released."""
         if self._end is None:
-            ends = [end for watcher in self._watchers if (end := watcher.end()) is not None]
+            ends = [end for watcher in self._watchers if (end := watcher.end(early)) is not None]
             if ends:
                 self._end = min(ends)
                 return self.take()
@@ -132,10 +139,10 @@ class StopStrings:
 
     @property
     def delivered(self) -> int:
-        """Tokens kept so far whose text is at least partly before the cut; all of them while nothing was cut."""
+        """Tokens kept so far whose text is at least partly before the cut; all while nothing was cut."""
         if self._end is None:
             return len(self._starts)
-        return sum(start < self._end for start in self._starts)
+        return sum(start < self._end for start in self._starts) if self._end > self._begin else 0
 
     @property
     def shown(self) -> int:
@@ -162,7 +169,11 @@ class StopStrings:
         count = until - self._released
         if count <= 0:
             return b""
-        data = bytes(self._held[:count])
+        data = bytes(self._held[max(0, self._begin - self._released) : count])
         del self._held[:count]
         self._released = until
         return data
+
+    @property
+    def _begin(self) -> int:
+        return max((watcher.begin for watcher in self._watchers), default=0)

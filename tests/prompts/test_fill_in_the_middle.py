@@ -6,8 +6,10 @@ import pytest
 
 from lacli.engine.step import Finish
 from lacli.errors import UsageError
+from lacli.events import Place
 from lacli.models.registry import FimMarkers
-from lacli.prompts.fim import completion, suffix_watcher
+from lacli.prompts.fim import completion, rules
+from lacli.text.cursor import cursor_of
 from lacli.text.stops import StopStrings
 from lacli.text.tokenizer import Tokenizer
 from tests.vocabularies import byte_level, made
@@ -34,33 +36,32 @@ class TestPrompt:
     markers = FimMarkers(P, S, M, stop=("<file_sep>", "<nowhere>"))
 
     def test_prefix_suffix_middle(self, tokenizer: Tokenizer) -> None:
-        made = completion("a\n", "\nb", self.markers, tokenizer)
+        made = completion(Place("a\n", "\nb"), self.markers, tokenizer)
         assert spelled(made.token_ids, tokenizer) == f"{P}a\n{S}\nb{M}"
-        assert made.watchers == ()
         assert made.notes == ()
 
     def test_suffix_first(self, tokenizer: Tokenizer) -> None:
-        made = completion("a", "b", FimMarkers(P, S, M, order="spm"), tokenizer)
+        made = completion(Place("a", "b"), FimMarkers(P, S, M, order="spm"), tokenizer)
         assert spelled(made.token_ids, tokenizer) == f"{S}b{P}a"
 
     def test_an_empty_suffix_is_a_line_end(self, tokenizer: Tokenizer) -> None:
-        assert spelled(completion("a", "", self.markers, tokenizer).token_ids, tokenizer) == f"{P}a{S}\n{M}"
+        assert spelled(completion(Place("a", ""), self.markers, tokenizer).token_ids, tokenizer) == f"{P}a{S}\n{M}"
 
     def test_it_ends_at_the_familys_markers_by_id(self, tokenizer: Tokenizer) -> None:
         expected = {tokenizer.id_of(text) for text in (P, S, M, "<file_sep>")}
-        assert set(completion("a", "b", self.markers, tokenizer).stop_ids) == expected
+        assert set(completion(Place("a", "b"), self.markers, tokenizer).stop_ids) == expected
 
     def test_markers_in_the_file_are_text(self, tokenizer: Tokenizer) -> None:
-        made = completion(f"x{M}y", f"{P}", self.markers, tokenizer)
+        made = completion(Place(f"x{M}y", f"{P}"), self.markers, tokenizer)
         assert sum(index in tokenizer.control_ids for index in made.token_ids) == 3
 
     def test_a_marker_of_several_tokens_is_refused(self, tokenizer: Tokenizer) -> None:
         with pytest.raises(UsageError, match="not one token"):
-            completion("a", "b", FimMarkers("<PRE>", S, M), tokenizer)
+            completion(Place("a", "b"), FimMarkers("<PRE>", S, M), tokenizer)
 
     @pytest.mark.parametrize("room", [8, 40, 64])
     def test_what_does_not_fit_is_cut_far_from_the_cursor(self, tokenizer: Tokenizer, room: int) -> None:
-        made = completion("a" * 5000 + "P", "S" + "b" * 5000, self.markers, tokenizer, room)
+        made = completion(Place("a" * 5000 + "P", "S" + "b" * 5000), self.markers, tokenizer, room)
         text = spelled(made.token_ids, tokenizer)
         assert len(made.token_ids) <= room
         assert f"aP{S}S" in text
@@ -68,20 +69,20 @@ class TestPrompt:
 
     def test_bos_is_there_once(self) -> None:
         fields = byte_level(add_bos_token=True, bos_token_id=0)
-        assert completion("a", "", None, made(fields)).token_ids[:2].count(0) == 1
+        assert completion(Place("a", ""), None, made(fields)).token_ids[:2].count(0) == 1
 
 
 class TestPrefixOnly:
     def test_it_is_said_where_something_follows(self, tokenizer: Tokenizer) -> None:
-        assert len(completion("a", "\nb", None, tokenizer).notes) == 1
-        assert completion("a", "\n  ", None, tokenizer).notes == ()
+        assert len(completion(Place("a", "\nb"), None, tokenizer).notes) == 1
+        assert completion(Place("a", "\n  "), None, tokenizer).notes == ()
 
     def test_the_prefix_is_all_there_is(self, tokenizer: Tokenizer) -> None:
-        made = completion("def f():\n", "\nb", None, tokenizer)
+        made = completion(Place("def f():\n", "\nb"), None, tokenizer)
         assert spelled(made.token_ids, tokenizer) == "def f():\n"
 
     def test_an_empty_file_begins_with_some_token(self, tokenizer: Tokenizer) -> None:
-        assert completion("", "", None, tokenizer).token_ids == (1,)
+        assert completion(Place("", ""), None, tokenizer).token_ids == (1,)
 
 
 class Bytes:
@@ -89,12 +90,12 @@ class Bytes:
         return bytes([token_id])
 
 
-def completed(prefix: str, suffix: str, generated: str) -> tuple[str, Finish | None]:
+def completed(prefix: str, suffix: str, generated: str, path: str = "") -> tuple[str, Finish | None]:
     """What is inserted, the same whatever the steps."""
     results = set()
     for step in (1, 2, 5, 1000):
-        watcher = suffix_watcher(prefix, suffix)
-        rule = StopStrings(Bytes(), (), [watcher] if watcher else [])
+        place = Place(prefix, suffix, path)
+        rule = StopStrings(Bytes(), (), [rules(place, cursor_of(place))])
         text, finish, data = "", None, generated.encode()
         for at in range(0, len(data), step):
             finish = rule.cut(list(data[at : at + step])).finish
@@ -138,5 +139,4 @@ class TestRepetition:
         assert completed("a", "\nend", "\nb\nend")[0] == "\nb"
 
     def test_blanks_behind_the_cursor_are_nothing_to_repeat(self) -> None:
-        assert suffix_watcher("x", "\n  \n") is None
         assert completed("x", " \n", "a\n\n\nb")[0] == "a\n\n\nb"

@@ -1,0 +1,120 @@
+"""What surrounds the place of a completion, as stop rules and prompts ask for it. Pure: a `Place` in, facts out.
+
+Called by `lacli.text.rules` and `lacli.prompts`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lacli.events import Place
+from lacli.text import languages
+from lacli.text.languages import Language
+from lacli.text.scanner import Open, Scanner, scan
+
+_SCANNED = 1 << 15
+"""Characters on either side in which open brackets are counted."""
+_LINES_ABOVE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in a file, looked at."""
+
+    language: Language
+    before: str
+    """What stands before the cursor on its line."""
+    rest: str
+    """What stands behind it on its line."""
+    above: tuple[str, ...]
+    """The lines above, the nearest last."""
+    below: str
+    """The next line under the cursor's that is not blank."""
+    breaks: int
+    """Line ends from the cursor to `below`; 0 where there is no such line."""
+    at_end: bool
+    """Whether nothing but blanks follows in the whole file."""
+    ends_line: bool
+    """At the end of a file: whether its last line had an end, so that a new one gets one, too."""
+    stack: tuple[Open, ...]
+    """What stands open before the cursor, outermost first."""
+    kept: int
+    """How many of these, counted from outside, are closed behind the cursor and so not by a completion."""
+    line: int
+    """The number of the cursor's line, as in `Open.line`."""
+
+    @property
+    def in_indent(self) -> bool:
+        """Whether only blanks stand before the cursor on its line."""
+        return not self.before.strip()
+
+    @property
+    def head(self) -> str:
+        """What follows on the cursor's line and belongs to what the cursor is in; empty where it is a line below."""
+        return "" if self.in_indent else self.rest.strip()
+
+    @property
+    def next_line(self) -> str:
+        """The line, indentation included, that the file goes on with."""
+        return self.before + self.rest if self.in_indent and self.rest.strip() else self.below
+
+    @property
+    def next_breaks(self) -> int:
+        """Line ends from the cursor to `next_line`."""
+        return 0 if self.in_indent and self.rest.strip() else self.breaks
+
+
+def cursor_of(place: Place) -> Cursor:
+    """Look at a place."""
+    prefix, suffix = place.prefix, place.suffix
+    language = languages.by_name(place.language) if place.language else None
+    language = language or languages.language_of(place.path, prefix[-_SCANNED:] + suffix[:_SCANNED])
+    *above, before = prefix[-_SCANNED:].split("\n")
+    rest, _, lower = suffix.partition("\n")
+    stripped = lower.lstrip()
+    blank = lower[: len(lower) - len(stripped)]
+    below = blank.rpartition("\n")[2] + stripped.partition("\n")[0] if stripped else ""
+    scanned = scan(prefix[-_SCANNED:], language)
+    return Cursor(
+        language=language,
+        before=before,
+        rest=rest,
+        above=tuple(above[-_LINES_ABOVE:]),
+        below=below,
+        breaks=1 + blank.count("\n") if stripped else 0,
+        at_end=not suffix.strip(),
+        ends_line=not before and (bool(above) or not prefix),
+        stack=tuple(scanned.stack),
+        kept=_closed_behind(suffix, scanned, language),
+        line=scanned.line,
+    )
+
+
+def _closed_behind(suffix: str, scanned: Scanner, language: Language) -> int:
+    """How many of what stands open before the cursor is closed behind it."""
+    stack = scanned.stack
+    top = stack[-1] if stack and not stack[-1].is_bracket else None
+    most = len(stack)
+    if top is not None and not _text_closes(suffix, top, language):
+        most -= 1  # a string without its end: the completion's to write; a comment ends with the line
+        if top.mark == language.comment:
+            suffix = suffix.partition("\n")[2]
+        top = None
+    behind = scan(suffix[:_SCANNED], language, [] if top is None else [top])
+    closed = behind.missing + (top is not None)
+    if len(suffix) > _SCANNED:  # what closes the others may stand further down
+        closed = max(closed, sum(each.line < scanned.line for each in stack))
+    return min(closed, most)
+
+
+def _text_closes(suffix: str, top: Open, language: Language) -> bool:
+    """Whether the string or comment that stands open at the cursor is closed behind it."""
+    if top.mark == language.comment:
+        return False
+    many = len(top.mark) == 3 or top.mark == language.long_comment[0]
+    many = many or (top.mark in language.long_quotes and not language.triple)
+    scanner = Scanner(language, [top])
+    for character in suffix[:_SCANNED] if many else suffix.partition("\n")[0]:
+        if scanner.feed(character) == "close" and not scanner.stack:
+            return True
+    return False

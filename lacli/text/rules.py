@@ -1,0 +1,217 @@
+"""When a completion is over, besides the model's own end: the rules, applied byte by byte inside the accepted run.
+
+`Rules` is one `Watcher` for `StopStrings`: it shows every byte to each rule and holds text back only while a rule could
+still take it away, so that where tokens or steps begin cannot matter. The rules themselves are in `rules_*`.
+Made by `lacli.prompts` for a place.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from lacli.text.cursor import Cursor
+from lacli.text.scanner import Scanner
+
+_FENCE = re.compile(rb"[ \t\r\n]*(```[^`\n]{0,40}|`{0,2})")
+_BLANKS = b" \t\r\n"
+
+
+@dataclass(slots=True)
+class Written:
+    """The completion so far, as every rule sees it."""
+
+    scanner: Scanner
+    """What stands open: before the cursor, and in the text."""
+    data: bytearray = field(default_factory=bytearray)
+    ends: list[int] = field(default_factory=list)
+    """Where its line ends stand, but for the one just written."""
+    solid: int = 0
+    """The end of its last byte that is no blank, but for the one just written."""
+    legal: int = 0
+    """The end of the last bracket or quote that closed something it was to close."""
+    depths: list[int] = field(default_factory=list)
+    """How much stood open before each byte."""
+    done: str = ""
+    """What the last byte did; see `Scanner.feed`."""
+    lead: bytes = b""
+    """Blanks before the text on the cursor's line, as far as the model wrote them or was shown them."""
+
+    @property
+    def line_begin(self) -> int:
+        """Where the present line begins; 0 on the cursor's own line."""
+        return self.ends[-1] + 1 if self.ends else 0
+
+    @property
+    def line(self) -> bytes:
+        """The present line."""
+        return bytes(self.data[self.line_begin :])
+
+
+class Rule(Protocol):
+    """One reason to end a completion; shown each byte after `Written` has taken it."""
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """How much of the text remains, once the reason is complete."""
+        ...
+
+    def safe(self, written: Written) -> int:
+        """How much of the text can never be cut away by this rule."""
+        ...
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """The text ends by itself, or `early` by its limit: how much remains, if the reason holds at an end."""
+        ...
+
+
+class Rules:
+    """All rules of one completion. See `lacli.text.stops.Watcher`."""
+
+    def __init__(self, cursor: Cursor, rules: list[Rule], blanks: str = "", fences: bool = True) -> None:
+        """`blanks` before the cursor were kept from the model: it writes them again, and they are taken away.
+
+        `fences`: Markdown's code fence around the text is taken away.
+        """
+        self._cursor = cursor
+        self._rules = rules
+        self._blanks = blanks.encode()
+        self._fences = fences
+        self._written = Written(Scanner(cursor.language, list(cursor.stack)))
+        self._copy = _line_above(cursor)
+        self._sure = 0
+        self._opening: bytearray | None = bytearray()  # what may yet be no part of the text
+        self.begin = 0
+        """Bytes at the front that are no part of the text."""
+
+    def feed(self, byte: int) -> int | None:
+        """See `Watcher`."""
+        if self._opening is None:
+            return self._take(byte)
+        self._opening.append(byte)
+        return self._open(over=False)
+
+    @property
+    def safe(self) -> int:
+        """See `Watcher`."""
+        return self.begin + self._sure
+
+    def end(self, early: bool = False) -> int | None:
+        """See `Watcher`."""
+        if self._opening is not None:
+            cut = self._open(over=True)
+            if cut is not None:
+                return cut
+        written = self._written
+        length = len(written.data)
+        ends = [end for rule in self._rules if (end := rule.end(written, early)) is not None]
+        cut = self._settled(min([length, *ends]))
+        return None if cut == length else self.begin + cut
+
+    def _open(self, over: bool) -> int | None:
+        """Decide what of the beginning is no text, then take the rest; nothing while that cannot be told."""
+        assert self._opening is not None
+        data = bytes(self._opening)
+        skip = self._skipped(data, over)
+        if skip is None:
+            return None
+        self._opening = None
+        self.begin = skip
+        for byte in data[skip:]:
+            cut = self._take(byte)
+            if cut is not None:
+                return cut
+        return None
+
+    def _skipped(self, data: bytes, over: bool) -> int | None:
+        """How many bytes at the front are no text: a fence's first line, and blanks that the file has already."""
+        start = 0
+        if self._fences:
+            fence = _FENCE.match(data)
+            assert fence is not None
+            if fence.end() < len(data):
+                opened = fence[1].startswith(b"```") and data[fence.end() :].startswith(b"\n")
+                start = fence.end() + 1 if opened else 0
+            elif fence[1].startswith(b"```") or (not over and data.strip(_BLANKS)):
+                return len(data) if over else None
+        count = 0
+        while count < len(self._blanks) and data[start + count : start + count + 1] == self._blanks[count : count + 1]:
+            count += 1
+        if self._cursor.in_indent:
+            self._written.lead = self._blanks[:count] if self._blanks else self._cursor.before.encode()
+        undecided = count < len(self._blanks) and start + count == len(data)
+        blank_so_far = self._fences and not data[start:].strip(_BLANKS)
+        return None if not over and (undecided or blank_so_far) else start + count
+
+    def _take(self, byte: int) -> int | None:
+        written = self._written
+        written.depths.append(len(written.scanner.stack))
+        written.data.append(byte)
+        written.done = written.scanner.feed(chr(byte))
+        cuts = [cut for rule in self._rules if (cut := rule.feed(written, byte)) is not None]
+        if byte == 0x0A:
+            written.ends.append(len(written.data) - 1)
+        if byte not in _BLANKS:
+            written.solid = len(written.data)
+        if written.done == "close" and byte != 0x0A:
+            written.legal = len(written.data)
+        if cuts:
+            return self.begin + self._settled(min(cuts))
+        self._sure = max(self._sure, self._certain())
+        return None
+
+    def _certain(self) -> int:
+        """How much of the text no rule can take away any more, judged after every byte whatever the steps."""
+        written = self._written
+        until = min([written.solid, *(rule.safe(written) for rule in self._rules)])
+        until = self._overlap(len(written.data[:until].rstrip(_BLANKS)))
+        return 0 if self._copy.startswith(bytes(written.data[:until]).strip(_BLANKS)) else until
+
+    def _settled(self, cut: int) -> int:
+        """The cut moved so that the text joins the file, but not into what may have been shown."""
+        return max(self._sure, self._joined(self._overlap(cut)))
+
+    def _joined(self, cut: int) -> int:
+        """The cut without a copy of the line above, and without blanks too many."""
+        data, cursor = self._written.data, self._cursor
+        solid = len(data[:cut].rstrip(_BLANKS))
+        if not solid or data[:solid].lstrip(_BLANKS) == self._copy:
+            return 0
+        tail = bytes(data[solid:cut])
+        if cursor.head:
+            apart = b"\n" in tail and b"\n" not in data[:solid]
+            return solid if apart or (cursor.rest[0] in " \t" and b"\n" not in tail) else cut
+        if cursor.rest.strip():  # the text goes before a line of the file, whose indentation may stand here already
+            last = tail.rfind(b"\n")
+            if last < 0:
+                return cut
+            indent = cursor.before.encode()
+            return solid + last + 1 + (len(indent) if tail[last + 1 :].startswith(indent) else 0)
+        if cursor.at_end:
+            return solid + (cursor.ends_line and tail.startswith(b"\n"))
+        return solid + _end_of_line(tail, tail.count(b"\n") - cursor.breaks)
+
+    def _overlap(self, cut: int) -> int:
+        """Where the text's end stops being the beginning of what stands right of the cursor."""
+        head = self._cursor.head.encode()
+        data = self._written.data[:cut]
+        solid = len(data.rstrip(_BLANKS))
+        for count in range(min(len(head), solid - min(self._written.legal, solid)), 0, -1):
+            if data[solid - count : solid] == head[:count]:
+                return solid - count
+        return cut
+
+
+def _line_above(cursor: Cursor) -> bytes:
+    """The line that a completion must not consist of: the nearest with words in it; a blank where there is none."""
+    lines = (*cursor.above, "" if cursor.in_indent else cursor.before)
+    line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return line.encode("utf-8", "replace") if re.search(r"\w", line) else b" "
+
+
+def _end_of_line(data: bytes, count: int) -> int:
+    """Behind so many line ends; 0 for none or less."""
+    end = 0
+    for _ in range(count):
+        end = data.index(b"\n", end) + 1
+    return end

@@ -1,0 +1,232 @@
+"""Rules that end a completion where its block ends, or what it was allowed to be. See `lacli.text.rules`."""
+
+from __future__ import annotations
+
+from lacli.text.cursor import Cursor
+from lacli.text.rules import Rule, Written
+
+_GOES_ON = frozenset({"else", "elif", "except", "finally"})
+_FENCE = b"```"
+_FAR = 30
+"""Lines after which a bracket that still seems open was more likely miscounted."""
+
+
+def block_rule(cursor: Cursor) -> Rule | None:
+    """The rule that keeps a completion inside the block it was begun in; None where blocks cannot be told."""
+    if cursor.language.blocks == "indent":
+        return IndentedBlock(cursor)
+    return BracedBlock(cursor) if cursor.language.blocks == "brace" else None
+
+
+class Brackets:
+    """Ends the text before a bracket or quote that closes what is closed behind the cursor, or nothing."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self._kept = cursor.kept
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        wrong = written.done == "missing" or len(written.scanner.stack) < self._kept
+        return len(written.data) - 1 if wrong else None
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        return len(written.data)
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """Brackets that still stand open are the file's affair."""
+        return None
+
+
+class IndentedBlock:
+    """Ends the text before a line that is indented less than the block the cursor is in."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self._stale = sum(cursor.line - each.line > _FAR for each in cursor.stack)
+        self._header = not cursor.in_indent  # whether the cursor's own statement goes on, and may begin the block
+        self._inner = False  # whether a statement at the very left has got its block
+        self._waits = False  # for the first word of a line
+        self._first = True
+        self._floor = _floor_of(cursor) if cursor.in_indent else _indent(_statement(cursor))
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        if byte == 0x0A:
+            if self._header and len(written.scanner.stack) <= self._stale:
+                self._header = False
+                self._floor += written.scanner.meaning == ":"
+            return self._word(written)
+        begin = written.line_begin
+        if self._waits:
+            return None if chr(byte).isalpha() else self._word(written)
+        if byte in b" \t\r" or self._header or written.data[begin:-1].strip():
+            return None
+        if written.depths[begin] > self._stale:  # the line goes on with a statement, or a text, begun above
+            return None
+        return self._line_begins(written, begin)
+
+    def _line_begins(self, written: Written, begin: int) -> int | None:
+        first, self._first = self._first, False
+        indent = len(written.data) - 1 - begin + (0 if written.ends else len(written.lead))
+        if indent < self._floor:
+            return begin
+        if indent:
+            self._inner = self._inner or not self._floor
+            self._floor = max(self._floor, 1 if first else 0)
+        elif self._inner:
+            self._waits = True
+        return None
+
+    def _word(self, written: Written) -> int | None:
+        """The first word of a line at the very left is whole: does it go on with the statement before?"""
+        if not self._waits:
+            return None
+        self._waits = False
+        word = written.line[:-1].decode("utf-8", "replace").strip()
+        return None if word in _GOES_ON else written.line_begin
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        return written.line_begin if self._waits else len(written.data)
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """See `Rule`."""
+        return written.line_begin if self._waits and written.line.decode("utf-8", "replace") not in _GOES_ON else None
+
+
+def _floor_of(cursor: Cursor) -> int:
+    """How far a line must be indented to belong to the block of a cursor that has only blanks before it."""
+    above = next((line for line in reversed(cursor.above) if line.strip()), "")
+    if above.partition("#")[0].rstrip().endswith(":"):
+        return _indent(above) + 1
+    if cursor.before:
+        return min(len(cursor.before), _indent(above) or len(cursor.before))
+    return min(_indent(above), _indent(cursor.next_line)) if cursor.next_line else 0
+
+
+def _statement(cursor: Cursor) -> str:
+    """The line on which the cursor's statement begins: brackets may have been opened above."""
+    opened = [each.line for each in cursor.stack if each.is_bracket]
+    if opened and 0 < cursor.line - opened[0] <= len(cursor.above):
+        return cursor.above[opened[0] - cursor.line]
+    return cursor.before
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
+
+
+class BracedBlock:
+    """Ends the text once the block is closed that the cursor is in, or that its own statement has opened."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self._stack = cursor.stack
+        self._depth = len(cursor.stack)
+        self._at_left = cursor.in_indent and not cursor.before
+        self._indent = _indent(_nearest(cursor) if cursor.in_indent else cursor.before)
+        self._outermost = not any(each.mark == "{" for each in cursor.stack)
+        self._own = self._outermost or not cursor.in_indent  # whether what is begun here is the block
+        self._opened = False  # whether that has opened a brace
+        self._closed = False  # whether the block around the cursor was closed
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        stack = written.scanner.stack
+        if written.done == "close" and len(stack) < self._depth:
+            self._closed = self._closed or any(each.mark == "{" for each in self._stack[len(stack) :])
+        elif written.done == "open" and byte == 0x7B and self._own:
+            self._opened = True
+        if byte == 0x0A:
+            over = self._closed or (self._opened and len(stack) <= self._depth)
+            if not written.ends and not self._opened and written.data.strip():
+                self._own = self._outermost  # the cursor's own statement opened none
+            return len(written.data) - 1 if over and len(stack) <= self._depth else None
+        begin = written.line_begin
+        if begin == len(written.data) - 1 and self._indent and byte not in b" \t\r)]}#":
+            left = bool(written.ends) or self._at_left
+            if left and written.depths[begin] <= self._depth and not _in_string(written):
+                return begin  # at the very left: what comes after the function
+        return None
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        return len(written.data)
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """A block that is still open is the file's affair."""
+        return None
+
+
+def _nearest(cursor: Cursor) -> str:
+    return next((line for line in reversed(cursor.above) if line.strip()), "") if not cursor.before else cursor.before
+
+
+class MostLines:
+    """Ends the text after so many lines; blank ones at its beginning do not count."""
+
+    def __init__(self, cursor: Cursor, most: int) -> None:
+        self._left = most
+        before = cursor.before if cursor.in_indent and cursor.rest.strip() else ""
+        self._indent = before.encode("utf-8", "replace")  # the next line's, which the text has to write
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        if byte == 0x0A and written.solid and self._left:
+            self._left -= 1
+            return len(written.data) if not self._left and not self._indent else None
+        if self._left:
+            return None
+        line = written.line
+        if line == self._indent:
+            return len(written.data)
+        return None if self._indent.startswith(line) else len(written.data) - 1
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        return len(written.data)
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """See `Rule`."""
+        return None
+
+
+class WholeLines:
+    """Where the limit of tokens ends the text, it ends with a whole line, if it has one."""
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        return None
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        begin = written.line_begin
+        return begin if written.data[:begin].strip() else len(written.data)
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """See `Rule`."""
+        return self.safe(written) if early else None
+
+
+class Fence:
+    """Ends the text before Markdown's code fence, which no code begins a line with."""
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        if byte != _FENCE[0] or written.line.strip() != _FENCE:
+            return None
+        return None if _in_string(written) else written.line_begin
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        line = written.line.strip()
+        return written.line_begin if line and _FENCE.startswith(line) else len(written.data)
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """See `Rule`."""
+        return None
+
+
+def _in_string(written: Written) -> bool:
+    """Whether the last byte stands in a string or a comment that goes over lines, where a fence is text."""
+    stack = written.scanner.stack
+    return bool(stack) and not stack[-1].is_bracket and stack[-1].mark != "`"

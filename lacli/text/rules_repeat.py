@@ -1,0 +1,177 @@
+"""Rules that end a completion where it repeats: what follows the cursor, or itself. See `lacli.text.rules`."""
+
+from __future__ import annotations
+
+import re
+
+from lacli.text.cursor import Cursor
+from lacli.text.rules import Written
+
+_WORD = re.compile(rb"\w")
+_DIGITS = re.compile(rb"\d+")
+_LONGEST_ALIKE = 240
+"""Lines longer than this must be equal: to find out whether they are alike would cost more than it is worth."""
+_LONGEST_BLOCK = 16
+_ONE_LINE_TIMES = 3
+
+
+class RestOfLine:
+    """Ends the text where it has written what stands right of the cursor, at the depth of the cursor itself."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self._head = cursor.head.encode("utf-8", "replace")
+        self._depth = len(cursor.stack)
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        head = self._head
+        if not head:
+            return None
+        end = len(written.data)
+        if _is_word(head[-1]):  # it may go on, as a longer word
+            if _is_word(byte):
+                return None
+            end -= 1
+        begin = end - len(head)
+        if begin < written.legal or written.data[begin:end] != head or written.depths[begin] != self._depth:
+            return None
+        if begin and _is_word(head[0]) and _is_word(written.data[begin - 1]):
+            return None
+        return begin
+
+    def safe(self, written: Written) -> int:
+        """What may be a beginning of it is held back for all rules alike."""
+        return len(written.data)
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """The text's last bytes are compared with it for all rules alike."""
+        return None
+
+
+class NextLine:
+    """Ends the text before a line that equals the next one of the file, or nearly: indentation included.
+
+    Lines of closing brackets alone equal one another by chance; `rules_blocks` judges them. Lines that differ in their
+    numbers only are members of a series.
+    """
+
+    def __init__(self, cursor: Cursor) -> None:
+        line = cursor.next_line.rstrip().encode("utf-8", "replace")
+        self._target = line.lstrip(b" \t")
+        self._indent = line[: len(line) - len(self._target)]
+        self._active = bool(_WORD.search(self._target))
+        self._own = not cursor.in_indent  # on the cursor's line: what the user began is no repetition
+        self._keeps = 0 if cursor.next_breaks else len(cursor.before)  # blanks, which stand before that line already
+        most = max(0, -(-len(self._target) // 10) - 1)  # less than a tenth
+        self._most = most if len(self._target) <= _LONGEST_ALIKE else 0
+        self._digits = _DIGITS.findall(self._target)
+        self._start()
+
+    def _start(self) -> None:
+        self._blank = True
+        self._row = list(range(len(self._target) + 1))
+        self._begun = self._active
+        self._blanks: list[int] = []  # they count once more of the line follows
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        if not self._active:
+            return None
+        if byte == 0x0A:
+            cut = None if self._own else self._cut(written, written.line[:-1])
+            self._own = False
+            self._start()
+            return cut
+        if self._blank and byte in b" \t":
+            return None
+        if self._blank:
+            self._blank = False
+            lead = b"" if written.ends else written.lead
+            self._begun = lead + written.line[:-1] == self._indent
+        if not self._begun or byte in b" \t\r":
+            self._blanks.append(byte)
+            return None
+        for each in (*self._blanks, byte):
+            self._compare(each)
+        self._blanks.clear()
+        return None
+
+    def _compare(self, byte: int) -> None:
+        """A further row of the edit distance between this line and the beginnings of the target."""
+        before, row = self._row, [self._row[0] + 1]
+        for index, wanted in enumerate(self._target):
+            row.append(min(before[index] + (byte != wanted), before[index + 1] + 1, row[index] + 1))
+        self._row = row
+        self._begun = min(row) <= self._most
+
+    def _cut(self, written: Written, line: bytes) -> int | None:
+        lead = b"" if written.ends else written.lead
+        text = (lead + line).rstrip()
+        if text == self._indent + self._target:
+            equal = True
+        else:
+            equal = self._begun and not self._blank and self._row[-1] <= self._most
+            equal = equal and _DIGITS.findall(text) == self._digits
+        if not equal:
+            return None
+        return 0 if not written.ends else written.line_begin + self._keeps
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        if not self._active or self._own or not self._begun:
+            return len(written.data)
+        return written.line_begin
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """See `Rule`."""
+        return None if not self._active or self._own else self._cut(written, written.line)
+
+
+class Repetition:
+    """Ends the text where it says a block of lines once more, or one line for the third time."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        above = [line.rstrip() for line in cursor.above]
+        self._lines: list[bytes] = [line.encode("utf-8", "replace") for line in above]
+        self._first = cursor.before.encode("utf-8", "replace")
+        self._begins: list[int] = [0] * len(above)
+        """Where each line begins in the text; those above the cursor at 0."""
+        self._runs = [0] * (_LONGEST_BLOCK + 1)
+        """For each distance, how many of the last lines equal those so far above them."""
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        if byte != 0x0A:
+            return None
+        return self._add(written, written.line[:-1])
+
+    def _add(self, written: Written, line: bytes) -> int | None:
+        if not written.ends:
+            line = self._first + line
+        self._lines.append(line.rstrip())
+        self._begins.append(written.line_begin)
+        for size in range(1, min(_LONGEST_BLOCK, len(self._lines) - 1) + 1):
+            same = self._lines[-1] == self._lines[-1 - size]
+            self._runs[size] = self._runs[size] + 1 if same else 0
+            if self._runs[size] >= (_ONE_LINE_TIMES - 1 if size == 1 else size) and self._says_something(size):
+                begin = self._begins[-self._runs[size]]
+                return begin if begin or written.ends else 0
+        return None
+
+    def _says_something(self, size: int) -> bool:
+        """Whether it is no repetition of blanks and brackets: two different lines with words, or the one."""
+        words = {line for line in self._lines[-size:] if len(_WORD.findall(line)) > 2}
+        return len(words) >= min(size, 2)
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        longest = max(self._runs)
+        return self._begins[-longest] if longest else len(written.data)
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """See `Rule`."""
+        return self._add(written, written.line) if written.line.strip() else None
+
+
+def _is_word(byte: int) -> bool:
+    return byte == 0x5F or byte >= 0x80 or chr(byte).isalnum()
