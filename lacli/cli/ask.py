@@ -23,6 +23,7 @@ from lacli.events import Message, Request
 
 if TYPE_CHECKING:
     from lacli.prompts.saved import Saved
+    from lacli.sessions.records import Session
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -118,8 +119,13 @@ def ask(
     block = "first" if extract else "last" if extract_last else ""
     delivery = Delivery(common.json, jsonl, block, "" if out == "-" else out or "")
     delivery.check()
-    asked = Question(prompt or [], common, file or [], _saved(template), given, edit)
+    saved = _saved(template)
+    asked = Question(prompt or [], common, file or [], saved, given, edit)
     session = resume.going_on(continue_, session_id)
+    if interactive:
+        at_once = not prompt and not edit and saved is None and diagnostics.stdin_is_terminal()
+        _ask_on(None if at_once else asked, session, common, delivery, file or [])
+        return
     common = resume.with_its_model(session, common)
     system = asked.system(common)
     keeper = recorder(replace(common, system=system), "ask")
@@ -139,6 +145,19 @@ def ask(
         one_turn(assistant, asked, request, delivery, keeper, common)
     finally:
         assistant.close()
+
+
+def _ask_on(
+    asked: Question | None, session: Session | None, common: Common, delivery: Delivery, files: Sequence[str]
+) -> None:
+    """One turn, or none where nothing was asked yet, then those that are typed: a chat, and kept as one."""
+    if delivery.silent:
+        raise UsageError("-i is for a conversation", "leave away what changes the output: --json, --jsonl, -x, -o")
+    from lacli.cli.chat import converse
+
+    system = asked.system(common) if asked else common.system
+    keeper = recorder(replace(common, system=system), "chat")
+    converse(asked, session, common, keeper, [] if asked else files)
 
 
 def _pairs(values: Sequence[Any]) -> dict[str, str]:

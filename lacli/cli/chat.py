@@ -6,32 +6,29 @@ conversation begins with are here; the loop, its commands and its prompt are `la
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lacli.cli import diagnostics, live, output
+from lacli.cli import diagnostics, live, output, resume
 from lacli.cli.options import Common, with_common
+from lacli.cli.question import Question
 from lacli.cli.record import Recorder, recorder
 from lacli.cli.render import reply_record
 from lacli.cli.repl import material
 from lacli.cli.repl.loop import Repl
-from lacli.cli.stdin import Stdin, argument, piped
 from lacli.cli.terminal import is_terminal, wants_colour
 from lacli.errors import UsageError
-from lacli.events import Attachment
 from lacli.scripted import Replier
-from lacli.sessions.conversation import Conversation
-from lacli.sessions.records import Session
+
+if TYPE_CHECKING:
+    from lacli.sessions.records import Session
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-KINDS = ("ask", "chat")
-"""Commands whose sessions -c goes on with."""
 _EXAMPLES = """
 Examples:
 
@@ -67,26 +64,40 @@ def chat(
     common: Common,
 ) -> None:
     """Talk with the model; Ctrl-C stops a reply, Ctrl-D leaves."""
-    at_keyboard = diagnostics.stdin_is_terminal()
-    one_turn = bool(prompt) or not at_keyboard
+    one_turn = bool(prompt) or not diagnostics.stdin_is_terminal()
     if common.json and (interactive or not one_turn):
         raise UsageError("--json is for one turn", "give a prompt and no -i, or leave --json away")
-    going_on = _session(continue_, session)
-    if going_on is not None and common.model is None:
-        common = _with_model(common, going_on.model)
-    keeper = recorder(common, "chat")
-    repl = Repl(common, _make, _conversation(going_on, common, keeper), keeper)
+    asked = Question(prompt or [], common, file or []) if one_turn else None
+    going_on = resume.going_on(continue_, session)
+    converse(asked, going_on, common, recorder(common, "chat"), [] if one_turn else file or [], interactive)
+
+
+def converse(
+    asked: Question | None,
+    going_on: Session | None,
+    common: Common,
+    keeper: Recorder,
+    files: Sequence[str] = (),
+    interactive: bool = True,
+) -> None:
+    """Answer the question, if there is one, then those that are typed, if more are wanted or there was none.
+
+    `files` go with the first one typed. Also what `ask -i` does.
+    """
+    at_keyboard = diagnostics.stdin_is_terminal()
+    common = resume.with_its_model(going_on, common)
+    conversation = resume.conversation(going_on, common, keeper, asked.system(common) if asked else common.system or "")
+    repl = Repl(common, _make, conversation, keeper)
     code = 0
     try:
-        if one_turn:
-            _one_turn(repl, prompt or [], file or [], more_follow=interactive)
-        else:
-            for path in file or []:
-                material.file(repl, path)
-        if one_turn and interactive and not at_keyboard and not _take_terminal():
+        for path in files:
+            material.file(repl, path)
+        if asked is not None:
+            _one_turn(repl, asked, more_follow=interactive)
+        if asked is not None and interactive and not at_keyboard and not _take_terminal():
             diagnostics.note("there is no terminal to ask on at: this was the only turn")
-        elif interactive or not one_turn:
-            code = _talk(repl, resumed=going_on is not None and not one_turn)
+        elif interactive or asked is None:
+            code = _talk(repl, resumed=going_on is not None and asked is None)
     finally:
         repl.close()
     if repl.assistant.leaves_work_behind:  # an import that cannot be stopped, and must not be torn down under way
@@ -102,55 +113,17 @@ def _make(common: Common) -> Replier:
     return Assistant(common.settings())
 
 
-def _session(continue_: bool, prefix: str | None) -> Session | None:
-    """The saved conversation that is to go on."""
-    if not continue_ and prefix is None:
-        return None
-    from lacli.pool.identity import project_root
-    from lacli.sessions.store import SessionStore, path
-
-    store = SessionStore(path())
-    if prefix is not None:
-        return store.session(prefix)
-    found = store.latest(project_root(Path(".")), KINDS)
-    if found is None:
-        diagnostics.note("no conversation is kept of this project yet; this is a new one")
-    return found
-
-
-def _with_model(common: Common, name: str) -> Common:
-    """The model a conversation was held with serves again where nobody chose another."""
-    from lacli.models.registry import load_registry
-
-    registry = load_registry()
-    if name in registry.models and name != registry.default:
-        return dataclasses.replace(common, model=name)
-    if name not in registry.models:
-        diagnostics.note(f"this conversation was held with {name or 'an unknown model'}; the default model goes on")
-    return common
-
-
-def _conversation(session: Session | None, common: Common, keeper: Recorder) -> Conversation:
-    if session is None:
-        return Conversation(common.system or "")
-    from lacli.models.registry import load_registry
-
-    keeper.resume(session)
-    conversation = Conversation.of(session, common.system)
-    if load_registry().resolve(common.model).alias != session.model:
-        conversation.forget_ids()
-    return conversation
-
-
-def _one_turn(repl: Repl, words: list[str], files: list[str], more_follow: bool) -> None:
+def _one_turn(repl: Repl, asked: Question, more_follow: bool) -> None:
     """The turn a prompt or a pipe asks for."""
     common = repl.common
-    text, attachments = _asked(repl, words, files)
+    if asked.is_slow():  # the model loads meanwhile
+        live.load(repl.assistant, common)
+    question = asked.message()
     if more_follow:
-        repl.ask(text, attachments)
+        repl.ask(question.text, question.attachments)
         return
     live.load(repl.assistant, common)
-    messages = repl.conversation.ask(text, attachments)
+    messages = repl.conversation.ask(question.text, question.attachments)
     finished = live.stream(repl.assistant, repl.request(messages), common, silent=common.json)
     turn = repl.conversation.answered(finished)
     if turn is not None:
@@ -159,26 +132,6 @@ def _one_turn(repl: Repl, words: list[str], files: list[str], more_follow: bool)
         output.document(reply_record(finished))
     live.report_stats(finished, common)
     live.conclude(finished)
-
-
-def _asked(repl: Repl, words: list[str], files: list[str]) -> tuple[str, tuple[Attachment, ...]]:
-    """The question and what goes with it: what is piped in comes first, the words last."""
-    from lacli.prompts.attach import attached
-
-    stdin = Stdin() if words == ["-"] or "-" in files else piped(repl.common.no_stdin)
-    if stdin is not None and stdin.is_slow():  # the model loads meanwhile
-        live.load(repl.assistant, repl.common)
-    text, found = attached(
-        "" if words == ["-"] else argument(" ".join(words)),
-        [name for name in files if name != "-"],
-        diagnostics.note,
-    )
-    content = stdin.text() if stdin is not None else ""
-    if not text.strip():
-        text, content = content, ""
-    if not text.strip():
-        raise UsageError("there is nothing to ask", "give a prompt, or pipe text into stdin")
-    return text, ((Attachment("stdin", content),) if content.strip() else ()) + found
 
 
 def _talk(repl: Repl, resumed: bool) -> int:
