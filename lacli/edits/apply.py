@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from lacli.edits.diff import label_of, unified
 from lacli.edits.doubts import doubts
-from lacli.edits.hunks import hunks
+from lacli.edits.hunks import Hunk, hunks
 from lacli.edits.reply import rewritten
 from lacli.edits.splice import spliced, visible
 from lacli.edits.textfile import TextFile
@@ -108,7 +108,8 @@ def replaced(file: TextFile, span: Span, new: str, instruction: str = "", unseen
     if new.strip("\n"):
         if before or after:
             new = "\n" * _blank_ahead(part) + new.lstrip("\n")
-        new = new.rstrip("\n") + "\n" * (len(part) - len(part.rstrip("\n")))
+        ends = len(part) - len(part.rstrip("\n")) if part.strip("\n") else 1
+        new = new.rstrip("\n") + "\n" * ends
     problems = tuple(Problem(each, final=False) for each in doubts(part, new, instruction))
     data = spliced(file, before + new + after, unseen)
     return EditResult(data, unified(file.data, data, label_of(file.name)), problems, notes)
@@ -138,6 +139,7 @@ def _inside(before: str, part: str, after: str, new: str) -> str | None:
     kept: list[str] = []
     at = start
     for hunk in hunks(old, lines):
+        hunk = _slid_up(hunk, end, old, lines)
         if hunk.end < start or hunk.start > end or (hunk.start == end < hunk.end) or (hunk.end == start > hunk.start):
             continue
         if hunk.start < start or hunk.end > end:
@@ -145,6 +147,14 @@ def _inside(before: str, part: str, after: str, new: str) -> str | None:
         kept += old[at : hunk.start] + lines[hunk.new_start : hunk.new_end]
         at = hunk.end
     return "".join(line + "\n" for line in kept + old[at:end])
+
+
+def _slid_up(hunk: Hunk, end: int, old: list[str], new: list[str]) -> Hunk:
+    """The same insertion at the end of the part, where equal lines let it be seen there, too."""
+    start, first, last = hunk.start, hunk.new_start, hunk.new_end
+    while hunk.start == hunk.end and start > end and old[start - 1] == new[last - 1]:
+        start, first, last = start - 1, first - 1, last - 1
+    return Hunk(start, start, first, last) if hunk.start == hunk.end and start == end else hunk
 
 
 def _with_indent(part: str, new: str) -> str:

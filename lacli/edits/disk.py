@@ -58,7 +58,7 @@ def read(path: str | Path, most_bytes: int = MOST_BYTES) -> tuple[bytes, Stamp]:
 
 def check_writable(stamp: Stamp, name: str) -> None:
     """Raise UsageError for a file that its owner protects, though a rename could replace it."""
-    if not stamp.mode & 0o222 or not os.access(stamp.path, os.W_OK):
+    if not stamp.mode & 0o222 or (os.path.exists(stamp.path) and not os.access(stamp.path, os.W_OK)):
         raise UsageError(f"{name} is read-only", "make it writable (chmod u+w), or use --diff")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from lacli.text.fences import Fence, blocks, fence_of, without_indent
+from lacli.text.fences import Fence, blocks, fence_of, longer_than_any, without_indent
 
 _MOST_OPENINGS, _MOST_ENDS = 3, 400
 """Blocks for which other ends than CommonMark's are tried, and how many of those."""
@@ -21,6 +21,8 @@ _ALIKE = 0.5
 """Likeness from which a text counts as a version of the original although nothing else says so."""
 _SAME_LINE = 0.6
 """Likeness from which a changed line counts as the same one."""
+_SHORTEST = 3
+"""Letters of the fence that serves where the original has none."""
 _PROSE_LINES = 5
 """Lines of prose that may stand around a text given without a fence."""
 
@@ -40,23 +42,26 @@ class _Candidate:
     text: str
     closed: bool
     likeness: float
+    by_rule: bool
+    """Whether CommonMark sees this very block."""
 
 
 def rewritten(reply: str, original: str, ended: bool = True) -> Rewritten | None:
     """The text for `original` in the reply, None where it has none. `ended`: the model itself ended the reply."""
-    found = list(_candidates(reply, original))
-    bare = _bare(reply, original)
-    if bare is not None and all(likeness(bare, original) > each.likeness for each in found):
+    asked = _as_asked(reply, original)
+    found = asked or list(_candidates(reply, original))
+    bare = "" if asked else _bare(reply, original)
+    if bare and all(likeness(bare, original) > each.likeness for each in found):
         return Rewritten(bare, ended)
     if not found:
         return None
-    best = max(found, key=lambda each: each.likeness)  # the first of equals: the block as CommonMark sees it
+    best = max(found, key=lambda each: each.likeness)  # the first of equals, which are in the order of trust
     if best.text == original:  # models show the text before and after
         others = [each for each in found if each.text != original and each.closed and each.likeness >= _ALIKE]
-        best = max(others, key=lambda each: each.likeness, default=best)
+        best = max(others, key=lambda each: (each.by_rule, each.likeness), default=best)
     if best.closed:
-        return Rewritten(best.text, ended or len(_fences(best.text)) >= len(_fences(original)))
-    return Rewritten(best.text, ended and _last_line(best.text) == _last_line(original) != "")
+        return Rewritten(best.text, ended or bool(asked) or len(_fences(best.text)) >= len(_fences(original)))
+    return Rewritten(best.text, ended and _ends_alike(best.text, original))
 
 
 def likeness(one: str, other: str) -> float:
@@ -66,13 +71,22 @@ def likeness(one: str, other: str) -> float:
     return 2 * (ours & theirs).total() / total if total else 1.0
 
 
+def _as_asked(reply: str, original: str) -> list[_Candidate]:
+    """The blocks that nothing in the original can end, where it has fences of its own."""
+    fence = longer_than_any(original)
+    if len(fence) == _SHORTEST:
+        return []
+    found = [block for block in blocks(reply) if block.fence >= fence and block.fence[0] == fence[0]]
+    return [_Candidate(each.text, each.closed, likeness(each.text, original), True) for each in found]
+
+
 def _candidates(reply: str, original: str) -> Iterator[_Candidate]:
     """Every block, and for the first ones every other place where it may end, in the order of trust."""
     original_left_open = _left_open(_fences(original))
     found = blocks(reply)
     for block in found:
         if block.closed and _left_open(_fences(block.text)) <= original_left_open:
-            yield _Candidate(block.text, True, likeness(block.text, original))
+            yield _Candidate(block.text, True, likeness(block.text, original), True)
     for block in found[:_MOST_OPENINGS]:
         lines = _lines(reply[block.start :])
         opening = Fence(block.fence, block.language, len(lines[0]) - len(lines[0].lstrip()))
@@ -81,28 +95,29 @@ def _candidates(reply: str, original: str) -> Iterator[_Candidate]:
         for end in ends[-_MOST_ENDS:]:
             text = "".join(without_indent(line, opening.column) for line in lines[1:end])
             if _left_open(_fences(text)) <= original_left_open:
-                yield _Candidate(text, True, likeness(text, original))
+                yield _Candidate(text, True, likeness(text, original), False)
     for block in found:
         if not block.closed:
-            yield _Candidate(block.text, False, likeness(block.text, original))
+            yield _Candidate(block.text, False, likeness(block.text, original), True)
     if found and found[0].closed:  # cut off behind an inner fence that looked like the end
         rest = "".join(_lines(reply[found[0].start :])[1:])
         if _fences(original):
-            yield _Candidate(rest, False, likeness(rest, original))
+            yield _Candidate(rest, False, likeness(rest, original), False)
 
 
-def _bare(reply: str, original: str) -> str | None:
+def _bare(reply: str, original: str) -> str:
     """The reply itself where it is a version of the original, without the prose around it."""
     lines = _lines(reply.strip("\n") + "\n")
     first, final = _first_line(original), _last_line(original)
     if not first:
-        return None
+        return ""
     start = _place(lines[:_PROSE_LINES], first)
     behind = _place(lines[: -_PROSE_LINES - 1 : -1], final)
-    if start is None or behind is None:
-        return None
+    opened = next((at for at, line in enumerate(lines) if fence_of(line) is not None), len(lines))
+    if start is None or behind is None or start > opened:
+        return ""
     text = "".join(lines[start : len(lines) - behind])
-    return text if likeness(text, original) >= _ALIKE else None
+    return text if likeness(text, original) >= _ALIKE else ""
 
 
 def _place(lines: Sequence[str], wanted: str) -> int | None:
@@ -112,6 +127,12 @@ def _place(lines: Sequence[str], wanted: str) -> int | None:
         return stripped.index(wanted)
     similar = (SequenceMatcher(None, line, wanted).ratio() >= _SAME_LINE for line in stripped)
     return next((at for at, alike in enumerate(similar) if alike), None)
+
+
+def _ends_alike(one: str, other: str) -> bool:
+    """Whether the last lines are the same, or one a change of the other."""
+    final, wanted = _last_line(one), _last_line(other)
+    return bool(final) and SequenceMatcher(None, final, wanted).ratio() >= _SAME_LINE
 
 
 def _fences(text: str) -> list[Fence]:

@@ -121,8 +121,8 @@ class TextFile:
     def replaced(self, start: int, end: int, new: str) -> bytes:
         """The file with `text[start:end]` replaced; every other byte as it was.
 
-        New lines end as their neighbours do. Raises UsageError for a character that the file's encoding lacks, and where
-        a lone \\r would come before a \\n: two line ends would become one.
+        New lines end as their neighbours do. Raises UsageError for a character that the file's encoding lacks, and
+        where a lone \\r would come before a \\n: two line ends would become one.
         """
         before, after = self.data[: self.byte_at(start)], self.data[self.byte_at(end) :]
         wanted = self.text[:start] + new + self.text[end:]
