@@ -122,3 +122,9 @@ class ListSource:
 
     def observe(self, token_ids: Sequence[int]) -> None:
         self.observed += token_ids
+
+    def fork(self) -> ListSource:
+        return self
+
+    def merge(self, fork: ListSource) -> None:
+        pass

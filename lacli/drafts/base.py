@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,17 @@ class DraftSource(Protocol):
 
     def observe(self, token_ids: Sequence[int]) -> None:
         """These tokens were emitted after the context last seen."""
+        ...
+
+    def fork(self) -> Self:
+        """The same knowledge for a reply that is written beside others; itself where a reply leaves no trace in it.
+
+        What the fork learns of the reply's text is its own until `merge`, so that it may still be forgotten as one.
+        """
+        ...
+
+    def merge(self, fork: Self) -> None:
+        """The fork's reply has ended: take what it learned, as if the reply had been written here just now."""
         ...
 
     def numbers(self) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 from lacli.drafts.base import Draft
 from lacli.drafts.calibration import Calibration
@@ -47,6 +48,13 @@ class WindowSource:
 
     def observe(self, token_ids: Sequence[int]) -> None:
         """See `DraftSource.observe`."""
+
+    def fork(self) -> Self:
+        """See `DraftSource.fork`; each reply has one of its own anyway."""
+        return self
+
+    def merge(self, fork: Self) -> None:
+        """See `DraftSource.merge`."""
 
     def numbers(self) -> list[float]:
         """See `DraftSource.numbers`."""

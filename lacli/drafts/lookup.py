@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 import numpy as np
 
@@ -29,6 +30,13 @@ class _Lookup:
     def credit(self, draft: Draft, accepted: int) -> None:
         """See `DraftSource.credit`."""
         self._calibration.learn(draft.key, accepted, len(draft.token_ids))
+
+    def fork(self) -> Self:
+        """See `DraftSource.fork`."""
+        return self
+
+    def merge(self, fork: Self) -> None:
+        """See `DraftSource.merge`."""
 
     def numbers(self) -> list[float]:
         """See `DraftSource.numbers`."""
@@ -53,6 +61,12 @@ class PromptSource(_Lookup):
         self._index = LiveIndex()
         self._index.extend(context)
 
+    def fork(self) -> Self:
+        """See `DraftSource.fork`; how far to trust it is learned in common."""
+        fork = type(self)()
+        fork._calibration = self._calibration
+        return fork
+
     def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
         """See `DraftSource.propose`."""
         return self._propose(self._index, context, room)
@@ -74,10 +88,24 @@ class SessionSource(_Lookup):
 
     def start(self, context: Sequence[int]) -> None:
         """See `DraftSource.start`."""
-        self._index.extend(self._current)
-        self._index.close_segment()
+        self._close()
         # The first token was drawn from prefill, before `observe` begins.
         self._current = list(context[-1:])
+
+    def fork(self) -> Self:
+        """See `DraftSource.fork`; what was said before is looked up in common."""
+        fork = type(self)()
+        fork._calibration, fork._index = self._calibration, self._index
+        return fork
+
+    def merge(self, fork: Self) -> None:
+        """See `DraftSource.merge`."""
+        self._close()
+        self._current = fork._current
+
+    def _close(self) -> None:
+        self._index.extend(self._current)
+        self._index.close_segment()
 
     def forget(self) -> None:
         """Leave the last reply out: it holds what nothing is to be learned from."""

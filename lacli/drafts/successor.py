@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,8 @@ class SuccessorSource:
         self._trials = [[0.0] * _BUCKETS for _ in _PRIORS]
         self._rates = [list(rates) for rates in _PRIORS]
         self._tail = (-1, -1)
+        self._base: SuccessorSource | None = None
+        """Of a fork: what knows all that the reply has not taught."""
 
     def __len__(self) -> int:
         return len(self._places.keys() | self._entries.keys() | self._pairs.keys())
@@ -95,6 +98,8 @@ class SuccessorSource:
             ids = followers[place[1]].tolist()
             count = ids.index(NO_TOKEN) if NO_TOKEN in ids else len(ids)
             entry = table[key] = (tuple(ids[:count]), tuple(weights[place[1]].tolist()[:count]))
+        if entry is None and self._base is not None:
+            return self._base._find(key)
         return entry
 
     def _rated(self, entry: _Entry, kind: int) -> list[tuple[int, float]]:
@@ -155,6 +160,18 @@ class SuccessorSource:
         """The decayed Beta mean around the prior."""
         hits, trials = self._hits[kind][bucket], self._trials[kind][bucket]
         self._rates[kind][bucket] = (hits + _STRENGTH * _PRIORS[kind][bucket]) / (trials + _STRENGTH)
+
+    def fork(self) -> Self:
+        """See `DraftSource.fork`."""
+        fork = type(self)()
+        fork._base, fork._hits, fork._trials, fork._rates = self, self._hits, self._trials, self._rates
+        return fork
+
+    def merge(self, fork: Self) -> None:
+        """See `DraftSource.merge`."""
+        for entries in (fork._entries, fork._pairs):
+            for key, entry in entries.items():
+                self._put(key, entry)
 
     # -- between processes --------------------------------------------------------------------------------------------
 

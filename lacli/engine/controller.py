@@ -21,6 +21,7 @@ _LONGEST_SLEEP = 64
 _WINDOW_PRIOR = 0.4  # tokens a step that a window brings on code at 7B (Spec-Bench 1.64 with G=7, MT-Bench less)
 _WINDOW_MEMORY = 0.05
 _LEAST = 0.0005  # where rows are free: below it a tree grows for nothing
+_DEAR = 0.5  # beside other replies: where only likelier guesses pay, they are too few to pay for the asking
 _MARGIN = 1.05  # rows must promise this much: expected gains are estimates, costs are certain
 
 
@@ -84,25 +85,34 @@ class Controller:
         self._window_sleep = 0
         self._window_nap = 16
         self._window_rows = 0
+        self._others = 0
+        self._others_tokens = 0.0
         self._displaced = 0.0
         """Tokens a step that guesses are seen to bring which the window's rows would leave no room for."""
+
+    def share(self, rows: int, tokens: float) -> None:
+        """What stands in the next forward besides the step that is planned next: rows of other replies, and the tokens
+        expected of them. A guess is worth its price only where more of theirs would not be."""
+        self._others, self._others_tokens = rows, tokens
 
     def plan(self, room: int, window_rows: int) -> Plan:
         """room: tokens that still fit into budget and context below row 0; window_rows: rows the window would add."""
         limits = self.limits
-        depth = max(0, min(room, limits.max_rows - 1))
-        if not limits.lookahead or depth == 0:
+        most = limits.max_rows - 1 - self._others
+        depth = max(0, min(room, most))
+        if not limits.lookahead or depth == 0 or (self._others and self.least(1) > _DEAR):
             return Plan(0, 0, window=False)
         self._window_rows = window_rows
-        window = limits.columns > 0 and window_rows > 0 and self._window_pays(window_rows)
-        rows = max(0, limits.max_rows - 1 - (window_rows if window else 0))
+        window = limits.columns > 0 and 0 < window_rows <= most and self._window_pays(window_rows)
+        rows = max(0, most - (window_rows if window else 0))
         return Plan(rows if limits.guesses else 0, depth, window)
 
     def _window_pays(self, window_rows: int) -> bool:
         if self._window_sleep > 0:
             self._window_sleep -= 1
             return False
-        price = (self.cost(1 + window_rows) - self.cost(1)) / self.cost(1) + self._displaced
+        alone = 1 + self._others
+        price = (self.cost(alone + window_rows) - self.cost(alone)) * self._plain_rate() + self._displaced
         if self._window_gain >= price:
             return True
         # It will be tried again: what it brings depends on the text, and rows may become cheaper.
@@ -128,18 +138,24 @@ class Controller:
 
     def least(self, already: int) -> float:
         """The chance below which no row pays, whatever else is bought: the best rate is at least a plain step's."""
-        return max(_LEAST, self.cost.least_slope(already, self.limits.max_rows) / self.cost(1))
+        slope = self.cost.least_slope(already + self._others, self.limits.max_rows)
+        return max(_LEAST, slope * self._plain_rate())
+
+    def _plain_rate(self) -> float:
+        """Tokens a millisecond with no guess of this step among the rows."""
+        return (1.0 + self._others_tokens) / self.cost(1 + self._others)
 
     def buy(self, chances: Sequence[float], already: int) -> int:
         """How many rows of these chances (descending) to add to a step that has `already` rows anyway.
 
         Maximises expected tokens per millisecond over all counts, none included.
         """
-        best_count, expected = 0, 1.0
-        best_rate = _MARGIN / self.cost(already)
+        already_all = already + self._others
+        best_count, expected = 0, 1.0 + self._others_tokens
+        best_rate = _MARGIN * expected / self.cost(already_all)
         for count, chance in enumerate(chances, start=1):
             expected += chance
-            rate = expected / self.cost(already + count)
+            rate = expected / self.cost(already_all + count)
             if rate >= best_rate:
                 best_count, best_rate = count, rate
         self._displaced += _WINDOW_MEMORY * (self._beyond(chances[:best_count], already) - self._displaced)
@@ -163,10 +179,9 @@ class Controller:
             record.promised += chance
             record.brought += brought.get(source, 0)
 
-    def learn(self, rows: int, forward_ms: float, outcomes: dict[str, bool], window_accepted: int | None) -> None:
-        """After a step: its rows and time, for each asked source with a guess whether its first token was right, and
-        the tokens that only the window had guessed (None where it did not run)."""
-        self.cost.learn(rows, forward_ms)
+    def learn(self, outcomes: dict[str, bool], window_accepted: int | None) -> None:
+        """After a step: for each asked source with a guess whether its first token was right, and the tokens that only
+        the window had guessed (None where it did not run)."""
         for source, right in outcomes.items():
             record = self._records[source]
             record.misses = 0 if right else record.misses + 1

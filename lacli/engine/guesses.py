@@ -9,7 +9,7 @@ from lacli.drafts.jacobi import WindowSource
 from lacli.drafts.successor import SuccessorSource
 from lacli.engine import tree
 from lacli.engine.controller import Controller, Plan
-from lacli.engine.sequence import CachedSequence
+from lacli.engine.sequence import CachedSequence, common
 from lacli.engine.window import JacobiWindow
 from lacli.models.base import Rows, Scores
 
@@ -47,6 +47,11 @@ class Guesses:
         if not self._active:
             return Plan(0, 0, window=False)
         return self._controller.plan(room, self._window.rows_needed if self._window is not None else 0)
+
+    @property
+    def promised(self) -> float:
+        """The chances of the rows bought for the last step added up: tokens they are expected to bring."""
+        return sum(self._promised.values())
 
     def build(self, context: Sequence[int], plan: Plan) -> tuple[Rows, list[str]]:
         """The rows of this step and who guessed each."""
@@ -95,16 +100,13 @@ class Guesses:
         self._newest = self._window.place(built, plan.depth)
         return built.rows([*verified, *self._newest]), built.sources
 
-    def learn(
-        self, rows: Rows, scores: Scores, kept: Sequence[int], sources_of: Sequence[str], forward_ms: float
-    ) -> None:
+    def learn(self, rows: Rows, scores: Scores, kept: Sequence[int], sources_of: Sequence[str]) -> None:
         """Tell everyone what was emitted. A draft is judged by the text even where no row was bought for it."""
         if not self._active:
-            self._controller.learn(len(rows.token_ids), forward_ms, {}, None)
             return
         outcomes: dict[str, bool] = {}
         for source, draft in self._drafts:
-            matched = _common(draft.token_ids, kept)
+            matched = common(draft.token_ids, kept)
             judged = min(matched + 1, len(draft.token_ids), len(kept))
             if judged:
                 source.credit(_cut(draft, judged), matched)
@@ -120,7 +122,7 @@ class Guesses:
             newest = [firsts[slots[row]] for row in self._newest]
             self._window_source.learn(self._window.advance(newest, rows.token_ids[0], len(kept)))
             window_accepted = sum(source == "window" for source in sources_of)
-        self._controller.learn(len(rows.token_ids), forward_ms, outcomes, window_accepted)
+        self._controller.learn(outcomes, window_accepted)
         brought = {source: sources_of.count(source) for source in self._promised}
         self._controller.settle(self._promised, brought)
 
@@ -147,11 +149,3 @@ def _trusted(draft: Draft, trust: float) -> Draft:
 def _cut(draft: Draft, count: int) -> Draft:
     """The first tokens of a draft."""
     return Draft(draft.token_ids[:count], draft.chances[:count], draft.source, draft.key, draft.place)
-
-
-def _common(left: Sequence[int], right: Sequence[int]) -> int:
-    """Length of the longest common prefix."""
-    for index, (ours, theirs) in enumerate(zip(left, right, strict=False)):
-        if ours != theirs:
-            return index
-    return min(len(left), len(right))

@@ -1,13 +1,15 @@
 """The decoding loop: one forward a step over everything guessed, then one decision that all else follows.
 
-`decode` is all of it, top to bottom. Called by `lacli.assistant` and the bench. Ids in, ids out: no text, no files.
-What is yielded has been committed, so closing the generator between steps always finds a whole state.
+`steps` is all of it, top to bottom: it asks for rows and is sent their scores, so that whoever drives it runs the
+forward, for one reply (`decode`, here) or for many at once (`engine.batch`). Called by `lacli.assistant` and the bench.
+Ids in, ids out: no text, no files. What is yielded has been committed, so closing the generator between steps always
+finds a whole state.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from lacli.drafts.base import DraftSource
 from lacli.engine.accept import accept
@@ -15,9 +17,12 @@ from lacli.engine.controller import Controller
 from lacli.engine.guesses import Guesses
 from lacli.engine.sampler import Sampler
 from lacli.engine.sequence import CachedSequence
-from lacli.engine.step import Accepted, Finish, Step
+from lacli.engine.step import Accepted, Asked, Finish, Ran, Step
 from lacli.engine.stop import Stops
-from lacli.models.base import Rows
+from lacli.models.base import Rows, Scores
+
+Steps = Generator[Step | Asked, Ran | None, None]
+"""A step is yielded, then rows are asked for and answered, in turns until a step has `finish` set."""
 
 
 def decode(
@@ -36,13 +41,39 @@ def decode(
     the same loop with `controller.limits.lookahead` off.
     """
     if stops.room <= 0:
-        yield Step((), (), 0, 0, 0.0, 0.0, Finish.LENGTH)
+        yield ended(Finish.LENGTH)
         return
-    context = list(prompt)
     scores = cached.start(prompt, lambda done: not cancel())
     if scores is None:
-        yield Step((), (), 0, 0, 0.0, 0.0, Finish.CANCELLED)
+        yield ended(Finish.CANCELLED)
         return
+    reply = steps(prompt, scores, cached, sources, sampler, stops, controller)
+    step = first_step(reply)
+    yield step
+    while step.finish is None:
+        if cancel():
+            yield ended(Finish.CANCELLED)
+            return
+        asked = next_rows(reply)
+        started = time.perf_counter()
+        scores = cached.runner.forward(asked.rows)
+        forward_ms = 1000 * (time.perf_counter() - started)
+        controller.cost.learn(len(asked.rows.token_ids), forward_ms)
+        step = next_step(reply, Ran(scores, forward_ms))
+        yield step
+
+
+def steps(
+    prompt: Sequence[int],
+    scores: Scores,
+    cached: CachedSequence,
+    sources: Sequence[DraftSource],
+    sampler: Sampler,
+    stops: Stops,
+    controller: Controller,
+) -> Steps:
+    """The reply to a prompt that `cached` holds; scores: of its last token, a single row."""
+    context = list(prompt)
     guesses = Guesses(prompt, sources, controller, cached)
     run: tuple[int, ...] = (sampler.draw(scores, 0),)
     cut = stops.cut(run)
@@ -52,29 +83,53 @@ def decode(
     yield Step(run[: cut.keep], ("",) * cut.keep, 0, 0, 0.0, 0.0, finish)
 
     while finish is None:
-        if cancel():
-            yield Step((), (), 0, 0, 0.0, 0.0, Finish.CANCELLED)
-            return
         started = time.perf_counter()
         plan = guesses.plan(min(stops.room, cached.runner.context_size - cached.runner.length) - 1)
         rows, row_sources = guesses.build(context, plan)
+        draft_ms = 1000 * (time.perf_counter() - started)
 
-        forward_started = time.perf_counter()
-        scores = cached.runner.forward(rows)
-        forward_ms = 1000 * (time.perf_counter() - forward_started)
+        ran = yield Asked(rows, 1.0 + guesses.promised)
+        assert ran is not None, "rows were asked for"
 
-        accepted = accept(rows, scores, sampler)
+        started = time.perf_counter()
+        accepted = accept(rows, ran.scores, sampler)
         cut = stops.cut(accepted.token_ids)
         kept = accepted.token_ids[: cut.keep]
 
         cached.keep(rows, accepted.path[: cut.keep])
         context.extend(kept)
         sources_of = _sources_of(accepted, row_sources, cut.keep)
-        guesses.learn(rows, scores, kept, sources_of, forward_ms)
+        guesses.learn(rows, ran.scores, kept, sources_of)
         finish = cut.finish or _full(cached)
         drafted = _drafted(rows, row_sources)
-        draft_ms = 1000 * (time.perf_counter() - started) - forward_ms
-        yield Step(kept, sources_of, len(rows.token_ids), sum(drafted.values()), forward_ms, draft_ms, finish, drafted)
+        draft_ms += 1000 * (time.perf_counter() - started)
+        yield Step(kept, sources_of, len(rows.token_ids), sum(drafted.values()), ran.ms, draft_ms, finish, drafted)
+
+
+def first_step(reply: Steps) -> Step:
+    """Begin."""
+    step = next(reply)
+    assert isinstance(step, Step)
+    return step
+
+
+def next_rows(reply: Steps) -> Asked:
+    """After a step that was not the last: the rows of the next one."""
+    asked = next(reply)
+    assert isinstance(asked, Asked)
+    return asked
+
+
+def next_step(reply: Steps, ran: Ran) -> Step:
+    """Answer; the step that comes of it."""
+    step = reply.send(ran)
+    assert isinstance(step, Step)
+    return step
+
+
+def ended(finish: Finish) -> Step:
+    """A last step that delivers nothing."""
+    return Step((), (), 0, 0, 0.0, 0.0, finish)
 
 
 def _full(cached: CachedSequence) -> Finish | None:

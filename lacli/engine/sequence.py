@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from lacli.models.base import Rows, Runner, Scores
+from lacli.models.base import Rows, Runner, Scores, SharingRunner
 
 
 class CachedSequence:
@@ -17,24 +17,38 @@ class CachedSequence:
         self.runner = runner
         self._ids: list[int] = []
 
+    @property
+    def length(self) -> int:
+        """Tokens held."""
+        return len(self._ids)
+
     def reusable(self, prompt: Sequence[int]) -> int:
         """Tokens of `prompt` that need not be prefilled; the last one always is, for its scores."""
-        common = 0
-        for ours, theirs in zip(self._ids, prompt[:-1], strict=False):
-            if ours != theirs:
-                break
-            common += 1
-        return common
+        return min(common(self._ids, prompt), len(prompt) - 1)
+
+    def begin(self, prompt: Sequence[int]) -> int:
+        """Forget all that `prompt` does not begin with; how many of its tokens are left."""
+        kept = self.reusable(prompt)
+        self.runner.truncate(kept)
+        del self._ids[kept:]
+        return kept
+
+    def adopt(self, other: CachedSequence, length: int) -> None:
+        """Hold the first `length` tokens of another sequence of the same model; both runners can share."""
+        assert isinstance(self.runner, SharingRunner)
+        assert isinstance(other.runner, SharingRunner)
+        self._ids.clear()
+        self.runner.truncate(0)
+        self.runner.adopt(other.runner, length)
+        self._ids.extend(other._ids[:length])
 
     def start(self, prompt: Sequence[int], on_chunk: Callable[[int], bool]) -> Scores | None:
         """Make the cache hold exactly `prompt`; scores of its last token, or None if `on_chunk` said stop."""
-        common = self.reusable(prompt)
-        self.runner.truncate(common)
-        del self._ids[common:]
+        kept = self.begin(prompt)
         try:
-            return self.runner.prefill(prompt[common:], on_chunk)
+            return self.runner.prefill(prompt[kept:], on_chunk)
         finally:
-            self._ids.extend(prompt[common : self.runner.length])
+            self._ids.extend(prompt[kept : self.runner.length])
 
     def keep(self, rows: Rows, path: Sequence[int]) -> None:
         """Commit these rows of the last forward; none where a reply ended before its first token."""
@@ -42,3 +56,11 @@ class CachedSequence:
             return
         self.runner.keep(path)
         self._ids.extend(rows.token_ids[row] for row in path)
+
+
+def common(left: Sequence[int], right: Sequence[int]) -> int:
+    """Length of the longest common prefix."""
+    for index, (ours, theirs) in enumerate(zip(left, right, strict=False)):
+        if ours != theirs:
+            return index
+    return min(len(left), len(right))

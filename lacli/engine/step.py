@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lacli.models.base import Rows, Scores
 
 
 class Finish(StrEnum):
@@ -18,6 +22,25 @@ class Finish(StrEnum):
     """The model's context is full."""
     CANCELLED = "cancelled"
     """The caller asked to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a reply wants run next, over what its sequence holds."""
+
+    rows: Rows
+    expected: float
+    """Tokens the step is expected to bring: one, and the chances of the guesses among its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What came of it."""
+
+    scores: Scores
+    """Of the wanted rows; good until the next forward."""
+    ms: float
+    """Time of the forward; by its share of the rows, where replies share one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +76,7 @@ class Step:
     drafted: int
     """Guessed tokens verified in this step (rows that a draw could have been compared with)."""
     forward_ms: float
-    """Time of the forward."""
+    """Time of the forward; of one that replies share, this reply's share of the rows."""
     draft_ms: float
     """Time of proposing, building, accepting, committing and learning: the step less the forward."""
     finish: Finish | None = None

@@ -290,6 +290,12 @@ class Cache:
         """Bytes of both buffers."""
         return self.keys.nbytes + self.values.nbytes
 
+    @property
+    def slot_bytes(self) -> int:
+        """Bytes of one slot in both."""
+        sizes = self.model.sizes
+        return 2 * len(self.model.layers) * sizes.kv_heads * sizes.head_dim * self.keys.itemsize
+
     def reserve(self, needed: int, filled: int, wish: int) -> None:
         """Make room for `needed` slots, taking `wish` where more is needed, and keep the first `filled`.
 

@@ -1,9 +1,8 @@
 """What the engine sees of models: `Rows` in, `Scores` out. Imports nothing heavy at run time.
 
-Implementations: `native.NativeRunner` (which is a `SharingRunner`), `fused.FusedRunner`, `runner.GenericRunner`; test double: `TableRunner` in
-`tests/fakes.py`.
-Called by `engine.loop` only. An implementation must never look at the sampler, the drafts or the pool, and a
-failed forward must leave `length` as it was.
+Implementations: `native.NativeRunner`, which is a `SharingRunner`, `fused.FusedRunner`, `runner.GenericRunner`; test
+double: `TableRunner` in `tests/fakes.py`. Called by `engine` only. An implementation must never look at the sampler,
+the drafts or the pool, and a failed forward must leave `length` as it was.
 """
 
 from __future__ import annotations
@@ -112,6 +111,11 @@ class SharingRunner(Runner, Protocol):
     @property
     def cache_bytes(self) -> int:
         """Bytes of the KV cache as it stands."""
+        ...
+
+    @property
+    def position_bytes(self) -> int:
+        """Bytes of one position in it."""
         ...
 
     def sibling(self) -> Self:

@@ -83,6 +83,11 @@ class NativeRunner:
         """Bytes of the KV cache."""
         return self._cache.nbytes
 
+    @property
+    def position_bytes(self) -> int:
+        """Bytes of one position in it."""
+        return self._cache.slot_bytes
+
     def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
         """See `base.Runner.prefill`."""
         if not token_ids:

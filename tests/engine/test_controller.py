@@ -88,7 +88,7 @@ class TestBackOff:
         for step in range(600):
             if made.awake("prompt"):
                 right = outcomes[min(len(steps), len(outcomes) - 1)]
-                made.learn(2, 1.0, {"prompt": right}, None)
+                made.learn({"prompt": right}, None)
                 steps.append(step)
         return steps
 
@@ -109,7 +109,7 @@ class TestBackOff:
         made = controller(CPU)
         for _ in range(8):
             made.awake("project")
-            made.learn(2, 1.0, {"project": False, "prompt": True}, None)
+            made.learn({"project": False, "prompt": True}, None)
         assert not made.awake("project")
         assert made.awake("prompt")
 
@@ -118,19 +118,19 @@ class TestBackOff:
         assert made.trust("prompt") == 1.0
         for step in range(1, 4):
             made.awake("prompt")
-            made.learn(2, 1.0, {"prompt": False}, None)
+            made.learn({"prompt": False}, None)
             assert made.trust("prompt") == 0.5**step
         assert made.trust("session") == 1.0
         for _ in range(100):
-            made.learn(2, 1.0, {"prompt": False}, None)
+            made.learn({"prompt": False}, None)
         assert made.trust("prompt") > 0
-        made.learn(2, 1.0, {"prompt": True}, None)
+        made.learn({"prompt": True}, None)
         assert made.trust("prompt") == 1.0
 
     def test_a_source_that_is_not_asked_loses_nothing(self) -> None:
         made = controller(CPU)
         for _ in range(50):
-            made.learn(2, 1.0, {"prompt": False}, None)
+            made.learn({"prompt": False}, None)
         assert made.awake("session")
 
     def test_a_poisoned_pool_costs_a_reply_few_rows(self) -> None:
@@ -161,7 +161,7 @@ class TestWindow:
         for _ in range(3000):
             plan = made.plan(50, 14)
             ran.append(plan.window)
-            made.learn(15 if plan.window else 1, 10.0, {}, 0 if plan.window else None)
+            made.learn({}, 0 if plan.window else None)
         assert all(ran[:10])
         assert sum(ran) < 300
         assert any(ran[500:])
@@ -171,7 +171,7 @@ class TestWindow:
         made = controller(cheap)
         for step in range(500):
             assert made.plan(50, 14).window
-            made.learn(15, 10.0, {}, step % 2)
+            made.learn({}, step % 2)
 
     @pytest.mark.parametrize("window", [0, 5])
     def test_is_off_where_it_has_no_columns_or_no_rows(self, window: int) -> None:
@@ -186,7 +186,7 @@ class TestWindow:
             plan = made.plan(50, 14)
             ran.append(plan.window)
             made.buy([0.9] * plan.rows, 15 if plan.window else 1)
-            made.learn(32, 10.0, {}, 1 if plan.window else None)  # a token a step, where 14 rows of guesses bring 12
+            made.learn({}, 1 if plan.window else None)  # a token a step, where 14 rows of guesses bring 12
         assert ran[0]
         assert not any(ran[20:40])
         assert sum(ran) < 30
