@@ -153,17 +153,23 @@ class Page:
             self._draw_table()
             return
         self._end_header()
-        if self._table is not None and "|" in line:
+        if self._table is not None and self._table.takes(line):
             self._table.add(line)
             self._draw_table()
             return
         self._end_table()
-        if "|" in line and fence_of(line, len(line) - len(line.lstrip())) is None:
+        rows = self._text_rows(line, False)
+        if self._may_be_header(line, rows):
             self._header = line
-            self._draw(self._text_rows(line, False))
+            self._draw(rows)
             return
-        self._settle(self._text_rows(line, False))
+        self._settle(rows)
         self._begin_fence(line)
+
+    def _may_be_header(self, line: str, rows: Sequence[Row]) -> bool:
+        """Whether the next line may make a table of this one, all of which can still be drawn anew."""
+        fits = not self._printed and sum(_height(row, self._size()[0]) for row in rows) <= self._most()
+        return fits and "|" in line and fence_of(line, len(line) - len(line.lstrip())) is None
 
     def _complete_code(self, line: str, opening: Fence) -> None:
         closing = fence_of(line, len(line) - len(line.lstrip()))
@@ -199,8 +205,10 @@ class Page:
         elif self._fence is not None:
             row = row_of(self._coloured_code(self._line, False))
             if self._shown([row], since):
-                self._beyond = column_after(0, row.text) >= self._size()[0]
                 self._printed = len(self._line)
+                self._beyond = column_after(0, row.text) >= self._size()[0]
+                if self._beyond:
+                    self._region.rows = []
         elif not self._shown(self._text_rows(_MARKS_AT_END.sub("", self._line), True), since):
             return
         self._drawn_at = self._clock()
@@ -210,7 +218,7 @@ class Page:
         """Whether it is known what the open line is."""
         if self._fence is not None:
             return bool(self._line.strip(" \t`~"))
-        if _UNDECIDED.fullmatch(self._line) or (self._table is not None and "|" in self._line):
+        if _UNDECIDED.fullmatch(self._line) or (self._table is not None and self._table.takes(self._line, True)):
             return False
         if self._header is not None:
             if not self._line.strip(" \t|:-"):

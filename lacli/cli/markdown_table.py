@@ -36,11 +36,16 @@ class Table:
 
     def __init__(self, header: str, delimiter: str, coloured: bool) -> None:
         self._coloured = coloured
+        self._barred = header.lstrip().startswith("|")
         marks = _cells(delimiter)
         self._right = [mark.endswith(":") and not mark.startswith(":") for mark in marks]
         self._lines = [self._parts(header, Style.BOLD)]
         self._printed = 0
         self._widths: list[int] | None = None
+
+    def takes(self, line: str, is_open: bool = False) -> bool:
+        """Whether this line is one more row, or may become one where it is still open: it begins as the header does."""
+        return line.lstrip().startswith("|") if self._barred else "|" in line or is_open
 
     def add(self, line: str) -> None:
         """One more row."""
