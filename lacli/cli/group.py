@@ -77,7 +77,7 @@ class LazyGroup(TyperGroup):
         from typer._click.shell_completion import CompletionItem
 
         found = [CompletionItem(name, help=entry.help) for name, entry in COMMANDS.items()]
-        options = TyperCommand.shell_complete(self, ctx, incomplete)  # type: ignore[arg-type]
+        options = TyperCommand.shell_complete(self, ctx, incomplete)
         return [item for item in found if item.value.startswith(incomplete)] + options
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -52,7 +52,7 @@ def options(command: Any) -> list[Any]:
 
 def choices(parameter: Any) -> tuple[str, ...]:
     """The values an option has, where they are few."""
-    metavar = parameter.metavar or ""
+    metavar = (parameter.metavar or "").strip("[]")
     return tuple(metavar.split("|")) if _CHOICES.fullmatch(metavar) else ()
 
 
