@@ -8,7 +8,6 @@ Called by `ask`, `chat`, `complete` and `edit`.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path

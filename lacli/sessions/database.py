@@ -13,7 +13,7 @@ import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lacli.pool import files
 from lacli.sessions import migrations
@@ -40,8 +40,8 @@ _TROUBLES = {
 _Result = TypeVar("_Result")
 
 
-class _Damaged(Exception):
-    """The file is no sound database."""
+class Damaged(Exception):
+    """The file is no sound database; raised also by what is done with it."""
 
 
 class Database:
@@ -56,8 +56,8 @@ class Database:
         """What `work` finds; in an empty log where there is no file. Changes nothing but an older layout."""
         try:
             return self._patiently(lambda: self._looked_at(work))
-        except _Damaged as damaged:
-            raise self._unavailable("is damaged", "the next reply keeps it aside and begins a new one") from damaged
+        except Damaged as damaged:
+            raise self._unavailable("is damaged", "rename it, and the next reply begins a new one") from damaged
 
     def write(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Do `work` as a whole or not at all; a damaged file is kept aside and a new one begun."""
@@ -68,7 +68,7 @@ class Database:
                 return self._patiently(lambda: self._run(work, "BEGIN IMMEDIATE", "mode=rw"))
             except OSError as error:
                 raise self._unavailable(f"cannot be written ({error.strerror or error})") from error
-            except _Damaged:
+            except Damaged:
                 self._set_aside(found)
         raise self._unavailable("is damaged")
 
@@ -77,7 +77,7 @@ class Database:
         found = self._identity()
         try:
             self._patiently(lambda: self._looked_at(lambda db: db.execute("SELECT count(*) FROM sessions").fetchone()))
-        except _Damaged:
+        except Damaged:
             self._set_aside(found)
 
     def shrink(self) -> None:
@@ -120,10 +120,12 @@ class Database:
             started = time.monotonic()
             try:
                 return attempt()
+            except UnicodeError as error:  # of a message that cites a damaged name: what is written here is sound
+                raise Damaged from error
             except sqlite3.Error as error:
                 name = _name(error)
                 if name in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
-                    raise _Damaged from error
+                    raise Damaged from error
                 if name not in ("SQLITE_BUSY", "SQLITE_LOCKED"):
                     raise self._unavailable(_TROUBLES.get(name, f"cannot be used ({error})")) from error
                 if self._patience_s <= 0:
@@ -211,6 +213,14 @@ class Database:
 
     def _unavailable(self, what: str, hint: str = "") -> StoreUnavailable:
         return StoreUnavailable(f"the log of conversations {what}: {self.path}", hint)
+
+
+def only(cursor: sqlite3.Cursor) -> tuple[Any, ...]:
+    """The one row there must be, unless an index and its table contradict each other."""
+    row: tuple[Any, ...] | None = cursor.fetchone()
+    if row is None:
+        raise Damaged
+    return row
 
 
 def _name(error: sqlite3.Error) -> str:

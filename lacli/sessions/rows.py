@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lacli.events import Attachment, Counts, Message
+from lacli.sessions.database import Damaged, only
 from lacli.sessions.kept import kept, title, whole
 from lacli.sessions.records import INTERRUPTED, Session, Summary, Turn
 
@@ -54,7 +55,10 @@ def insert_turn(connection: sqlite3.Connection, id: str, turn: Turn) -> int:  # 
 def _insert_content(connection: sqlite3.Connection, text: str) -> int:
     digest = hashlib.sha256(text.encode()).digest()
     connection.execute("INSERT OR IGNORE INTO contents (digest, text) VALUES (?,?)", (digest, text))
-    return int(connection.execute("SELECT number FROM contents WHERE digest = ?", (digest,)).fetchone()[0])
+    number = only(connection.execute("SELECT number FROM contents WHERE digest = ?", (digest,)))[0]
+    if not isinstance(number, int):
+        raise Damaged
+    return number
 
 
 def forget_contents(connection: sqlite3.Connection) -> None:
@@ -85,9 +89,9 @@ def day_counts(connection: sqlite3.Connection, project: Path | None, everywhere:
 
 def read_session(connection: sqlite3.Connection, id: str) -> tuple[Session, list[int]]:  # noqa: A002
     """A session that has a row, and the numbers of its turns in the file."""
-    kind, project, model, system, named, begun = connection.execute(
-        "SELECT kind, project, model, system, title, begun_s FROM sessions WHERE id = ?", (id,)
-    ).fetchone()
+    kind, project, model, system, named, begun = only(
+        connection.execute("SELECT kind, project, model, system, title, begun_s FROM sessions WHERE id = ?", (id,))
+    )
     attached: dict[int, list[Attachment]] = {}
     for number, label, text in connection.execute(
         "SELECT turn, label, text FROM attachments JOIN contents ON contents.number = content"

@@ -85,16 +85,6 @@ class SessionStore:
         """
         self._change(id, 0, turn, model)
 
-    def describe(self, id: str, system: str) -> None:  # noqa: A002
-        """Change the system message of a session."""
-
-        def work(connection: sqlite3.Connection) -> None:
-            connection.execute("UPDATE sessions SET system = ? WHERE id = ?", (kept(system), id))
-
-        self._database.write(work)
-        if id in self._known:
-            self._known[id] = replace(self._known[id], system=kept(system))
-
     def replace_last(self, id: str, turn: Turn | None, model: str = "") -> None:  # noqa: A002
         """Put a turn in the place of the last one, or take that away. The day's counts keep what was really done."""
         self._change(id, 1, turn, model)
