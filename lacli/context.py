@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lacli.events import Place, Request
+from lacli.events import Message, Place, Request
 
 if TYPE_CHECKING:
     from lacli.models.prepare import PreparedModel
@@ -32,6 +32,8 @@ class Prompt:
     """Messages left out at the front."""
     notes: tuple[str, ...]
     """Lines for the user."""
+    shown: Message | None = None
+    """The last question as it is shown, where a part of it was left out."""
 
 
 def fitted(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
@@ -56,6 +58,7 @@ def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenize
         text=made.text,
         dropped=made.dropped,
         notes=made.notes,
+        shown=made.shown,
     )
 
 

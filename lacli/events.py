@@ -301,6 +301,8 @@ class Finished:
     stats: ReplyStats
     dropped: int = 0
     """Messages left out at the front of the request to make it fit."""
+    shown: Message | None = None
+    """The last question as the model saw it, where a part of it had to be left out; a conversation goes on with it."""
 
 
 Event = Notice | Loading | Prefill | Piece | Finished

@@ -34,7 +34,7 @@ def one_turn(
         if assistant.partial is not None:
             keeper.turn(question, assistant.partial)
         raise
-    keeper.turn(question, finished)
+    keeper.turn(finished.shown or question, finished)
     delivery.finish(finished, keeper.id)
     live.report_stats(finished, common)
     live.conclude(finished)

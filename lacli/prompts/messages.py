@@ -54,6 +54,8 @@ class Rendered:
     """Messages left out at the front."""
     notes: tuple[str, ...]
     """Lines the user should see."""
+    shown: Message | None = None
+    """The last question, where a part of it was left out."""
 
 
 def rendered(request: Request, room: Room, template: ChatTemplate | None, tokenizer: Tokenizer) -> Rendered:
@@ -72,7 +74,8 @@ def rendered(request: Request, room: Room, template: ChatTemplate | None, tokeni
     shown = [_shown(message) for message in fit.messages]
     dropped = len(request.messages) - len(fit.messages)
     notes = (*fit.notes, *unshowable(shown[-1], tokenizer), *prompt.notes)
-    return Rendered(prompt.token_ids, "\n".join(shown), dropped, notes)
+    last = fit.messages[-1]
+    return Rendered(prompt.token_ids, "\n".join(shown), dropped, notes, None if last is request.messages[-1] else last)
 
 
 def check(size: Size, room: Room, remedies: Sequence[str] = ()) -> None:
