@@ -55,6 +55,7 @@ class _Run:
 
 _MARK = re.compile(
     r"\\[\\`*_~#|<>]"
+    r"|(?P<name>\b__\w+?__\b)"  # of Python, and not bold
     r"|`+"
     r"|\*+|_+|~~"
     r"|!?\[(?P<label>[^\[\]\n]*)\]\((?P<url>[^()\s<>]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+\"[^\"]*\")?\)"
@@ -96,7 +97,9 @@ def _runs(source: str, is_open: bool) -> Iterator[_Run]:
             continue
         yield _Run(source[position:start], position)
         position = match.end()
-        if found[0] == "\\":
+        if match["name"]:
+            yield _Run(found, start)
+        elif found[0] == "\\":
             yield _Run(found[1], start)
         elif match["url"] is not None:
             if match["label"] and match["label"] != match["url"]:

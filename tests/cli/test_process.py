@@ -97,7 +97,7 @@ def test_a_second_interrupt_leaves_at_once(program: Program) -> None:
     running.send_signal(signal.SIGINT)
     assert running.stderr.readline() == b"asked\n"
     running.send_signal(signal.SIGINT)
-    assert (running.communicate(timeout=30), running.returncode) == ((b"", b""), 130)
+    assert (running.communicate(timeout=30), running.returncode) == ((b"", b"lacli: stopped\n"), 130)
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
@@ -122,7 +122,7 @@ def test_an_interrupt_swallowed_while_loading_ends_the_program_all_the_same(prog
     running = started(program, SWALLOWS="1")
     assert running.stderr.readline() == b"ready\n"
     running.send_signal(signal.SIGINT)
-    assert (running.communicate(timeout=30), running.returncode) == ((b"", b""), 130)
+    assert (running.communicate(timeout=30), running.returncode) == ((b"", b"lacli: stopped\n"), 130)
 
 
 def test_a_silent_stdin_is_named_after_a_while(program: Program) -> None:
@@ -136,8 +136,8 @@ def test_a_slow_stdin_is_read_without_a_word(program: Program) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_interrupt_while_waiting_for_stdin_is_quiet(program: Program) -> None:
+def test_interrupt_while_waiting_for_stdin_is_one_word(program: Program) -> None:
     running = started(program, stdin=True)
     assert running.stderr.readline().decode() == READING
     running.send_signal(signal.SIGINT)
-    assert (running.communicate(timeout=30), running.returncode) == ((b"", b""), 130)
+    assert (running.communicate(timeout=30), running.returncode) == ((b"", b"lacli: stopped\n"), 130)
