@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from lacli.errors import LacliError
-from lacli.events import Event, Finished, Piece, Prefill, Preview, ReplyStats, Request
+from lacli.events import Event, Failed, Finished, Piece, Prefill, Preview, ReplyStats, Request
 
 Report = Callable[[Event], None]
 Cancel = Callable[[], bool]
@@ -45,6 +45,18 @@ class Replier(Protocol):
 
     def close(self) -> None:
         """Let go of the model; what the pool learned is on disk already."""
+        ...
+
+
+class BatchReplier(Replier, Protocol):
+    """One that can also write many replies at once."""
+
+    def replies(self, requests: Iterable[Request], cancel: Cancel = never) -> Iterator[tuple[int, Event | Failed]]:
+        """The events of many replies, written side by side, each with its request's place among all.
+
+        Of one reply they come in the order of `reply`, with `Finished` or `Failed` last; among replies in any order.
+        Requests are taken as there is room for them. After a cancel those that were begun end as cancelled.
+        """
         ...
 
 
@@ -86,11 +98,32 @@ class ScriptedAssistant:
                 text, stats = text + event.text, event.stats
             yield event
 
+    def replies(self, requests: Iterable[Request], cancel: Cancel = never) -> Iterator[tuple[int, Event | Failed]]:
+        """Play scripts two by two, event by event in turns."""
+        waiting = enumerate(requests)
+        playing: list[tuple[int, Iterator[Event]]] = []
+        while True:
+            while len(playing) < 2 and not cancel() and (taken := next(waiting, None)) is not None:
+                playing.append((taken[0], self.reply(taken[1], cancel)))
+            if not playing:
+                return
+            for index, events in list(playing):
+                try:
+                    event = next(events, None)
+                except LacliError as error:
+                    event = None
+                    yield index, Failed(error.message, error.hint, error.exit_code)
+                if event is None:
+                    playing.remove((index, events))
+                else:
+                    yield index, event
+
     def preview(self, request: Request) -> Preview:
         """A token for each word of what was asked."""
         place = request.place
         asked = "\n".join(message.text for message in request.messages) if place is None else place.prefix
-        return Preview(tuple(range(len(asked.split()))), asked, 2048)
+        beside = [each.text for message in request.messages for each in message.attachments]
+        return Preview(tuple(range(len(" ".join([*beside, asked]).split()))), asked, 2048)
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """Remember what was to be read ahead."""

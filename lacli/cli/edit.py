@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from lacli.cli import diagnostics, live, output, record
+from lacli.cli import live, record
 from lacli.cli.edit_job import Job, budget, parse_target, read
 from lacli.cli.edit_result import Wanted, deliver
+from lacli.cli.one_turn import show_prompt
 from lacli.cli.options import Common, with_common
-from lacli.events import Preview
+from lacli.events import Finished
 from lacli.scripted import Replier
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -73,29 +75,19 @@ def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run:
     """Ask for the rewritten text and do with it what is wanted."""
     common, preview = budget(assistant, job, common)
     if dry_run:
-        _show(preview, common)
+        show_prompt(assistant, common.request((job.question,)), common)
         return
     live.load(assistant, common)
     finished = live.stream(assistant, common.request((job.question,)), common, silent=True)
     record.recorder(common, "edit").turn(job.question, finished)
-    result = None
-    if finished.reason not in ("cancelled", "timeout"):
-        result = job.result(finished, preview.unseen)
     try:
-        if result is not None:
-            deliver(job, result, finished, wanted, common)
+        if finished.reason not in ("cancelled", "timeout"):
+            deliver(job, job.result(finished, preview.unseen), finished, wanted, common)
     finally:
-        live.report_stats(finished, common)
+        # the reply itself is not shown, and whether it is whole is said of the result
+        live.report_stats(replace(finished, text="", reason=_ending(finished)), common)
     live.conclude(finished)
 
 
-def _show(preview: Preview, common: Common) -> None:
-    """The prompt itself, and how long it is."""
-    if common.json:
-        record = {"prompt": preview.text, "token_ids": preview.token_ids, "ctx_size": preview.ctx_size}
-        output.document({**record, "max_tokens": common.max_tokens})
-        return
-    output.text(preview.text)
-    output.end_text("\n")
-    tokens = f"{len(preview.token_ids):,} tokens of {preview.ctx_size:,}"
-    diagnostics.note(f"{tokens}, and at most {common.max_tokens:,} for the reply")
+def _ending(finished: Finished) -> str:
+    return "stop" if finished.reason in ("length", "context") else finished.reason

@@ -1,0 +1,351 @@
+"""`lacli edit`: what is asked, what is done with the reply, and a file that nothing but a whole reply changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lacli.cli.edit_job import Target, parse_target
+from lacli.events import Finished, Piece, ReplyStats
+from lacli.scripted import ScriptedAssistant
+from tests.cli.conftest import Program, Scripted
+
+OLD = "def load(path):\n    return open(path).read()\n\n\nprint(load('x'))\n"
+NEW = OLD.replace("load", "read")
+DIFF = """\
+--- a.py
++++ a.py
+@@ -1,5 +1,5 @@
+-def load(path):
++def read(path):
+     return open(path).read()
+ 
+ 
+-print(load('x'))
++print(read('x'))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("lacli.cli.confirm.open_terminal", lambda: None)
+    monkeypatch.setattr("lacli.cli.edit_result.open_terminal", lambda: None)
+    (tmp_path / "a.py").write_text(OLD, encoding="utf-8")
+    return tmp_path
+
+
+def block(text: str) -> str:
+    return f"Here it is:\n```python\n{text}```\n"
+
+
+def cut(text: str) -> list[object]:
+    stats = ReplyStats(predicted_n=9, finish_reason="length")
+    return [Piece(text, ("",), stats), Finished(text, (1,), "length", stats)]
+
+
+def asked(scripted: Scripted) -> str:
+    message = scripted.assistants[-1].requests[-1].messages[-1]
+    return message.text
+
+
+class TestTarget:
+    def test_a_range_is_read_from_the_right(self, folder: Path) -> None:
+        assert parse_target("a.py") == Target("a.py")
+        assert parse_target("a.py:3") == Target("a.py", 3, 3)
+        assert parse_target("a.py:3-9") == Target("a.py", 3, 9)
+        assert parse_target("a.py:3-") == Target("a.py", 3, None)
+        assert parse_target("C:\\b.py:3-9") == Target("C:\\b.py", 3, 9)
+        assert parse_target("-:2-3") == Target("-", 2, 3)
+        assert parse_target("a.py:39x") == Target("a.py:39x")
+
+    def test_an_existing_name_wins(self, folder: Path) -> None:
+        (folder / "a.py:3-9").touch()
+        assert parse_target("a.py:3-9") == Target("a.py:3-9")
+        assert parse_target("a.py:3-9:1-2") == Target("a.py:3-9", 1, 2)
+
+
+class TestOutput:
+    def test_a_diff_by_default_and_the_file_untouched(self, folder: Path, scripted: Scripted) -> None:
+        for arguments in ([], ["--diff"]):
+            result = scripted.run(["edit", "a.py", "rename", "load", *arguments], [block(NEW)])
+            assert (result.code, result.out, result.err) == (0, DIFF, "")
+            assert (folder / "a.py").read_text() == OLD
+
+    def test_full_prints_the_file_as_it_would_be(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "a.py").write_bytes(OLD.replace("\n", "\r\n").encode())
+        result = scripted.run(["edit", "a.py", "rename load", "--full"], [block(NEW)])
+        assert (result.code, result.out, result.err) == (0, NEW.replace("\n", "\r\n"), "")
+
+    def test_in_place_changes_it_and_says_how_much(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "a.py").chmod(0o755)
+        result = scripted.run(["edit", "a.py", "rename load", "--in-place", "--backup", ".bak"], [block(NEW)])
+        assert (result.code, result.out, result.err) == (0, "", "lacli: a.py: 2 lines in, 2 out\n")
+        assert ((folder / "a.py").read_text(), (folder / "a.py.bak").read_text()) == (NEW, OLD)
+        assert (folder / "a.py").stat().st_mode & 0o777 == 0o755
+
+    def test_json_says_it_all(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["edit", "a.py:1-2", "rename load", "--json"], [block("def read(path):\n")])
+        found = json.loads(result.out)
+        assert (result.code, result.err, found["file"], found["lines"]) == (0, "", "a.py", [1, 2])
+        assert (found["changed"], found["written"], found["problem"]) == (True, False, None)
+        assert found["diff"].startswith("--- a.py\n+++ a.py\n@@ -1,5 +1,4 @@\n")
+        assert found["finish_reason"] == "stop"
+        assert found["stats"]["predicted_n"] > 0
+        result = scripted.run(["edit", "a.py", "rename load", "--json", "--in-place"], [block(NEW)])
+        assert json.loads(result.out)["written"] is True
+        assert (folder / "a.py").read_text() == NEW
+
+    def test_nothing_changed_is_no_failure(self, folder: Path, scripted: Scripted) -> None:
+        before = (folder / "a.py").stat()
+        for arguments in ([], ["--in-place", "--backup", ".bak"]):
+            result = scripted.run(["edit", "a.py", "rename load", *arguments], [block(OLD)])
+            assert (result.code, result.out, result.err) == (0, "", "lacli: nothing changed\n")
+        after = (folder / "a.py").stat()
+        assert (before.st_mtime_ns, before.st_ino, os.listdir(folder)) == (after.st_mtime_ns, after.st_ino, ["a.py"])
+        assert scripted.run(["edit", "a.py", "rename load", "--full"], [block(OLD)]).out == OLD
+
+    def test_stdin_is_a_filters_file(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["edit", "-", "rename load"], [block(NEW)], stdin=OLD.replace("\n", "\r\n").encode())
+        assert (result.code, result.out) == (0, NEW.replace("\n", "\r\n"))
+        result = scripted.run(
+            ["edit", "--diff", "--", "-:1", "rename load"], [block("def read(path):\n")], stdin=OLD.encode()
+        )
+        assert result.out.startswith("--- stdin\n+++ stdin\n@@ -1,4 +1,4 @@\n-def load(path):\n+def read(path):\n")
+
+    def test_statistics_are_the_last_line(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["edit", "a.py", "rename load", "--in-place", "--usage"], [block(NEW)])
+        note, line = result.err.splitlines()
+        assert note == "lacli: a.py: 2 lines in, 2 out"
+        assert "tok/step" in line
+
+
+class TestPrompt:
+    def test_the_file_then_the_instruction(self, folder: Path, scripted: Scripted) -> None:
+        scripted.run(["edit", "a.py", "rename", "load"], [block(NEW)])
+        request = scripted.assistants[0].requests[0]
+        message = request.messages[-1]
+        assert [(each.label, each.text) for each in message.attachments] == [("a.py", OLD)]
+        assert message.text.startswith("rename load\n\nReturn the whole of a.py ")
+        assert request.truncate == ""
+
+    def test_a_range_with_what_is_around_it(self, folder: Path, scripted: Scripted) -> None:
+        scripted.run(["edit", "a.py:2-2", "close it"], [block("    return Path(path).read_text()\n")])
+        message = scripted.assistants[0].requests[0].messages[-1]
+        assert [each.label for each in message.attachments] == [
+            "a.py before line 2",
+            "a.py after line 2",
+            "lines 2-2 of a.py",
+        ]
+        assert message.attachments[2].text == "    return open(path).read()\n"
+        assert "lines 2-2 of a.py" in message.text
+
+    def test_what_is_piped_in_is_content_or_without_words_the_instruction(
+        self, folder: Path, scripted: Scripted
+    ) -> None:
+        scripted.run(["edit", "a.py", "apply this"], [block(NEW)], stdin=b"-load\n+read\n")
+        message = scripted.assistants[-1].requests[0].messages[-1]
+        assert [each.label for each in message.attachments] == ["stdin", "a.py"]
+        scripted.run(["edit", "a.py"], [block(NEW)], stdin=b"rename load\n")
+        assert asked(scripted).startswith("rename load\n\nReturn")
+
+    def test_other_files_come_before_it(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "b.py").write_text("b = 1\n")
+        scripted.run(["edit", "a.py", "as in b", "-f", "b.py"], [block(NEW)])
+        assert [each.label for each in scripted.assistants[-1].requests[0].messages[-1].attachments] == ["b.py", "a.py"]
+
+    def test_a_longer_fence_is_asked_for_where_the_file_has_fences(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "r.md").write_text("# T\n````\n```\n````\n")
+        scripted.run(["edit", "r.md", "change T"], ["`````\n# U\n````\n```\n````\n`````\n"])
+        assert "begins and ends with `````" in asked(scripted)
+
+    def test_as_many_tokens_as_the_part_needs(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "a.py").write_text("x = 1 + 2\n" * 40)
+        scripted.run(["edit", "a.py", "rename x"], [block("y = 1 + 2\n" * 40)])
+        assert scripted.assistants[-1].requests[0].max_tokens == int(200 * 1.3) + 256
+        scripted.run(["edit", "a.py", "rename x", "-n", "77"], [block("y = 1 + 2\n" * 40)])
+        assert scripted.assistants[-1].requests[0].max_tokens == 77
+
+    def test_dry_run_prints_it_and_loads_nothing(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["edit", "a.py", "rename load", "--dry-run"], [])
+        assert result.code == 0
+        assert "rename load" in result.out
+        assert scripted.assistants[0].requests == []
+
+    def test_the_turn_is_kept_in_the_log(self, folder: Path, scripted: Scripted) -> None:
+        scripted.run(["edit", "a.py", "rename load"], [block(NEW)])
+        found = scripted.run(["sessions", "search", "rename", "--all"]).out
+        assert "edit" in found
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("mode", [[], ["--in-place"], ["--full"], ["--json"]])
+    @pytest.mark.parametrize(
+        ("reply", "why"),
+        [
+            ("I renamed it for you.", "no code block"),
+            (f"```python\n{NEW[:40]}", "unfinished"),
+            (cut(f"```python\n{NEW[:40]}"), "unfinished after 9 tokens"),
+            (block("def read(path):\n    # ... rest unchanged\n"), "leaves out what was to be kept"),
+        ],
+    )
+    def test_the_file_stays_with_one_line_that_says_why(
+        self, folder: Path, scripted: Scripted, mode: list[str], reply: object, why: str
+    ) -> None:
+        result = scripted.run(["edit", "a.py", "rename load", *mode], [reply])
+        assert result.code == 1
+        assert result.err.count("\n") == 1
+        assert result.err.startswith("lacli: error: the reply ")
+        assert why in result.err
+        assert "a.py is as it was" in result.err
+        assert result.out == "" or json.loads(result.out)["problem"]
+        assert ((folder / "a.py").read_text(), os.listdir(folder)) == (OLD, ["a.py"])
+
+    def test_far_less_than_there_was_needs_a_yes(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "a.py").write_text(OLD * 5)
+        arguments = ["edit", "a.py", "add type hints", "--in-place"]
+        result = scripted.run(arguments, [block(OLD)])
+        assert (result.code, (folder / "a.py").read_text()) == (1, OLD * 5)
+        assert "3 lines where 15 were" in result.err
+        assert "-y takes it all the same" in result.err
+        result = scripted.run([*arguments, "-y"], [block(OLD)])
+        assert (result.code, (folder / "a.py").read_text()) == (0, OLD)
+        assert "warning" in result.err
+
+    @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 1), ("\n", 1)])
+    def test_someone_at_the_terminal_is_asked(
+        self, folder: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+    ) -> None:
+        import io
+
+        for module in ("confirm", "edit_result"):
+            monkeypatch.setattr(f"lacli.cli.{module}.open_terminal", lambda: io.StringIO(answer))
+        monkeypatch.setattr("lacli.cli.confirm._SCREEN", os.devnull)
+        (folder / "a.py").write_text(OLD * 5)
+        result = scripted.run(["edit", "a.py", "add hints", "--in-place"], [block(OLD)], stdin=b"a diff")
+        assert (result.code, (folder / "a.py").read_text()) == (code, OLD if code == 0 else OLD * 5)
+
+    def test_a_file_that_is_changed_while_the_model_writes_is_left_alone(
+        self, folder: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told = ScriptedAssistant.told
+
+        def meanwhile(self: ScriptedAssistant, text: str) -> object:
+            (folder / "a.py").write_text("theirs\n")
+            return told(self, text)
+
+        monkeypatch.setattr(ScriptedAssistant, "told", meanwhile)
+        result = scripted.run(["edit", "a.py", "rename load", "--in-place"], [block(NEW)])
+        assert (result.code, (folder / "a.py").read_text()) == (2, "theirs\n")
+        assert "was changed meanwhile" in result.err
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "why"),
+        [
+            (["none.py", "x"], 2, "there is no file none.py"),
+            (["."], 2, "is a directory"),
+            (["bin", "x"], 2, "bin is a binary file"),
+            (["a.py:3-99", "x"], 2, "a.py has 5 lines"),
+            (["a.py:0", "x"], 2, "a.py has 5 lines"),
+            (["a.py"], 2, "nothing to ask"),
+            (["-"], 2, "there is no instruction"),
+            (["a.py", "x", "--diff", "--full"], 2, "exclude each other"),
+            (["a.py", "x", "--backup", ".b"], 2, "--backup is for --in-place"),
+            (["-", "x", "--in-place"], 2, "stdin cannot be edited in place"),
+            (["locked.py", "x", "--in-place"], 2, "locked.py is read-only"),
+            (["long.py", "x"], 5, "long.py is too long to be rewritten: prompt 2,0"),
+            (["long.py:1-2000", "x"], 5, "give fewer lines"),
+        ],
+    )
+    def test_before_anything_is_loaded(
+        self, folder: Path, scripted: Scripted, arguments: list[str], code: int, why: str
+    ) -> None:
+        (folder / "bin").write_bytes(b"\x7fELF\0\0")
+        (folder / "locked.py").write_text(OLD)
+        (folder / "locked.py").chmod(0o444)
+        (folder / "long.py").write_text("word\n" * 2020)
+        result = scripted.run(["edit", *arguments], [block(NEW)])
+        assert result.code == code
+        assert why in result.err
+        assert result.err.count("\n") == 1
+        assert all(each.requests == [] for each in scripted.assistants)
+
+
+class TestBytes:
+    def test_lines_the_model_cannot_show_are_not_touched(
+        self, folder: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        preview = ScriptedAssistant.preview
+        monkeypatch.setattr(
+            ScriptedAssistant, "preview", lambda self, request: replace(preview(self, request), unseen="\x1d\x04")
+        )
+        (folder / "s.py").write_bytes(b'SEP = "a\x1db\x04c"\nx = 1\n')
+        scripted.run(["edit", "s.py", "rename x to total", "--in-place"], [block('SEP = "abc"\ntotal = 1\n')])
+        assert (folder / "s.py").read_bytes() == b'SEP = "a\x1db\x04c"\ntotal = 1\n'
+
+    @pytest.mark.parametrize(
+        ("before", "reply", "after"),
+        [
+            (b"a\r\nb\r\n", "a\nc\nd\n", b"a\r\nc\r\nd\r\n"),
+            (b"a\r\nb\nc\rd", "a\nb\nC\nd\n", b"a\r\nb\nC\rd"),
+            (b"\xef\xbb\xbfa\n", "b\n", b"\xef\xbb\xbfb\n"),
+            (b"caf\xe9\nb\n", "café\nü\n", b"caf\xe9\n\xfc\n"),
+        ],
+    )
+    def test_the_file_keeps_its_form(
+        self, folder: Path, scripted: Scripted, before: bytes, reply: str, after: bytes
+    ) -> None:
+        (folder / "f f:é.txt").write_bytes(before)
+        result = scripted.run(["edit", "f f:é.txt", "change it", "--in-place"], [block(reply)])
+        assert (result.code, (folder / "f f:é.txt").read_bytes()) == (0, after)
+
+    def test_git_with_autocrlf_sees_the_changed_line_only(self, folder: Path, scripted: Scripted) -> None:
+        def git(*arguments: str) -> str:
+            command = ["git", "-c", "core.autocrlf=true", "-c", "user.name=x", "-c", "user.email=x", *arguments]
+            return subprocess.run(command, check=True, capture_output=True, text=True, timeout=20).stdout
+
+        (folder / "a.py").write_bytes(OLD.replace("\n", "\r\n").encode())
+        git("init", "-q")
+        git("add", "a.py")
+        git("commit", "-qm", "x")
+        scripted.run(["edit", "a.py", "rename load", "--in-place"], [block(OLD.replace("print", "show"))])
+        assert "1 file changed, 1 insertion(+), 1 deletion(-)" in git("diff", "--stat")
+
+    def test_a_link_is_followed(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "link.py").symlink_to("a.py")
+        scripted.run(["edit", "link.py", "rename load", "--in-place"], [block(NEW)])
+        assert (folder / "link.py").is_symlink()
+        assert (folder / "a.py").read_text() == NEW
+
+
+class TestInterrupting:
+    @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+    def test_ctrl_c_leaves_the_file_and_ends_with_130(
+        self, folder: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SCRIPTS", json.dumps([block(NEW)]))
+        monkeypatch.setenv("PAUSE", "0.2")
+        monkeypatch.setenv("SAY_CLOSED", "1")
+        command = program.command("edit", "a.py", "rename load", "--in-place", "--no-stdin")
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, out) == (130, b"")
+        assert b"Traceback" not in err
+        assert (folder / "a.py").read_text() == OLD
+
+    def test_when_the_time_is_over_the_file_stays(
+        self, folder: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SCRIPTS", json.dumps([block(NEW)]))
+        done = program.shell("lacli edit a.py 'rename load' --in-place --timeout 1 </dev/null", PAUSE="0.3")
+        assert done.returncode == 6
+        assert (folder / "a.py").read_text() == OLD
