@@ -1,141 +1,116 @@
-"""`lacli complete`: prints what belongs at a place in a file, and nothing else. The file is read, never written."""
+"""`lacli complete`: prints what belongs at a place in a file, and nothing else; or puts it there."""
 
 from __future__ import annotations
 
-import codecs
+import functools
 import os
-import re
-import stat
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lacli.cli import diagnostics, live, output
+from lacli.cli import live
+from lacli.cli.complete_job import View, Wanted, read
+from lacli.cli.complete_run import Run
+from lacli.cli.cursor import parse_target, placed
 from lacli.cli.options import Common, with_common
-from lacli.cli.render import reply_record
-from lacli.cli.stdin import MOST_BYTES, Stdin, argument, decoded
-from lacli.errors import PromptTooLong, UsageError
-from lacli.events import Place
+from lacli.errors import UsageError
+from lacli.text import languages
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
+_SCOPES = ("line", "block", "file")
 _EXAMPLES = """
 Examples:
 
-  lacli complete app.py                 (at the end of the file)
+  lacli complete app.py:42              (at the end of line 42; without it at the end of the file)
 
-  lacli complete app.py:42              (at the end of line 42)
+  lacli complete app.py:42:5 --diff | patch -p0
 
-  lacli complete app.py:42:5 -n 40 --stats
+  lacli complete a.py:10 b.go:7:3 --in-place --backup .bak
 
-Every option can be set by a variable: --top-p is LACLI_TOP_P.
+  :r !lacli complete - --stdin-filename % --at 12 < %          (in vim)
+
+The text has \\n line ends; --full, --diff and --in-place give it the file's. Every option can be set by a variable:
+--top-p is LACLI_TOP_P.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A place in a file, as given."""
-
-    path: str
-    """- is stdin."""
-    line: int | None = None
-    """1-based; None is the last one."""
-    column: int | None = None
-    """1-based, in characters; None is the end of the line."""
-
-
-LINES_BEFORE, LINES_AFTER = 256, 64
-"""Lines around the cursor that the model sees, as llama.vim has them."""
-
-
 @app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
-@with_common(max_tokens=128)
+@with_common(without=("system", "truncate", "plain"), max_tokens=128)
 def complete(
-    file: Annotated[str, typer.Argument(metavar="FILE[:LINE[:COL]]", help="Where to continue; - is stdin.")],
+    file: Annotated[list[str], typer.Argument(metavar="FILE[:LINE[:COL]]...", help="Where to continue; - is stdin.")],
     *,
+    at: Annotated[str | None, typer.Option("--at", metavar="LINE[:COL]", help="The place, both from 1.")] = None,
+    offset: Annotated[
+        int | None, typer.Option("--offset", metavar="BYTES", help="The place, as bytes before it.")
+    ] = None,
+    marker: Annotated[
+        str | None, typer.Option("--marker", metavar="TEXT", help="The place is where this text stands; it goes away.")
+    ] = None,
+    stdin_filename: Annotated[
+        str, typer.Option("--stdin-filename", metavar="NAME", help="What stdin is a file of.", show_default=False)
+    ] = "",
+    language: Annotated[
+        str, typer.Option("--language", metavar="NAME", help="If the name does not tell it.", show_default=False)
+    ] = "",
+    full: Annotated[bool, typer.Option("--full", help="Print the whole file with the text in it.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0`.")] = False,
+    in_place: Annotated[bool, typer.Option("--in-place", help="Change the file.")] = False,
+    backup: Annotated[
+        str | None, typer.Option("--backup", metavar="SUFFIX", help="Keep the old file under its name and this.")
+    ] = None,
+    scope: Annotated[
+        str, typer.Option("--scope", metavar="|".join(_SCOPES), help="Where the text must end at the latest.")
+    ] = "block",
+    max_lines: Annotated[int, typer.Option("--max-lines", min=0, help="Most lines; 0 is no bound.")] = 0,
+    context: Annotated[
+        list[str] | None,
+        typer.Option("--context", metavar="PATH", help="Show this file or folder, too; may be repeated."),
+    ] = None,
+    no_context: Annotated[bool, typer.Option("--no-context", help="Show no other files of the project.")] = False,
+    prefix_lines: Annotated[int, typer.Option("--prefix-lines", min=0, help="Lines shown before the place.")] = 256,
+    suffix_lines: Annotated[int, typer.Option("--suffix-lines", min=0, help="Lines shown behind it.")] = 64,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the prompt as the model would be given it.")
+    ] = False,
     common: Common,
 ) -> None:
-    """Print what belongs at the end of a file, or at a line and column of it."""
-    target = parse_target(argument(file))
-    text = Stdin().text() if target.path == "-" else _read(target.path)
-    offset = cursor_offset(text, target)
-    # The model sees one kind of line ending; the position was found in the file as it is.
-    prefix, suffix = around(text, offset)
+    """Print what belongs at a place in a file: its end, or a line and column of it."""
+    if scope not in _SCOPES:
+        raise UsageError(f"--scope {scope!r} is unknown", f"choose one of {', '.join(_SCOPES)}")
+    if language and languages.by_name(language) is None:
+        raise UsageError(f"--language {language!r} is unknown", f"choose one of {', '.join(languages.names())}")
+    targets = [placed(parse_target(each), at, offset, marker) for each in file]
+    wanted = Wanted(full, diff, in_place, common.json, backup, len(targets) > 1)
+    wanted.check(targets)
+    view = View(
+        language=language,
+        stdin_name=stdin_filename,
+        scope=scope,
+        max_lines=max_lines,
+        lines_before=prefix_lines,
+        lines_after=suffix_lines,
+        paths=tuple(context or ()),
+        neighbours=not no_context,
+    )
+    for path in view.paths:
+        if not os.path.exists(path):
+            raise UsageError(f"--context {path} does not exist", "check the path")
+    run = Run(view, wanted, common, dry_run)
+    jobs = [run.attempt(functools.partial(read, target, stdin_filename)) for target in targets]
+    found = [job for job in jobs if job is not None]
+    if in_place:
+        for job in found:
+            job.file.check_writable()
 
     from lacli.assistant import Assistant
 
     assistant = Assistant(common.settings())
     try:
-        live.load(assistant, common)
-        request = common.request(place=Place(prefix, suffix), drop_oldest=True)
-        finished = live.stream(assistant, request, common, silent=common.json, newline=False, markdown=False)
+        if found and not dry_run:
+            live.load(assistant, common)
+        for job in found:
+            run.attempt(functools.partial(run.complete, assistant, job))
     finally:
         assistant.close()
-    if common.json:
-        output.document({**reply_record(finished), "file": target.path, "offset": offset})
-    live.report_stats(finished, common)
-    live.conclude(finished)
-    if not finished.text:
-        diagnostics.note("nothing to insert here")
-
-
-def parse_target(text: str) -> Target:
-    """FILE[:LINE[:COL]], read from the right; a file that is really called so wins."""
-    if text == "-" or os.path.exists(text):
-        return Target(text)
-    one = re.fullmatch(r"(.+):(\d+)", text, re.DOTALL)
-    if one is None:
-        return Target(text)
-    two = re.fullmatch(r"(.+):(\d+)", one[1], re.DOTALL)
-    if two is None or os.path.exists(one[1]):
-        return Target(one[1], int(one[2]))
-    return Target(two[1], int(two[2]), int(one[2]))
-
-
-def cursor_offset(text: str, target: Target) -> int:
-    """The character the cursor stands before."""
-    if target.line is None:
-        return len(text)
-    lines = text.split("\n")
-    count = len(lines) - (1 if len(lines) > 1 and not lines[-1] else 0)  # as people count; the place after it is legal
-    length = f"{target.path} has {_count(count, 'line')}"
-    if not 1 <= target.line <= len(lines):
-        raise UsageError(f"{length}, so there is no line {target.line}", f"give a line from 1 to {len(lines)}")
-    line = lines[target.line - 1].removesuffix("\r")
-    column = len(line) + 1 if target.column is None else target.column
-    if not 1 <= column <= len(line) + 1:
-        raise UsageError(
-            f"{length} and line {target.line} {_count(len(line), 'character')}, so there is no column {column}",
-            f"give a column from 1 to {len(line) + 1}",
-        )
-    return sum(len(before) + 1 for before in lines[: target.line - 1]) + column - 1
-
-
-def around(text: str, offset: int) -> tuple[str, str]:
-    """The lines before and after the cursor that the model is shown: a whole file would take a minute to read in."""
-    before, after = (part.replace("\r\n", "\n") for part in (text[:offset], text[offset:]))
-    shown = before.split("\n")[-LINES_BEFORE:], after.split("\n")[:LINES_AFTER]
-    return "\n".join(shown[0]), "\n".join(shown[1])
-
-
-def _read(path: str) -> str:
-    try:
-        found = os.stat(path)
-        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):  # may have no end, or wait for ever
-            raise UsageError(f"{path} is not a regular file", "pipe it into `lacli complete -`")
-        if found.st_size > MOST_BYTES:
-            raise PromptTooLong(f"{path} has {found.st_size:,} bytes", "give the part that matters")
-        data = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise UsageError(f"there is no file {path}", "check the path; a position is given as FILE:LINE:COL") from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}", "give a file that can be read") from None
-    if b"\0" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise UsageError(f"{path} is a binary file", "give a file of text")
-    return decoded(data, path)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+    run.finish()
