@@ -1,0 +1,115 @@
+"""One run of `complete`: each file in turn with the model loaded once; an error of one does not stop the others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import typer
+
+from lacli.cli import diagnostics, live, output, record
+from lacli.cli.complete_job import Job, View, Wanted
+from lacli.cli.one_turn import show_prompt
+from lacli.cli.options import Common
+from lacli.errors import LacliError
+from lacli.events import Attachment
+from lacli.scripted import Replier
+
+_Result = TypeVar("_Result")
+_AROUND = 4_000
+"""Characters on either side of the cursor that pieces of other files are compared with."""
+
+
+class Run:
+    """What is common to all files of a run."""
+
+    def __init__(self, view: View, wanted: Wanted, common: Common, dry_run: bool) -> None:
+        self.worst = 0
+        """The exit code of what went worst."""
+        self._view = view
+        self._wanted = wanted
+        self._common = common
+        self._dry_run = dry_run
+        self._recorder = record.recorder(common, "complete")
+
+    def attempt(self, work: Callable[[], _Result]) -> _Result | None:
+        """Do something for one of several files; with one file alone its failure is the command's."""
+        try:
+            return work()
+        except LacliError as error:
+            if not self._wanted.several:
+                raise
+            diagnostics.error(error.message, error.hint)
+            self.worst = max(self.worst, error.exit_code)
+            return None
+
+    def complete(self, assistant: Replier, job: Job) -> None:
+        """Complete one place and do with the text what is wanted."""
+        common, wanted = self._common, self._wanted
+        root = _project(job)
+        request = common.request(place=job.place(self._view, self._context(job, root), root), drop_oldest=True)
+        if self._dry_run:
+            show_prompt(assistant, request, common)
+            return
+        if wanted.several and not wanted.silent:
+            output.line(f"==> {job.where} <==")
+        newline = wanted.several and not wanted.silent
+        finished = live.stream(assistant, request, common, silent=wanted.silent, newline=newline, markdown=False)
+        self._recorder.turn(job.question, finished)
+        try:
+            if finished.reason not in ("cancelled", "timeout"):
+                job.deliver(finished, wanted)
+            elif wanted.json:
+                job.deliver(finished, Wanted(json=True))
+        finally:
+            live.report_stats(finished, common)
+        live.conclude(finished)
+
+    def finish(self) -> None:
+        """End with the exit code of what went worst."""
+        if self.worst:
+            raise typer.Exit(self.worst)
+
+    def _context(self, job: Job, root: Path | None) -> tuple[Attachment, ...]:
+        """Pieces of other files, where the model has a form for them or the user named some."""
+        view = self._view
+        if not view.paths and not (view.neighbours and root is not None and _takes_files(self._common.model)):
+            return ()
+        from lacli.project.neighbours import neighbours
+        from lacli.text.languages import by_name, language_of
+
+        text, at = job.file.text, job.spot.start
+        top = root or Path(os.path.abspath("."))
+        name = os.path.relpath(os.path.realpath(job.path or "untitled"), os.path.realpath(top)).replace(os.sep, "/")
+        return neighbours(
+            text[:_REACH],
+            text[max(0, at - _AROUND) : at + _AROUND],
+            name,
+            top,
+            (by_name(view.language) if view.language else None) or language_of(job.path, text[:_REACH]),
+            [Path(path) for path in view.paths],
+            view.neighbours and root is not None,
+            diagnostics.note,
+        )
+
+
+_REACH = 1 << 16
+
+
+def _project(job: Job) -> Path | None:
+    from lacli.pool.identity import project_root
+
+    return project_root(Path(os.path.dirname(os.path.abspath(job.path or "x"))))
+
+
+def _takes_files(model: str | None) -> bool:
+    """Whether a model's form has a place for other files; of one that is not registered only its vocabulary tells."""
+    from lacli.models.registry import load_registry
+
+    try:
+        spec = load_registry().resolve(model)
+    except LacliError:  # said by whoever loads it
+        return False
+    return spec.path is not None or (spec.fim is not None and bool(spec.fim.file_separator))

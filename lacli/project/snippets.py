@@ -1,0 +1,88 @@
+"""Pieces of files that a model is shown beside the one it completes: cut, compared, chosen. Pure.
+
+Called by `neighbours`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+LINES = 64
+"""Of a piece."""
+_MOST = 16
+_OF_ONE_FILE = 2
+_SAME = 0.9
+_ALIKE = 0.5
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A piece of a file."""
+
+    name: str
+    """The file's, relative to the project."""
+    start: int
+    """Its first line, from 0."""
+    text: str
+
+
+def pieces(name: str, text: str) -> list[Snippet]:
+    """A file in pieces of at most `LINES` lines, cut at blank lines where there are some."""
+    lines = text.split("\n")
+    found: list[Snippet] = []
+    start = 0
+    while start < len(lines):
+        end = min(start + LINES, len(lines))
+        if end < len(lines):
+            end = next((at for at in range(end, start + LINES // 2, -1) if not lines[at - 1].strip()), end)
+        part = "\n".join(lines[start:end]).strip("\n")
+        if part.strip():
+            found.append(Snippet(name, start, part))
+        start = end
+    return found
+
+
+def alike(left: str, right: str) -> float:
+    """How much of two texts is the same, by lines: from 0 to 1."""
+    a, b = _lines(left), _lines(right)
+    total = a.total() + b.total()
+    return 2 * (a & b).total() / total if total else 0.0
+
+
+def chosen(files: Sequence[Sequence[Snippet]], cursor_text: str, most_characters: int) -> list[Snippet]:
+    """Of each file the pieces that share most words with the text at the cursor, in the order of files and lines.
+
+    A piece that says what another says, or what stands at the cursor already, is left out: it would be repeated.
+    """
+    words = set(_WORD.findall(cursor_text))
+    kept: list[Snippet] = []
+    room = most_characters
+    for file in files:
+        best = sorted(file, key=lambda piece: (-len(words & set(_WORD.findall(piece.text))), piece.start))
+        for piece in sorted(best[:_OF_ONE_FILE], key=lambda piece: piece.start):
+            if len(kept) >= _MOST or len(piece.text) > room or alike(piece.text, cursor_text) > _ALIKE:
+                continue
+            twin = next((index for index, other in enumerate(kept) if alike(piece.text, other.text) > _SAME), None)
+            if twin is not None:
+                room += len(kept[twin].text)
+                kept[twin] = piece
+            else:
+                kept.append(piece)
+            room -= len(piece.text)
+    return kept
+
+
+def _lines(text: str) -> Counter[str]:
+    return Counter(line.strip() for line in text.split("\n") if line.strip())
+
+
+def joined(snippets: Iterable[Snippet]) -> list[tuple[str, str]]:
+    """One text for each file, in the order in which the files come."""
+    texts: dict[str, list[str]] = {}
+    for piece in snippets:
+        texts.setdefault(piece.name, []).append(piece.text)
+    return [(name, "\n\n".join(parts)) for name, parts in texts.items()]
