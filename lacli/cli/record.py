@@ -35,7 +35,7 @@ class Recorder:
 
     def __init__(self, kind: str, keep: bool = True, system: str = "") -> None:
         self.id = ""
-        """The session's id once there is one."""
+        """The session's id once it is in the log."""
         self._kind = kind
         self._keep = keep
         self._system = system
@@ -44,21 +44,26 @@ class Recorder:
         self._waiting: list[tuple[_Change, str]] = []
         """What could not be written yet."""
         self._failed = False
+        self._begun = ""
+        """The id of a session of which nothing could be written yet."""
+        self._written: set[str] = set()
 
     def resume(self, session: Session) -> None:
         """Add the following turns to a session that was read."""
         self.id = session.id
+        self._begun = ""
+        self._written.add(session.id)
         self._resumed.append(session)
 
     def describe(self, system: str) -> None:
         """The system message was changed: in the session there is, and in those begun later."""
         self._system = system
-        if self.id:
+        if self.id or self._begun:
             self._write(lambda store, id_: store.describe(id_, system))
 
     def new(self) -> None:
         """Begin another session with the next turn."""
-        self.id = ""
+        self.id = self._begun = ""
 
     def turn(self, question: Message, finished: Finished) -> None:
         """Keep a question and its reply; nothing where not a token came of it, unless the model had nothing to say."""
@@ -70,7 +75,7 @@ class Recorder:
 
     def keep(self, turn: Turn, model: str, replaces: bool = False) -> None:
         """Keep a turn, or put it in the place of the last one: its question was asked again."""
-        again = replaces and bool(self.id)
+        again = replaces and bool(self.id or self._begun)
 
         def change(store: SessionStore, id_: str) -> None:
             (store.replace_last if again else store.append)(id_, turn, model)
@@ -79,7 +84,7 @@ class Recorder:
 
     def undo(self) -> None:
         """Take the last turn away."""
-        if self.id:
+        if self.id or self._begun:
             self._write(lambda store, id_: store.replace_last(id_, None))
 
     def _write(self, change: _Change, turn: Turn | None = None, model: str = "") -> None:
@@ -90,24 +95,26 @@ class Recorder:
             store = self._opened()
             if not self._may_keep_words(store, turn):
                 return
-            if not self.id:
-                self.id = store.begin(self._kind, _project(), model, self._system)
-            self._waiting.append((change, self.id))
-            while self._waiting:
-                first, id_ = self._waiting[0]
-                first(store, id_)
-                del self._waiting[0]
+            self._begun = self.id or self._begun or store.begin(self._kind, _project(), model, self._system)
+            self._waiting.append((change, self._begun))
+            self._write_waiting(store)
+            self.id, self._begun = self._begun, ""
         except (LacliError, OSError) as error:
-            self._note_failure(getattr(error, "message", "") or str(error))
-        else:
-            if self._failed:
-                self._failed = False
-                diagnostics.note("the log of conversations can be used again: all of this one is kept")
+            if self.id not in self._written:  # set by whoever goes back to a session that could not be written
+                self.id = ""
+            if not self._failed:
+                self._failed = True
+                diagnostics.note(f"{getattr(error, 'message', error)}; what is said is not kept")
 
-    def _note_failure(self, message: str) -> None:
-        if not self._failed:
-            self._failed = True
-            diagnostics.note(f"{message}; what is said is not kept")
+    def _write_waiting(self, store: SessionStore) -> None:
+        while self._waiting:
+            change, id_ = self._waiting[0]
+            change(store, id_)
+            self._written.add(id_)
+            del self._waiting[0]
+        if self._failed:
+            self._failed = False
+            diagnostics.note("the log of conversations can be used again: all of this one is kept")
 
     def _may_keep_words(self, store: SessionStore, turn: Turn | None) -> bool:
         """Whether logs are on; if not, the numbers alone are kept."""
