@@ -241,7 +241,12 @@ def _named(prefix: str, totals: Mapping[str, int]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class ReplyStats(Counts):
-    """Counts of one reply so far; field names follow llama.cpp where it has them."""
+    """Counts of one reply so far; field names follow llama.cpp where it has them.
+
+    Of a reply written beside others: `steps` are the forwards it took part in, `rows` its own rows of them, `step_ms`
+    its share of their time by its rows and all of its own drafting, so that the replies' add up to what the batch took.
+    `prompt_ms`, `predicted_ms` and `ttft_ms` are by the clock on the wall, and so cover the work on the others, too.
+    """
 
     replies: int = 1
     model: str = ""
@@ -303,6 +308,16 @@ class Finished:
     """Messages left out at the front of the request to make it fit."""
     shown: Message | None = None
     """The last question as the model saw it, where a part of it had to be left out; a conversation goes on with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """One reply of many cannot be written; the others go on. Its last event."""
+
+    message: str
+    hint: str
+    exit_code: int
+    """Of the program, where this is all there was to do."""
 
 
 Event = Notice | Loading | Prefill | Piece | Finished

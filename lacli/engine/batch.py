@@ -18,7 +18,7 @@ from lacli.engine.controller import Controller
 from lacli.engine.loop import Steps, ended, first_step, next_rows, next_step, steps
 from lacli.engine.sampler import Sampler
 from lacli.engine.sequence import CachedSequence, common
-from lacli.engine.step import Asked, Finish, Ran, Step
+from lacli.engine.step import Asked, Finish, Ran, Read, Step
 from lacli.engine.stop import Stops
 from lacli.errors import LacliError
 from lacli.models.base import Rows, Scores, SharingRunner
@@ -32,8 +32,8 @@ _WORTH_WAITING = 16
 _GOOD_ENOUGH = 0.95
 """Of the best rate of tokens: fewer places begin and end sooner, and take less memory."""
 
-Came = tuple[int, Step | LacliError]
-"""The key of a job, and a step of its reply or why it has none."""
+Came = tuple[int, Step | Read | LacliError]
+"""The key of a job, and a step of its reply, what was read of its prompt, or why it has no reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ class _Place:
         self.job: Job | None = None
         self.fresh = False
         """Whether nothing of the prompt was read or copied yet."""
+        self.reused = 0
         self.reply: Steps | None = None
         """None while the prompt is read."""
         self.asked: Asked | None = None
@@ -107,7 +108,8 @@ class Batch:
     def decode(
         self, jobs: Iterator[tuple[int, Job | LacliError]], cancel: Callable[[], bool] = lambda: False
     ) -> Iterator[Came]:
-        """The steps of all jobs as they come, each with its job's key; of a job's last one `finish` is set.
+        """The steps of all jobs and what is read of prompts, as they come, each with its job's key; of a job's last
+        step `finish` is set.
 
         A job is taken from `jobs` when there is a place for it. One that fails, there already or later and alone, gives
         its error instead. `cancel` is read between forwards; then every job that was begun ends as cancelled.
@@ -175,8 +177,9 @@ class Batch:
     def _read_alone(self, place: _Place, cancel: Callable[[], bool]) -> Iterator[Came]:
         """The whole prompt at once, in the runner's own way."""
         assert place.job is not None
-        place.fresh = False
+        place.fresh, place.reused = False, place.cached.reusable(place.job.prompt)
         scores = place.cached.start(place.job.prompt, lambda done: not cancel())
+        yield place.key, Read(place.cached.length, place.reused)
         if scores is not None:
             yield self._answer(place, Ran(scores, 0.0))
 
@@ -193,6 +196,7 @@ class Batch:
         for (place, rows), scores, count in zip(running, results, counts, strict=True):
             if place.reply is None:
                 place.cached.keep(rows, range(count))
+                came.append((place.key, Read(place.cached.length, place.reused)))
             if len(scores):
                 came.append(self._answer(place, Ran(scores, spent_ms * count / sum(counts))))
         return came  # as a whole: whoever reads it may run other forwards meanwhile
@@ -239,7 +243,7 @@ class Batch:
                     return None
             if held > place.cached.begin(job.prompt):
                 place.cached.adopt(best, held)
-            place.fresh = False
+            place.fresh, place.reused = False, held
         chunk = job.prompt[place.cached.length : place.cached.length + left]
         count = len(chunk)
         last = place.cached.length + count == len(job.prompt)

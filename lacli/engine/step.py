@@ -64,6 +64,16 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class Read:
+    """A part of a prompt was read, in a batch."""
+
+    held: int
+    """Tokens of the prompt in the cache now."""
+    reused: int
+    """Those among them that were not read for this reply."""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One forward pass as the reader sees it: yielded only after everything is committed."""
 

@@ -1,0 +1,65 @@
+"""Many replies at once: the engine's batch of steps into the events of each. Called by `assistant`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from lacli.errors import LacliError
+from lacli.events import Event, Failed, Request
+from lacli.reply import Reply, failures_named
+from lacli.scripted import Cancel
+
+if TYPE_CHECKING:
+    from lacli.engine.batch import Job
+    from lacli.loading import Loaded
+
+_SHARE_OF_MEMORY = 0.5
+"""Of what is free now, for all KV caches of a batch together."""
+
+
+def replies(
+    loaded: Loaded, requests: Iterable[Request], told: set[str], cancel: Cancel
+) -> Iterator[tuple[int, Event | Failed]]:
+    """See `BatchReplier.replies`. Requests are taken, and their prompts tokenised, when there is a place for them."""
+    import psutil
+
+    from lacli.engine.batch import Batch, best_places
+    from lacli.engine.step import Read
+
+    writing: dict[int, Reply] = {}
+    said: list[tuple[int, Event]] = []
+
+    def jobs() -> Iterator[tuple[int, Job | LacliError]]:
+        for index, request in enumerate(requests):
+            try:
+                reply = Reply(loaded, request, told)
+            except LacliError as error:
+                yield index, error
+                continue
+            said.extend((index, notice) for notice in reply.begin())
+            writing[index] = reply
+            yield index, reply.job()
+
+    places = best_places(loaded.controller, loaded.cached)
+    batch = Batch(loaded.cached, loaded.controller, places, _SHARE_OF_MEMORY * psutil.virtual_memory().available)
+    try:
+        with failures_named():
+            for index, came in batch.decode(jobs(), cancel):
+                yield from said
+                said.clear()
+                if isinstance(came, LacliError):
+                    if index in writing:
+                        writing.pop(index).leave()
+                    yield index, Failed(came.message, came.hint, came.exit_code)
+                elif isinstance(came, Read):
+                    yield index, writing[index].read(came)
+                else:
+                    yield index, writing[index].take(came)
+                    if came.finish is not None:
+                        reply = writing.pop(index)
+                        reply.leave()
+                        yield from ((index, event) for event in reply.end())
+    finally:
+        for reply in writing.values():
+            reply.leave()

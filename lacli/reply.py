@@ -1,0 +1,289 @@
+"""One reply of a loaded model while it is written: its prompt, what was accepted of it, its counts and its lesson.
+
+Called by `assistant`, for one reply at a time, and by `replies`, for many at once. What a reply accepted is in the pool
+on disk once it has ended, also where its reader went away half way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from lacli.context import Prompt, fitted
+from lacli.errors import LacliError, OutOfMemory
+from lacli.events import Event, Finished, Notice, Piece, Prefill, ReplyStats, Request
+from lacli.scripted import Cancel
+
+if TYPE_CHECKING:
+    from lacli.drafts.base import DraftSource
+    from lacli.engine.batch import Job
+    from lacli.engine.sampler import Sampler
+    from lacli.engine.step import Read, Step
+    from lacli.engine.stop import Stops
+    from lacli.loading import Loaded
+    from lacli.pool.lesson import TableRows
+
+_PREFILL_CHUNK = 256
+
+
+class Reply:
+    """One reply: `begin`, then steps, `leave`, `end`; `events` is all of it for one that is written alone."""
+
+    def __init__(self, loaded: Loaded, request: Request, told: set[str]) -> None:
+        """told: notices that were given already; those of this reply are added. Raises PromptTooLong."""
+        from lacli.text.stops import StopStrings
+
+        self._loaded = loaded
+        self._told = told
+        self._request = request
+        self._started = time.perf_counter()
+        self._prompt: Prompt = fitted(request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size)
+        self._rule = StopStrings(loaded.tokenizer, request.stops, self._prompt.watchers)
+        self._forks: list[DraftSource] = []
+        self._ids: list[int] = []
+        self._sources: list[str] = []
+        self._text: list[str] = []
+        self._reason = ""
+        self._accepted: Counter[str] = Counter()
+        self._drafted: Counter[str] = Counter()
+        self._steps = self._rows = self._draft_n = self._plain_steps = 0
+        self._draft_ms = self._step_ms = 0.0
+        self._prompt_started = self._first_at = self._last_at = self._started
+        self._prompt_n = self._reused_n = 0
+
+    def events(self, cancel: Cancel) -> Iterator[Event]:
+        """All events of the reply; whatever ends it, what was accepted goes into the pool."""
+        yield from self.begin()
+        try:
+            for step in self._alone(cancel):
+                yield step if isinstance(step, Prefill) else self.take(step)
+        finally:
+            self.leave()
+        yield from self.end()
+
+    def begin(self) -> Iterator[Notice]:
+        """What is to be said of the prompt."""
+        yield from self._said(self._prompt.notes)
+        if self._prompt.dropped:
+            yield Notice(left_out(self._prompt.dropped))
+
+    def job(self) -> Job:
+        """For a batch, with draft sources of its own."""
+        from lacli.engine.batch import Job
+
+        self._prompt_started = time.perf_counter()
+        self._forks = [source.fork() for source in self._loaded.sources]
+        return Job(self._prompt.token_ids, self._forks, self._sampler(), self._stops())
+
+    def read(self, read: Read) -> Prefill:
+        """A part of the prompt was read in a batch."""
+        self._prompt_n, self._reused_n = len(self._prompt.token_ids) - read.reused, read.reused
+        return Prefill(read.held - read.reused, self._prompt_n, read.reused)
+
+    def take(self, step: Step) -> Piece:
+        """Count a step; what it releases."""
+        self._count(step)
+        if step.finish is None:
+            self._text.append(self._rule.take())
+        else:
+            self._text.append(self._rule.take() + self._rule.finish(early=step.finish != "stop"))
+            self._cut(self._rule.delivered)
+            self._reason = str(step.finish)
+        return Piece(self._text[-1], step.sources, self._stats())
+
+    def leave(self) -> None:
+        """It ends, one way or another: teach what was accepted."""
+        if not self._reason:  # the reader went away: what was still held back has been seen by nobody
+            self._cut(self._rule.shown)
+        for source, fork in zip(self._loaded.sources, self._forks, strict=False):
+            if fork is not source:
+                source.merge(fork)
+        self._teach()
+
+    def end(self) -> Iterator[Event]:
+        """The last events."""
+        pool = self._loaded.pool
+        if pool is not None:
+            yield from self._said(pool.notices)
+            pool.notices.clear()
+        reason = self._reason or "cancelled"
+        dropped, shown = self._prompt.dropped, self._prompt.shown
+        yield Finished("".join(self._text), tuple(self._ids), reason, self._stats(reason), dropped, shown)
+
+    def _alone(self, cancel: Cancel) -> Iterator[Step | Prefill]:
+        """Prefill in chunks, so that its progress can be yielded, then the engine's steps."""
+        from lacli.engine.loop import decode
+
+        prompt, cached = self._prompt.token_ids, self._loaded.cached
+        self._prompt_started = time.perf_counter()
+        self._reused_n = cached.reusable(prompt)
+        self._prompt_n = len(prompt) - self._reused_n if self._request.max_tokens > 0 else 0
+        with failures_named():
+            if self._request.max_tokens > 0:
+                for end in range(self._reused_n + _PREFILL_CHUNK, len(prompt) - 1, _PREFILL_CHUNK):
+                    cached.start(prompt[:end], lambda done: not cancel())
+                    yield Prefill(cached.runner.length - self._reused_n, self._prompt_n, self._reused_n)
+                    if cancel():
+                        return
+            yield from decode(
+                prompt, cached, self._loaded.sources, self._sampler(), self._stops(), self._loaded.controller, cancel
+            )
+
+    def _sampler(self) -> Sampler:
+        from lacli.engine.sampler import Sampler, SamplingOptions
+
+        request = self._request
+        options = SamplingOptions(
+            temperature=request.temperature,
+            top_k=request.top_k,
+            top_p=request.top_p,
+            repetition_penalty=request.repetition_penalty,
+            seed=request.seed,
+        )
+        return Sampler(options, self._prompt.token_ids)
+
+    def _stops(self) -> Stops:
+        from lacli.engine.stop import Stops
+
+        return Stops(self._prompt.eos_ids, self._request.max_tokens, self._rule)
+
+    def _said(self, notes: Sequence[str]) -> Iterator[Notice]:
+        """Notices of what is true of model and pool: once in the assistant's life, not every turn."""
+        for note in notes:
+            if note not in self._told:
+                self._told.add(note)
+                yield Notice(note)
+
+    def _count(self, step: Step) -> None:
+        now = time.perf_counter()
+        if step.token_ids:
+            self._first_at = self._first_at if self._ids else now
+            self._last_at = now
+        self._ids.extend(step.token_ids)
+        self._sources.extend(step.sources)
+        self._accepted.update(source for source in step.sources if source)
+        self._drafted.update(step.drafted_by_source)
+        self._steps += step.rows > 0
+        self._rows += step.rows
+        self._draft_n += step.drafted
+        self._draft_ms += step.draft_ms
+        self._step_ms += step.draft_ms + step.forward_ms
+        rule = self._rule
+        # An end-of-sequence id was drawn, too, and is no token of the reply.
+        unseen = step.finish == "stop" and not rule.fired and len(self._ids) < self._request.max_tokens
+        self._plain_steps = max(0, rule.seen + unseen - 1)
+
+    def _cut(self, delivered: int) -> None:
+        """Forget tokens of which no text was delivered: the beginning of a stop string that was then completed."""
+        self._accepted.subtract(source for source in self._sources[delivered:] if source)
+        del self._ids[delivered:], self._sources[delivered:]
+
+    def _teach(self) -> None:
+        """Give the pool what this reply was shown to say, and what the sources learned while it was written."""
+        loaded, pool = self._loaded, self._loaded.pool
+        if loaded.files is not None:
+            loaded.files.refresh()
+        if pool is None or not pool.learns or not self._ids:
+            return
+        text = self._prompt.last_line + loaded.tokenizer.decode(self._ids)
+        from lacli.drafts.lookup import ProjectSource
+        from lacli.pool.lesson import Lesson
+
+        project = loaded.source(ProjectSource)
+        pool.learn(
+            Lesson(
+                token_ids=tuple(self._ids),
+                text=text,
+                prompt_text=self._prompt.text,
+                credits=project.credits() if project is not None else {},
+                table=self._table(text, self._prompt.text),
+                calibration={source.name: source.numbers() for source in loaded.sources},
+                totals=self._stats().totals(),
+            )
+        )
+
+    def _table(self, *texts: str) -> TableRows | None:
+        """What the successor table learned from this reply; where a secret was about, it is to know nothing of it."""
+        from lacli.drafts.lookup import SessionSource
+        from lacli.drafts.successor import SuccessorSource
+        from lacli.pool.lesson import TableRows
+
+        successors, pool = self._loaded.source(SuccessorSource), self._loaded.pool
+        if successors is None or pool is None:
+            return None
+        if any(pool.refuse(text) for text in texts):
+            successors.forget_changes()
+            session = self._loaded.source(SessionSource)
+            if session is not None:  # or rows it guesses later would teach the table what this reply said
+                session.forget()
+            return None
+        return TableRows(*successors.changes())
+
+    def _stats(self, reason: str = "") -> ReplyStats:
+        loaded = self._loaded
+        plain_step_ms = loaded.plain_step_ms
+        accepted = +self._accepted
+        return ReplyStats(
+            model=loaded.prepared.spec.alias,
+            quant=loaded.quant,
+            kernel=loaded.cached.runner.kernel,
+            replies=min(1, len(self._ids)),
+            prompt_n=self._prompt_n,
+            reused_n=self._reused_n,
+            prompt_ms=1000 * (self._first_at - self._prompt_started) if self._ids else 0.0,
+            predicted_n=len(self._ids),
+            predicted_ms=1000 * (self._last_at - self._first_at),
+            steps=self._steps,
+            plain_steps=self._plain_steps,
+            draft_n=self._draft_n,
+            draft_n_accepted=accepted.total(),
+            drafted_by_source=dict(self._drafted),
+            accepted_by_source=dict(accepted),
+            rows=self._rows,
+            draft_ms=self._draft_ms,
+            step_ms=self._step_ms,
+            saved_ms=None if plain_step_ms is None else self._plain_steps * plain_step_ms - self._step_ms,
+            plain_step_ms=plain_step_ms,
+            ttft_ms=1000 * (self._first_at - self._started) if self._ids else 0.0,
+            load_ms=loaded.load_ms,
+            import_ms=loaded.import_ms,
+            pool_size=loaded.pool.size if loaded.pool is not None else 0,
+            ctx_used=len(self._prompt.token_ids) + len(self._ids),
+            ctx_size=loaded.cached.runner.context_size,
+            vram_peak_mb=_vram_peak_mb(loaded.device),
+            finish_reason=reason,
+        )
+
+
+@contextlib.contextmanager
+def failures_named() -> Iterator[None]:
+    """What a forward may fail of, as our errors."""
+    try:
+        yield
+    except MemoryError:
+        raise _out_of_memory() from None
+    except RuntimeError as error:
+        if "memory" not in str(error).lower():
+            raise LacliError(f"the model failed: {str(error).splitlines()[0]}", "repeat with -vv") from error
+        raise _out_of_memory() from error
+
+
+def left_out(count: int) -> str:
+    return f"the oldest {count} messages no longer fit into the context and were left out"
+
+
+def _vram_peak_mb(device: str) -> float | None:
+    if device != "cuda":
+        return None
+    import torch
+
+    return round(torch.cuda.max_memory_allocated() / 2**20, 1)
+
+
+def _out_of_memory() -> OutOfMemory:
+    return OutOfMemory(
+        "the reply does not fit into memory", "use a shorter prompt, a smaller model or a stronger --quant"
+    )
