@@ -199,7 +199,8 @@ def save(saved: Saved, replace: bool = False) -> Path:
             raise UsageError(f"{name!r} is no name of a parameter", "use letters, digits and _, and not input")
     if not saved.prompt.strip() and not saved.system.strip():
         raise UsageError(f"template {saved.name} would be empty", "give a prompt, or a system message with -s")
-    unused = [name for name in saved.defaults if name not in saved.parameters]
+    known = saved.parameters  # finds a lone dollar, too
+    unused = [name for name in saved.defaults if name not in known]
     if unused:
         raise UsageError(f"nothing in template {saved.name} says ${unused[0]}", f"write ${unused[0]} where it belongs")
     if saved.name in names() and not replace:

@@ -14,6 +14,8 @@ from lacli.text.tokenizer import Tokenizer
 CHARACTERS_A_TOKEN = 12
 """Far above what vocabularies reach on text and code: a text of more characters for each token does not fit."""
 _TRIES = 12
+_DIGITS = 3
+"""Of an estimate."""
 _LINE_SHARE = 5
 """A cut moves back to the last line end where that costs less than one part in so many."""
 
@@ -36,7 +38,9 @@ class Size:
     """False where it was judged by its beginning."""
 
     def __str__(self) -> str:
-        return f"{'' if self.exact else 'about '}{self.tokens:,}"
+        if self.exact:
+            return f"{self.tokens:,}"
+        return f"about {round(self.tokens, _DIGITS - len(str(self.tokens))):,}"
 
 
 def size_of(text: str, most: int, tokenizer: Tokenizer) -> Size:
