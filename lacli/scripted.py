@@ -120,10 +120,12 @@ class ScriptedAssistant:
 
     def preview(self, request: Request) -> Preview:
         """A token for each word of what was asked."""
+        from lacli.prompts.content import composed
+
         place = request.place
-        asked = "\n".join(message.text for message in request.messages) if place is None else place.prefix
-        beside = [each.text for message in request.messages for each in message.attachments]
-        return Preview(tuple(range(len(" ".join([*beside, asked]).split()))), asked, 2048)
+        shown = [composed(message.text, message.attachments) for message in request.messages]
+        asked = "\n".join(shown) if place is None else place.prefix
+        return Preview(tuple(range(len(asked.split()))), asked, 2048)
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """Remember what was to be read ahead."""

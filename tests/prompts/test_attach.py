@@ -136,7 +136,7 @@ class TestFiles:
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr(os, "open", refuse)
-        with pytest.raises(UsageError, match="a.py cannot be read: Permission denied"):
+        with pytest.raises(UsageError, match=r"a\.py cannot be read: Permission denied"):
             attached("", ["a.py"])
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
@@ -163,6 +163,6 @@ class TestFiles:
     def test_a_huge_one_is_not_read(self, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(attach, "MOST_BYTES", 5)
         for text in ("", "@a.py"):
-            with pytest.raises(PromptTooLong, match="a.py has 6 bytes") as caught:
+            with pytest.raises(PromptTooLong, match=r"a\.py has 6 bytes") as caught:
                 attached(text, ["a.py"])
             assert isinstance(caught.value, LacliError)

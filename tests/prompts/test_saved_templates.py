@@ -119,9 +119,10 @@ class TestKeeping:
         def full(descriptor: int, data: bytes) -> int:
             raise OSError(28, "No space left on device")
 
-        with monkeypatch.context() as patch, pytest.raises(OutOfMemory, match="cannot be written: No space left"):
+        with monkeypatch.context() as patch:
             patch.setattr(os, "write", full)
-            saved.save(Saved("t", "new"), replace=True)
+            with pytest.raises(OutOfMemory, match="cannot be written: No space left"):
+                saved.save(Saved("t", "new"), replace=True)
         assert saved.load("t").prompt == "old"
         assert [path.name for path in saved.folder().iterdir()] == ["t.toml"]
 
