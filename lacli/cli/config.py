@@ -105,33 +105,33 @@ def get(key: KeyArgument, as_json: JsonOption = False) -> None:
 @app.command(
     "set",
     epilog="For example: lacli config set model qwen2.5-coder-1.5b  |  lacli config set chat.max-tokens 2000  |  "
-    "lacli config set stop '[\"END\"]'  |  lacli config set --project temperature 0",
+    "lacli config set stop '[\"END\"]'  |  lacli config set --local temperature 0",
 )
 def set_(
     key: KeyArgument,
     value: Annotated[str, typer.Argument(metavar="VALUE", help="As on the command line; true or false for a switch.")],
-    project: Annotated[bool, typer.Option("--project", help="In lacli.toml of this project, for everyone.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="In lacli.toml of this project, for everyone.")] = False,
 ) -> None:
     """Set a value in the user's file; the rest of the file stays as it is, comments too."""
     from lacli.cli import configured, diagnostics
     from lacli.cli.effective import set_value
 
-    target = _project_file() if project else configured.config_file()
-    diagnostics.note(set_value(target, key, value, project=project))
+    target = _project_file() if local else configured.config_file()
+    diagnostics.note(set_value(target, key, value, project=local))
 
 
-@app.command(epilog="For example: lacli config edit  |  EDITOR='code --wait' lacli config edit --project")
+@app.command(epilog="For example: lacli config edit  |  EDITOR='code --wait' lacli config edit --local")
 def edit(
-    project: Annotated[bool, typer.Option("--project", help="The project's lacli.toml.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="The project's lacli.toml.")] = False,
 ) -> None:
     """Open a file in your editor, and check it afterwards."""
     from lacli.cli import configured, diagnostics
     from lacli.cli.editor import edit as open_editor
     from lacli.configuration.write import replace
 
-    target = _project_file() if project else configured.config_file()
+    target = _project_file() if local else configured.config_file()
     if not target.exists():
-        replace(target, _TEMPLATE.encode(), private=not project)
+        replace(target, _TEMPLATE.encode(), private=not local)
     open_editor(target)
     problems = _problems_of([target])
     for problem in problems:

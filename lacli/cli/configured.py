@@ -17,9 +17,6 @@ from lacli.configuration.keys import Schema
 from lacli.configuration.layers import PROJECT_FILE, Configuration, Found, layered, project_files, user_file
 from lacli.errors import ModelUnavailable
 
-FREE_OF_IT = ("config", "completion", "spec", "doctor")
-"""Commands that must work while a file is broken, to say so or to correct it."""
-
 
 class _State:
     """What applies in this run of the program."""
@@ -99,13 +96,13 @@ def apply(context: Any, named: str | None) -> None:
     """Make the files' values the defaults of this context's command; raise the first mistake found in them."""
     path = path_of(context)
     _state.named = named
-    if not path or path[0] in FREE_OF_IT:
-        return
-    found = found_files()
-    if not found:
+    if not path:
         return
     from lacli.cli import schema
 
+    found = [] if path[0] in schema.FREE_OF_IT else found_files()
+    if not found:
+        return
     configuration = layered(found, schema.of_command(path, context.command))
     if configuration.problems:  # all keys there are tell better what is wrong, and that it is
         configuration = layered(found, schema.whole())
@@ -122,7 +119,7 @@ def defaults(configuration: Configuration, path: Where, command: Any) -> dict[st
     found = {}
     for parameter in schema.options(command):
         key = schema.flag(parameter)
-        setting = configuration.get(path, key, common=key in schema.COMMON_KEYS)
+        setting = configuration.get(path, key, common=schema.is_common(parameter))
         if setting is not None:
             found[parameter.name] = setting.value
     return found

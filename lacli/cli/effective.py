@@ -65,7 +65,7 @@ def _value(configuration: Configuration, table: Where, key: Key) -> Value:
     variable, value = _of_variable(key)
     if variable:
         return Value(table, key.name, value, variable)
-    setting = configuration.get(table, key.name, common=key.name in schemas.COMMON_KEYS)
+    setting = configuration.get(table, key.name, common=key.common)
     if setting is None:
         return Value(table, key.name, key.default, "built-in")
     return Value(table, key.name, setting.value, f"{setting.file}:{setting.line}")
@@ -74,9 +74,14 @@ def _value(configuration: Configuration, table: Where, key: Key) -> Value:
 _SIZE_VARIABLES = {"project-mb": environment.POOL_MB, "total-mb": environment.POOLS_MB}
 
 
+def variable_of(key: Key) -> str:
+    """The variable that sets this key."""
+    return _SIZE_VARIABLES.get(key.name) or environment.name_of(key.name)
+
+
 def _of_variable(key: Key) -> tuple[str, Any]:
     """The variable that sets this key, and what it sets; as text, where that cannot be read."""
-    name = _SIZE_VARIABLES.get(key.name) or environment.name_of(key.name)
+    name = variable_of(key)
     negative = environment.name_of(f"no-{key.name}")
     if key.kind == "yes or no" and os.environ.get(negative) and environment.is_true(negative):
         return negative, False

@@ -18,8 +18,16 @@ from lacli.errors import UsageError
 _PREFIX = "LACLI_"
 POOL_MB, POOLS_MB = "LACLI_POOL_MB", "LACLI_POOLS_MB"
 """Most megabytes a pool, and all pools, may take on the disk."""
-_OTHERS = ("LACLI_HOME", "LACLI_CACHE_SEED", "LACLI_KERNEL", POOL_MB, POOLS_MB)
-"""Variables that are no options: where everything lies, the cache the tests share, and how much is kept."""
+OTHERS = {
+    "LACLI_HOME": "Everything lacli reads and writes lies below this folder.",
+    "LACLI_CONFIG": "As --config: a file in place of the user's configuration.",
+    "LACLI_NO_X": "As --no-x for each option that is a pair: LACLI_NO_POOL=1.",
+    "LACLI_KERNEL": "The instruction set of the C kernels, or torch: for tests and comparisons.",
+    POOL_MB: "Most megabytes kept of one project; 0 keeps nothing.",
+    POOLS_MB: "Most megabytes kept of all projects together.",
+    "LACLI_CACHE_SEED": "A LACLI_HOME with the default model, for the tests.",
+}
+"""Variables that are no options."""
 MOST_MB = 1_000_000
 configured_sizes: dict[str, float] = {}
 """What a configuration file says in place of `POOL_MB` and `POOLS_MB`."""
@@ -90,7 +98,7 @@ def warn_of_unknown(common: Iterable[str], all_options: Callable[[], Iterable[st
 
     `all_options` is only asked, as that takes a while, where some variable is none of the `common` ones.
     """
-    known = [*common, *_OTHERS]
+    known = [*common, *OTHERS]
     strange = [name for name in sorted(os.environ) if name.startswith(_PREFIX) and name not in known]
     if strange:
         known += all_options()

@@ -38,13 +38,22 @@ COMMANDS = {
     "templates": Entry("lacli.cli.templates", "Questions to ask again, with places to fill in."),
     "config": Entry("lacli.cli.config", "Show, check and change the configuration files."),
     "completion": Entry("lacli.cli.completion", "Complete lacli's command line with Tab, in your shell."),
+    "spec": Entry("lacli.cli.spec", "The whole command line as JSON."),
     "bench": Entry("lacli.cli.bench", "Measure lookahead against plain decoding, and check that the texts are equal."),
 }
 
 _EPILOG = """
-For example: lacli ask 'What does os.replace do?'  |  git diff | lacli ask 'write a commit message'
+Examples:
 
-Every option of ask, chat and complete can be set by a variable: --top-p is LACLI_TOP_P.
+  lacli ask 'What does os.replace do?'
+
+  git diff | lacli ask 'write a commit message'
+
+  lacli complete app.py:42
+
+  lacli completion --install
+
+Every option can be set by a variable, --top-p by LACLI_TOP_P, and in a file: see `lacli config --help`.
 """
 
 
@@ -79,6 +88,12 @@ class LazyGroup(TyperGroup):
         found = [CompletionItem(name, help=entry.help) for name, entry in COMMANDS.items()]
         options = TyperCommand.shell_complete(self, ctx, incomplete)
         return [item for item in found if item.value.startswith(incomplete)] + options
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """As the commands do it."""
+        from lacli.cli.tree import Node
+
+        Node.format_epilog(self, ctx, formatter)  # type: ignore[arg-type]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):

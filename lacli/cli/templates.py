@@ -99,7 +99,10 @@ def save(
     prompt: Annotated[
         list[str] | None, typer.Argument(help="What is asked; without it standard input, where something is piped in.")
     ] = None,
-    system: Annotated[str, typer.Option("-s", "--system", metavar="TEXT", help="What the model is told first.")] = "",
+    system: Annotated[
+        str,
+        typer.Option("-s", "--system", metavar="TEXT", help="What the model is told first.", allow_from_autoenv=False),
+    ] = "",
     yes: YesOption = False,
 ) -> None:
     """Keep a prompt, a system message or both as a template; `lacli ask -t NAME` asks it."""

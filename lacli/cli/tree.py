@@ -12,7 +12,7 @@ import typer
 from typer._click.parser import _OptionParser, _ParsingState  # the version of typer is pinned
 from typer.core import TyperCommand, TyperGroup
 
-from lacli.cli import environment
+from lacli.cli import environment, examples
 from lacli.cli.options import GLOBAL, Common, configure_streams, with_common
 
 _ADDED = tuple(name for name in GLOBAL if name != "offline")
@@ -37,7 +37,7 @@ class _Parser(_OptionParser):
         return not known and any(character.isspace() for character in token)
 
 
-class _Node:
+class Node:
     """The part that commands and groups share."""
 
     params: list[Any]
@@ -49,8 +49,11 @@ class _Node:
         self.params = [*self.params, *self.added]
         for each in self.params:
             name = environment.long_name(each.opts)
-            if each.param_type_name == "option" and name and not (each.envvar or each.hidden or each.is_eager):
+            is_option = each.param_type_name == "option" and not (each.hidden or each.is_eager)
+            if is_option and name and not each.envvar and each.allow_from_autoenv:
                 each.envvar = environment.name_of(name)
+            if each.param_type_name == "argument" and not each.metavar:
+                each.metavar = each.name.upper()
 
     def make_parser(self, ctx: Any) -> _OptionParser:
         """The parser of this command's own parameters."""
@@ -58,6 +61,29 @@ class _Node:
         for each in self.get_params(ctx):  # type: ignore[attr-defined]
             each.add_to_parser(parser, ctx)
         return parser
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The usage line: NAME for an argument that must be there, [NAME] for one that may."""
+        pieces = ["[OPTIONS]"]
+        for each in self.params:
+            if each.param_type_name == "argument":
+                name = each.metavar.removesuffix("...")
+                name = name[1:-1] if name.startswith("[") and name.endswith("]") else name
+                pieces.append((name if each.required else f"[{name}]") + ("..." if each.nargs == -1 else ""))
+        tail = getattr(self, "subcommand_metavar", None)
+        return [*pieces, tail] if tail else pieces
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """The examples, a line each, so that they can be copied; then the rest."""
+        shown, rest = examples.split(self.epilog)  # type: ignore[attr-defined]
+        if shown:
+            with formatter.section("Examples"):
+                for line in shown:
+                    formatter.write(f"  {line}\n")
+        if rest:
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(rest)
 
     def take_added(self, ctx: Any) -> None:
         """Act on the global options, which the command itself knows nothing of."""
@@ -69,7 +95,7 @@ class _Node:
             configure_streams(given["quiet"], given["verbose"], given["color"])
 
 
-class Command(_Node, TyperCommand):
+class Command(Node, TyperCommand):
     """A command of lacli."""
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
@@ -82,7 +108,7 @@ class Command(_Node, TyperCommand):
         return super().invoke(ctx)
 
 
-class Group(_Node, TyperGroup):
+class Group(Node, TyperGroup):
     """A group of commands."""
 
     def __init__(self, *arguments: Any, **more: Any) -> None:

@@ -28,6 +28,8 @@ class Key:
     check: Check | None = None
     counts: bool = False
     """Whether it may be repeated on the command line, as -v: yes is 1 here."""
+    common: bool = False
+    """Whether the top level may set it, too."""
 
     def takes(self, value: Any) -> bool:
         """Whether the value is of the right type."""

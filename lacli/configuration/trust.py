@@ -38,6 +38,15 @@ def refused(key: str, value: Any) -> tuple[str, str] | None:
     return f"a project may not set {key}", "put it into your own file with `lacli config set` if you want it"
 
 
+def limits(key: str) -> str:
+    """The same in words, for documents."""
+    if key in _SHAPES:
+        return "set it"
+    if key in _TIGHTENS:
+        return f"set it to {str(_TIGHTENS[key]).lower()}"
+    return "name a registered model" if key == "model" else ""
+
+
 def _is_path(name: str) -> bool:
     """Whether `-m` would take this for a folder or file rather than a registered name."""
     return (

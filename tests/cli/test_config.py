@@ -127,7 +127,7 @@ def test_every_command_s_own_option_is_a_key_and_a_variable(
         (b"[ask]\nsuite = 'code'\n", "config.toml:2: there is no key 'suite' in [ask]; it belongs into [bench]"),
         ("model = 'x'\n".encode("utf-16"), "config.toml:1: the file is UTF-16; save it as UTF-8"),
         (b"device = 'tpu'\r\n", "config.toml:1: device 'tpu' is unknown; choose one of auto, cpu, cuda"),
-        (b"config = 'x'\n", "config.toml:1: config must be a table"),
+        (b"config = 'x'\n", "config.toml:1: there is no key 'config'"),
     ],
 )
 def test_a_mistake_is_exit_2_with_file_and_line_before_any_model_and_help_works(
@@ -243,9 +243,9 @@ def test_set_follows_a_link_and_keeps_the_mode(scripted: Scripted, file: Path, t
 
 
 def test_set_for_a_project_goes_to_the_top_of_the_repository(scripted: Scripted, project: Path) -> None:
-    assert scripted.run(["config", "set", "--project", "top-k", "3"]).code == 0
+    assert scripted.run(["config", "set", "--local", "top-k", "3"]).code == 0
     assert (project / "lacli.toml").read_text() == "top-k = 3\n"
-    assert "a project may not set system" in scripted.run(["config", "set", "--project", "system", "x"]).err
+    assert "a project may not set system" in scripted.run(["config", "set", "--local", "system", "x"]).err
 
 
 def test_the_schema_names_every_key(scripted: Scripted) -> None:

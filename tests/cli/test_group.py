@@ -38,4 +38,4 @@ def test_a_word_like_no_command_points_to_ask(scripted: Scripted) -> None:
 
 @pytest.mark.parametrize("command", ["pool", "models"])
 def test_no_summary_of_a_subcommand_is_cut_off(scripted: Scripted, command: str) -> None:
-    assert ".." not in scripted.run([command, "--help"]).out.partition("Commands:")[2].partition("For example")[0]
+    assert ".." not in scripted.run([command, "--help"]).out.partition("Commands:")[2].partition("Examples:")[0]

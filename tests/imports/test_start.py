@@ -42,6 +42,40 @@ def test_help_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> Non
     assert not modules_after(tmp_path, *arguments) & set(HEAVY)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["completion", "bash"],
+        ["completion", "--answer", "2", "--", "ask", "-m", "smol"],
+        ["completion", "--answer", "2", "--", "config", "set", "ask.t"],
+        ["config", "path"],
+        ["config", "show"],
+        ["config", "set", "top-p", "0.9"],
+        ["config", "validate"],
+        ["spec"],
+    ],
+)
+def test_completion_and_configuration_import_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
+    assert not modules_after(tmp_path, *arguments) & set(HEAVY)
+
+
+def test_the_help_of_every_command_imports_nothing_heavy(tmp_path: Path) -> None:
+    program = PROGRAM.replace(
+        "code = main(sys.argv[1:])",
+        "from lacli.cli import schema\ncode = max(main([*path, '--help']) for path, _ in schema.commands())",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not set(done.stderr.splitlines()[-1].split(",")) & set(HEAVY)
+
+
 @pytest.mark.parametrize("arguments", [["models", "list"], ["models", "path"], ["pool", "info"], ["pool", "path"]])
 def test_listings_import_neither_torch_nor_a_front_end(arguments: list[str], tmp_path: Path) -> None:
     assert not modules_after(tmp_path, *arguments) & {"torch", "transformers", "textual", "bitsandbytes"}
@@ -64,14 +98,27 @@ def test_front_ends_may_import_the_assistant_without_torch(tmp_path: Path) -> No
     assert done.returncode == 0
 
 
-def test_nothing_is_searched_for_garbage_when_the_program_ends(tmp_path: Path) -> None:
-    program = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0)); import lacli.cli.app"
+ENDING = """
+import atexit, sys
+import lacli.cli.app
+class Slow:
+    def __del__(self):
+        print("taken apart", file=sys.stderr)
+slow = Slow()
+atexit.register(print, "saved")
+sys.argv = ["lacli", "--version"]
+sys.exit(lacli.cli.app.main())
+"""
+
+
+def test_the_program_ends_without_being_taken_apart_and_saves_before(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", ENDING],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == "True\n"
+    assert done.stdout.splitlines()[-1] == "saved"
+    assert done.stderr == ""
