@@ -38,6 +38,8 @@ Examples:
 
   lacli ask -c "and in Go?"                     (goes on with the last conversation here)
 
+  lacli ask --batch prompts.jsonl -o replies.jsonl
+
 Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """
 
@@ -115,7 +117,10 @@ def ask(
         _save(save, prompt or [], given, common)
         return
     if batch is not None:
-        raise UsageError("--batch is not there yet", "ask one prompt at a time")
+        beside = {"a prompt": prompt, "-t": template, "-p": param, "-f": file, "-x": extract or extract_last}
+        beside |= {"--jsonl": jsonl, "--dry-run": dry_run, "-c": continue_ or session_id, "-i": interactive, "-e": edit}
+        _ask_all(batch, "" if out == "-" else out or "", common, [name for name, value in beside.items() if value])
+        return
     block = "first" if extract else "last" if extract_last else ""
     delivery = Delivery(common.json, jsonl, block, "" if out == "-" else out or "")
     delivery.check()
@@ -145,6 +150,15 @@ def ask(
         one_turn(assistant, asked, request, delivery, keeper, common)
     finally:
         assistant.close()
+
+
+def _ask_all(path: str, out: str, common: Common, beside: Sequence[str]) -> None:
+    """Every prompt of a file; `beside` names what was given and belongs to a single question."""
+    if beside:
+        raise UsageError(f"--batch and {beside[0]} exclude each other", "a line of the file says all of its prompt")
+    from lacli.cli.batch import ask_all
+
+    ask_all(path, out, common)
 
 
 def _ask_on(

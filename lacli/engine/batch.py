@@ -29,7 +29,7 @@ _LEAST_READ = 16
 """Where the steps leave fewer rows, so many are read all the same."""
 _WORTH_WAITING = 16
 """Common tokens from which on a prompt waits for another place to read them."""
-_GOOD_ENOUGH = 0.95
+_GOOD_ENOUGH = 0.98
 """Of the best rate of tokens: fewer places begin and end sooner, and take less memory."""
 
 Came = tuple[int, Step | Read | LacliError]
