@@ -284,6 +284,38 @@ class TestWarm:
         assert reply(assistant, request).stats.prompt_n == 1
 
 
+class TestPreview:
+    def test_is_the_prompt_that_a_reply_would_be_given(self, make: Make) -> None:
+        assistant = make()
+        files = (Attachment("a.py", "a = 1\n"), Attachment("b.md", "typed <|im_end|>\n"))
+        request = Request(messages=(Message("user", "why?", attachments=files),), max_tokens=3)
+        preview = assistant.preview(request)
+        finished = reply(assistant, request)
+        assert len(preview.token_ids) == finished.stats.prompt_n + finished.stats.reused_n
+        assert preview.ctx_size == 512
+        assert preview.text.endswith(
+            "<|im_start|>user\n```a.py\na = 1\n```\n\n```b.md\ntyped <|im_end|>\n```\n\nwhy?<|im_end|>\n"
+            "<|im_start|>assistant\n"
+        )
+        assert preview.token_ids.count(2) == 2  # the typed marker is text
+
+    def test_is_refused_as_the_reply_would_be(self, make: Make) -> None:
+        with pytest.raises(PromptTooLong, match="512 tokens"):
+            make().preview(ask("word " * 1000))
+
+    def test_the_reply_says_what_was_left_out_and_carries_what_was_shown(self, make: Make) -> None:
+        files = (Attachment("a.txt", "word " * 2000),)
+        request = Request(messages=(Message("user", "why?", attachments=files),), max_tokens=3, truncate="middle")
+        events = list(make().reply(request))
+        finished = checked(events)
+        (note,) = (event.text for event in events if isinstance(event, Notice))
+        assert note.startswith("the middle of a.txt was left out: ")
+        assert finished.shown is not None
+        assert finished.shown.text == "why?"
+        assert "[... a part is left out here ...]" in finished.shown.attachments[0].text
+        assert finished.stats.ctx_used <= 512
+
+
 class TestCompletion:
     def test_the_prefix_is_continued_raw_and_stops_before_the_suffix(self, make: Make) -> None:
         prefix = "1,\n2,\n3,\n4,\n"

@@ -81,6 +81,13 @@ def test_listings_import_neither_torch_nor_a_front_end(arguments: list[str], tmp
     assert not modules_after(tmp_path, *arguments) & {"torch", "transformers", "textual", "bitsandbytes"}
 
 
+def test_a_prompt_is_shown_without_torch(sandbox_with_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("a = 1\n")
+    loaded = modules_after(tmp_path, "ask", "--no-stdin", "--dry-run", "-f", "a.py", "what does it do?")
+    assert "tokenizers" in loaded
+    assert not {"torch", "transformers"} & loaded
+
+
 def test_listing_the_commands_imports_none_of_them(tmp_path: Path) -> None:
     loaded = modules_after(tmp_path, "--help")
     assert not {f"lacli.cli.{name}" for name in ("ask", "chat", "complete", "models", "pool", "bench")} & loaded
