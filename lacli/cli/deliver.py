@@ -77,7 +77,7 @@ class Delivery:
 
     def finish(self, finished: Finished, session: str) -> None:
         """Write what was not written yet."""
-        code = self._code(finished) if self.extract else None
+        code = _block(finished.text, self.extract)
         record = {**reply_record(finished), "model": finished.stats.model, "session": session or None}
         if self.extract:
             record |= {
@@ -92,15 +92,11 @@ class Delivery:
         elif self.silent:
             text = finished.text if code is None else code.text
             self._put(text if text.endswith("\n") or not text else f"{text}\n", None)
-
-    def _code(self, finished: Finished) -> fences.Block | None:
-        block = fences.first(finished.text) if self.extract == "first" else fences.last(finished.text)
-        if block is None:
+        if self.extract and code is None:
             diagnostics.note("the reply has no code block; this is all of it")
-        elif not block.closed:
+        elif code is not None and not code.closed:
             why = _STOPPED.get(finished.reason, "the model did not end it")
             diagnostics.warning(f"the code block is not complete: {why}")
-        return block
 
     def _put(self, text: str, record: dict[str, Any] | None) -> None:
         if not self.path:
@@ -121,6 +117,12 @@ class Delivery:
                 f"{self.path} cannot be written: {error.strerror}", "the reply was printed to stdout instead"
             ) from None
         diagnostics.note(f"written to {self.path}")
+
+
+def _block(text: str, which: str) -> fences.Block | None:
+    if not which:
+        return None
+    return fences.first(text) if which == "first" else fences.last(text)
 
 
 def write_file(path: str, data: bytes) -> None:
