@@ -17,6 +17,8 @@ from typing import Any
 from lacli.cli import deadline
 
 _SECOND_WITHIN_S = 2.0
+_SOON_S = 0.05
+_UNLOADED = "before the model was loaded"
 _FATAL = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -101,8 +103,10 @@ class Insistent(_Handlers):
             raise KeyboardInterrupt
 
     def __enter__(self) -> Any:
-        super().__enter__()
         seconds = deadline.left()
+        if seconds is not None and seconds < _SOON_S:  # an alarm must not ring before the block is entered
+            raise deadline.failure(_UNLOADED)
+        super().__enter__()
         if seconds is not None and self._before:
             self._alarm = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._ring)
             self._alarm.daemon = True
@@ -116,7 +120,7 @@ class Insistent(_Handlers):
             self._alarm.cancel()
         super().__exit__(kind, value, trace)
         if self._late and (kind is None or issubclass(kind, KeyboardInterrupt)):
-            raise deadline.failure("before the model was loaded") from None
+            raise deadline.failure(_UNLOADED) from None
         if kind is None or not issubclass(kind, KeyboardInterrupt):
             self.check()
 

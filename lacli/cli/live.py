@@ -218,7 +218,8 @@ def report_stats(finished: Finished, common: Common) -> None:
             diagnostics.stopped("stopped; this is the text so far" if finished.text else "stopped")
     if common.stats:
         diagnostics.plain_line(json.dumps(stats_record(finished.stats), ensure_ascii=False, allow_nan=False))
-    if common.usage or (not common.stats and (common.verbose or diagnostics.can_show_status())):
+    asked = common.usage or (common.verbose and not common.stats)
+    if asked or (finished.text and not common.stats and diagnostics.can_show_status()):
         show_stats(finished.stats, common)
 
 
