@@ -32,11 +32,9 @@ Examples:
 
   git diff | lacli ask "write a commit message"
 
-  lacli ask -f app.py -f tests/test_app.py "why does the second test fail?"
+  lacli ask -x -f slug.py "rewrite this in Go" > slug.go
 
-  lacli ask -x "a Python function that slugs a title, only code" > slug.py
-
-  lacli ask -c "and in Go?"                     (goes on with the last conversation here)
+  lacli ask -c "and in Rust?"                   (goes on with the last conversation here)
 
   lacli ask --batch prompts.jsonl -o replies.jsonl
 
