@@ -26,17 +26,20 @@ PATIENCE_S = 1.5
 """How long all operations of a store together wait for other programs."""
 _POLL_S = 0.02
 _WITH_IT = ("", "-wal", "-shm", "-journal")
-_LAYOUT = "has a layout that this lacli does not know"
+_RENAME = "rename it, and the next reply begins a new one"
+_RIGHTS = "see to the rights of the file and its folder"
+_LAYOUT = ("has a layout that this lacli does not know", _RENAME)
 _TROUBLES = {
-    "SQLITE_CANTOPEN": "cannot be opened",
-    "SQLITE_PERM": "may not be opened",
-    "SQLITE_READONLY": "cannot be written",
-    "SQLITE_FULL": "does not fit on the disk any more",
-    "SQLITE_IOERR": "cannot be read or written",
-    "SQLITE_PROTOCOL": "lies where files cannot be locked",
+    "SQLITE_CANTOPEN": ("cannot be opened", _RIGHTS),
+    "SQLITE_PERM": ("may not be opened", _RIGHTS),
+    "SQLITE_READONLY": ("cannot be written", _RIGHTS),
+    "SQLITE_FULL": ("does not fit on the disk any more", "free some space"),
+    "SQLITE_IOERR": ("cannot be read or written", "see to its disk, or set LACLI_HOME to a folder elsewhere"),
+    "SQLITE_PROTOCOL": ("lies where files cannot be locked", "set LACLI_HOME to a folder elsewhere"),
     "SQLITE_ERROR": _LAYOUT,
     "SQLITE_CONSTRAINT": _LAYOUT,
 }
+"""What SQLite's errors mean, and the remedy."""
 _Result = TypeVar("_Result")
 
 
@@ -57,7 +60,7 @@ class Database:
         try:
             return self._patiently(lambda: self._looked_at(work))
         except Damaged as damaged:
-            raise self._unavailable("is damaged", "rename it, and the next reply begins a new one") from damaged
+            raise self._unavailable("is damaged", _RENAME) from damaged
 
     def write(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Do `work` as a whole or not at all; a damaged file is kept aside and a new one begun."""
@@ -67,7 +70,7 @@ class Database:
                 self._create()
                 return self._patiently(lambda: self._run(work, "BEGIN IMMEDIATE", "mode=rw"))
             except OSError as error:
-                raise self._unavailable(f"cannot be written ({error.strerror or error})") from error
+                raise self._unavailable(f"cannot be written ({error.strerror or error})", _RIGHTS) from error
             except Damaged:
                 self._set_aside(found)
         raise self._unavailable("is damaged")
@@ -129,9 +132,9 @@ class Database:
                 if name in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
                     raise Damaged from error
                 if name not in ("SQLITE_BUSY", "SQLITE_LOCKED"):
-                    raise self._unavailable(_TROUBLES.get(name, f"cannot be used ({error})")) from error
+                    raise self._unavailable(*_TROUBLES.get(name, (f"cannot be used ({error})", _RENAME))) from error
                 if self._patience_s <= 0:
-                    raise self._unavailable("is held by another program") from error
+                    raise self._unavailable("is held by another program", "try again in a moment") from error
             time.sleep(_POLL_S)
             self._patience_s -= time.monotonic() - started
 
@@ -146,7 +149,7 @@ class Database:
     def _connection(self, mode: str) -> sqlite3.Connection:
         import sqlite3
 
-        if os.path.lexists(self.path):
+        if self._is_there():
             self._refuse_other_things()
             connection = sqlite3.connect(f"{self.path.as_uri()}?{mode}", uri=True, timeout=0, isolation_level=None)
         else:
@@ -155,6 +158,16 @@ class Database:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")  # what was removed is not to be found in the file either
         return connection
+
+    def _is_there(self) -> bool:
+        """Whether there is anything; a folder that may not be looked into has it."""
+        try:
+            os.lstat(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:  # SQLite says why
+            return True
+        return True
 
     def _refuse_other_things(self) -> None:
         """A pipe in the file's place would be waited for, a folder called by a strange name."""
@@ -168,7 +181,8 @@ class Database:
     def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
         found, known = migrations.version(connection), len(migrations.MIGRATIONS)
         if found > known:
-            raise self._unavailable(f"was written by a newer lacli (its layout is {found}, known are {known})")
+            what = f"was written by a newer lacli (its layout is {found}, known are {known})"
+            raise self._unavailable(what, "update lacli, or " + _RENAME)
         if found == known:
             return
         if found == 0:  # both are written into the file, and can only be before anything else is
