@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lacli.cli import diagnostics, resume
-from lacli.cli.deliver import Delivery, Overheard
+from lacli.cli.deliver import Delivery
 from lacli.cli.one_turn import one_turn, show_prompt
 from lacli.cli.options import Common, with_common
+from lacli.cli.overheard import Overheard
 from lacli.cli.question import Question
 from lacli.cli.record import recorder
 from lacli.cli.tree import Command

@@ -6,21 +6,17 @@ to go to, the text is never lost: it is printed instead. Called by `ask`.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
-import stat
-import tempfile
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from lacli.cli import diagnostics, output
 from lacli.cli.render import reply_record
+from lacli.cli.write_file import write_file
 from lacli.errors import LacliError, OutOfMemory, UsageError
-from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, Preview, Request
-from lacli.scripted import Cancel, Replier, Report, ignore, never
+from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill
 from lacli.text import fences
 
 _NAMES = {Loading: "loading", Prefill: "prefill", Notice: "notice", Piece: "piece"}
@@ -123,91 +119,3 @@ def _block(text: str, which: str) -> fences.Block | None:
     if not which:
         return None
     return fences.first(text) if which == "first" else fences.last(text)
-
-
-def write_file(path: str, data: bytes) -> None:
-    """Put `data` into a file at once or not at all; through a link, and with the mode it has. Raises OSError.
-
-    What is no regular file (a device, a named pipe) is written to as it stands.
-    """
-    real = os.path.realpath(path)
-    mode = None
-    with contextlib.suppress(FileNotFoundError):
-        found = os.stat(real).st_mode
-        if not stat.S_ISREG(found):
-            with open(real, "wb", buffering=0) as file:
-                file.write(data)
-            return
-        mode = stat.S_IMODE(found)
-    folder, name = os.path.split(real)
-    try:
-        descriptor, beside = tempfile.mkstemp(prefix=f".{name[:40]}.", suffix=".tmp", dir=folder)
-    except PermissionError:
-        if mode is None:
-            raise
-        with open(real, "wb") as file:  # a folder that takes no new file, and a file that may be written
-            file.write(data)
-        return
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(beside, mode if mode is not None else 0o666 & ~_umask())
-        os.replace(beside, real)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
-class Overheard:
-    """An assistant whose events someone else hears, too; what was written of a reply is kept for when it breaks off."""
-
-    def __init__(self, assistant: Replier, listener: Report = ignore) -> None:
-        self._assistant = assistant
-        self._listener = listener
-        self._last: Piece | None = None
-        self._text: list[str] = []
-
-    @property
-    def partial(self) -> Finished | None:
-        """The reply so far, while it is being written; its ids are not known."""
-        return Finished("".join(self._text), (), "cancelled", self._last.stats) if self._last else None
-
-    def open(self, report: Report = ignore) -> None:
-        """See `Replier.open`."""
-
-        def both(event: Event) -> None:
-            self._listener(event)
-            report(event)
-
-        self._assistant.open(both)
-
-    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
-        """See `Replier.reply`."""
-        for event in self._assistant.reply(request, cancel):
-            if isinstance(event, Piece):
-                self._text.append(event.text)
-                self._last = event
-            self._listener(event)
-            yield event
-        self._last = None
-
-    def preview(self, request: Request) -> Preview:
-        """See `Replier.preview`."""
-        return self._assistant.preview(request)
-
-    def warm(self, request: Request, cancel: Cancel = never) -> None:
-        """See `Replier.warm`."""
-        self._assistant.warm(request, cancel)
-
-    def close(self) -> None:
-        """See `Replier.close`."""
-        self._assistant.close()

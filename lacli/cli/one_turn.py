@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lacli.cli import diagnostics, live, output
-from lacli.cli.deliver import Delivery, Overheard
+from lacli.cli.deliver import Delivery
 from lacli.cli.options import Common
+from lacli.cli.overheard import Overheard
 from lacli.cli.question import Question
 from lacli.cli.record import Recorder
 from lacli.events import Message, Request

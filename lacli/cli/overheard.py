@@ -1,0 +1,57 @@
+"""An assistant with someone listening in, so that what was written of a reply is known when it breaks off.
+
+Called by `ask`, whose listener tells --jsonl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lacli.events import Event, Finished, Piece, Preview, Request
+from lacli.scripted import Cancel, Replier, Report, ignore, never
+
+
+class Overheard:
+    """An assistant whose events someone else hears, too; what was written of a reply is kept for when it breaks off."""
+
+    def __init__(self, assistant: Replier, listener: Report = ignore) -> None:
+        self._assistant = assistant
+        self._listener = listener
+        self._last: Piece | None = None
+        self._text: list[str] = []
+
+    @property
+    def partial(self) -> Finished | None:
+        """The reply so far, while it is being written; its ids are not known."""
+        return Finished("".join(self._text), (), "cancelled", self._last.stats) if self._last else None
+
+    def open(self, report: Report = ignore) -> None:
+        """See `Replier.open`."""
+
+        def both(event: Event) -> None:
+            self._listener(event)
+            report(event)
+
+        self._assistant.open(both)
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        """See `Replier.reply`."""
+        for event in self._assistant.reply(request, cancel):
+            if isinstance(event, Piece):
+                self._text.append(event.text)
+                self._last = event
+            self._listener(event)
+            yield event
+        self._last = None
+
+    def preview(self, request: Request) -> Preview:
+        """See `Replier.preview`."""
+        return self._assistant.preview(request)
+
+    def warm(self, request: Request, cancel: Cancel = never) -> None:
+        """See `Replier.warm`."""
+        self._assistant.warm(request, cancel)
+
+    def close(self) -> None:
+        """See `Replier.close`."""
+        self._assistant.close()
