@@ -38,6 +38,7 @@ COMMANDS = {
     "templates": Entry("lacli.cli.templates", "Questions to ask again, with places to fill in."),
     "config": Entry("lacli.cli.config", "Show, check and change the configuration files."),
     "completion": Entry("lacli.cli.completion", "Complete lacli's command line with Tab, in your shell."),
+    "doctor": Entry("lacli.cli.doctor", "What is right and wrong on this computer, and what to do."),
     "spec": Entry("lacli.cli.spec", "The whole command line as JSON."),
     "bench": Entry("lacli.cli.bench", "Measure lookahead against plain decoding, and check that the texts are equal."),
 }

@@ -6,12 +6,13 @@ The document asked for goes to stdout through `output`, remarks to stderr throug
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lacli.cli import models_choice
 from lacli.cli.options import Common, with_common
 from lacli.errors import LacliError, ModelUnavailable
 
@@ -51,6 +52,9 @@ def list_(as_json: JsonOption = False) -> None:
     from lacli.models.registry import load_registry
 
     registry = load_registry()
+    taken = models_choice.default_model()[0]
+    if taken in registry.models:
+        registry = replace(registry, default=taken)
     found = [(spec, presence(spec)) for spec in registry.models.values()]
     if as_json:
         output.document([_record(registry, spec, here) for spec, here in found])
@@ -106,7 +110,7 @@ def show(
     from lacli.models.registry import load_registry
 
     registry = load_registry()
-    spec = registry.resolve(name)
+    spec = registry.resolve(name or models_choice.default_model()[0] or None)
     here = presence(spec)
     record = _record(registry, spec, here)
     facts: dict[str, Any] = {}
@@ -228,6 +232,10 @@ def rm(name: NameArgument) -> None:
     left = presence(spec).files
     if left is not None and spec.path is None:
         diagnostics.note(f"the files in the Hugging Face cache stay: {left}")
+
+
+for _choice in (models_choice.default, models_choice.fit):
+    app.command(epilog=models_choice.EXAMPLES[_choice.__name__])(_choice)
 
 
 def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, Any]:
