@@ -11,6 +11,8 @@ import json
 import math
 import os
 import re
+import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -90,6 +92,8 @@ def load(settings: Settings, report: Report) -> Loaded:
     report(Loading("load"))
     started = time.perf_counter()
     _wait_without_spinning()
+    if threading.current_thread() is not threading.main_thread():
+        _map_torch()
     import torch  # noqa: F401 - timed here, used by everything below
 
     from lacli.engine.controller import Controller
@@ -167,6 +171,24 @@ def _wait_without_spinning() -> None:
         busy = busy or os.getloadavg()[0] > (os.cpu_count() or 1)
     if busy:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+def _map_torch() -> None:
+    """Map PyTorch's largest library before it is imported, with the interpreter free meanwhile: an import holds it, and
+    in a chat no key that is typed would show for so long. Where it fails, the import does it.
+    """
+    if sys.platform != "linux" or "torch" in sys.modules:
+        return
+    import ctypes
+    import importlib.util
+
+    spec = importlib.util.find_spec("torch")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        file = Path(folder, "lib", "libtorch_cpu.so")
+        if file.is_file():
+            system = ctypes.CDLL(None)  # called through it, and not by it, dlopen runs without the interpreter's lock
+            system.dlopen.argtypes, system.dlopen.restype = (ctypes.c_char_p, ctypes.c_int), ctypes.c_void_p
+            system.dlopen(os.fsencode(file), os.RTLD_NOW)
 
 
 def _quant(settings: Settings, spec: ModelSpec, device: str, report: Report) -> Quant | None:
