@@ -47,15 +47,15 @@ class TestKeeping:
         assert [each.id for each in store.list(project)] == [id_]
 
     def test_of_a_huge_attachment_beginning_and_end_are_kept_once(self, store: SessionStore, file: Path) -> None:
-        text = "".join(f"line {number}\n" for number in range(1_000_000))
+        text = "".join(f"line {number}\n" for number in range(200_000))
         id_ = store.begin("ask", HERE, "m")
         for _ in range(3):
             store.append(id_, turn(attachments=(Attachment("big.log", text),)))
         kept = store.session(id_).turns[2].question.attachments[0].text
         assert kept.startswith("line 0\n")
-        assert kept.endswith("line 999999\n")
+        assert kept.endswith("line 199999\n")
         assert "characters are not kept" in kept
-        assert file.stat().st_size < 300_000
+        assert file.stat().st_size < 400_000
 
     def test_folder_and_file_are_private_whatever_the_umask(self, store: SessionStore, file: Path) -> None:
         before = os.umask(0)
