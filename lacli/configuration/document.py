@@ -121,7 +121,7 @@ def parse(path: Path, data: bytes) -> Document:
     """What these bytes of the file say."""
     for mark, name in _BOMS:
         if data.startswith(mark):
-            raise UsageError(f"{path}:1: the file is {name}", "save it as UTF-8")
+            raise UsageError(f"{path}:1: the file is {name}, not UTF-8", "save it as UTF-8")
     bom = data.startswith(b"\xef\xbb\xbf")
     try:
         text = data.removeprefix(b"\xef\xbb\xbf").decode()
@@ -132,13 +132,23 @@ def parse(path: Path, data: bytes) -> Document:
         found = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         place = _PLACE.search(str(error))
-        line = int(place[1]) if place else text.count("\n") + 1
+        line = int(place[1]) if place else _unclosed_line(text, str(error))
         words = _PLACE.sub("", str(error)).removesuffix(" (at end of document)")
         hint = (
             "a text stands between two quotes" if "'\\n'" in words or "Invalid value" in words else "correct that line"
         )
         raise UsageError(f"{path}:{line}: no valid TOML: {words[:1].lower()}{words[1:]}", hint) from None
     return Document(path, text, found, places_of(text), bom)
+
+
+def _unclosed_line(text: str, message: str) -> int:
+    """Where what is missed at the end of the file was opened: the last line with a quote too many."""
+    lines = text.splitlines() or [""]
+    for quote in ("'''", '"""', "'"):
+        odd = [number for number, line in enumerate(lines, 1) if line.count(quote) % 2]
+        if odd and (quote in message or (quote == '"""' and "nterminated string" in message)):
+            return odd[-1]
+    return len(lines)
 
 
 def _bytes(path: Path) -> bytes:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import difflib
 import os
-import tomllib
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from lacli.configuration.document import read
 from lacli.errors import ModelUnavailable, UsageError
 from lacli.models import fim_markers
 from lacli.models.base import Quant
@@ -80,9 +81,12 @@ class Problem:
     """Dotted."""
     text: str
     hint: str = ""
+    line: int = 0
+    """0 where it is not known."""
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.key}: {self.text}" if self.key else f"{self.file}: {self.text}"
+        where = f"{self.file}:{self.line}" if self.line else str(self.file)
+        return f"{where}: {self.key}: {self.text}" if self.key else f"{where}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +188,7 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[Problem] |
                 f"did you mean {near[0]}?" if near else "",
             )
         )
+    found = [_placed(problem) for problem in found]
     if problems is not None:
         problems.extend(found)
     elif found:
@@ -200,16 +205,31 @@ def _is_path(name: str) -> bool:
 
 def _read(file: Path, problems: list[Problem]) -> dict[str, Any]:
     try:
-        text = file.read_bytes().decode("utf-8-sig")
-        return tomllib.loads(text)
-    except OSError as error:
-        problems.append(Problem(file, "", f"cannot be read: {error.strerror}"))
-    except UnicodeDecodeError:
-        problems.append(Problem(file, "", "is not UTF-8 text", "save it as UTF-8"))
-    except tomllib.TOMLDecodeError as error:
-        last = f"(at line {len(text.splitlines())}, the end)"
-        problems.append(Problem(file, "", str(error).replace("(at end of document)", last)))
+        return read(file).data
+    except UsageError as error:
+        place = re.fullmatch(r"(\d+): (.*)", error.message.removeprefix(f"{file}:"), re.DOTALL)
+        if place is not None:
+            problems.append(Problem(file, "", place[2], error.hint, int(place[1])))
+        else:
+            problems.append(Problem(file, "", error.message.removeprefix(f"the configuration {file} "), error.hint))
     return {}
+
+
+def _placed(problem: Problem) -> Problem:
+    """The problem with the line of its key, or of what should hold it."""
+    if problem.line or not problem.key:
+        return problem
+    try:
+        places = read(problem.file).places
+    except UsageError:  # it has changed since
+        return problem
+    lines = {".".join(where): entry.line for where, entry in places.entries.items()} | {
+        ".".join(where): line for where, line in places.lines.items()
+    }
+    key = re.sub(r"\[\d+\]", "", problem.key)  # what stands in a list is found by the list
+    while key and key not in lines:
+        key = key.rpartition(".")[0]
+    return replace(problem, line=lines.get(key, 0))
 
 
 def _check_top(file: Path, document: Mapping[str, Any], problems: list[Problem]) -> str:

@@ -125,7 +125,7 @@ def test_every_command_s_own_option_is_a_key_and_a_variable(
         (b"project-mb = 3\n", "config.toml:1: there is no key 'project-mb'; it belongs into [pool]"),
         (b"[pool]\nproject-mb = -3\n", "config.toml:2: pool.project-mb -3 is no size"),
         (b"[ask]\nsuite = 'code'\n", "config.toml:2: there is no key 'suite' in [ask]; it belongs into [bench]"),
-        ("model = 'x'\n".encode("utf-16"), "config.toml:1: the file is UTF-16; save it as UTF-8"),
+        ("model = 'x'\n".encode("utf-16"), "config.toml:1: the file is UTF-16, not UTF-8; save it as UTF-8"),
         (b"device = 'tpu'\r\n", "config.toml:1: device 'tpu' is unknown; choose one of auto, cpu, cuda"),
         (b"config = 'x'\n", "config.toml:1: there is no key 'config'"),
     ],
@@ -144,6 +144,13 @@ def test_a_mistake_is_exit_2_with_file_and_line_before_any_model_and_help_works(
     shown = scripted.run(["config", "validate"])
     assert shown.code == 2
     assert words.partition(";")[0] in shown.out
+
+
+def test_a_mistake_in_the_user_s_registry_has_file_line_and_nearest_key(scripted: Scripted, file: Path) -> None:
+    (file.parent / "models.toml").write_text("# mine\n\ndefualt = 'x'\n")
+    result = scripted.run(["models", "list"])
+    assert result.code == 2
+    assert "models.toml:3: defualt: unknown key; did you mean default?" in result.err
 
 
 def test_a_folder_in_the_file_s_place_is_one_line(scripted: Scripted, file: Path) -> None:

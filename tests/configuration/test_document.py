@@ -119,7 +119,10 @@ def test_a_byte_order_mark_is_fine() -> None:
         (b'a = 1\nb = "caf\xe9"\n', "c.toml:2: the file is not UTF-8"),
         (b"a = 1\0", "c.toml:1: no valid TOML"),
         (b"a = " + 4000 * b"[", "c.toml:1: no valid TOML"),
-        (b'a = """\n', "c.toml:2: no valid TOML"),
+        (b'a = 1\nb = """\nc = 1\n', "c.toml:2: no valid TOML"),
+        (b"a = 1\nb = '''\nc = 1\n", "c.toml:2: no valid TOML"),
+        (b"a = 1\nb = 'x\nc = 1\n", "c.toml:2: no valid TOML"),
+        (b"a = 1\nb = [1,\n", "c.toml:2: no valid TOML"),
     ],
 )
 def test_what_cannot_be_read_has_its_line(data: bytes, words: str) -> None:
