@@ -41,12 +41,13 @@ class Completion:
 def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, room: int | None = None) -> Completion:
     """Complete a place with a prompt of at most `room` tokens, those nearest to the cursor."""
     cursor = cursor_of(place)
-    hidden = cursor.before if cursor.in_indent else ""
     if markers is None:
         from lacli.prompts import without_fim
 
-        token_ids, notes = without_fim.prompt(place, cursor, tokenizer, room)
-        return Completion(token_ids, (), (rules(place, cursor, hidden),), notes)
+        hidden = without_fim.hidden(place)
+        token_ids, notes = without_fim.prompt(place, hidden, tokenizer, room)
+        return Completion(token_ids, (), (rules(place, cursor, hidden, goes_on=True),), notes)
+    hidden = cursor.before if cursor.in_indent else ""
     marks = {text: _one_id(text, tokenizer) for text in markers.needed}
     stops = {index for text in markers.stop if (index := tokenizer.id_of(text)) is not None}
     lead, inside = _neighbours(place, markers, tokenizer, room)
@@ -71,19 +72,19 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
     )
 
 
-def rules(place: Place, cursor: Cursor, hidden: str = "") -> Rules:
-    """When a completion of this place is over."""
+def rules(place: Place, cursor: Cursor, hidden: str = "", goes_on: bool = False) -> Rules:
+    """When a completion of this place is over; for `hidden` and `goes_on` see `Rules`."""
     made: list[Rule] = [RestOfLine(cursor), NextLine(cursor), Repetition(cursor), Brackets(cursor), WholeLines()]
     block = block_rule(cursor) if place.scope == "block" else None
     if block is not None:
         made.append(block)
     most = 1 if place.scope == "line" else place.max_lines
     if most:
-        made.append(MostLines(cursor, most))
+        made.append(MostLines(most))
     fences = cursor.language.name not in _PROSE
     if fences:
         made.append(Fence())
-    return Rules(cursor, made, hidden, fences)
+    return Rules(cursor, made, hidden, fences, goes_on)
 
 
 def middle_ids(text: str, tokenizer: Tokenizer) -> Sequence[int]:

@@ -8,17 +8,21 @@ from __future__ import annotations
 from lacli.events import Place
 from lacli.prompts import window
 from lacli.prompts.chat import with_bos
-from lacli.text.cursor import Cursor
 from lacli.text.tokenizer import Tokenizer
 
 _NO_FIM = "this model knows no fill-in-the-middle: it continues the text before the cursor"
 
 
+def hidden(place: Place) -> str:
+    """The blanks before the cursor, which the model writes itself: its vocabulary has them in one with what follows."""
+    return place.prefix[len(place.prefix.rstrip()) :]
+
+
 def prompt(
-    place: Place, cursor: Cursor, tokenizer: Tokenizer, room: int | None
+    place: Place, hidden: str, tokenizer: Tokenizer, room: int | None
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The ids of the prompt, at most `room`, and what is to be said of it."""
-    before, _ = window.shown(place, cursor.before if cursor.in_indent else "")
+    before, _ = window.shown(place, hidden)
     ids, _, notes = window.nearest(before, "", tokenizer.encode, tokenizer.encode, None if room is None else room - 1)
     ids = with_bos(ids, tokenizer)
     if not ids:  # an empty file: a model needs some token to begin after

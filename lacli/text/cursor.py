@@ -40,6 +40,8 @@ class Cursor:
     """What stands open before the cursor, outermost first."""
     kept: int
     """How many of these, counted from outside, are closed behind the cursor and so not by a completion."""
+    meaning: str
+    """The last character of code before the cursor, as in `Scanner`."""
     line: int
     """The number of the cursor's line, as in `Open.line`."""
 
@@ -86,6 +88,7 @@ def cursor_of(place: Place) -> Cursor:
         ends_line=not before and (bool(above) or not prefix),
         stack=tuple(scanned.stack),
         kept=_closed_behind(suffix, scanned, language),
+        meaning=scanned.meaning,
         line=scanned.line,
     )
 

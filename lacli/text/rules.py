@@ -16,6 +16,7 @@ from lacli.text.scanner import Scanner
 
 _FENCE = re.compile(rb"[ \t\r\n]*(```[^`\n]{0,40}|`{0,2})")
 _BLANKS = b" \t\r\n"
+_NOWHERE = -1
 
 
 @dataclass(slots=True)
@@ -35,6 +36,8 @@ class Written:
     """How much stood open before each byte."""
     done: str = ""
     """What the last byte did; see `Scanner.feed`."""
+    repeats: bool = False
+    """Whether the file's next line was written, and with it how many blank lines are to come before it."""
     lead: bytes = b""
     """Blanks before the text on the cursor's line, as far as the model wrote them or was shown them."""
 
@@ -68,21 +71,27 @@ class Rule(Protocol):
 class Rules:
     """All rules of one completion. See `lacli.text.stops.Watcher`."""
 
-    def __init__(self, cursor: Cursor, rules: list[Rule], blanks: str = "", fences: bool = True) -> None:
+    def __init__(
+        self, cursor: Cursor, rules: list[Rule], blanks: str = "", fences: bool = True, goes_on: bool = False
+    ) -> None:
         """`blanks` before the cursor were kept from the model: it writes them again, and they are taken away.
 
-        `fences`: Markdown's code fence around the text is taken away.
+        `fences`: Markdown's code fence around the text is taken away. `goes_on`: the model knew nothing of what stands
+        behind the cursor, so that its text always is lines of its own.
         """
         self._cursor = cursor
         self._rules = rules
         self._blanks = blanks.encode()
         self._fences = fences
-        self._written = Written(Scanner(cursor.language, list(cursor.stack)))
+        self._goes_on = goes_on
+        self._written = Written(Scanner(cursor.language, list(cursor.stack), cursor.meaning))
         self._copy = _line_above(cursor)
         self._sure = 0
         self._opening: bytearray | None = bytearray()  # what may yet be no part of the text
         self.begin = 0
         """Bytes at the front that are no part of the text."""
+        self.ending = ""
+        """The line end and indentation that the file's own line needs, where the text does not bring them."""
 
     def feed(self, byte: int) -> int | None:
         """See `Watcher`."""
@@ -105,7 +114,7 @@ class Rules:
         written = self._written
         length = len(written.data)
         ends = [end for rule in self._rules if (end := rule.end(written, early)) is not None]
-        cut = self._settled(min([length, *ends]))
+        cut = self._finished(min([length, *ends]))
         return None if cut == length else self.begin + cut
 
     def _open(self, over: bool) -> int | None:
@@ -116,6 +125,9 @@ class Rules:
         if skip is None:
             return None
         self._opening = None
+        if skip == _NOWHERE:
+            self.begin = len(data)
+            return self.begin
         self.begin = skip
         for byte in data[skip:]:
             cut = self._take(byte)
@@ -124,39 +136,42 @@ class Rules:
         return None
 
     def _skipped(self, data: bytes, over: bool) -> int | None:
-        """How many bytes at the front are no text: a fence's first line, and blanks that the file has already."""
-        start = 0
-        if self._fences:
-            fence = _FENCE.match(data)
-            assert fence is not None
-            if fence.end() < len(data):
-                opened = fence[1].startswith(b"```") and data[fence.end() :].startswith(b"\n")
-                start = fence.end() + 1 if opened else 0
-            elif fence[1].startswith(b"```") or (not over and data.strip(_BLANKS)):
-                return len(data) if over else None
-        count = 0
-        while count < len(self._blanks) and data[start + count : start + count + 1] == self._blanks[count : count + 1]:
-            count += 1
-        if self._cursor.in_indent:
-            self._written.lead = self._blanks[:count] if self._blanks else self._cursor.before.encode()
-        undecided = count < len(self._blanks) and start + count == len(data)
-        blank_so_far = self._fences and not data[start:].strip(_BLANKS)
-        return None if not over and (undecided or blank_so_far) else start + count
+        """How many bytes at the front are no text: a fence's first line, and blanks that the file has already.
+
+        Nothing while it cannot be told; `_NOWHERE` if the model does not go on at the cursor, but on the line before.
+        """
+        start = _fence_end(data, over) if self._fences else 0
+        if start is None:
+            return len(data) if over else None
+        text = data[start:].lstrip(_BLANKS)
+        if not text and not over:
+            return None
+        blanks = data[start : len(data) - len(text)]
+        if not self._blanks:
+            self._written.lead = self._cursor.before.encode() if self._cursor.in_indent else b""
+            return start
+        wanted = self._blanks.count(b"\n")
+        if wanted and b"\n" not in blanks:
+            return _NOWHERE
+        at = _end_of_line(blanks, min(wanted, blanks.count(b"\n")))
+        lead = _common(blanks[at:], self._blanks.rpartition(b"\n")[2])
+        self._written.lead = lead if self._cursor.in_indent else b""
+        return start + at + len(lead)
 
     def _take(self, byte: int) -> int | None:
         written = self._written
         written.depths.append(len(written.scanner.stack))
         written.data.append(byte)
         written.done = written.scanner.feed(chr(byte))
+        if written.done == "close" and byte != 0x0A and len(written.scanner.stack) >= self._cursor.kept:
+            written.legal = len(written.data)
         cuts = [cut for rule in self._rules if (cut := rule.feed(written, byte)) is not None]
         if byte == 0x0A:
             written.ends.append(len(written.data) - 1)
         if byte not in _BLANKS:
             written.solid = len(written.data)
-        if written.done == "close" and byte != 0x0A:
-            written.legal = len(written.data)
         if cuts:
-            return self.begin + self._settled(min(cuts))
+            return self.begin + self._finished(min(cuts))
         self._sure = max(self._sure, self._certain())
         return None
 
@@ -166,6 +181,16 @@ class Rules:
         until = min([written.solid, *(rule.safe(written) for rule in self._rules)])
         until = self._overlap(len(written.data[:until].rstrip(_BLANKS)))
         return 0 if self._copy.startswith(bytes(written.data[:until]).strip(_BLANKS)) else until
+
+    def _finished(self, cut: int) -> int:
+        cut = self._settled(cut)
+        data, cursor = self._written.data, self._cursor
+        lines = self._goes_on or b"\n" in data
+        if cursor.in_indent and cursor.rest.strip() and lines and data[:cut].strip(_BLANKS):
+            needed = b"\n" + cursor.before.encode()
+            kept = next(count for count in range(len(needed), -1, -1) if data[:cut].endswith(needed[:count]))
+            self.ending = needed[kept:].decode()
+        return cut
 
     def _settled(self, cut: int) -> int:
         """The cut moved so that the text joins the file, but not into what may have been shown."""
@@ -189,7 +214,7 @@ class Rules:
             return solid + last + 1 + (len(indent) if tail[last + 1 :].startswith(indent) else 0)
         if cursor.at_end:
             return solid + (cursor.ends_line and tail.startswith(b"\n"))
-        return solid + _end_of_line(tail, tail.count(b"\n") - cursor.breaks)
+        return solid + (_end_of_line(tail, tail.count(b"\n") - cursor.breaks) if self._written.repeats else 0)
 
     def _overlap(self, cut: int) -> int:
         """Where the text's end stops being the beginning of what stands right of the cursor."""
@@ -207,6 +232,22 @@ def _line_above(cursor: Cursor) -> bytes:
     lines = (*cursor.above, "" if cursor.in_indent else cursor.before)
     line = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return line.encode("utf-8", "replace") if re.search(r"\w", line) else b" "
+
+
+def _fence_end(data: bytes, over: bool) -> int | None:
+    """Where the text begins behind the first line of a fence; 0 where there is none, nothing while it may yet come."""
+    fence = _FENCE.match(data)
+    assert fence is not None
+    if fence.end() < len(data):
+        opened = fence[1].startswith(b"```") and data[fence.end() :].startswith(b"\n")
+        return fence.end() + 1 if opened else 0
+    return None if fence[1].startswith(b"```") or (fence[1] and not over) else 0
+
+
+def _common(left: bytes, right: bytes) -> bytes:
+    """What both begin with."""
+    count = next((at for at, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), None)
+    return left[: min(len(left), len(right)) if count is None else count]
 
 
 def _end_of_line(data: bytes, count: int) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lacli.text.cursor import Cursor
 from lacli.text.rules import Rule, Written
+from lacli.text.scanner import Open
 
 _GOES_ON = frozenset({"else", "elif", "except", "finally"})
 _FENCE = b"```"
@@ -23,15 +26,30 @@ class Brackets:
 
     def __init__(self, cursor: Cursor) -> None:
         self._kept = cursor.kept
+        self._language = cursor.language
+        self._end = self._end_of(cursor.stack[-1:])
+        """What would close the long string or comment that is open: it must not be begun either."""
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
-        wrong = written.done == "missing" or len(written.scanner.stack) < self._kept
-        return len(written.data) - 1 if wrong else None
+        stack, end = written.scanner.stack, self._end
+        if written.done == "missing" or len(stack) < self._kept:
+            return len(written.data) - (len(end) if end and written.data.endswith(end) else 1)
+        if written.done:
+            self._end = self._end_of(stack[-1:])
+        return None
+
+    def _end_of(self, top: Sequence[Open]) -> bytes:
+        if not top:
+            return b""
+        begins, ends = self._language.long_comment
+        return (ends if begins and top[0].mark == begins else top[0].mark if len(top[0].mark) == 3 else "").encode()
 
     def safe(self, written: Written) -> int:
         """See `Rule`."""
-        return len(written.data)
+        data = written.data
+        begun = next((count for count in range(len(self._end) - 1, 0, -1) if data.endswith(self._end[:count])), 0)
+        return len(data) - begun
 
     def end(self, written: Written, early: bool) -> int | None:
         """Brackets that still stand open are the file's affair."""
@@ -140,7 +158,7 @@ class BracedBlock:
             over = self._closed or (self._opened and len(stack) <= self._depth)
             if not written.ends and not self._opened and written.data.strip():
                 self._own = self._outermost  # the cursor's own statement opened none
-            return len(written.data) - 1 if over and len(stack) <= self._depth else None
+            return len(written.data) if over and len(stack) <= self._depth else None
         begin = written.line_begin
         if begin == len(written.data) - 1 and self._indent and byte not in b" \t\r)]}#":
             left = bool(written.ends) or self._at_left
@@ -164,22 +182,14 @@ def _nearest(cursor: Cursor) -> str:
 class MostLines:
     """Ends the text after so many lines; blank ones at its beginning do not count."""
 
-    def __init__(self, cursor: Cursor, most: int) -> None:
+    def __init__(self, most: int) -> None:
         self._left = most
-        before = cursor.before if cursor.in_indent and cursor.rest.strip() else ""
-        self._indent = before.encode("utf-8", "replace")  # the next line's, which the text has to write
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
-        if byte == 0x0A and written.solid and self._left:
+        if byte == 0x0A and written.solid:
             self._left -= 1
-            return len(written.data) if not self._left and not self._indent else None
-        if self._left:
-            return None
-        line = written.line
-        if line == self._indent:
-            return len(written.data)
-        return None if self._indent.startswith(line) else len(written.data) - 1
+        return None if self._left else len(written.data)
 
     def safe(self, written: Written) -> int:
         """See `Rule`."""

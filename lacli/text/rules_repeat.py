@@ -114,6 +114,7 @@ class NextLine:
             equal = equal and _DIGITS.findall(text) == self._digits
         if not equal:
             return None
+        written.repeats = True
         return 0 if not written.ends else written.line_begin + self._keeps
 
     def safe(self, written: Written) -> int:
@@ -160,7 +161,7 @@ class Repetition:
 
     def _says_something(self, size: int) -> bool:
         """Whether it is no repetition of blanks and brackets: two different lines with words, or the one."""
-        words = {line for line in self._lines[-size:] if len(_WORD.findall(line)) > 2}
+        words = {line for line in self._lines[-size:] if len(_WORD.findall(line)) > 1}
         return len(words) >= min(size, 2)
 
     def safe(self, written: Written) -> int:

@@ -33,7 +33,7 @@ class Open:
 class Scanner:
     """The state after the characters fed so far."""
 
-    def __init__(self, language: Language, stack: list[Open] | None = None) -> None:
+    def __init__(self, language: Language, stack: list[Open] | None = None, meaning: str = "\n") -> None:
         self.stack: list[Open] = list(stack or [])
         """What stands open, outermost first."""
         self.line = 0
@@ -42,7 +42,7 @@ class Scanner:
         """Closing brackets and quotes that closed nothing."""
         self._language = language
         self._last = ""  # the character before, "" where it must not begin anything together with the next one
-        self.meaning = "\n"
+        self.meaning = meaning
         """The last character of code that is no blank; comments are none."""
         self._escaped = False
         self._count = 0  # characters inside the string, so far
@@ -66,8 +66,12 @@ class Scanner:
         last, self._last = self._last, character
         empty, self._empty = self._empty, ""
         language = self._language
-        if self._skip:  # the character that a Rust literal consists of
-            self._skip = 2 if self._skip == 1 and character == "\\" else self._skip - 1
+        if self._skip:
+            self._skip -= 1
+            self._last = ""
+            return ""
+        if language.name == "rust" and last == "'" and character in '()[]{}"\\':
+            self._skip = 1 + (character == "\\")  # a literal; what else such a quote begins has no end
             return ""
         if character == empty and language.triple and character in language.long_quotes:
             return self._open(3 * character)
@@ -79,15 +83,12 @@ class Scanner:
         if character in _CLOSES:
             self.meaning = character
             return self._close(_CLOSES[character])
-        if language.name == "rust" and last == "'" and character in '()[]{}"\\':
-            self._skip = 1
-            return ""
         pair = last + character
         if language.comment and (pair if len(language.comment) == 2 else character) == language.comment:
             return self._comment(language.comment)
         if language.long_comment[0] and pair.endswith(language.long_comment[0][:2]) and len(pair) == 2:
             return self._comment(language.long_comment[0])
-        if character not in " \t":
+        if character not in " \t\n":
             before, self.meaning = self.meaning, character
             if language.regexes and last == "/" and character not in "/*=" and self._before_slash in _BEFORE_REGEX:
                 self._open("/")

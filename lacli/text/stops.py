@@ -32,6 +32,11 @@ class Watcher(Protocol):
         """How many bytes at the front of the text do not belong to it, as far as that is known."""
         ...
 
+    @property
+    def ending(self) -> str:
+        """What the text lacks at its end, once that is known."""
+        ...
+
     def end(self, early: bool) -> int | None:
         """The text ends here by itself, or `early` by its limit: where to cut after all, if the reason holds now."""
         ...
@@ -41,6 +46,7 @@ class StopString:
     """Ends the text before the first occurrence of a string (Knuth, Morris, Pratt)."""
 
     begin = 0
+    ending = ""
 
     def __init__(self, stop: str) -> None:
         self._stop = stop.encode("utf-8", "surrogateescape")
@@ -100,6 +106,7 @@ class StopStrings:
         self._starts: list[int] = []  # where the bytes of each kept token begin
         self._length = 0
         self._end: int | None = None  # where the text was cut
+        self._ended = False
         self.seen = 0
         """Tokens judged so far, the one that completed a stop among them and none behind it."""
 
@@ -123,7 +130,7 @@ class StopStrings:
         """Text that became certain since the last call."""
         if self._end is not None:
             text = self._stream.push_bytes(self._release(self._end))
-            return text + self._stream.interrupt()
+            return text + self._stream.interrupt() + self._take_ending()
         return self._stream.push_bytes(self._release(min([self._length, *(w.safe for w in self._watchers)])))
 
     def finish(self, early: bool = False) -> str:
@@ -134,7 +141,7 @@ class StopStrings:
                 self._end = min(ends)
                 return self.take()
             text = self._stream.push_bytes(self._release(self._length))
-            return text + self._stream.finish()
+            return text + self._stream.finish() + self._take_ending()
         return self.take()
 
     @property
@@ -173,6 +180,11 @@ class StopStrings:
         del self._held[:count]
         self._released = until
         return data
+
+    def _take_ending(self) -> str:
+        ending = "" if self._ended else "".join(watcher.ending for watcher in self._watchers)
+        self._ended = True
+        return ending
 
     @property
     def _begin(self) -> int:
