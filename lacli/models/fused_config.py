@@ -44,6 +44,12 @@ class FusedConfig:
     windows: tuple[int, ...]
     """Positions a row of each layer sees, itself included; 0 where that is the whole context."""
 
+    @property
+    def multiplied(self) -> int:
+        """Weights that each row is multiplied with on its way through the layers."""
+        attention = self.hidden * self.head_dim * 2 * (self.heads + self.kv_heads)
+        return self.layers * (attention + 3 * self.hidden * self.intermediate)
+
     @staticmethod
     def read(config: dict[str, Any], context_size: int | None = None) -> FusedConfig | None:
         """From a Hugging Face config.json; None where this forward does not fit the model.

@@ -8,6 +8,7 @@ not: read files (`load` does), know sampling, drafts or pools.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
@@ -20,10 +21,9 @@ from lacli.kernels.library import TOP, Library
 from lacli.kernels.structs import Cache, CacheKind, Model, Part
 from lacli.models.base import Rows, Scores
 from lacli.models.fused_config import FusedConfig
+from lacli.models.pace import Pace
 from lacli.models.rotary import RotaryTable
 
-PREFILL_CHUNK = 64
-"""Rows of a prefill forward: enough to be busy computing, few enough to be cancelled soon."""
 _FIRST_CAPACITY = 512
 _BEYOND = 64
 """Guessed rows may stand behind the last position of the context, so its bound on the cache is soft."""
@@ -71,6 +71,7 @@ class NativeRunner:
         self.kernel = model.library.isa
         self._model = model
         self._cache = model.new_cache()
+        self._pace = Pace(model.config.multiplied)
         self._length = 0
 
     @property
@@ -92,13 +93,16 @@ class NativeRunner:
         """See `base.Runner.prefill`."""
         if not token_ids:
             raise LacliError("there is nothing to prefill", "give a prompt of at least one token")
-        scores = None
-        for start in range(0, len(token_ids), PREFILL_CHUNK):
-            chunk = token_ids[start : start + PREFILL_CHUNK]
-            rows, last = len(chunk), start + len(chunk) == len(token_ids)
-            scores = self._run(chunk, range(-1, rows - 1), [rows - 1] if last else [])
+        scores, done = None, 0
+        while done < len(token_ids):
+            chunk = token_ids[done : done + self._pace.rows]
+            rows = len(chunk)
+            done += rows
+            started = time.perf_counter()
+            scores = self._run(chunk, range(-1, rows - 1), [rows - 1] if done == len(token_ids) else [])
+            self._pace.took(rows, time.perf_counter() - started)
             self._length += rows
-            if on_chunk is not None and not on_chunk(start + rows):
+            if on_chunk is not None and not on_chunk(done):
                 return None
         return scores
 
