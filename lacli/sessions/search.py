@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.sessions import rows
+from lacli.sessions.database import only
 from lacli.sessions.kept import whole
 from lacli.sessions.records import Hit
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 _AROUND = 60
+_IN_SCOPE = "session IN (SELECT id FROM sessions WHERE ? OR project = ?)"
 
 
 @dataclass(slots=True)
@@ -42,10 +44,9 @@ def found(
 ) -> list[Hit]:
     """The sessions with this text in a question, an answer or an attachment, the one used last first."""
     wanted = folded(whole(text))
-    sessions = rows.summaries(connection, project, everywhere)
-    matched = _matched(connection, wanted, {each.id for each in sessions})
+    matched = _matched(connection, wanted, (everywhere, rows.stored(project)))
     hits: list[Hit] = []
-    for session in sessions:
+    for session in rows.summaries(connection, project, everywhere):
         match = matched.get(session.id)
         if match is not None and (limit is None or len(hits) < limit):
             place = connection.execute(
@@ -55,23 +56,20 @@ def found(
     return hits
 
 
-def _matched(connection: sqlite3.Connection, wanted: str, ids: set[str]) -> dict[str, _Found]:
-    attached = _attached(connection, wanted)
+def _matched(connection: sqlite3.Connection, wanted: str, scope: tuple[bool, str | bytes]) -> dict[str, _Found]:
+    """What was found, by session."""
+    attached = _attached(connection, wanted, scope)
     matched: dict[str, _Found] = {}
     for number, session, question, answer in connection.execute(
-        "SELECT number, session, question, answer FROM turns ORDER BY number DESC"
+        f"SELECT number, session, question, answer FROM turns WHERE {_IN_SCOPE} ORDER BY number DESC", scope
     ):
-        if session not in ids:
-            continue
-        where = ""
-        for name, said in (("question", rows.text_of(question)), ("answer", rows.text_of(answer))):
-            if wanted in folded(said):
-                where, text = name, said
-                break
+        if wanted in folded(rows.text_of(question)):
+            where, text = "question", rows.text_of(question)
+        elif wanted in folded(rows.text_of(answer)):
+            where, text = "answer", rows.text_of(answer)
+        elif number in attached:
+            where, text = attached[number]
         else:
-            if number in attached:
-                where, text = attached[number]
-        if not where:
             continue
         if session in matched:
             matched[session].matches += 1
@@ -80,15 +78,22 @@ def _matched(connection: sqlite3.Connection, wanted: str, ids: set[str]) -> dict
     return matched
 
 
-def _attached(connection: sqlite3.Connection, wanted: str) -> dict[int, tuple[str, str]]:
+def _attached(
+    connection: sqlite3.Connection, wanted: str, scope: tuple[bool, str | bytes]
+) -> dict[int, tuple[str, str]]:
     """Label and text of the first attachment of each turn that has it in one of them."""
-    contents = {
-        number: text
-        for number, text in connection.execute("SELECT number, text FROM contents")
-        if wanted in folded(rows.text_of(text))
-    }
+    attachments = connection.execute(
+        "SELECT turn, label, content FROM attachments"
+        f" WHERE turn IN (SELECT number FROM turns WHERE {_IN_SCOPE}) ORDER BY turn, place",
+        scope,
+    ).fetchall()
+    contents = {}
+    for number in {content for _, _, content in attachments}:
+        text = rows.text_of(only(connection.execute("SELECT text FROM contents WHERE number = ?", (number,)))[0])
+        if wanted in folded(text):
+            contents[number] = text
     found: dict[int, tuple[str, str]] = {}
-    for turn, label, content in connection.execute("SELECT turn, label, content FROM attachments ORDER BY turn, place"):
+    for turn, label, content in attachments:
         name = rows.text_of(label)
         if turn not in found and (content in contents or wanted in folded(name)):
             found[turn] = (name or "attachment", contents.get(content, name))
