@@ -95,6 +95,48 @@ class TableRunner:
         return torch.tensor(answer, dtype=torch.float32)
 
 
+class SharingTableRunner(TableRunner):
+    """A `lacli.models.base.SharingRunner` without a model; all siblings note their common forwards in one list."""
+
+    position_bytes = 100
+
+    def __init__(self, table: Table, vocab_size: int = 64, context_size: int = 4096) -> None:
+        super().__init__(table, vocab_size, context_size)
+        self.together: list[list[int]] = []
+        """For each forward the rows of every sequence in it."""
+        self.adopted: list[int] = []
+        """Tokens copied from a sibling, each time."""
+
+    @property
+    def cache_bytes(self) -> int:
+        return self.position_bytes * len(self.cache)
+
+    def sibling(self) -> SharingTableRunner:
+        made = type(self)(self._table, self.vocab_size, self.context_size)
+        made.together, made.adopted = self.together, self.adopted
+        return made
+
+    def adopt(self, other: SharingTableRunner, length: int) -> None:
+        assert other is not self
+        assert length <= len(other.cache)
+        self.cache = other.cache[:length]
+        self.adopted.append(length)
+
+    def forward(self, rows: Rows) -> Scores:
+        return self.forward_many([(self, rows)])[0]
+
+    def forward_many(self, asked: Sequence[tuple[SharingTableRunner, Rows]]) -> list[Scores]:
+        assert len({id(runner) for runner, _ in asked}) == len(asked)
+        self.together.append([len(rows.token_ids) for _, rows in asked])
+        answers = []
+        for runner, rows in asked:
+            assert runner.length + max(rows.depths()) < runner.context_size, "a row beyond the context"
+            runner.forwards.append(rows)
+            logits = [runner._logits(runner.cache + runner._path(rows, row)) for row in rows.wanted]
+            answers.append(scores_of(torch.stack(logits) if logits else torch.empty(0, runner.vocab_size)))
+        return answers
+
+
 class ListSource:
     """A `DraftSource` that always proposes the same continuations, and remembers what it was told."""
 

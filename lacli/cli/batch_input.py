@@ -105,7 +105,7 @@ class Prompts:
             raise _Wrong(f"it has {_MOST_BYTES:,} bytes or more", "no model reads so much")
         try:
             text = data.decode("utf-8-sig" if first else "utf-8").strip()
-            given = json.loads(text) if text else None
+            given = json.loads(text, parse_constant=_refuse) if text else None
         except UnicodeDecodeError:
             raise _Wrong("it is not UTF-8", "save the file as UTF-8") from None
         except RecursionError:
@@ -128,6 +128,10 @@ class _Wrong(Exception):
     def __init__(self, message: str, hint: str = 'a line is a string or {"prompt": …}') -> None:
         super().__init__(message)
         self.hint = hint
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
 
 
 def _request(given: dict[str, Any], common: Common) -> Request:

@@ -21,7 +21,7 @@ from lacli.engine.sequence import CachedSequence, common
 from lacli.engine.step import Asked, Finish, Ran, Read, Step
 from lacli.engine.stop import Stops
 from lacli.errors import LacliError
-from lacli.models.base import Rows, Scores, SharingRunner
+from lacli.models.base import Rows, Runner, Scores, SharingRunner
 
 _READ_ROWS = 64
 """Rows of a forward up to which prompts are read beside the steps: enough to be busy, few enough to be heard soon."""
@@ -56,13 +56,14 @@ class _Place:
         self.job: Job | None = None
         self.fresh = False
         """Whether nothing of the prompt was read or copied yet."""
-        self.reused = 0
+        self.reused = self.most_positions = 0
         self.reply: Steps | None = None
         """None while the prompt is read."""
         self.asked: Asked | None = None
 
     def seat(self, key: int, job: Job) -> None:
         self.key, self.job, self.fresh = key, job, True
+        self.most_positions = _most_positions(job, self.cached.runner)
 
     def answer(self, ran: Ran, controller: Controller) -> Step:
         """The step that comes of the rows asked for; the first one where they were the prompt's last."""
@@ -80,10 +81,10 @@ class _Place:
 
     def bytes(self) -> int:
         """What its cache has, or may come to with this job."""
-        runner, job = self.cached.runner, self.job
+        runner = self.cached.runner
         if not isinstance(runner, SharingRunner):
             return 0
-        return max(runner.cache_bytes, runner.position_bytes * _most_positions(job, runner) if job is not None else 0)
+        return max(runner.cache_bytes, runner.position_bytes * self.most_positions if self.job is not None else 0)
 
 
 def best_places(controller: Controller, cached: CachedSequence) -> int:
@@ -250,14 +251,14 @@ class Batch:
         return Rows(tuple(chunk), tuple(range(-1, count - 1)), (count - 1,) if last else ())
 
 
-def _run(asked: Sequence[tuple[object, Rows]]) -> Sequence[Scores]:
+def _run(asked: Sequence[tuple[Runner, Rows]]) -> Sequence[Scores]:
     first, rows = asked[0]
     if len(asked) == 1:
-        return [first.forward(rows)]  # type: ignore[attr-defined]
+        return [first.forward(rows)]
     assert isinstance(first, SharingRunner)
     return first.forward_many(asked)  # type: ignore[arg-type]
 
 
-def _most_positions(job: Job, runner: SharingRunner) -> int:
+def _most_positions(job: Job, runner: Runner) -> int:
     """That its cache may come to hold."""
     return min(len(job.prompt) + job.stops.room, runner.context_size)

@@ -225,3 +225,68 @@ class TestScores:
         with pytest.raises(IndexError):
             runner.forward(rows)
         assert runner.length == 10
+
+
+class TestSharing:
+    """Several sequences of one model in one forward."""
+
+    @pytest.mark.parametrize("quant", ["none", "int8", "int4"])
+    def test_each_row_has_the_bits_it_has_where_its_sequence_runs_alone(self, quant: str, tmp_path: Path) -> None:
+        first = load(write(tmp_path)[1], quant)
+        others = [first.sibling() for _ in range(3)]
+        prompts = [prompt_of(3), prompt_of(70), prompt_of(17), prompt_of(1)]
+        trees = [
+            Rows((1, 2, 3, 4), (-1, 0, 0, 2), (0, 1, 3)),
+            Rows((5,), (-1,), (0,)),
+            Rows((6, 7, 8), (-1, 0, 1), (0,)),
+            Rows((9, 1, 2), (-1, 0, 1), ()),
+        ]
+        runners = [first, *others]
+        for runner, prompt in zip(runners, prompts, strict=True):
+            runner.prefill(prompt)
+        alone, kept = [], []
+        for runner, tree in zip(runners, trees, strict=True):
+            scores = runner.forward(tree)  # good until the next forward
+            alone.append((scores.logits.clone(), scores.top_ids.copy(), scores.top_logits.copy()))
+            kept.append(stored(runner, 0, runner.length + len(tree.token_ids)))
+        together = first.forward_many(list(zip(runners, trees, strict=True)))
+        for (logits, top_ids, top_logits), scores in zip(alone, together, strict=True):
+            assert torch.equal(scores.logits, logits)
+            assert np.array_equal(scores.top_ids, top_ids)
+            assert np.array_equal(scores.top_logits, top_logits)
+        for runner, tree, (keys, values) in zip(runners, trees, kept, strict=True):
+            again = stored(runner, 0, runner.length + len(tree.token_ids))
+            assert torch.equal(again[0], keys)
+            assert torch.equal(again[1], values)
+
+    def test_what_is_adopted_goes_on_as_if_it_had_been_read(self, tmp_path: Path) -> None:
+        first = load(write(tmp_path)[1], "int8")
+        second, prompt = first.sibling(), prompt_of(40)
+        first.prefill(prompt)
+        second.prefill(prompt_of(5)[::-1])
+        second.adopt(first, 23)
+        assert second.length == 23
+        scores = second.prefill(prompt[23:])
+        assert scores is not None
+        logits = scores.logits.clone()
+        first.truncate(0)
+        expected = first.prefill(prompt)
+        assert expected is not None
+        assert torch.equal(logits, expected.logits)
+
+    def test_a_position_takes_what_the_cache_says(self, tmp_path: Path) -> None:
+        runner = load(write(tmp_path)[1], "int8")
+        runner.prefill(prompt_of(5))
+        assert runner.cache_bytes == runner.position_bytes * runner._cache.capacity
+
+    def test_no_memory_for_one_cache_leaves_all_as_they_were(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        first = load(write(tmp_path)[1], "int8")
+        second = first.sibling()
+        first.prefill(prompt_of(5))
+        monkeypatch.setattr(Cache, "_allocate", lambda self, capacity: (_ for _ in ()).throw(MemoryError))
+        row = Rows((1,), (-1,), (0,))
+        with pytest.raises(OutOfMemory):
+            first.forward_many([(first, row), (second, row)])
+        assert (first.length, second.length) == (5, 0)
