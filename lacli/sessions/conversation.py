@@ -72,7 +72,8 @@ class Conversation:
 
     def ask(self, text: str, attachments: Sequence[Attachment] = ()) -> tuple[Message, ...]:
         """The messages of a request for the next answer; `answered` or `failed` says what became of it."""
-        self._question = Message("user", text, attachments=(*self.pending, *attachments))
+        new = [each for each in attachments if each not in self.pending]
+        self._question = Message("user", text, attachments=(*self.pending, *new))
         self._again = False
         self.pending.clear()
         return (*self._messages(), self._question)
@@ -102,7 +103,7 @@ class Conversation:
             return None
         self._question = None
         answer = Message("assistant", finished.text, finished.token_ids)
-        turn = Turn(question, answer, finished.reason, finished.stats, time.time())
+        turn = Turn(finished.shown or question, answer, finished.reason, finished.stats, time.time())
         before = self._turns[:-1] if self._again else self._turns
         self._change("retry" if self._again else "question", (*before, turn))
         return turn
