@@ -103,11 +103,23 @@ def _closed_behind(suffix: str, scanned: Scanner, language: Language) -> int:
         if top.mark == language.comment:
             suffix = suffix.partition("\n")[2]
         top = None
-    behind = scan(suffix[:_SCANNED], language, [] if top is None else [top])
-    closed = behind.missing + (top is not None)
+    if any(not each.is_bracket for each in stack[:-1]):  # code inside a string, which goes on behind the brackets
+        closed = most - _lowest(suffix, stack[:most], language)
+    else:
+        closed = scan(suffix[:_SCANNED], language, [] if top is None else [top]).missing + (top is not None)
     if len(suffix) > _SCANNED:  # what closes the others may stand further down
         closed = max(closed, sum(each.line < scanned.line for each in stack))
     return min(closed, most)
+
+
+def _lowest(suffix: str, stack: list[Open], language: Language) -> int:
+    """The least that stands open anywhere in the text behind the cursor."""
+    scanner = Scanner(language, stack)
+    lowest = len(stack)
+    for character in suffix[:_SCANNED]:
+        scanner.feed(character)
+        lowest = min(lowest, len(scanner.stack))
+    return lowest
 
 
 def _text_closes(suffix: str, top: Open, language: Language) -> bool:

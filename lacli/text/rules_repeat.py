@@ -166,8 +166,15 @@ class Repetition:
 
     def safe(self, written: Written) -> int:
         """See `Rule`."""
-        longest = max(self._runs)
-        return self._begins[-longest] if longest else len(written.data)
+        line = written.line if written.ends else self._first + written.line
+        begins = [len(written.data)]
+        for size in range(1, min(_LONGEST_BLOCK, len(self._lines)) + 1):
+            if self._lines[-size].startswith(
+                line.rstrip()
+            ):  # the present line may go on with a repetition, or begin one
+                run = self._runs[size]
+                begins.append(self._begins[-run] if run else written.line_begin)
+        return min(begins)
 
     def end(self, written: Written, early: bool) -> int | None:
         """See `Rule`."""

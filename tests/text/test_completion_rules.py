@@ -1,0 +1,278 @@
+"""When a completion is over: replies that misbehave, each in its own way. `|` is the cursor.
+
+Every case is given in steps of many sizes (`tests.completions`), and must come out the same.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from tests.completions import completed
+
+PY = "def f(a):\n    x = 1\n|\n    return x\n\n\ndef g():\n    pass\n"
+JS = "function f(a) {\n  const x = 1;\n  |\n  return x;\n}\n"
+GO = "func f() int {\n\tx := 1\n|\n\treturn x\n}\n"
+
+
+class TestWhatStandsRightOfTheCursor:
+    """Case F3: a closing bracket or quote that is there already is not written again, a needed one is."""
+
+    @pytest.mark.parametrize(
+        ("file", "reply", "inserted", "path"),
+        [
+            ("print(json.dumps(|))\n", "data))\n", "data", "a.py"),
+            ("print(json.dumps(|))\n", "data)", "data", "a.py"),
+            ('x = ["a", |]\n', '"b", "c"]\ny = 2', '"b", "c"', "a.py"),
+            ('s = f"{na|}"\n', 'me}"\nprint(s)', "me", "a.py"),
+            ("<b>|</b>\n", "bold</b>\n<i>x</i>", "bold", "a.html"),
+            ("if (a && |) {\n  x();\n}\n", "b) {\n  y();\n}\n", "b", "a.js"),
+            ('v = d["ke|"]\n', 'y"]\nprint(v)', "y", "a.py"),
+            ("x = foo(|, b)\n", "a, b)\n", "a", "a.py"),
+            ("x = foo(|, b)\n", "a,", "a", "a.py"),
+            ("function f() {\n  return |;\n}", 'g("a;b");\n}', 'g("a;b")', "a.js"),
+            ("if x|:\n    pass\n", " == d[1:2]:\n", " == d[1:2]", "a.py"),
+            ("let s = `a ${|} b`;\n", "x} b`;\n", "x", "a.js"),
+            ("call(|)\n", "\n    a,\n    b,\n)\n", "\n    a,\n    b,\n", "a.py"),
+        ],
+    )
+    def test_it_is_not_written_again(self, file: str, reply: str, inserted: str, path: str) -> None:
+        assert completed(file, reply, path) == inserted
+
+    @pytest.mark.parametrize(
+        ("file", "reply", "inserted"),
+        [
+            ("foo(bar(|\n\nx = 1\n", "a))\nprint(1)", "a))\nprint(1)"),
+            ("foo(bar(|)\n", "a)", "a)"),
+            ("foo(bar(|)\n", "a))", "a)"),
+            ("foo(bar(|)\n", "a))\nx", "a)"),
+            ("foo(|)\n", "bar(1)[2]", "bar(1)[2]"),
+            ('print("hel|\n', 'lo")\n', 'lo")'),
+            ('x = "(|)"\n', "a(b)c", "a(b)c"),
+        ],
+    )
+    def test_what_is_needed_is_kept(self, file: str, reply: str, inserted: str) -> None:
+        assert completed(file, reply) == inserted
+
+    def test_a_comment_that_mentions_brackets_closes_none(self) -> None:
+        assert completed("f(|)\n", "a,  # ) is fine\n  b", "a.py") == "a,  # ) is fine\n  b"
+        assert completed(JS, "g(); // }\n  h();", "a.js") == "g(); // }\n  h();"
+
+    def test_a_long_string_that_ends_behind_the_cursor_is_not_ended(self) -> None:
+        file = 'def f():\n    """Doc |\n    """\n    return 1\n'
+        assert completed(file, 'text.\n    """\n    return 1') == "text."
+        assert completed("/* a |\n */\nint x;\n", "note */\nint y;", "a.c") == "note"
+
+
+class TestNextLine:
+    def test_the_text_ends_before_the_next_line_of_the_file(self) -> None:
+        assert completed(PY, "    y = 2\n    return x\n") == "    y = 2"
+        assert completed(JS, "const y = 2;\n  return x;\n}\n", "a.js") == "const y = 2;"
+
+    def test_a_line_that_differs_by_less_than_a_tenth_is_the_same(self) -> None:
+        file = "a\n|\nlong_function_name(first_argument, second_argument)\n"
+        assert completed(file, "b = 1\nlong_function_name(first_argument, second_argumenx)\nq") == "b = 1"
+        assert completed(file, "b = 1\nlong_function_name(first, second)").endswith("second)")
+
+    def test_a_line_that_differs_in_its_numbers_belongs_to_a_series(self) -> None:
+        reply = "x1 = 1\nx2 = long_function_name(first_argument, 2)\n"
+        assert completed("a\n|\nx3 = long_function_name(first_argument, 3)\n", reply) == reply.rstrip()
+
+    def test_the_same_words_further_in_are_another_line(self) -> None:
+        reply = "    if a:\n        return x\n    y = 1"
+        assert completed(PY, reply) == reply
+
+    def test_the_indentation_of_the_files_own_line_is_brought(self) -> None:
+        file = "def f():\n    |return y\n"
+        assert completed(file, "z = 2\n    return y\n") == "z = 2\n    "
+        assert completed(file, "z = 2\nx", max_lines=1) == "z = 2\n    "
+        assert completed(file, "z = 2", goes_on=True) == "z = 2\n    "
+        assert completed(file, "await ") == "await ", "a model that sees the suffix may mean the same line"
+
+    def test_a_line_goes_before_the_first_of_the_file(self) -> None:
+        assert completed("|import os\n", "import re\nimport os\n") == "import re\n"
+
+
+class TestBlocks:
+    @pytest.mark.parametrize(
+        ("file", "reply", "inserted"),
+        [
+            (PY, "def h():\n    return 3\n", ""),
+            (PY, "    y = 2\n\n\ndef h():\n", "    y = 2"),
+            (PY, "    if a:\n        y = 2\n    z = 3\nprint(1)\n", "    if a:\n        y = 2\n    z = 3"),
+            ("def f(a):\n    if a:|\n    return x\n", "\n        y = 1\n    z = 2\n", "\n        y = 1"),
+            ("def f(a):\n    |\n    return x\n", "y = 1\n    z = 2\nw=1", "y = 1\n    z = 2"),
+            ("def f(a|\n\nx = 1\n", "):\n    return a\n\n\ndef g():\n    pass\n", "):\n    return a"),
+            ("x = 1\n|", "def f():\n    pass\n\nprint(1)\nprint(2)", "def f():\n    pass\n"),
+            ("if x:\n    a()\n|", "else:\n    b()\nc()\n", "else:\n    b()\n"),
+            ("def f():\n    x = g(|\n    return x\n", "\n1,\n2)\n    y = 1\nz", "\n1,\n2)\n    y = 1"),
+            ("def f():\n    |\n    return 1\n", '"""One\ntwo\n"""\nx', '"""One\ntwo\n"""'),
+        ],
+    )
+    def test_python_ends_where_the_indentation_does(self, file: str, reply: str, inserted: str) -> None:
+        assert completed(file, reply) == inserted
+
+    @pytest.mark.parametrize(
+        ("file", "reply", "inserted", "path"),
+        [
+            (JS, "const y = 2;\n}\n\nfunction g() {\n", "const y = 2;", "a.js"),
+            (JS, "if (y) {\n    z();\n  }\n  w();\n}\nfoo();\n", "if (y) {\n    z();\n  }\n  w();", "a.js"),
+            ("function f(a) {\n  |", "return 1;\n}\n\nfunction g() {\n", "return 1;\n}", "a.js"),
+            ("function f|\n", "(a) {\n  return 1;\n}\n\nfunction g() {\n", "(a) {\n  return 1;\n}", "a.js"),
+            (
+                "|",
+                "function f(a) {\n  return 1;\n}\n\nfunction g() {\n}\n",
+                "function f(a) {\n  return 1;\n}\n",
+                "a.js",
+            ),
+            (GO, "\tif x > 0 {\n\t\tx++\n\t}\n}\n\nfunc g() {", "\tif x > 0 {\n\t\tx++\n\t}", "a.go"),
+            (GO, "func g() {\n}\n", "", "a.go"),
+            (
+                "fn f<'a>(x: &'a str) -> &'a str {\n    |\n}\n",
+                "let c = '{';\n    x\n}\nfn g() {}\n",
+                "let c = '{';\n    x",
+                "a.rs",
+            ),
+            ("func f() {\n\tx := |\n}\n", "T{\n\t\ta: 1,\n\t}\n\ty()\n", "T{\n\t\ta: 1,\n\t}", "a.go"),
+        ],
+    )
+    def test_braces_end_where_they_close(self, file: str, reply: str, inserted: str, path: str) -> None:
+        assert completed(file, reply, path) == inserted
+
+    def test_scope_file_goes_on(self) -> None:
+        assert completed(PY, "    y = 2\n\n\ndef h():\n    return y", scope="file").endswith("def h():\n    return y")
+
+    def test_scope_line_and_most_lines(self) -> None:
+        assert completed(PY, "    y = 2\n    z = 3\n", scope="line") == "    y = 2"
+        assert completed("x = 1|\ny\n", "\nz = 3\nw = 4\n", scope="line") == "\nz = 3"
+        assert completed(PY, "    y = 2\n    z = 3\n    w = 4\n", max_lines=2) == "    y = 2\n    z = 3"
+
+    def test_a_limit_of_tokens_leaves_whole_lines(self) -> None:
+        assert completed(PY, "    y = 2\n    zz = 3\n    w", early=True) == "    y = 2\n    zz = 3"
+        assert completed(PY, "    y = 2", early=True) == "    y = 2", "the only line is better than none"
+
+
+class TestRepetition:
+    def test_one_line_over_and_over_is_written_once(self) -> None:
+        assert completed(PY, "    y = 2\n" * 5) == "    y = 2"
+
+    def test_a_block_is_not_written_twice(self) -> None:
+        assert completed(PY, "    yy()\n    zed()\n" * 3) == "    yy()\n    zed()"
+
+    def test_what_stands_above_is_not_written_again(self) -> None:
+        assert completed("    aa()\n    bb()\n|\n", "    aa()\n    bb()\n    cc()\n") == ""
+        assert completed(PY, "    x = 1\n") == "", "a copy of the line above"
+        assert completed(PY, "    x = 1\n    y = 1\n") == "    x = 1\n    y = 1", "but for more than that"
+
+    def test_brackets_and_blanks_may_repeat(self) -> None:
+        reply = "[\n    [\n        [\n        ],\n        [\n        ],\n    ],\n]"
+        assert completed("x = |\n", reply) == reply
+
+
+class TestWhatIsNoCode:
+    def test_fences_around_the_text_are_taken_away(self) -> None:
+        assert completed(PY, "```python\n    y = 2\n```\nThis adds") == "    y = 2"
+        assert completed(PY, "\n```\n    y = 2") == "    y = 2"
+        assert completed(PY, "```") == completed(PY, "```python") == ""
+
+    def test_fences_in_markdown_and_in_strings_are_text(self) -> None:
+        assert completed("# A\n|", "```\ncode\n```\n", "a.md") == "```\ncode\n```\n"
+        file = 'def f():\n    """Doc.\n\n    |\n    """\n'
+        assert completed(file, "Like:\n    ```\n    x\n    ```") == "Like:\n    ```\n    x\n    ```"
+
+    def test_blanks_alone_are_nothing(self) -> None:
+        assert completed(PY, "   \n  \n") == completed("|", "\n\n") == completed("  |", "") == ""
+
+    def test_blanks_at_the_end_are_not_doubled(self) -> None:
+        assert completed(PY, "    y = 2\n\n\n") == "    y = 2"
+        assert completed("x = 1\n|", "y = 2\n\n\n") == "y = 2\n"
+        assert completed("x = 1|", "\ny = 2\n") == "\ny = 2"
+
+
+class TestHiddenBlanks:
+    """What a model without fill-in-the-middle writes begins with the blanks that were kept from it."""
+
+    file = "def f():\n    |\n    return y\n"
+
+    def test_they_are_taken_away(self) -> None:
+        assert completed(self.file, "\n    z = 2\n    return y\n", hidden="\n    ") == "z = 2"
+        assert completed(self.file, "\n        z = 2", hidden="\n    ") == "    z = 2"
+        assert completed("def f():\n|\n    return y\n", "\n    z = 2\n", hidden="\n") == "    z = 2"
+
+    def test_a_text_that_goes_on_with_the_line_before_is_none(self) -> None:
+        assert completed(self.file, " # doc\n    z = 2\n", hidden="\n    ") == ""
+
+    def test_a_text_further_out_than_the_cursor_is_past_the_block(self) -> None:
+        assert completed(self.file, "\ndef g():\n    pass", hidden="\n    ") == ""
+
+
+FILES = [
+    (PY, "a.py"),
+    (
+        "class A:\n    def f(self, a):\n        if a:\n            |\n        return a\n\n    def g(self):\n        pass\n",
+        "a.py",
+    ),
+    ("x = call(first, |)\ny = 2\n", "a.py"),
+    (JS, "a.js"),
+    ("class A {\n  f(a) {\n    if (a) {\n|\n    }\n    return a;\n  }\n  g() {}\n}\n", "a.ts"),
+    (GO, "a.go"),
+    ("fn f(a: &[u8]) -> usize {\n    let mut n = 0;\n    for b in a {\n        |\n    }\n    n\n}\n", "a.rs"),
+    ("# Title\n\n|\n\nMore text here.\n", "a.md"),
+]
+WORDS = [
+    "x",
+    "y = ",
+    "return x",
+    "foo(",
+    ")",
+    "}",
+    "{",
+    "[",
+    "]",
+    '"',
+    "'",
+    "`",
+    "```",
+    "\n",
+    "\n",
+    "\n    ",
+    "\n\t",
+    ", ",
+]
+WORDS += [
+    "if a:\n",
+    "def h():",
+    "function g() {",
+    "\n\n",
+    "# c",
+    "// c",
+    "/*",
+    "*/",
+    '"""',
+    "é漢",
+    "  ",
+    ";",
+    ":",
+    "pass",
+]
+
+
+class TestAnyReply:
+    @pytest.mark.parametrize("seed", range(8))
+    def test_what_is_inserted_depends_on_the_reply_alone_and_stays_in_its_place(self, seed: int) -> None:
+        chance = random.Random(seed)
+        for _ in range(25):
+            file, path = chance.choice(FILES)
+            suffix = file.partition("|")[2]
+            below = next(line for line in suffix.split("\n")[1:] if line.strip())
+            words = [*WORDS, suffix, suffix.split("\n")[0], below, "\n" + below + "\n"]
+            reply = "".join(chance.choice(words) for _ in range(chance.randint(1, 40)))
+            text = completed(file, reply, path, early=chance.random() < 0.3)
+            last = text.rstrip().rpartition("\n")[2]
+            repeats = "\n" in text and last == below.rstrip() and re.search(r"\w", below)
+            assert not repeats, (file, reply, text)
+            assert "�" not in text
+            if path == "a.py" and file is PY:
+                assert not re.search(r"^\S", re.sub(r'"""(?s:.)*', "", text), re.M) or "(" in text or "[" in text
