@@ -57,11 +57,15 @@ def rewritten(reply: str, original: str, ended: bool = True) -> Rewritten | None
         return None
     best = max(found, key=lambda each: each.likeness)  # the first of equals, which are in the order of trust
     if best.text == original:  # models show the text before and after
-        others = [each for each in found if each.text != original and each.closed and each.likeness >= _ALIKE]
+        others = [each for each in found if each.text != original and each.closed and _is_version(each, original)]
         best = max(others, key=lambda each: (each.by_rule, each.likeness), default=best)
     if best.closed:
         return Rewritten(best.text, ended or bool(asked) or len(_fences(best.text)) >= len(_fences(original)))
-    return Rewritten(best.text, ended and _ends_alike(best.text, original))
+    return Rewritten(best.text, ended and ends_alike(best.text, original))
+
+
+def _is_version(candidate: _Candidate, original: str) -> bool:
+    return candidate.likeness >= _ALIKE or (candidate.likeness > 0 and ends_alike(candidate.text, original))
 
 
 def likeness(one: str, other: str) -> float:
@@ -69,6 +73,12 @@ def likeness(one: str, other: str) -> float:
     ours, theirs = _counted(one), _counted(other)
     total = ours.total() + theirs.total()
     return 2 * (ours & theirs).total() / total if total else 1.0
+
+
+def ends_alike(one: str, other: str) -> bool:
+    """Whether the last lines are the same, or one a change of the other."""
+    final, wanted = _last_line(one), _last_line(other)
+    return bool(final) and SequenceMatcher(None, final, wanted).ratio() >= _SAME_LINE
 
 
 def _as_asked(reply: str, original: str) -> list[_Candidate]:
@@ -127,12 +137,6 @@ def _place(lines: Sequence[str], wanted: str) -> int | None:
         return stripped.index(wanted)
     similar = (SequenceMatcher(None, line, wanted).ratio() >= _SAME_LINE for line in stripped)
     return next((at for at, alike in enumerate(similar) if alike), None)
-
-
-def _ends_alike(one: str, other: str) -> bool:
-    """Whether the last lines are the same, or one a change of the other."""
-    final, wanted = _last_line(one), _last_line(other)
-    return bool(final) and SequenceMatcher(None, final, wanted).ratio() >= _SAME_LINE
 
 
 def _fences(text: str) -> list[Fence]:

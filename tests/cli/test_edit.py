@@ -185,6 +185,27 @@ class TestPrompt:
         assert "edit" in found
 
 
+class TestEarlyEnd:
+    def test_what_is_explained_behind_the_block_is_not_waited_for(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["edit", "a.py", "rename load", "--json"], [block(NEW) + "I have renamed it. " * 50])
+        found = json.loads(result.out)
+        assert (result.code, found["problem"], found["finish_reason"]) == (0, None, "stop")
+        assert found["stats"]["finish_reason"] == "stop"
+        assert found["text"].startswith(block(NEW))
+        assert len(found["text"]) < len(block(NEW)) + 40
+
+    @pytest.mark.parametrize(
+        "begin",
+        [
+            block("def read(path):\n"),  # a piece of it, then all
+            block(OLD),  # the old text, then the new one
+        ],
+    )
+    def test_a_block_that_is_not_yet_it_is_passed(self, folder: Path, scripted: Scripted, begin: str) -> None:
+        result = scripted.run(["edit", "a.py", "rename load"], [begin + "\n" + block(NEW)])
+        assert (result.code, result.out) == (0, DIFF)
+
+
 class TestRefusals:
     @pytest.mark.parametrize("mode", [[], ["--in-place"], ["--full"], ["--json"]])
     @pytest.mark.parametrize(
@@ -331,7 +352,7 @@ class TestInterrupting:
         self, folder: Path, program: Program, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("SCRIPTS", json.dumps([block(NEW)]))
-        monkeypatch.setenv("PAUSE", "0.2")
+        monkeypatch.setenv("PAUSE", "0.5")
         monkeypatch.setenv("SAY_CLOSED", "1")
         command = program.command("edit", "a.py", "rename load", "--in-place", "--no-stdin")
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
