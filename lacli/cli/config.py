@@ -16,8 +16,8 @@ app = typer.Typer(
     help="Show, check and change the configuration files.",
     rich_markup_mode=None,
     add_completion=False,
-    epilog="For example: lacli config show  |  lacli config set top-p 0.9  |  lacli config set ask.max-tokens 800  |  "
-    "lacli config validate",
+    invoke_without_command=True,
+    epilog="For example: lacli config  |  lacli config show  |  lacli config set top-p 0.9  |  lacli config validate",
 )
 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON value instead of lines.")]
@@ -35,6 +35,13 @@ _TEMPLATE = """\
 # [pool]
 # project-mb = 64           # most megabytes kept of one project
 """
+
+
+@app.callback()
+def config(context: typer.Context) -> None:
+    """Without a command: `show`."""
+    if context.invoked_subcommand is None:
+        show()
 
 
 @app.command(epilog="For example: lacli config path  |  lacli config path --json | jq -r .pools")

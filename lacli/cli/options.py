@@ -20,7 +20,7 @@ import typer
 
 from lacli.cli import deadline, diagnostics, environment, output
 from lacli.config import Settings
-from lacli.errors import UsageError
+from lacli.errors import LacliError, UsageError
 from lacli.events import Message, Place, Request
 from lacli.models.base import Quant
 
@@ -31,6 +31,7 @@ CUTS = ("head", "middle", "tail")
 GLOBAL = ("quiet", "verbose", "config", "color", "offline")
 """Fields that every command has, and that are legal before its name, too."""
 
+CONFIGURATION_ERROR = "lacli.configuration_error"
 VARIABLES: list[str] = []
 """The names of all variables that set an option; filled where the options are declared."""
 
@@ -110,7 +111,10 @@ def _read_configuration(context: typer.Context, param: typer.CallbackParam, valu
     if not context.resilient_parsing:
         from lacli.cli import configured
 
-        configured.apply(context, value)
+        try:
+            configured.apply(context, value)
+        except LacliError as error:  # raised when the command is run: its help is for those who have mistakes, too
+            context.meta[CONFIGURATION_ERROR] = error
     return value
 
 

@@ -13,7 +13,7 @@ from typer._click.parser import _OptionParser, _ParsingState  # the version of t
 from typer.core import TyperCommand, TyperGroup
 
 from lacli.cli import environment, examples
-from lacli.cli.options import GLOBAL, Common, configure_streams, with_common
+from lacli.cli.options import CONFIGURATION_ERROR, GLOBAL, Common, configure_streams, with_common
 
 _ADDED = tuple(name for name in GLOBAL if name != "offline")
 """A command that fetches nothing is not given --offline."""
@@ -87,6 +87,9 @@ class Node:
 
     def take_added(self, ctx: Any) -> None:
         """Act on the global options, which the command itself knows nothing of."""
+        error = ctx.meta.get(CONFIGURATION_ERROR)
+        if error is not None and not ctx._protected_args:  # of a group, the command below it says so
+            raise error
         given = {each.name: ctx.params.pop(each.name) for each in self.added}
         for name, value in given.items():
             if environment.typed(ctx, name):  # for the command below a group

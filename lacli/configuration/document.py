@@ -22,6 +22,7 @@ _MOST_BYTES = 1 << 20
 _PLACE = re.compile(r" \(at line (\d+), column \d+\)$")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_REST = re.compile(r"[^#\r\n]*")
 _BOMS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 
 
@@ -202,13 +203,13 @@ def _before_comments(text: str, at: int) -> int:
 
 def places_of(text: str) -> Places:
     """Where the keys of a valid TOML text stand."""
-    places, at = Places(), 0
+    places, at, line, counted = Places(), 0, 1, 0
     table: Where = ()
     while True:
         at = _skip_blank(text, at)
         if at >= len(text):
             return places
-        line = text.count("\n", 0, at) + 1
+        line, counted = line + text.count("\n", counted, at), at
         if text[at] == "[":
             opening = 2 if text.startswith("[[", at) else 1
             if places.first_header is None:
@@ -220,7 +221,9 @@ def places_of(text: str) -> Places:
             places.last.pop(table, None)  # of an array of tables, only the last one can be added to
             continue
         key, at = _key_path(text, at)
-        start = at + 1 + len(text[at + 1 :]) - len(text[at + 1 :].lstrip(" \t"))
+        start = at + 1
+        while text[start] in " \t":
+            start += 1
         end = _value_end(text, start)
         places.entries[table + key] = Entry(line, start, end)
         at = places.last[table] = _line_end(text, end)
@@ -270,7 +273,7 @@ def _value_end(text: str, at: int) -> int:
     if text[at] in "\"'":
         return _string_end(text, at)
     if text[at] not in "[{":
-        found = re.compile(r"[^#\r\n]*").match(text, at)
+        found = _REST.match(text, at)
         return at + len(found[0].rstrip()) if found else at
     depth = 0
     while True:

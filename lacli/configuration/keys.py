@@ -12,6 +12,8 @@ from lacli.configuration.document import Document, Where
 from lacli.errors import UsageError
 
 Kind = Literal["yes or no", "whole number", "number", "text", "list of texts", "list of pairs"]
+_MOST_PROBLEMS = 50
+"""A file may be nothing but mistakes, and each is compared with all keys."""
 Check = Callable[[str, Any], Any]
 """Takes the name to blame and the value; raises where the value is out of range."""
 
@@ -105,6 +107,8 @@ def check(document: Document, schema: Schema, root: Where = ()) -> Checked:
         found.problems.append(Problem(document.path, document.line(root), f"{'.'.join(root)} must be a table"))
         return found
     for where, value, problem in _walk(data, schema, ()):
+        if len(found.problems) == _MOST_PROBLEMS:
+            break
         line = document.line(root + where)
         if problem is None:
             key = schema.keys[where[:-1]][where[-1]]
