@@ -142,7 +142,8 @@ def _checked(field: str, value: str) -> Any:
         with typer.main.get_command(app).make_context("/set", arguments) as context:
             return context.params[field]
     except typer.TyperException as error:
-        raise translated(error) from None
+        message = translated(error).message.removeprefix("--")
+        raise UsageError(message, f"/set {_flag(field)} none is the default again") from None
 
 
 def _split(value: str) -> list[str]:

@@ -1,0 +1,378 @@
+"""The slash commands, on a scripted assistant."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from lacli.cli.options import Common
+from lacli.cli.repl.commands import TABLE
+from lacli.errors import ModelUnavailable
+from lacli.events import Finished, Piece, ReplyStats
+from lacli.sessions.store import SessionStore, path
+from tests.cli.repl.talking import asked, repl_of
+
+CODE = "Here:\n\n```python\ndef add(a, b):\n    return a + b\n```\n\nand\n\n```sh\nls\n```\n"
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty project, where the user stands."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was asked of the user; the first answer is no, the others are yes."""
+    seen: list[str] = []
+
+    def confirm(question: str, assume_yes: bool = False) -> bool:
+        seen.append(question)
+        return len(seen) > 1
+
+    monkeypatch.setattr("lacli.cli.confirm.confirm", confirm)
+    return seen
+
+
+def kept() -> list[list[str]]:
+    """The questions of every session in the log, oldest session first."""
+    store = SessionStore(path())
+    return [
+        [turn.question.text for turn in store.session(each.id).turns] for each in reversed(store.list(everywhere=True))
+    ]
+
+
+class TestDispatch:
+    def test_help_shows_every_command(self, capfd: Captured) -> None:
+        repl, _ = repl_of([])
+        repl.handle("/help")
+        shown = capfd.readouterr().err
+        for command in TABLE:
+            assert f"/{command.name} {command.arguments}".strip() in shown
+            assert command.help in shown
+
+    @pytest.mark.parametrize(("typed", "near"), [("/retyr", "/retry"), ("/sav x.py", "/save"), ("/HELPP", "/help")])
+    def test_a_mistyped_command_is_never_sent(self, typed: str, near: str, capfd: Captured) -> None:
+        repl, made = repl_of([])
+        assert repl.handle(typed)
+        assert made[0].requests == []
+        assert f"did you mean {near}?" in capfd.readouterr().err
+
+    def test_a_block_of_lines_is_a_question_whatever_it_begins_with(self) -> None:
+        repl, made = repl_of(["yes"])
+        repl.handle('"""\n/save\nis it a command?\n"""')
+        assert asked(made[0]) == ["/save\nis it a command?"]
+
+    def test_a_failing_file_is_one_line_and_the_chat_goes_on(self, project: Path, capfd: Captured) -> None:
+        repl, _ = repl_of(["x"])
+        assert repl.handle("/file nosuch.py")
+        assert repl.handle("/file")
+        assert "there is no file nosuch.py" in capfd.readouterr().err
+
+
+class TestTurns:
+    def test_undo_and_retry_keep_the_log_in_step(self, capfd: Captured) -> None:
+        repl, made = repl_of(["one", "two", "other", "three"])
+        for line in ("a?", "b?", "/retry"):
+            repl.handle(line)
+        assert "the same answer is to be expected, as temperature is 0" in capfd.readouterr().err
+        (session,) = SessionStore(path()).list(everywhere=True)
+        assert [t.answer.text for t in SessionStore(path()).session(session.id).turns] == ["one", "other"]
+        repl.handle("/undo")
+        assert [t.answer.text for t in SessionStore(path()).session(session.id).turns] == ["one", "two"]
+        repl.handle("/undo")
+        repl.handle("c?")
+        assert asked(made[0]) == ["a?", "one", "c?"]
+        assert kept() == [["a?", "c?"]]
+
+    def test_retry_of_an_interrupted_answer_does_not_speak_of_temperature(self, capfd: Captured) -> None:
+        half = [Piece("ha", ("",), ReplyStats()), Finished("ha", (1,), "cancelled", ReplyStats())]
+        repl, _ = repl_of([half, "half and half"])
+        repl.handle("a?")
+        repl.handle("/retry")
+        assert "to be expected" not in capfd.readouterr().err
+        assert repl.conversation.turns[0].answer.text == "half and half"
+
+    def test_clear_begins_another_session_and_undo_goes_back_to_the_one_before(self) -> None:
+        repl, made = repl_of(["one", "two", "three", "four"])
+        for line in ("a?", "/clear", "b?", "/undo", "/undo", "c?"):
+            repl.handle(line)
+        assert asked(made[0]) == ["a?", "one", "c?"]
+        assert kept()[0] == ["a?", "c?"]
+
+    def test_compact_sums_up_and_undo_brings_the_turns_back(self, capfd: Captured) -> None:
+        repl, made = repl_of(["one", "two", "three", "summary", "four", "five"])
+        for line in ("a?", "b?", "c?", "/compact"):
+            repl.handle(line)
+        captured = capfd.readouterr()
+        assert "summary" in captured.out
+        assert "stands for 2 older turns" in captured.err
+        repl.handle("d?")
+        assert asked(made[0])[1:] == ["summary", "c?", "three", "d?"]
+        repl.handle("/undo")
+        repl.handle("/undo")
+        repl.handle("e?")
+        assert asked(made[0]) == ["a?", "one", "b?", "two", "c?", "three", "e?"]
+        assert ["a?", "b?", "c?", "e?"] in kept()
+
+    def test_a_summary_that_was_stopped_changes_nothing(self, capfd: Captured) -> None:
+        stopped = [Finished("half", (1,), "cancelled", ReplyStats())]
+        repl, _ = repl_of(["one", "two", stopped])
+        for line in ("a?", "b?", "/compact"):
+            repl.handle(line)
+        assert "nothing was changed" in capfd.readouterr().err
+        assert len(repl.conversation.turns) == 2
+
+    def test_edit_puts_what_was_written_at_the_prompt(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("EDITOR", f"{sys.executable} -c \"import sys; open(sys.argv[1], 'w').write('a\\nb\\n')\"")
+        monkeypatch.delenv("VISUAL", raising=False)
+        monkeypatch.setattr("lacli.cli.editor.is_terminal", lambda stream: True)
+        repl, made = repl_of([])
+        repl.handle("/edit")
+        assert repl.draft == "a\nb"
+        assert made[0].requests == []
+
+    def test_sessions_are_listed_and_gone_on_with(self, capfd: Captured) -> None:
+        repl, _ = repl_of(["one", "two"])
+        repl.handle("a?")
+        id_ = repl.recorder.id
+        other, made = repl_of(["three"])
+        other.handle("/sessions")
+        assert f"{id_[:8]} " in capfd.readouterr().err
+        other.handle(f"/sessions {id_[:6]}")
+        assert "going on with session" in capfd.readouterr().err
+        other.handle("b?")
+        assert asked(made[0]) == ["a?", "one", "b?"]
+        assert kept() == [["a?", "b?"]]
+        other.handle("/sessions zzz")
+        assert "begins with 'zzz'" in capfd.readouterr().err
+
+
+class TestMaterial:
+    def test_a_file_goes_with_the_next_question_only_and_can_be_dropped(self, project: Path, capfd: Captured) -> None:
+        (project / "a b.py").write_text("x = 1\ny = 2\n")
+        repl, made = repl_of(["one", "two"])
+        repl.handle('/file "a b.py"')
+        assert "a b.py (2 lines) goes with the next question" in capfd.readouterr().err
+        repl.handle("what?")
+        repl.handle("and?")
+        first, second = (request.messages for request in made[0].requests)
+        assert [each.text for each in first[-1].attachments] == ["x = 1\ny = 2\n"]
+        assert second[-1].attachments == ()
+        repl.handle("/drop")
+        assert "1  a b.py (2 lines), went with a question" in capfd.readouterr().err
+        repl.handle("/drop 2")
+        repl.handle("/drop 1")
+        captured = capfd.readouterr().err
+        assert "there is no attached file 2" in captured
+        assert repl.conversation.attachments == []
+
+    def test_a_path_in_the_words_is_shown(self, project: Path) -> None:
+        (project / "a.py").write_text("x = 1\n")
+        repl, made = repl_of(["one"])
+        repl.handle("explain @a.py and @nosuch")
+        (message,) = made[0].requests[0].messages
+        assert message.text == "explain a.py and @nosuch"
+        assert message.attachments[0].label == "a.py"
+
+    def test_the_system_message_is_shown_set_and_kept(self, capfd: Captured) -> None:
+        repl, made = repl_of(["one", "two"])
+        repl.handle("/system")
+        repl.handle("a?")
+        repl.handle("/system Answer in Latin")
+        repl.handle("/system")
+        assert "\nAnswer in Latin\n" in capfd.readouterr().err
+        repl.handle("b?")
+        assert asked(made[0])[0] == "Answer in Latin"
+        assert SessionStore(path()).session(repl.recorder.id).system == "Answer in Latin"
+
+    def test_a_template_is_put_at_the_prompt(self, capfd: Captured) -> None:
+        from lacli.prompts import saved
+
+        repl, made = repl_of([])
+        repl.handle("/template")
+        saved.save(saved.Saved("review", prompt="Review $input, please", system="Be strict"))
+        repl.handle("/template")
+        repl.handle("/template reveiw")
+        repl.handle("/template review this file")
+        shown = capfd.readouterr().err
+        assert "no template is saved yet" in shown
+        assert "  review\n" in shown
+        assert "did you mean review?" in shown
+        assert repl.draft == "Review this file, please"
+        assert repl.conversation.system == "Be strict"
+        assert made[0].requests == []
+
+
+class TestSettings:
+    def test_an_option_is_set_for_the_next_reply(self, capfd: Captured) -> None:
+        repl, made = repl_of(["one", "two"])
+        for line in ("/set temperature 0.7", "/set max-tokens 9", "/set stop 'a b' c", "/set top_p 0.5", "a?"):
+            repl.handle(line)
+        request = made[0].requests[0]
+        assert (request.temperature, request.max_tokens, request.top_p) == (0.7, 9, 0.5)
+        assert request.stops == ("a b", "c")
+        repl.handle("/set stop none")
+        repl.handle("/set temperature none")
+        repl.handle("/set seed")
+        repl.handle("b?")
+        assert (made[0].requests[1].stops, made[0].requests[1].temperature) == ((), 0.0)
+        assert "seed                none" in capfd.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("line", "words"),
+        [
+            ("/set temperature hot", "temperature: 'hot' is not a number"),
+            ("/set top-p 7", "--top-p 7.0 is out of range; give a number above 0 and at most 1"),
+            ("/set temprature 1", "there is no option temprature; did you mean temperature?"),
+            ("/set model x", "there is no option model"),
+        ],
+    )
+    def test_a_wrong_one_is_refused_as_its_flag_would_be(self, line: str, words: str, capfd: Captured) -> None:
+        repl, _ = repl_of([])
+        before = repl.common
+        repl.handle(line)
+        assert words in capfd.readouterr().err
+        assert repl.common == before
+
+    def test_another_model_goes_on_with_the_words_without_the_ids(self, capfd: Captured) -> None:
+        repl, made = repl_of(["one", "two"])
+        repl.handle("a?")
+        repl.handle("/model codellama-7b")
+        repl.handle("b?")
+        assert made[0].closed
+        assert asked(made[1]) == ["a?", "one", "b?"]
+        assert made[1].requests[0].messages[1].token_ids == ()
+        assert repl.common.model == "codellama-7b"
+
+    def test_one_that_does_not_exist_or_cannot_be_loaded_leaves_the_one_before(
+        self, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from lacli.scripted import ScriptedAssistant
+
+        repl, made = repl_of(["one", "two", "three"])
+        repl.handle("a?")
+        repl.handle("/model nosuch")
+        assert "no model named 'nosuch'" in capfd.readouterr().err
+        assert len(made) == 1
+        opened = ScriptedAssistant.open
+
+        def failing(self: ScriptedAssistant, report: object = None) -> None:
+            if self is made[1]:
+                raise ModelUnavailable("not here", "fetch it")
+            opened(self)
+
+        monkeypatch.setattr(ScriptedAssistant, "open", failing)
+        repl.handle("/model codellama-7b")
+        repl.handle("b?")
+        captured = capfd.readouterr().err
+        assert "lacli: error: not here; fetch it" in captured
+        assert "going on with the model before" in captured
+        assert repl.draft == "b?"
+        repl.handle("b?")
+        assert asked(made[2]) == ["a?", "one", "b?"]
+        assert repl.common.model is None
+
+    def test_models_tokens_and_pool_are_shown(self, capfd: Captured) -> None:
+        repl, _ = repl_of(["one two"])
+        for line in ("three words here", "/model", "/tokens", "/pool"):
+            repl.handle(line)
+        shown = capfd.readouterr().err
+        assert "* smollm2-135m" in shown
+        assert "5 tokens so far (1 turn)" in shown
+        assert "512 kept free for the reply, 1,531 left for the question, of 2,048" in shown
+        assert "no pool yet" in shown
+
+    def test_without_the_pool_there_is_none_to_show(self, capfd: Captured) -> None:
+        repl, _ = repl_of([], Common(pool=False))
+        repl.handle("/pool")
+        assert "the pool is off" in capfd.readouterr().err
+
+
+class TestResults:
+    def test_save_writes_the_chat_or_the_code_and_asks_before_it_overwrites(
+        self, project: Path, answers: list[str], capfd: Captured
+    ) -> None:
+        repl, _ = repl_of([CODE])
+        repl.handle("/save a.md")
+        assert "there is nothing to save yet" in capfd.readouterr().err
+        repl.handle("show me")
+        repl.handle("/save a.md")
+        repl.handle("/save list.sh")
+        assert (project / "a.md").read_text() == f"## You\n\nshow me\n\n## Assistant\n\n{CODE}"
+        assert (project / "list.sh").read_text() == "ls\n"
+        repl.handle("/save a.md")
+        assert "nothing was written" in capfd.readouterr().err
+        (project / "a.md").write_text("mine")
+        (project / "a.md").chmod(0o640)
+        repl.handle("/save a.md")
+        assert (project / "a.md").read_text().startswith("## You")
+        assert stat.S_IMODE((project / "a.md").stat().st_mode) == 0o640
+        assert answers == ["a.md exists; overwrite it?"] * 2
+        repl.handle(f"/save {project}")
+        repl.handle("/save no/such/folder.md")
+        captured = capfd.readouterr().err
+        assert "is a folder" in captured
+        assert "no/such/folder.md cannot be written" in captured
+
+    def test_apply_shows_a_diff_and_asks(self, project: Path, answers: list[str], capfd: Captured) -> None:
+        (project / "calc.py").write_bytes(b"def add(a, b):\r\n    return a - b\r\n")
+        fixed = "```python\ndef add(a, b):\n    return a + b\n```"
+        repl, _ = repl_of(["no code", fixed])
+        repl.handle("hello")
+        repl.handle("/apply calc.py")
+        repl.handle("/file calc.py")
+        repl.handle("fix it")
+        repl.handle("/apply")
+        captured = capfd.readouterr().err
+        assert "the reply has no code block" in captured
+        assert "-    return a - b" in captured
+        assert "+    return a + b" in captured
+        assert "nothing was changed" in captured
+        assert b"a - b" in (project / "calc.py").read_bytes()
+        repl.handle("/apply")
+        assert (project / "calc.py").read_bytes() == b"def add(a, b):\r\n    return a + b\r\n"
+        repl.handle("/apply")
+        assert "has just this text already" in capfd.readouterr().err
+        repl.handle("/apply new.py")
+        assert (project / "new.py").read_text() == "def add(a, b):\n    return a + b\n"
+
+    def test_a_reply_cut_in_its_code_is_not_applied(self, project: Path, answers: list[str], capfd: Captured) -> None:
+        (project / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+        repl, _ = repl_of(["```python\ndef add(a, b):\n"])
+        repl.handle("fix it")
+        repl.handle("/apply calc.py")
+        repl.handle("/save calc2.py")
+        repl.handle("/apply")
+        captured = capfd.readouterr().err
+        assert "calc.py is left as it is" in captured
+        assert "is not complete" in captured
+        assert "no file is attached" in captured
+        assert answers == []
+        assert not (project / "calc2.py").exists()
+
+    def test_copy_gives_all_or_one_block_to_whoever_takes_it(
+        self, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+    ) -> None:
+        taken: list[str] = []
+
+        def copied(text: str) -> list[str]:
+            taken.append(text)
+            return ["xclip"] if len(taken) < 3 else []
+
+        monkeypatch.setattr("lacli.cli.repl.clipboard.copied", copied)
+        repl, _ = repl_of([CODE])
+        for line in ("show me", "/copy", "/copy 2", "/copy 1", "/copy 3", "/copy x"):
+            repl.handle(line)
+        assert taken == [CODE, "ls", "def add(a, b):\n    return a + b"]
+        captured = capfd.readouterr().err
+        assert "2 characters given to xclip" in captured
+        assert "there is no clipboard that can be reached" in captured
+        assert captured.count("the last answer has 2 code blocks") == 2

@@ -1,0 +1,234 @@
+"""The prompt and the loop around it, with keys from a pipe: what is sent, what is kept, and how a conversation ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import PipeInput, create_pipe_input
+
+from lacli.cli import live
+from lacli.cli.options import Common
+from lacli.cli.record import recorder
+from lacli.cli.repl.completer import ChatCompleter
+from lacli.cli.repl.loop import Repl
+from lacli.cli.repl.reader import Reader
+from lacli.errors import ModelUnavailable, PromptTooLong
+from lacli.events import Finished, Loading, Piece, ReplyStats
+from lacli.scripted import ScriptedAssistant
+from lacli.sessions.conversation import Conversation
+from tests.cli.repl.talking import asked, repl_of
+
+CTRL_C, CTRL_D, CTRL_J, ENTER = "\x03", "\x04", "\n", "\r"
+
+
+@pytest.fixture
+def keys() -> Iterator[PipeInput]:
+    with create_pipe_input() as pipe:
+        yield pipe
+
+
+def run(repl: Repl, keys: PipeInput, typed: str) -> tuple[int, InMemoryHistory]:
+    """The exit code, and what the arrow keys find."""
+    history = InMemoryHistory()
+    keys.send_text(typed)
+    return repl.run(Reader(history, ChatCompleter(), False, keys)), history
+
+
+def test_questions_are_answered_until_ctrl_d(keys: PipeInput) -> None:
+    repl, made = repl_of(["one", "two"])
+    code, history = run(repl, keys, f"a?{ENTER}b?{ENTER}{CTRL_D}")
+    assert code == 0
+    assert asked(made[0]) == ["a?", "one", "b?"]
+    assert history.get_strings() == ["a?", "b?"]
+    assert [len(request.messages) for request in made[0].warmed] == [3, 5]  # what was said, and an empty question
+
+
+def test_ctrl_j_makes_a_line_and_so_does_enter_between_quotes(keys: PipeInput) -> None:
+    repl, made = repl_of(["one", "two"])
+    run(repl, keys, f'a{CTRL_J}b{ENTER}"""{ENTER}/help{ENTER}c{ENTER}"""{ENTER}{CTRL_D}')
+    assert asked(made[0], 0) == ["a\nb"]
+    assert asked(made[0], 1)[-1] == "/help\nc"
+
+
+def test_a_paste_of_many_lines_is_one_draft_that_enter_sends_once(keys: PipeInput) -> None:
+    lines = [f"line {number}\twith\x1b[31m a control sequence" for number in range(500)]
+    repl, made = repl_of(["one"])
+    run(repl, keys, f"\x1b[200~{chr(13).join(lines)}\x1b[201~ and so on{ENTER}{CTRL_D}")
+    assert len(made[0].requests) == 1
+    assert asked(made[0]) == ["\n".join(lines) + " and so on"]
+
+
+def test_a_question_that_came_to_nothing_is_back_at_the_prompt(keys: PipeInput) -> None:
+    nothing = [Finished("", (), "cancelled", ReplyStats(finish_reason="cancelled"))]
+    repl, made = repl_of([nothing, PromptTooLong("too long", "shorten it"), "one"])
+    run(repl, keys, f"a?{ENTER}{ENTER} please{ENTER}{CTRL_D}")
+    assert [request.messages[-1].text for request in made[0].requests] == ["a?", "a?", "a? please"]
+    assert len(repl.conversation.turns) == 1
+
+
+def test_ctrl_c_forgets_what_was_typed_but_for_the_arrow_keys_and_twice_leaves(keys: PipeInput) -> None:
+    repl, made = repl_of([])
+    code, history = run(repl, keys, f"half{CTRL_C}{CTRL_C}{CTRL_C}")
+    assert code == 130
+    assert history.get_strings() == ["half"]
+    assert made[0].requests == []
+
+
+def test_a_reply_that_was_stopped_and_ctrl_c_at_once_leave(keys: PipeInput) -> None:
+    half = [Piece("ha", ("",), ReplyStats()), Finished("ha", (1,), "cancelled", ReplyStats(finish_reason="cancelled"))]
+    repl, _ = repl_of([half])
+    code, _ = run(repl, keys, f"a?{ENTER}{CTRL_C}")
+    assert code == 130
+    assert repl.conversation.turns[0].interrupted
+
+
+class Slow(ScriptedAssistant):
+    """Loads when it is told to."""
+
+    def __init__(self, scripts: list[Any], failure: BaseException | None = None) -> None:
+        super().__init__(scripts)
+        self.may_load = threading.Event()
+        self._failure = failure
+
+    def open(self, report: Any = lambda event: None) -> None:
+        report(Loading("load"))
+        assert self.may_load.wait(10)
+        if self._failure is not None:
+            raise self._failure
+
+
+def slow_repl(assistant: Slow) -> Repl:
+    return Repl(Common(), lambda common: assistant, Conversation(), recorder(Common(), "chat"))
+
+
+def test_ctrl_c_while_the_model_loads_gives_the_question_back_and_loading_goes_on(
+    keys: PipeInput, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assistant = Slow(["one"])
+    repl = slow_repl(assistant)
+    load, waits = live.load, iter([True])
+
+    def interrupted(*arguments: Any) -> None:
+        if next(waits, False):
+            raise KeyboardInterrupt
+        assistant.may_load.set()
+        load(*arguments)
+
+    monkeypatch.setattr(live, "load", interrupted)
+    code, _ = run(repl, keys, f"a?{ENTER}{ENTER}{CTRL_D}")
+    assert code == 0
+    assert asked(assistant) == ["a?"]
+    assert "the model goes on loading" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("failure", [ModelUnavailable("no such model", "take another"), MemoryError()])
+def test_a_loading_that_fails_ends_the_conversation_and_what_was_typed_is_not_lost(
+    keys: PipeInput, failure: BaseException
+) -> None:
+    assistant = Slow([], failure)
+    repl = slow_repl(assistant)
+    history = InMemoryHistory()
+    threading.Timer(0.2, assistant.may_load.set).start()  # when the prompt has long taken the keys
+    keys.send_text("half a ques")
+    with pytest.raises(type(failure)) as caught:
+        repl.run(Reader(history, None, False, keys))
+    assert caught.value is failure
+    assert history.get_strings() == ["half a ques"]
+
+
+def test_one_that_fails_while_a_question_waits_ends_it_too(keys: PipeInput) -> None:
+    assistant = Slow([], ModelUnavailable("no such model", "take another"))
+    repl = slow_repl(assistant)
+    history = InMemoryHistory()
+    threading.Timer(0.3, assistant.may_load.set).start()
+    keys.send_text(f"a?{ENTER}")
+    with pytest.raises(ModelUnavailable):
+        repl.run(Reader(history, None, False, keys))
+    assert history.get_strings() == ["a?"]
+
+
+class TestCompletion:
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "project" / "src").mkdir(parents=True)
+        for name in ("alpha one.py", "alphabet.py", ".hidden", "src/beta.py"):
+            (tmp_path / "project" / name).touch()
+        monkeypatch.chdir(tmp_path / "project")
+
+    @pytest.mark.parametrize(
+        ("typed", "completed"),
+        [
+            ("/he\t", "/help"),
+            ("/file al\t", "/file alpha"),
+            ("/file alphab\t", "/file alphabet.py"),
+            ("/save src/b\t", "/save src/beta.py"),
+            ("/apply .h\t", "/apply .hidden"),
+            ("see @alpha\\ \t", "see @alpha\\ one.py"),
+            ("see (@src/b\t", "see (@src/beta.py"),
+            ("mail me@alphab\t", "mail me@alphab"),
+            ("/set temp\t", "/set temperature"),
+            ("/model smol\t", "/model smollm2-135m"),
+            ("/pool x\t", "/pool x"),
+            ("/nosuch al\t", "/nosuch al"),
+        ],
+    )
+    def test_completes(self, typed: str, completed: str) -> None:
+        from prompt_toolkit.completion import CompleteEvent
+        from prompt_toolkit.document import Document
+
+        text = typed.removesuffix("\t")
+        found = list(ChatCompleter().get_completions(Document(text), CompleteEvent()))
+        ends = {text[: len(text) + each.start_position] + each.text for each in found}
+        assert (completed in ends or any(end.startswith(completed) for end in ends)) if ends else completed == text
+        if completed.endswith((".py", ".hidden", "help", "temperature", "135m")):
+            assert len(ends) == 1
+
+    def test_names_of_sessions_and_templates_are_offered(self) -> None:
+        from prompt_toolkit.completion import CompleteEvent
+        from prompt_toolkit.document import Document
+
+        from lacli.prompts import saved
+
+        saved.save(saved.Saved("review", prompt="Review $input"))
+        repl, _ = repl_of(["one"])
+        repl.handle("a question")
+
+        def offered(text: str) -> list[str]:
+            return [each.text for each in ChatCompleter().get_completions(Document(text), CompleteEvent())]
+
+        assert offered("/template re") == ["review"]
+        assert offered("/sessions ") == [repl.recorder.id[:8]]
+
+
+class TestClipboard:
+    def test_a_tool_and_the_terminal_are_given_the_text(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from lacli.cli.repl import clipboard
+
+        tool, screen = tmp_path / "bin" / "xclip", tmp_path / "screen"
+        tool.parent.mkdir()
+        tool.write_text(f"#!/bin/sh\ncat > {tmp_path}/taken\n")
+        tool.chmod(0o755)
+        screen.touch()
+        monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
+        monkeypatch.setenv("DISPLAY", ":0")
+        monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+        monkeypatch.setattr(clipboard, "_SCREEN", str(screen))
+        assert clipboard.copied("é") == ["xclip", "the terminal"]
+        assert (tmp_path / "taken").read_text() == "é"
+        assert screen.read_bytes() == b"\x1b]52;c;w6k=\x07"
+
+    def test_a_tool_that_fails_and_a_text_too_long_for_a_terminal_are_not_claimed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from lacli.cli.repl import clipboard
+
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.setattr(clipboard, "_SCREEN", str(tmp_path / "no" / "screen"))
+        assert clipboard.copied("x") == []
+        monkeypatch.setattr(clipboard, "_SCREEN", "/dev/null")
+        assert clipboard.copied("x" * 60_000) == []
