@@ -123,9 +123,16 @@ def replaced(file: TextFile, span: Span, new: str, instruction: str = "", unseen
             new = "\n" * _blank_ahead(part) + new.lstrip("\n")
         ends = len(part) - len(part.rstrip("\n")) if part.strip("\n") else 1
         new = new.rstrip("\n") + "\n" * ends
-    problems = tuple(Problem(each, final=False) for each in doubts(part, new, instruction))
     data = spliced(file, before + new + after, unseen)
+    gone = _hidden(file.text, unseen) - _hidden(file.reads(data), unseen)
+    found = doubts(part, new, instruction, gone.total())
+    problems = tuple(Problem(each, final=False) for each in found)
     return EditResult(data, unified(file.data, data, label_of(file.name)), problems, notes)
+
+
+def _hidden(text: str, unseen: Collection[str]) -> Counter[str]:
+    """The characters of a text that a model does not see."""
+    return Counter(letter for letter in text if letter in unseen) if unseen else Counter()
 
 
 def _refused(file: TextFile, text: str) -> EditResult:

@@ -42,11 +42,13 @@ _LOST_RUN = 12
 """So many lines gone in one place, with next to nothing in their stead, are missed."""
 
 
-def doubts(before: str, after: str, instruction: str) -> tuple[str, ...]:
-    """What the user should be asked about, if anything."""
+def doubts(before: str, after: str, instruction: str, hidden: int = 0) -> tuple[str, ...]:
+    """What the user should be asked about. `hidden`: how many characters went that the model cannot see."""
     old, new = before.split("\n"), after.split("\n")
-    found = [each for each in (_placeholder(old, new, instruction), _shrunken(old, new, instruction)) if each]
-    return tuple(found[:1])
+    found = _placeholder(old, new, instruction) or _shrunken(old, new, instruction)
+    if not found and hidden and not _SHORTENS.search(instruction):
+        found = f"with the lines it changes the reply loses {hidden} character{'s' * (hidden > 1)} the model cannot see"
+    return (found,) if found else ()
 
 
 def _placeholder(old: Sequence[str], new: Sequence[str], instruction: str) -> str:

@@ -71,6 +71,11 @@ class TestWholeFile:
         result = edited(file, span_of(file), '```\ns = "ab"\ntotal = 1\n```', unseen="\x1d\x04")
         assert result.data == b's = "a\x1db\x04"\ntotal = 1\n'
 
+    def test_losing_it_with_its_line_is_asked_about(self) -> None:
+        file = file_of('s = "a\x1db\x04"\nx = 1\n')
+        assert "2 characters" in edited(file, span_of(file), "```\ntotal = 1\n```", unseen="\x1d\x04").problems[0].text
+        assert not edited(file, span_of(file), "```\nx = 1\n```", "remove s", unseen="\x1d\x04").problems
+
 
 class TestRefusals:
     @pytest.mark.parametrize(
