@@ -53,7 +53,7 @@ class _Ask(Command):
         pairs.type_descriptor = replace(pairs.type_descriptor, annotation=list[tuple[str, str]])
 
 
-def _use_template(context: typer.Context, name: str | None) -> str | None:
+def use_template(context: typer.Context, name: str | None) -> str | None:
     """A template's settings become defaults of the options that come after it, as a configuration's are."""
     if name and not context.resilient_parsing:
         from lacli.prompts.saved import load
@@ -73,7 +73,7 @@ def ask(
     ] = None,
     template: Annotated[
         str | None,
-        typer.Option("-t", "--template", metavar="NAME", help="Ask by this template.", callback=_use_template),
+        typer.Option("-t", "--template", metavar="NAME", help="Ask by this template.", callback=use_template),
     ] = None,
     param: Annotated[
         list[str] | None,
@@ -144,7 +144,7 @@ def ask(
     assistant = Overheard(Assistant(common.settings()), delivery.hear)
     try:
         if dry_run:
-            show_prompt(assistant, request(asked.message()), common)
+            show_prompt(assistant, request(asked.message()), common, delivery.path)
             return
         one_turn(assistant, asked, request, delivery, keeper, common)
     finally:

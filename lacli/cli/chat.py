@@ -6,6 +6,7 @@ conversation begins with are here; the loop, its commands and its prompt are `la
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Sequence
@@ -44,10 +45,22 @@ Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """
 
 
+def _use_template(context: typer.Context, name: str | None) -> str | None:
+    if name:
+        from lacli.cli.ask import use_template
+
+        use_template(context, name)
+    return name
+
+
 @app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @with_common(max_tokens=512)
 def chat(
     prompt: Annotated[list[str] | None, typer.Argument(help="With a prompt or piped stdin: one turn.")] = None,
+    template: Annotated[
+        str | None,
+        typer.Option("-t", "--template", metavar="NAME", help="Begin with this template.", callback=_use_template),
+    ] = None,
     file: Annotated[
         list[str] | None, typer.Option("-f", "--file", metavar="PATH", help="Show this file; may be repeated.")
     ] = None,
@@ -67,9 +80,16 @@ def chat(
     one_turn = bool(prompt) or not diagnostics.stdin_is_terminal()
     if common.json and (interactive or not one_turn):
         raise UsageError("--json is for one turn", "give a prompt and no -i, or leave --json away")
-    asked = Question(prompt or [], common, file or []) if one_turn else None
+    saved = None
+    if template and one_turn:
+        from lacli.prompts.saved import load
+
+        saved = load(template)
+    asked = Question(prompt or [], common, file or [], saved) if one_turn else None
     going_on = resume.going_on(continue_, session)
-    converse(asked, going_on, common, recorder(common, "chat"), [] if one_turn else file or [], interactive)
+    system = asked.system(common) if asked else common.system
+    keeper = recorder(dataclasses.replace(common, system=system), "chat")
+    converse(asked, going_on, common, keeper, [] if one_turn else file or [], interactive, template or "")
 
 
 def converse(
@@ -79,10 +99,11 @@ def converse(
     keeper: Recorder,
     files: Sequence[str] = (),
     interactive: bool = True,
+    template: str = "",
 ) -> None:
     """Answer the question, if there is one, then those that are typed, if more are wanted or there was none.
 
-    `files` go with the first one typed. Also what `ask -i` does.
+    `files` go with the first one typed, and `template` is put at its prompt. Also what `ask -i` does.
     """
     at_keyboard = diagnostics.stdin_is_terminal()
     common = resume.with_its_model(going_on, common)
@@ -92,6 +113,8 @@ def converse(
     try:
         for path in files:
             material.file(repl, path)
+        if template and asked is None:
+            material.template(repl, template)
         if asked is not None:
             _one_turn(repl, asked, more_follow=interactive)
         if asked is not None and interactive and not at_keyboard and not _take_terminal():
