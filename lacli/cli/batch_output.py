@@ -16,6 +16,8 @@ from lacli.cli import diagnostics, output
 from lacli.cli.batch_input import Line
 from lacli.errors import LacliError, OutOfMemory, UsageError
 
+_LINE_ENDS = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
+"""Marks that JSON lets stand as they are, and at which many a reader of lines ends one."""
 _ANOTHER = "give another -o, or remove it to begin anew"
 
 
@@ -25,6 +27,8 @@ class Replies:
     def __init__(self, path: str) -> None:
         """path: empty for stdout."""
         self._path = path
+        self._goes_on = bool(path) and (os.path.isfile(path) or not os.path.exists(path))
+        """Whether it is a file, and no pipe or device."""
         self._file: BinaryIO | None = None
         self._size = 0
         self._next = 0
@@ -37,7 +41,7 @@ class Replies:
 
         Raises UsageError where the file answers other prompts than these, or these with other options.
         """
-        keys = self._read() if self._path else {}
+        keys = self._read() if self._goes_on else {}
         count = 0
         for line in lines:
             count += 1
@@ -82,7 +86,8 @@ class Replies:
         if self._path:
             try:
                 self._file = open(self._path, "ab")
-                self._file.truncate(self._size)
+                if self._goes_on:
+                    self._file.truncate(self._size)
             except OSError as error:
                 raise UsageError(
                     f"{self._path} cannot be written: {error.strerror}", "give another file for -o"
@@ -94,7 +99,7 @@ class Replies:
         """The reply to a prompt, written as soon as those before it are."""
         named = {"index": line.index, **({} if line.id is None else {"id": line.id}), **record, "key": line.key}
         self.failed += "error" in record
-        text = json.dumps(named, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(named, ensure_ascii=False, allow_nan=False).translate(_LINE_ENDS)
         self._waiting[line.index] = f"{text}\n".encode("utf-8", "replace")
         self._flush()
 
