@@ -84,35 +84,35 @@ class Delivery:
         if self.jsonl:
             output.document({"event": "finished", **record})
         elif self.json:
-            self._put(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n", record)
+            put(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n", self.path, record)
         elif self.silent:
             text = finished.text if code is None else code.text
-            self._put(text if text.endswith("\n") or not text else f"{text}\n", None)
+            put(text if text.endswith("\n") or not text else f"{text}\n", self.path)
         if self.extract and code is None:
             diagnostics.note("the reply has no code block; this is all of it")
         elif code is not None and not code.closed:
             why = _STOPPED.get(finished.reason, "the model did not end it")
             diagnostics.warning(f"the code block is not complete: {why}")
 
-    def _put(self, text: str, record: dict[str, Any] | None) -> None:
-        if not self.path:
-            if record is not None:
-                output.document(record)
-            else:
-                output.text(text)
-                output.end_text()
-            return
-        try:
-            write_file(self.path, text.encode("utf-8", "replace"))
-        except OSError as error:
+
+def put(text: str, path: str, record: dict[str, Any] | None = None) -> None:
+    """Write a text, or the JSON `record` it spells, to stdout or to a file; where that fails, to stdout after all."""
+    if not path:
+        if record is not None:
+            output.document(record)
+        else:
             output.text(text)
-            output.end_text()
-            full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG)
-            kind = OutOfMemory if full else LacliError
-            raise kind(
-                f"{self.path} cannot be written: {error.strerror}", "the reply was printed to stdout instead"
-            ) from None
-        diagnostics.note(f"written to {self.path}")
+            output.end_text("\n" if output.to_terminal() and not text.endswith("\n") else "")
+        return
+    try:
+        write_file(path, text.encode("utf-8", "replace"))
+    except OSError as error:
+        output.text(text)
+        output.end_text()
+        full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG)
+        kind = OutOfMemory if full else LacliError
+        raise kind(f"{path} cannot be written: {error.strerror}", "it was printed to stdout instead") from None
+    diagnostics.note(f"written to {path}")
 
 
 def _block(text: str, which: str) -> fences.Block | None:

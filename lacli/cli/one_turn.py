@@ -1,11 +1,15 @@
-"""One turn of `ask`: read, load, write, keep, and end as the reply ended. And its prompt, without a reply."""
+"""One turn of `ask`: read, load, write, keep, and end as the reply ended.
+
+And the prompt of any request without a reply, which is --dry-run of `ask`, `complete` and `edit`.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
-from lacli.cli import diagnostics, live, output
-from lacli.cli.deliver import Delivery
+from lacli.cli import diagnostics, live
+from lacli.cli.deliver import Delivery, put
 from lacli.cli.options import Common
 from lacli.cli.overheard import Overheard
 from lacli.cli.question import Question
@@ -41,22 +45,20 @@ def one_turn(
     live.conclude(finished)
 
 
-def show_prompt(assistant: Replier, request: Request, common: Common) -> None:
-    """The prompt as the model would be given it."""
+def show_prompt(assistant: Replier, request: Request, common: Common, path: str = "") -> None:
+    """The prompt as the model would be given it, to a file where `path` names one."""
     preview = assistant.preview(request)
     for note in preview.notes:
         diagnostics.note(note)
     if common.json:
-        output.document(
-            {
-                "prompt": preview.text,
-                "prompt_n": len(preview.token_ids),
-                "ctx_size": preview.ctx_size,
-                "token_ids": preview.token_ids,
-                "notes": preview.notes,
-            }
-        )
+        record = {
+            "prompt": preview.text,
+            "prompt_n": len(preview.token_ids),
+            "ctx_size": preview.ctx_size,
+            "token_ids": preview.token_ids,
+            "notes": preview.notes,
+        }
+        put(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n", path, record)
         return
-    output.text(preview.text)
-    output.end_text("\n" if output.to_terminal() and not preview.text.endswith("\n") else "")
+    put(preview.text, path)
     diagnostics.note(f"{len(preview.token_ids):,} tokens; the context has {preview.ctx_size:,}")

@@ -21,6 +21,8 @@ _KEPT_SHARE = 0.75
 """Once turns must go, so many go that the next few turns fit, too: each loss costs a whole prefill."""
 _HISTORY_SHARE = 2
 """Where the last question is cut, earlier turns keep at most one token in so many."""
+_NEARLY = 0.8
+"""Texts differ in how long their tokens are: so much of what is too much goes at once, the rest when it was counted."""
 _TRIES = 5
 """A cut text's tokens are not quite those of its parts, so the room is corrected a few times."""
 _ROUND_CONTEXT = 1024
@@ -68,7 +70,8 @@ def rendered(request: Request, room: Room, template: ChatTemplate | None, tokeni
     fit.check_roughly()
     prompt = fit.render()
     if request.drop_oldest and len(prompt.token_ids) > room.prompt:
-        while len(prompt.token_ids) > room.prompt * _KEPT_SHARE and fit.drop_turn():
+        goal = int(room.prompt * _KEPT_SHARE)
+        while len(prompt.token_ids) > goal and fit.drop_turns(len(prompt.token_ids), goal):
             prompt = fit.render()
     fit.check(Size(len(prompt.token_ids), True))
     shown = [_shown(message) for message in fit.messages]
@@ -131,6 +134,18 @@ class _Fit:
             del self.messages[first]
         return True
 
+    def drop_turns(self, size: int, goal: int) -> bool:
+        """Leave out as many old turns, one at least, as will nearly bring `size` tokens down to `goal`.
+
+        By their length, as rendering the rest is tokenising it, too long a thing to do for each turn that goes.
+        """
+        length = sum(map(_length, self.messages[:-1]))
+        aim = length * (1 - _NEARLY * (size - goal) / size)
+        dropped = self.drop_turn()
+        while dropped and sum(map(_length, self.messages[:-1])) > aim and self.drop_turn():
+            pass
+        return dropped
+
     def drop_hopeless(self) -> None:
         """Leave out turns of more text than any vocabulary could fit, which need not even be tokenised."""
         while sum(map(_length, self.messages[:-1])) > self._reach and self.drop_turn():
@@ -160,7 +175,8 @@ class _Fit:
         texts = _parts(question)
         sizes = [size_of(text, self._room.context, self._tokenizer) for text in texts]
         frame = self._frame()
-        while self._request.drop_oldest and frame > self._room.prompt // _HISTORY_SHARE and self.drop_turn():
+        goal = self._room.prompt // _HISTORY_SHARE
+        while self._request.drop_oldest and frame > goal and self.drop_turns(frame, goal):
             frame = self._frame()
         room = self._room.prompt - frame
         for _ in range(_TRIES):

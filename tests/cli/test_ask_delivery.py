@@ -148,7 +148,7 @@ class TestFile:
         result = scripted.run(["ask", "-o", "r.txt", "--no-log", "hi"], ["the reply"])
         assert (result.code, result.out) == (4, "the reply\n")
         assert result.err == (
-            "lacli: error: r.txt cannot be written: No space left on device; the reply was printed to stdout instead\n"
+            "lacli: error: r.txt cannot be written: No space left on device; it was printed to stdout instead\n"
         )
         assert (folder / "r.txt").read_text() == "old"
         assert [each.name for each in folder.iterdir()] == ["r.txt"]
@@ -161,6 +161,10 @@ class TestDryRun:
         assert result.err == "lacli: 6 tokens; the context has 2,048\n"
         assert scripted.assistants[-1].requests == []
         assert not path().exists()
+
+    def test_goes_to_a_file_where_one_is_named(self, scripted: Scripted, folder: Path) -> None:
+        assert scripted.run(["ask", "--dry-run", "-o", "p.txt", "a b"]).out == ""
+        assert (folder / "p.txt").read_text() == "a b"
 
     def test_json_has_the_ids(self, scripted: Scripted) -> None:
         document = json.loads(scripted.run(["ask", "--dry-run", "--json", "-s", "S", "a b"]).out)

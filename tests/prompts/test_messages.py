@@ -156,6 +156,30 @@ class TestRefused:
             made_of(Request(messages, max_tokens=10), tokenizer)
 
 
+class TestOldTurns:
+    @pytest.mark.parametrize("length", [3, 30, 300])
+    def test_go_whole_and_as_few_as_must(self, tokenizer: Tokenizer, length: int) -> None:
+        turns = [Message("user", "q" * length), Message("assistant", "a" * length)] * 100
+        messages = (Message("system", "be brief"), *turns, Message("user", "hi"))
+        result, text = made_of(Request(messages, max_tokens=10, drop_oldest=True), tokenizer, 1000)
+        assert result.dropped % 2 == 0
+        a_turn = len(tokenizer.encode(text)) - 60 if result.dropped == 198 else 2 * length + 40
+        assert len(result.token_ids) <= 990 * 0.75 < len(result.token_ids) + a_turn
+        assert text.startswith("<|im_start|>system\nbe brief<|im_end|>")
+
+    def test_are_not_rendered_anew_for_each_that_goes(
+        self, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from lacli.prompts import chat
+
+        compose, calls = chat.compose, []
+        monkeypatch.setattr(chat, "compose", lambda *given: calls.append(1) or compose(*given))
+        turns = [Message("user", f"q{number} " * 9) for number in range(200)]
+        result, _ = made_of(Request((*turns, Message("user", "hi")), max_tokens=10, drop_oldest=True), tokenizer, 1000)
+        assert result.dropped > 150
+        assert len(calls) < 12
+
+
 class TestShorten:
     @pytest.mark.parametrize("tokens", [0, 1, 7, 50, 333])
     @pytest.mark.parametrize("part", ["head", "middle", "tail"])
