@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from lacli.cli.complete import Target, around, cursor_offset, parse_target
+from lacli.cli.cursor import Target, parse_target, placed, spot_of
+from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from tests.cli.conftest import Scripted
 
 TEXT = "ab\ncdé漢\r\nx\n"
+READ = "ab\ncdé漢\nx\n"
 
 
 @pytest.fixture
@@ -40,44 +44,76 @@ class TestParseTarget:
         (folder / "a.py:3:4").touch()
         assert parse_target("a.py:3:4") == Target("a.py:3:4")
 
+    def test_options_give_the_place_once(self) -> None:
+        assert placed(Target("a"), "3:4", None, None) == Target("a", 3, 4)
+        assert placed(Target("a"), "3", None, None) == Target("a", 3)
+        assert placed(Target("a"), None, 7, None) == Target("a", byte=7)
+        assert placed(Target("a"), None, None, "@@") == Target("a", marker="@@")
+        for at, offset, marker in (("3", 7, None), ("3", None, "x"), ("x", None, None), (None, None, "")):
+            with pytest.raises(UsageError):
+                placed(Target("a"), at, offset, marker)
+        with pytest.raises(UsageError, match="a has a place of its own besides --at"):
+            placed(Target("a", 1), "3", None, None)
 
-class TestCursorOffset:
+
+def offset(target: Target, text: str = TEXT) -> int:
+    return spot_of(TextFile.of_bytes(text.encode(), "a.py"), target).start
+
+
+class TestSpot:
     @pytest.mark.parametrize(
         ("line", "column", "before"),
         [
-            (None, None, TEXT),
+            (None, None, READ),
             (1, None, "ab"),
             (1, 1, ""),
             (1, 3, "ab"),
             (2, 4, "ab\ncdé"),
             (2, None, "ab\ncdé漢"),
             (2, 5, "ab\ncdé漢"),
-            (3, None, "ab\ncdé漢\r\nx"),
-            (4, None, TEXT),
-            (4, 1, TEXT),
+            (3, None, "ab\ncdé漢\nx"),
+            (4, None, READ),
+            (4, 1, READ),
         ],
     )
     def test_lines_and_columns_count_from_one_in_characters(
         self, line: int | None, column: int | None, before: str
     ) -> None:
-        assert TEXT[: cursor_offset(TEXT, Target("a.py", line, column))] == before
+        assert READ[: offset(Target("a.py", line, column))] == before
 
     @pytest.mark.parametrize(("line", "column"), [(0, None), (5, None), (99, 1), (1, 0), (1, 4), (2, 6)])
     def test_outside_is_a_usage_error_that_names_the_length(self, line: int, column: int | None) -> None:
         with pytest.raises(UsageError, match=r"a\.py has 3 lines"):
-            cursor_offset(TEXT, Target("a.py", line, column))
+            offset(Target("a.py", line, column))
 
     def test_an_empty_file_has_one_place(self) -> None:
-        assert cursor_offset("", Target("e.py")) == cursor_offset("", Target("e.py", 1, 1)) == 0
+        assert offset(Target("e.py"), "") == offset(Target("e.py", 1, 1), "") == 0
+
+    def test_bytes_are_counted_in_the_file_as_it_is(self) -> None:
+        for byte, before in ((0, ""), (3, "ab\n"), (7, "ab\ncdé"), (10, "ab\ncdé漢"), (12, "ab\ncdé漢\n"), (14, READ)):
+            assert READ[: offset(Target("a.py", byte=byte))] == before
+        assert offset(Target("a.py", byte=3), "\ufeffab") == 0
+        assert offset(Target("a.py", byte=4), "\ufeffab") == 1
+        with pytest.raises(UsageError, match=r"byte 8 of a\.py is inside a character"):
+            offset(Target("a.py", byte=8))
+        with pytest.raises(UsageError, match=r"a\.py has 14 bytes, so there is no byte 15"):
+            offset(Target("a.py", byte=15))
+
+    def test_a_marker_stands_once_and_is_replaced(self) -> None:
+        spot = spot_of(TextFile.of_bytes(b"f(<HERE>)", "a.py"), Target("a.py", marker="<HERE>"))
+        assert (spot.start, spot.end) == (2, 8)
+        for text in ("f()", "<HERE><HERE>"):
+            with pytest.raises(UsageError, match=r"a\.py has"):
+                offset(Target("a.py", marker="<HERE>"), text)
 
 
-class TestCommand:
+class TestText:
     def test_only_the_inserted_text_without_a_newline(self, folder: Path, scripted: Scripted) -> None:
         result = scripted.run(["complete", "a.py:1"], [" + 1\nb"])
         assert (result.code, result.out, result.err) == (0, " + 1\nb", "")
         request = scripted.assistants[0].requests[0]
         assert (request.place.prefix, request.place.suffix, request.messages) == ("ab", "\ncdé漢\nx\n", ())
-        assert request.max_tokens == 128
+        assert (request.place.path, request.place.scope, request.max_tokens) == ("a.py", "block", 128)
 
     def test_the_default_is_the_end_of_the_file(self, folder: Path, scripted: Scripted) -> None:
         scripted.run(["complete", "a.py"])
@@ -89,13 +125,49 @@ class TestCommand:
         assert scripted.assistants[0].requests[0].place.prefix == "x"
 
     def test_stdin_is_a_file_named_dash(self, folder: Path, scripted: Scripted) -> None:
-        scripted.run(["complete", "-"], stdin=b"def f(")
-        assert scripted.assistants[0].requests[0].place.prefix == "def f("
+        scripted.run(["complete", "-", "--stdin-filename", "x/b.go"], stdin=b"func f(")
+        place = scripted.assistants[0].requests[0].place
+        assert (place.prefix, place.path) == ("func f(", "x/b.go")
+        scripted.run(["complete", "-", "--at", "1:3"], stdin=b"def f(")
+        assert scripted.assistants[-1].requests[0].place.prefix == "de"
 
     def test_piped_stdin_is_not_read_otherwise(self, folder: Path, scripted: Scripted) -> None:
         scripted.run(["complete", "a.py"], stdin=b"other")
         assert "other" not in scripted.assistants[0].requests[0].place.prefix
 
+    def test_empty_files_have_a_place(self, folder: Path, scripted: Scripted) -> None:
+        """Case F5."""
+        for data in (b"", b"\n", b"  \n\t\n", b"\xef\xbb\xbf"):
+            (folder / "e.py").write_bytes(data)
+            for at in ([], [":1:1"]):
+                result = scripted.run(["complete", "e.py" + "".join(at)], ["x = 1"])
+                assert (result.code, result.out) == (0, "x = 1")
+        assert scripted.run(["complete", "-"], ["x"], stdin=b"").out == "x"
+
+    def test_an_empty_completion_is_exit_0_and_a_note(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["complete", "a.py"], [""])
+        assert (result.code, result.out, result.err) == (0, "", "lacli: nothing to insert here\n")
+
+    def test_options_shape_the_place(self, folder: Path, scripted: Scripted) -> None:
+        options = ["--scope", "line", "--max-lines", "3", "--language", "rust", "-n", "9"]
+        scripted.run(["complete", "a.py:1", *options, "--prefix-lines", "5", "--suffix-lines", "0"])
+        request = scripted.assistants[0].requests[0]
+        place = request.place
+        assert (place.scope, place.max_lines, place.language, request.max_tokens) == ("line", 3, "rust", 9)
+        assert (place.lines_before, place.lines_after) == (5, 0)
+
+    def test_the_turn_is_kept_without_the_file(self, folder: Path, scripted: Scripted) -> None:
+        scripted.run(["complete", "a.py:1"], ["z"])
+        from lacli.pool.identity import project_root
+        from lacli.sessions.store import SessionStore, path
+
+        session = SessionStore(path()).latest(project_root(folder), ("complete",))
+        assert session is not None
+        assert [(turn.question.text, turn.answer.text) for turn in session.turns] == [("complete a.py:1:3", "z")]
+        assert "cd" not in repr(session)
+
+
+class TestRefusals:
     @pytest.mark.parametrize("place", ["a.py:9", "a.py:1:9", "missing.py", ".", "a.py:-1"])
     def test_a_wrong_place_is_exit_2_before_a_model_is_made(self, folder: Path, scripted: Scripted, place: str) -> None:
         result = scripted.run(["complete", place])
@@ -103,13 +175,34 @@ class TestCommand:
         assert result.err.count("\n") == 1
         assert not scripted.assistants
 
+    @pytest.mark.parametrize(
+        "options",
+        [
+            ["--scope", "word"],
+            ["--language", "klingon"],
+            ["--diff", "--full"],
+            ["--backup", ".bak"],
+            ["--context", "nowhere"],
+            ["--at", "1", "--offset", "2"],
+            ["--offset", "-1"],
+        ],
+    )
+    def test_options_that_make_no_sense_are_exit_2(self, folder: Path, scripted: Scripted, options: list[str]) -> None:
+        result = scripted.run(["complete", "a.py", *options])
+        assert (result.code, result.out) == (2, "")
+        assert result.err.count("\n") == 1
+        assert not scripted.assistants
+
+    def test_stdin_cannot_be_changed_in_place(self, folder: Path, scripted: Scripted) -> None:
+        assert scripted.run(["complete", "-", "--in-place"], stdin=b"x").code == 2
+
     @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
     def test_what_may_have_no_end_is_refused_unread(self, folder: Path, scripted: Scripted) -> None:
         os.mkfifo(folder / "pipe")
         for path in ("pipe", "/dev/zero"):
             result = scripted.run(["complete", path])
             assert (result.code, result.out) == (2, "")
-            assert result.err == f"lacli: error: {path} is not a regular file; pipe it into `lacli complete -`\n"
+            assert f"{path} is not a regular file" in result.err
 
     def test_a_binary_file_is_refused_and_utf_16_is_text(self, folder: Path, scripted: Scripted) -> None:
         (folder / "a.bin").write_bytes(b"ELF\0\1\2")
@@ -118,26 +211,94 @@ class TestCommand:
         scripted.run(["complete", "a.bin"])
         assert scripted.assistants[-1].requests[-1].place.prefix == "x = "
 
-    def test_a_file_beyond_any_context_is_refused_unread(self, folder: Path, scripted: Scripted) -> None:
+    def test_a_file_beyond_any_context_is_refused(self, folder: Path, scripted: Scripted) -> None:
         with open(folder / "huge", "wb") as file:
             file.truncate(1 << 40)
         assert scripted.run(["complete", "huge"]).code == 5
 
-    def test_an_empty_completion_is_exit_0_and_a_note(self, folder: Path, scripted: Scripted) -> None:
-        result = scripted.run(["complete", "a.py"], [""])
-        assert (result.code, result.out, result.err) == (0, "", "lacli: nothing to insert here\n")
 
+class TestWhatIsDoneWithIt:
     def test_json_names_the_place(self, folder: Path, scripted: Scripted) -> None:
-        document = json.loads(scripted.run(["complete", "a.py:1:2", "--json"], ["x"]).out)
-        assert (document["text"], document["file"], document["offset"]) == ("x", "a.py", 1)
+        document = json.loads(scripted.run(["complete", "a.py:2:5", "--json"], ["x"]).out)
+        assert (document["text"], document["file"], document["offset"]) == ("x", "a.py", 7)
+        assert document["range"] == {"start": {"line": 2, "column": 5}, "end": {"line": 2, "column": 5}}
+        assert document["bytes"] == [10, 10]
+        assert document["finish_reason"] == "stop"
+        assert document["stats"]["predicted_n"] == 1
+
+    def test_full_keeps_every_other_byte(self, folder: Path, scripted: Scripted, capfdbinary: object) -> None:
+        result = scripted.run(["complete", "a.py:2", "--full"], ["\nnew"])
+        assert result.out == "ab\ncdé漢\r\nnew\r\nx\n"
+        assert scripted.run(["complete", "-", "--full", "--marker", "<>"], ["b"], stdin=b"a<>c").out == "abc"
+
+    @pytest.mark.skipif(shutil.which("patch") is None, reason="needs patch")
+    @pytest.mark.parametrize("data", [TEXT.encode(), b"ab", b"\xef\xbb\xbfab\r\n", b"ab\r\ncd\n", b""])
+    def test_the_diff_applies(self, folder: Path, scripted: Scripted, data: bytes) -> None:
+        (folder / "my file.py").write_bytes(data)
+        diff = scripted.run(["complete", "my file.py:1", "--diff"], [" + 1\ny"]).out.encode()
+        subprocess.run(["patch", "-p0", "--binary"], input=diff, check=True, capture_output=True)
+        text = (folder / "my file.py").read_bytes()
+        assert scripted.run(["complete", "my file.py:1", "--diff"], [""]).out == ""
+        (folder / "my file.py").write_bytes(data)
+        scripted.run(["complete", "my file.py:1", "--in-place", "--backup", ".old"], [" + 1\ny"])
+        assert (folder / "my file.py").read_bytes() == text
+        assert (folder / "my file.py.old").read_bytes() == data
+
+    def test_an_encoding_is_kept(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "l.py").write_bytes(b"caf\xe9 = 1\r\nx\r\n")
+        assert scripted.run(["complete", "l.py:1", "--in-place"], ["0\né"]).code == 0
+        assert (folder / "l.py").read_bytes() == b"caf\xe9 = 10\r\n\xe9\r\nx\r\n"
+        assert scripted.run(["complete", "l.py:1", "--in-place"], ["漢"]).code == 2
+        assert (folder / "l.py").read_bytes() == b"caf\xe9 = 10\r\n\xe9\r\nx\r\n"
+
+    def test_in_place_says_what_it_did_and_prints_nothing(self, folder: Path, scripted: Scripted) -> None:
+        os.chmod("a.py", 0o640)
+        result = scripted.run(["complete", "a.py:3", "--in-place"], ["y\nz"])
+        assert (result.code, result.out) == (0, "")
+        assert result.err == "lacli: a.py:3:2: 2 lines inserted\n"
+        assert (folder / "a.py").read_bytes() == TEXT.replace("x", "xy\nz").encode()
+        assert os.stat("a.py").st_mode & 0o777 == 0o640
+        assert scripted.run(["complete", "a.py:3", "--in-place"], [""]).err == "lacli: nothing to insert here\n"
+
+    def test_a_read_only_file_is_refused_before_a_model_is_made(self, folder: Path, scripted: Scripted) -> None:
+        os.chmod("a.py", 0o444)
+        assert scripted.run(["complete", "a.py", "--in-place"]).code == 2
+        assert not scripted.assistants
+
+    def test_a_dry_run_prints_the_prompt(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["complete", "a.py:1", "--dry-run"])
+        assert (result.code, result.out.strip()) == (0, "ab")
 
 
-def test_a_long_file_is_shown_around_the_cursor_only() -> None:
-    text = "".join(f"line {number}\r\n" for number in range(1000))
-    offset = text.index("line 600")
-    prefix, suffix = around(text, offset)
-    assert prefix.startswith("line 345\n")
-    assert prefix.endswith("line 599\n")
-    assert suffix.startswith("line 600\n")
-    assert suffix.endswith("line 663")
-    assert around("a\nb", 2) == ("a\n", "b")
+class TestSeveralFiles:
+    def test_the_model_is_loaded_once_and_each_has_its_text(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "b.py").write_text("q\n")
+        result = scripted.run(["complete", "a.py:1", "b.py:1", "--json"], ["x", "y"])
+        assert [json.loads(line)["text"] for line in result.out.splitlines()] == ["x", "y"]
+        assert len(scripted.assistants) == 1
+        result = scripted.run(["complete", "a.py:1", "b.py:1"], ["x", "y"])
+        assert result.out == "==> a.py:1:3 <==\nx\n==> b.py:1:2 <==\ny\n"
+
+    def test_an_error_of_one_does_not_stop_the_others(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "b.py").write_text("q\n")
+        result = scripted.run(["complete", "a.py:1", "gone.py", "b.py:7", "b.py:1", "--in-place"], ["x", "y"])
+        assert result.code == 2
+        assert [line.split(";")[0] for line in result.err.splitlines()] == [
+            "lacli: error: there is no file gone.py",
+            "lacli: error: b.py has 1 line, so there is no line 7",
+            "lacli: a.py:1:3: 1 line inserted",
+            "lacli: b.py:1:2: 1 line inserted",
+        ]
+        assert (folder / "b.py").read_text() == "qy\n"
+
+    def test_where_none_can_be_read_no_model_is_loaded(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["complete", "gone.py", "lost.py"])
+        assert (result.code, result.err.count("\n")) == (2, 2)
+
+
+def test_a_long_line_is_cut_to_what_can_matter(folder: Path, scripted: Scripted) -> None:
+    """Case F7."""
+    (folder / "m.min.js").write_text("var a=1;" * 40_000)
+    scripted.run(["complete", "m.min.js:1:150000"])
+    place = scripted.assistants[0].requests[0].place
+    assert len(place.prefix) + len(place.suffix) < 200_000

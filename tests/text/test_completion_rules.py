@@ -211,7 +211,8 @@ class TestHiddenBlanks:
 FILES = [
     (PY, "a.py"),
     (
-        "class A:\n    def f(self, a):\n        if a:\n            |\n        return a\n\n    def g(self):\n        pass\n",
+        "class A:\n    def f(self, a):\n        if a:\n            |\n        return a\n\n"
+        "    def g(self):\n        pass\n",
         "a.py",
     ),
     ("x = call(first, |)\ny = 2\n", "a.py"),
