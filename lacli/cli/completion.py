@@ -27,11 +27,10 @@ Examples:
 
 @app.command(epilog=_EXAMPLES)
 def completion(
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[bash|zsh|fish|powershell]", help="Default: the shell you are in.")
+    shell: Annotated[
+        str | None, typer.Argument(metavar="[bash|zsh|fish|powershell]", help="Default: the shell you are in.")
     ] = None,
     install: Annotated[bool, typer.Option("--install", help="Have it loaded by each new shell of this kind.")] = False,
-    answer: Annotated[int, typer.Option("--answer", hidden=True, help="Complete words; so many are complete.")] = -1,
 ) -> None:
     """Print the script that completes lacli's command line in a shell, or install it.
 
@@ -39,34 +38,35 @@ def completion(
     """
     from lacli.cli import diagnostics, output
 
-    if answer >= 0:
-        _answer(words or [], answer)
-        return
-    if len(words or ()) > 1:
-        raise UsageError("one shell at a time", f"choose one of {', '.join(SHELLS)}")
-    shell = _shell(words[0] if words else "")
+    name = _shell(shell or "")
     if not install:
-        output.text(SCRIPTS[shell])
+        output.text(SCRIPTS[name])
         return
     from lacli.cli.completion_install import install as put
 
-    for line in put(shell, SCRIPTS[shell]):
+    for line in put(name, SCRIPTS[name]):
         diagnostics.note(line)
 
 
-def _answer(words: list[str], complete: int) -> None:
-    """One completion a line, its help behind a tab."""
+def answer(arguments: list[str]) -> int:
+    """One completion a line, its help behind a tab. Arguments: how many words are complete, --, the words.
+
+    What the shells' scripts call, and nobody else: `group.run` sends it here before anything is parsed.
+    """
     from lacli.cli import output
     from lacli.cli.completers import offers
     from lacli.cli.group import application
 
     try:
-        group = typer.main.get_command(application)
-        found = offers(group, words[:complete], words[complete] if len(words) > complete else "")
+        complete, words = int(arguments[0]), arguments[2:]
+        found = offers(
+            typer.main.get_command(application), words[:complete], words[complete] if len(words) > complete else ""
+        )
     except Exception:  # a half-typed command line may be wrong in any way
-        return
+        return 0
     for offer in found:
         output.line(f"{offer.word}\t{offer.help}".rstrip())
+    return 0
 
 
 def _shell(name: str) -> str:

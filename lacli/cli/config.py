@@ -106,7 +106,8 @@ def get(key: KeyArgument, as_json: JsonOption = False) -> None:
     if as_json:
         output.document(value.record())
     else:
-        output.line("" if value.value is None else shown(value.value))
+        raw = value.value if isinstance(value.value, str) else shown(value.value)
+        output.line("" if value.value is None else raw)
 
 
 @app.command(

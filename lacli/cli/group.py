@@ -82,6 +82,12 @@ class LazyGroup(TyperGroup):
         remedy = f"did you mean `lacli {near[0]}`?" if near else "see `lacli --help`; a question is `lacli ask '...'`"
         raise UsageError(f"there is no command {name!r}", remedy)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As the commands do it."""
+        from lacli.cli.tree import parse_for_completion
+
+        return parse_for_completion(self, ctx, args) if ctx.resilient_parsing else super().parse_args(ctx, args)
+
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """The commands and their lines from the table; the options from typer."""
         from typer._click.shell_completion import CompletionItem
@@ -148,8 +154,12 @@ def root(
 
 def run(arguments: Sequence[str] | None) -> int:
     """Parse and run; typer's own errors become ours, so that every failure looks the same."""
-    group = typer.main.get_command(application)
     args = list(sys.argv[1:] if arguments is None else arguments)
+    if args[:2] == ["completion", "--answer"]:  # a Tab does not wait for anything to be parsed
+        from lacli.cli.completion import answer
+
+        return answer(args[2:])
+    group = typer.main.get_command(application)
     try:
         with group.make_context("lacli", args) as context:
             group.invoke(context)

@@ -9,6 +9,7 @@ import functools
 from typing import Any
 
 import typer
+from typer._click.core import ParameterSource
 from typer._click.parser import _OptionParser, _ParsingState  # the version of typer is pinned
 from typer.core import TyperCommand, TyperGroup
 
@@ -62,6 +63,12 @@ class Node:
             each.add_to_parser(parser, ctx)
         return parser
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The values of this command's parameters, put into the context."""
+        if ctx.resilient_parsing:
+            return parse_for_completion(self, ctx, args)
+        return list(super().parse_args(ctx, args))  # type: ignore[misc]
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The usage line: NAME for an argument that must be there, [NAME] for one that may."""
         pieces = ["[OPTIONS]"]
@@ -96,6 +103,20 @@ class Node:
                 ctx.meta[f"lacli.{name}"] = value
         if "quiet" in given:
             configure_streams(given["quiet"], given["verbose"], given["color"])
+
+
+def parse_for_completion(command: Any, ctx: Any, args: list[str]) -> list[str]:
+    """What a shell that asks for a completion must know: what was typed, as text. Reading values would cost a
+    tenth of a second for pydantic alone, and none of them is used."""
+    parser = command.make_parser(ctx)
+    found, rest, _ = parser.parse_args(args=args)
+    for each in command.get_params(ctx):
+        ctx.params[each.name] = found.get(each.name)
+        source = "COMMANDLINE" if found.get(each.name) is not None else "DEFAULT"
+        ctx.set_parameter_source(each.name, ParameterSource[source])
+    ctx._opt_prefixes.update(parser._opt_prefixes)
+    ctx._protected_args, ctx.args = (rest[:1], rest[1:]) if hasattr(command, "commands") else ([], rest)
+    return list(rest)
 
 
 class Command(Node, TyperCommand):

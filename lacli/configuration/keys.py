@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from lacli.configuration.document import Document, Where
+from lacli.configuration.document import Document, Where, literal
 from lacli.errors import UsageError
 
 Kind = Literal["yes or no", "whole number", "number", "text", "list of texts", "list of pairs"]
@@ -173,4 +173,5 @@ def shown(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, list | tuple):
         return ", ".join(shown(each) for each in value) or "none"
-    return str(value) if value != "" else '""'
+    text = str(value)
+    return text if text and text.isprintable() else literal(text)
