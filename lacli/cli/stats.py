@@ -20,6 +20,8 @@ from lacli.events import Counts
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
+_PIPE = 1000
+"""Columns where there is no terminal: nothing is left out."""
 _EXAMPLES = "For example: lacli stats  |  lacli stats --all --weeks 26  |  lacli stats --project ~/src/site --json"
 
 
@@ -51,7 +53,7 @@ def stats(
         where = "" if everywhere else " in this project; --all shows all of them"
         diagnostics.note("there were no replies in these weeks" + where)
         return
-    width = columns(sys.stdout) if output.to_terminal() else 100
+    width = columns(sys.stdout) if output.to_terminal() else _PIPE
     for line in [*table(found, width), "", *chart(found, width)]:
         output.line(line)
 

@@ -15,6 +15,10 @@ Week = tuple[datetime.date, Counts]
 """Its Monday, and what was done until its Sunday."""
 
 _LABEL = 10
+_HEADS = ["replies", "tokens", "tok/step", "saved", "guessed"]
+_FROM_DISK = ("project", "files")
+"""The sources that a project brings with it: its pool, and what stands in its files."""
+_FEWEST = 3
 _WIDEST_BAR = 60
 
 
@@ -36,36 +40,28 @@ def weekly(days: Mapping[str, Counts], weeks: int, today: datetime.date) -> list
 
 
 def table(weeks: Sequence[Week], width: int) -> list[str]:
-    """A line a week and one for all; the sources that brought least are left out where they do not fit."""
+    """A line a week and one for all; what does not fit is left out from the right, the pool and the files last."""
     total = sum((counts for _, counts in weeks), Counts())
-    names = sorted(total.accepted_by_source, key=lambda name: -total.accepted_by_source[name])
-    names = [name for name in names if total.accepted_by_source[name]]
-    heads = ["replies", "tokens", "tok/step", "saved", "guessed"]
-    while names and len(_line("", heads + names)) > width:
-        names.pop()
-    while len(heads) > 3 and len(_line("", heads)) > width:
-        heads.pop()
-    lines = [_line("week of", heads + names)]
-    for monday, counts in weeks:
-        lines.append(_line(monday.isoformat(), _cells(counts, heads, names)))
-    if len(weeks) > 1:
-        lines.append(_line("all", _cells(total, heads, names)))
-    return lines
+    sources = [name for name, count in total.accepted_by_source.items() if count]
+    sources.sort(key=lambda name: (name not in _FROM_DISK, -total.accepted_by_source[name]))
+    rows = [("week of", _HEADS + sources)]
+    rows += [(monday.isoformat(), _cells(counts, sources)) for monday, counts in weeks]
+    rows += [("all", _cells(total, sources))] if len(weeks) > 1 else []
+    widths = [2 + max(len(cells[column]) for _, cells in rows) for column in range(len(_HEADS) + len(sources))]
+    while len(widths) > _FEWEST and _LABEL + sum(widths) > width:
+        widths.pop()
+    return [label.ljust(_LABEL) + "".join(map(str.rjust, cells, widths)) for label, cells in rows]
 
 
-def _cells(counts: Counts, heads: Sequence[str], names: Sequence[str]) -> list[str]:
-    values = {
-        "replies": f"{counts.replies:,}",
-        "tokens": f"{counts.predicted_n:,}",
-        "tok/step": "-" if counts.tokens_per_step is None else f"{counts.tokens_per_step:.2f}",
-        "saved": _minutes(counts.saved_ms),
-        "guessed": _share(counts.draft_n_accepted, counts),
-    }
-    return [values[head] for head in heads] + [_share(counts.accepted_by_source.get(name, 0), counts) for name in names]
-
-
-def _line(label: str, cells: Sequence[str]) -> str:
-    return label.ljust(_LABEL) + "".join(f"  {cell:>9}" for cell in cells)
+def _cells(counts: Counts, sources: Sequence[str]) -> list[str]:
+    return [
+        f"{counts.replies:,}",
+        f"{counts.predicted_n:,}",
+        "-" if counts.tokens_per_step is None else f"{counts.tokens_per_step:.2f}",
+        _minutes(counts.saved_ms),
+        _share(counts.draft_n_accepted, counts),
+        *(_share(counts.accepted_by_source.get(name, 0), counts) for name in sources),
+    ]
 
 
 def _share(part: int, counts: Counts) -> str:
