@@ -114,7 +114,9 @@ def budget(assistant: Replier, job: Job, common: Common) -> tuple[Common, Previe
         part = assistant.preview(least.request((Message("user", job.part or " "),)))
         preview = assistant.preview(least.request((job.question,)))
     except PromptTooLong as error:
-        raise PromptTooLong(f"{job.file.name} is too long to be rewritten: {error.message}", _hint(job)) from None
+        # of the reply one token was asked, to learn how long the prompt is
+        numbers = error.message.replace(" + reply 1 ", " ")
+        raise PromptTooLong(f"{job.file.name} is too long to be rewritten: {numbers}", _hint(job)) from None
     needed, asked, room = len(part.token_ids), len(preview.token_ids), preview.ctx_size - len(preview.token_ids)
     if common.max_tokens is not None:
         return common, preview
@@ -128,6 +130,7 @@ def budget(assistant: Replier, job: Job, common: Common) -> tuple[Common, Previe
 
 
 def _hint(job: Job) -> str:
+    if job.span.end - job.span.start <= 1:
+        return "use a model with a longer context"
     whole = job.span == Span(0, job.file.line_count)
-    name = PurePath(job.file.name).name
-    return f"give lines of it: {name}:A-B" if whole else "give fewer lines, or less beside them"
+    return f"give lines of it: {PurePath(job.file.name).name}:A-B" if whole else "give fewer lines, or less beside them"

@@ -37,10 +37,10 @@ def spliced(file: TextFile, text: str, unseen: Collection[str] = ()) -> bytes:
     made: list[tuple[bytes, str]] = []
     at = 0
     for hunk in hunks([visible(line, unseen) for line in old], new):
-        made += [(file.encode(file.raw(line)), file.ends[line]) for line in range(at, hunk.start)]
+        made += _kept(file, at, hunk.start)
         made += _changed(file, old, new, hunk, unseen)
         at = hunk.end
-    made += [(file.encode(file.raw(line)), file.ends[line]) for line in range(at, file.line_count)]
+    made += _kept(file, at, file.line_count)
     data = file.data[: file.byte_starts[0]] + b"".join(_ended(file, made, last_has_end))
     if visible(file.reads(data), unseen) != visible(text, unseen):
         raise UsageError(f"{file.name} cannot hold this text in {file.encoding}", "convert it to UTF-8 first")
@@ -50,6 +50,19 @@ def spliced(file: TextFile, text: str, unseen: Collection[str] = ()) -> bytes:
 def _line(file: TextFile, index: int) -> str:
     text = file.text[file.starts[index] : file.starts[index + 1]]
     return text.removesuffix("\n")
+
+
+def _kept(file: TextFile, start: int, end: int) -> list[tuple[bytes, str]]:
+    """The bytes of these lines without the end of the last: the first line alone, as its neighbour may be a new one."""
+    return [
+        (
+            file.data[file.byte_starts[first] : file.byte_starts[last] - len(file.encode(file.ends[last - 1]))],
+            end_of_run,
+        )
+        for first, last in ((start, min(start + 1, end)), (start + 1, end))
+        if first < last
+        for end_of_run in [file.ends[last - 1]]
+    ]
 
 
 def _changed(
