@@ -66,7 +66,7 @@ class Assistant:
         assert self._loaded is not None
         yield from replies(self._loaded, requests, self._told, cancel)
 
-    def preview(self, request: Request) -> Preview:
+    def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
         from lacli.context import fitted
         from lacli.loading import describe
@@ -75,7 +75,7 @@ class Assistant:
             loaded = self._loaded
             prepared, tokenizer, size = loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size
         else:
-            prepared, tokenizer, size = describe(self._settings, ignore)
+            prepared, tokenizer, size = describe(self._settings, report)
         prompt = fitted(request, prepared, tokenizer, size)
         notes = (*prompt.notes, *((left_out(prompt.dropped),) if prompt.dropped else ()))
         unseen = tokenizer.unseen(prompt.text)

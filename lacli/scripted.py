@@ -35,8 +35,11 @@ class Replier(Protocol):
         """The events of one reply, `Finished` last. `cancel` is asked between steps; closing the iterator is safe."""
         ...
 
-    def preview(self, request: Request) -> Preview:
-        """The prompt as the model would be given it; reads its tokenizer, loads no weights. Raises as `reply` would."""
+    def preview(self, request: Request, report: Report = ignore) -> Preview:
+        """The prompt as the model would be given it; reads its tokenizer, loads no weights. Raises as `reply` would.
+
+        A model that is not there yet is fetched and prepared, which is reported.
+        """
         ...
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
@@ -118,7 +121,7 @@ class ScriptedAssistant:
                 else:
                     yield index, event
 
-    def preview(self, request: Request) -> Preview:
+    def preview(self, request: Request, report: Report = ignore) -> Preview:
         """A token for each word of what was asked."""
         from lacli.prompts.content import composed
 

@@ -10,7 +10,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ from lacli.cli.options import Common
 from lacli.cli.render import BETWEEN, cut_note, live_line, loading_line, stats_line, stats_record
 from lacli.cli.terminal import column_after, columns, size
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, ReplyStats, Request
-from lacli.scripted import Replier
+from lacli.scripted import Replier, Report
 
 if TYPE_CHECKING:
     from lacli.cli.markdown import Change, Page
@@ -131,6 +131,13 @@ def load(assistant: Replier, common: Common) -> None:
         return
     if common.verbose and common.pool and not _in_project():
         diagnostics.note("nothing is learned here: the home, temporary and top folder themselves are no projects")
+    with progress() as report:
+        assistant.open(report)
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Report]:
+    """Shows what is reported of fetching, preparing and loading; Ctrl-C and the end of --timeout end the program."""
     live = Live()
     with Insistent() as pressed:
 
@@ -139,7 +146,7 @@ def load(assistant: Replier, common: Common) -> None:
             live.notify(event)
 
         try:
-            assistant.open(report)
+            yield report
         finally:
             live.finish()
 

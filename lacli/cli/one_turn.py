@@ -47,7 +47,8 @@ def one_turn(
 
 def show_prompt(assistant: Replier, request: Request, common: Common, path: str = "") -> None:
     """The prompt as the model would be given it, to a file where `path` names one."""
-    preview = assistant.preview(request)
+    with live.progress() as report:
+        preview = assistant.preview(request, report)
     for note in preview.notes:
         diagnostics.note(note)
     if common.json:

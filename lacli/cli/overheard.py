@@ -44,9 +44,9 @@ class Overheard:
             yield event
         self._last = None
 
-    def preview(self, request: Request) -> Preview:
+    def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
-        return self._assistant.preview(request)
+        return self._assistant.preview(request, report)
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """See `Replier.warm`."""

@@ -87,11 +87,11 @@ class Background:
         self._take()
         yield from self._assistant.reply(request, cancel)
 
-    def preview(self, request: Request) -> Preview:
+    def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
         self.open()
         self._take()
-        return self._assistant.preview(request)
+        return self._assistant.preview(request, report)
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """As `Replier.warm`, but behind, as soon as the model is loaded; returns at once."""
