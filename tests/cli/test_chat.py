@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from lacli.cli.options import Common
 from lacli.cli.record import recorder
 from lacli.cli.repl.loop import Repl
 from lacli.errors import PromptTooLong
-from lacli.events import Finished, ReplyStats
+from lacli.events import Attachment, Finished, Piece, ReplyStats
+from lacli.prompts import saved
 from lacli.scripted import ScriptedAssistant
 from lacli.sessions.conversation import Conversation
 from tests.cli.conftest import Scripted
@@ -101,6 +103,65 @@ def test_with_a_prompt_or_piped_stdin_it_is_one_turn(scripted: Scripted) -> None
     assert scripted.run(["chat", "hi"], ["yo"]).out == "yo\n"
     assert scripted.run(["chat"], ["yo"], stdin=b"question").out == "yo\n"
     assert scripted.run(["chat"], ["yo"], stdin=b"").code == 2
+
+
+def asked(scripted: Scripted) -> list[tuple[str, str]]:
+    return [(message.role, message.text) for message in scripted.assistants[-1].requests[-1].messages]
+
+
+class TestOneTurn:
+    @pytest.fixture(autouse=True)
+    def project(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        (tmp_path / "project").mkdir()
+        monkeypatch.chdir(tmp_path / "project")
+        return tmp_path / "project"
+
+    def test_each_is_kept_and_the_next_goes_on_with_it(self, scripted: Scripted) -> None:
+        one, two = (
+            [Piece(text, ("",), ReplyStats()), Finished(text, (0,), "stop", ReplyStats(model="smollm2-135m"))]
+            for text in ("one", "two")
+        )
+        scripted.run(["chat", "-s", "Be brief", "a?"], [one])
+        result = scripted.run(["chat", "-c", "b?"], [two])
+        assert (result.code, result.out, result.err) == (0, "two\n", "")
+        said = [("system", "Be brief"), ("user", "a?"), ("assistant", "one"), ("user", "b?")]
+        assert asked(scripted) == said
+        assert scripted.assistants[-1].requests[-1].messages[2].token_ids == (0,)
+        id_ = scripted.run(["sessions", "list", "--json"]).out
+        scripted.run(["chat", "--session", json.loads(id_)[0]["id"][:8], "c?"], ["three"])
+        assert asked(scripted) == [*said, ("assistant", "two"), ("user", "c?")]
+
+    def test_without_a_log_nothing_is_there_to_go_on_with(self, scripted: Scripted) -> None:
+        scripted.run(["chat", "--no-log", "a?"])
+        result = scripted.run(["chat", "-c", "b?"])
+        assert "no conversation is kept of this project yet" in result.err
+        assert asked(scripted) == [("user", "b?")]
+        assert scripted.run(["chat", "--session", "abc", "b?"]).code == 2
+
+    def test_what_another_model_wrote_is_read_as_text(self, scripted: Scripted) -> None:
+        scripted.run(["chat", "a?"], ["one"])
+        result = scripted.run(["chat", "-c", "b?"], ["two"])
+        assert "this conversation was held with scripted; the default model goes on" in result.err
+        assert scripted.assistants[-1].requests[-1].messages[1].token_ids == ()
+
+    def test_an_interrupted_reply_is_kept_and_marked_and_ends_with_130(self, scripted: Scripted) -> None:
+        half = [Piece("ha", ("",), ReplyStats()), Finished("ha", (7,), "cancelled", ReplyStats())]
+        assert scripted.run(["chat", "a?"], [half]).code == 130
+        scripted.run(["chat", "-c", "b?"])
+        assert asked(scripted) == [("user", "a?"), ("assistant", "ha"), ("user", "b?")]
+
+    def test_files_and_a_template_go_with_it(self, scripted: Scripted, project: Path) -> None:
+        (project / "a.py").write_text("x = 1\n")
+        saved.save(saved.Saved("review", prompt="Review: $input", system="Be strict", options={"temperature": 0.5}))
+        scripted.run(["chat", "-t", "review", "-f", "a.py", "all of it"])
+        request = scripted.assistants[-1].requests[-1]
+        assert asked(scripted) == [("system", "Be strict"), ("user", "Review: all of it")]
+        assert request.messages[-1].attachments == (Attachment("a.py", "x = 1\n"),)
+        assert request.temperature == 0.5
+
+    def test_json_is_for_one_turn(self, scripted: Scripted) -> None:
+        assert json.loads(scripted.run(["chat", "--json", "a?"]).out)["text"] == "hello"
+        assert scripted.run(["chat", "--json", "-i", "a?"]).code == 2
 
 
 class TestHistory:

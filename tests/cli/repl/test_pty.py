@@ -1,0 +1,157 @@
+"""The chat on a pseudo-terminal, with an assistant that takes its time to load."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Program, Terminal
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+
+READY = b"\x1b[?2004h"
+"""Written when the prompt begins to listen."""
+PROGRAM = """
+import json, os, sys, time
+import lacli.assistant
+from lacli.cli.app import main
+from lacli.errors import OutOfMemory
+from lacli.events import Loading
+from lacli.scripted import ScriptedAssistant
+
+class Loads(ScriptedAssistant):
+    def open(self, report=lambda event: None):
+        assert not {"torch", "transformers", "rich", "textual"} & set(sys.modules), "too early"
+        report(Loading("load"))
+        while os.path.exists(os.environ["HOLD"]):
+            time.sleep(0.01)
+        if "FAILS" in os.environ:
+            raise OutOfMemory("the model does not fit", "take a smaller one")
+
+lacli.assistant.Assistant = lambda settings: Loads(json.loads(os.environ["SCRIPTS"]))
+sys.exit(main())
+"""
+
+
+@pytest.fixture
+def hold(program: Program, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Loading lasts for as long as this file is there."""
+    (program.folder / "program.py").write_text(PROGRAM, encoding="utf-8")
+    (program.folder / "project").mkdir()
+    monkeypatch.chdir(program.folder / "project")
+    hold = program.folder / "hold"
+    monkeypatch.setenv("HOLD", str(hold))
+    return hold
+
+
+def test_the_prompt_is_there_while_the_model_loads_and_says_so_until_it_is_loaded(program: Program, hold: Path) -> None:
+    hold.touch()
+    terminal = Terminal(program.command("chat"))
+    terminal.wait_for(READY)
+    terminal.wait_for(b"loading the model")
+    terminal.send(b"one?")
+    terminal.wait_for(b"?")
+    terminal.send(b"\r")
+    terminal.wait_for(b"loading the model")
+    terminal.send(b"\x03")
+    terminal.wait_for(b"goes on loading")
+    terminal.wait_for(b"one?")
+    hold.unlink()
+    terminal.send(b"\r")
+    terminal.wait_for(b"hello")
+    terminal.wait_for(READY)
+    terminal.send(b"\x04")
+    terminal.wait_for(b"goes on with this conversation")
+    assert terminal.finish() == 0
+
+
+def test_who_leaves_while_it_loads_does_not_wait(program: Program, hold: Path) -> None:
+    hold.touch()
+    for keys, code in ((b"\x04", 0), (b"one?\r", 130)):
+        terminal = Terminal(program.command("chat"))
+        terminal.wait_for(b"loading the model")
+        terminal.send(keys)
+        if code:
+            terminal.wait_for(b"loading the model")
+            terminal.send(b"\x03")
+            terminal.wait_for(READY)
+            terminal.send(b"\x03")
+        assert terminal.finish() == code
+
+
+def test_a_loading_that_fails_ends_the_chat_with_its_code_and_one_line(
+    program: Program, hold: Path, sandbox: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAILS", "1")
+    hold.touch()
+    terminal = Terminal(program.command("chat"))
+    terminal.wait_for(b"loading the model")
+    terminal.send(b"half a question")
+    terminal.wait_for(b"question")
+    hold.unlink()
+    terminal.wait_for(b"lacli: error: the model does not fit; take a smaller one")
+    assert terminal.finish() == 4
+    assert terminal.seen.count(b"error") == 1
+    assert "+half a question" in (sandbox / "state" / "chat_history").read_text(encoding="utf-8")
+
+
+def test_after_a_pipe_further_turns_come_from_the_terminal(
+    program: Program, hold: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Case P6."""
+    monkeypatch.setenv("SCRIPTS", json.dumps(["first", "second"]))
+    command = program.command("chat", "-i", "sum these up")
+    terminal = Terminal(["/bin/bash", "-c", 'seq 1 40 | "$@"', "bash", *command])
+    terminal.wait_for(b"first")
+    terminal.wait_for(READY)
+    terminal.send(b"and now?\r")
+    terminal.wait_for(b"second")
+    terminal.wait_for(READY)
+    terminal.send(b"\x04")
+    assert terminal.finish() == 0
+
+
+def test_without_a_terminal_there_is_one_turn_and_never_a_prompt(program: Program, hold: Path) -> None:
+    """Case P6, and a script that must not fall into a loop (ux.md §3, 14)."""
+    run = program.shell('seq 1 40 | setsid -w "$0" "$1" chat -i "sum up" 2>&1'.replace('"$0" "$1"', _quoted(program)))
+    assert (run.returncode, run.stdout) == (
+        0,
+        b"hello world\nlacli: there is no terminal to ask on at: this was the only turn\n",
+    )
+    empty = program.shell("lacli chat < /dev/null")
+    assert (empty.returncode, empty.stdout) == (2, b"")
+    assert b"there is nothing to ask" in empty.stderr
+
+
+def test_five_hundred_pasted_lines_are_one_question(program: Program, hold: Path, sandbox: Path) -> None:
+    lines = "\n".join(f"line {number}" for number in range(500))
+    terminal = Terminal(program.command("chat"))
+    terminal.wait_for(READY)
+    for part in (b"\x1b[200~", *(lines[at : at + 1000].encode() for at in range(0, len(lines), 1000)), b"\x1b[201~"):
+        terminal.send(part)
+    terminal.send(b"\r")
+    terminal.wait_for(b" world")
+    terminal.wait_for(READY)
+    terminal.send(b"\x04")
+    assert terminal.finish() == 0
+    kept = (sandbox / "state" / "chat_history").read_text(encoding="utf-8")
+    assert kept.count("\n+") == 500
+    assert kept.count("\n#") == 1
+
+
+def test_a_conversation_goes_on_where_it_was_left(program: Program, hold: Path) -> None:
+    assert program.shell("lacli chat 'one?'").stdout == b"hello world\n"
+    terminal = Terminal(program.command("chat", "-c"))
+    terminal.wait_for(b"going on with session")
+    terminal.wait_for(b"> one?")
+    terminal.wait_for(b"hello world")
+    terminal.wait_for(READY)
+    terminal.send(b"\x04")
+    assert terminal.finish() == 0
+
+
+def _quoted(program: Program) -> str:
+    return " ".join(f'"{part}"' for part in program.command())
