@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import struct
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,10 @@ from lacli.sessions.records import INTERRUPTED, Session, Summary, Turn
 
 if TYPE_CHECKING:
     import sqlite3
+
+
+_END_OF_TIME = 32_503_680_000.0
+"""The year 3000, which every platform can name."""
 
 
 def insert_session(connection: sqlite3.Connection, session: Session) -> None:
@@ -83,8 +88,8 @@ def day_counts(connection: sqlite3.Connection, project: Path | None, everywhere:
         "SELECT day, name, sum(value) FROM days WHERE ? OR project = ? GROUP BY day, name ORDER BY day",
         (everywhere, stored(project)),
     ):
-        totals.setdefault(text_of(day), {})[text_of(name)] = _number(value)
-    return {day: Counts.of_totals(each) for day, each in totals.items()}
+        totals.setdefault(text_of(day), {})[text_of(name)] = value
+    return {day: _of_totals(each) for day, each in totals.items()}
 
 
 def read_session(connection: sqlite3.Connection, id: str) -> tuple[Session, list[int]]:  # noqa: A002
@@ -105,7 +110,7 @@ def read_session(connection: sqlite3.Connection, id: str) -> tuple[Session, list
     ).fetchall()
     turns = tuple(_turn(row[1:], attached.get(row[0], ())) for row in rows)
     words = (text_of(model), text_of(system), text_of(named))
-    return Session(id, text_of(kind), path_of(project), *words, turns, _number(begun)), [row[0] for row in rows]
+    return Session(id, text_of(kind), path_of(project), *words, turns, moment_of(begun)), [row[0] for row in rows]
 
 
 def _turn(row: tuple[Any, ...], attachments: Iterable[Attachment]) -> Turn:
@@ -113,14 +118,19 @@ def _turn(row: tuple[Any, ...], attachments: Iterable[Attachment]) -> Turn:
     data = token_ids if isinstance(token_ids, bytes) else b""
     ids = struct.unpack_from(f"<{len(data) // 4}I", data)
     asked = Message("user", text_of(question), attachments=tuple(attachments))
-    return Turn(asked, Message("assistant", text_of(answer), ids), text_of(reason), _counts(counts), _number(at))
+    return Turn(asked, Message("assistant", text_of(answer), ids), text_of(reason), _counts(counts), moment_of(at))
 
 
 def _counts(text: Any) -> Counts:
     try:
-        return Counts.of_totals({str(name): float(value) for name, value in json.loads(text_of(text)).items()})
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        return _of_totals(json.loads(text_of(text)))
+    except (ValueError, AttributeError, RecursionError):
         return Counts()
+
+
+def _of_totals(totals: Mapping[str, Any]) -> Counts:
+    numbers = {name: float(value) for name, value in totals.items() if isinstance(value, int | float)}
+    return Counts.of_totals({name: value for name, value in numbers.items() if math.isfinite(value)})
 
 
 def summaries(
@@ -142,8 +152,8 @@ def summaries(
             model=text_of(model),
             title=text_of(named),
             turns=turns,
-            begun=_number(begun),
-            used=_number(used),
+            begun=moment_of(begun),
+            used=moment_of(used),
             interrupted=reason == INTERRUPTED,
         )
         for id_, kind, where, model, named, begun, used, turns, reason in rows
@@ -173,5 +183,6 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+def moment_of(value: Any) -> float:
+    """A time that the calendar knows; 0 for any other."""
+    return float(value) if isinstance(value, int | float) and 0 <= value < _END_OF_TIME else 0.0

@@ -229,8 +229,9 @@ class SessionStore:
         """How much is kept."""
 
         def work(connection: sqlite3.Connection) -> tuple[int, int, float]:
-            sessions, oldest = connection.execute("SELECT count(*), coalesce(min(begun_s), 0) FROM sessions").fetchone()
-            return sessions, connection.execute("SELECT count(*) FROM turns").fetchone()[0], oldest
+            sessions, oldest = connection.execute("SELECT count(*), min(begun_s) FROM sessions").fetchone()
+            turns = connection.execute("SELECT count(*) FROM turns").fetchone()[0]
+            return sessions, turns, rows.moment_of(oldest)
 
         sessions, turns, oldest = self._database.read(work)
         return Extent(sessions, turns, self._database.byte_size(), oldest)

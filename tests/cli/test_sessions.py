@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -254,3 +256,18 @@ def test_nothing_heavy_is_imported(tmp_path: Path) -> None:
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
     assert done.stdout.endswith("set()\n")
+
+
+@pytest.mark.parametrize("value", ["9e999", "-9e999", "1e300", "'text'", "x'00ff'"])
+def test_mad_values_in_a_damaged_row_are_no_crash(scripted: Scripted, log: SessionStore, value: str) -> None:
+    with closing(sqlite3.connect(path())) as connection:
+        connection.execute(f"UPDATE turns SET at_s = {value}, token_ids = {value}, counts = {value}")
+        connection.execute(f"UPDATE sessions SET used_s = {value}, begun_s = {value}, title = {value}")
+        connection.execute(f"UPDATE OR REPLACE days SET value = {value}, day = {value}")
+        connection.execute('UPDATE turns SET counts = \'{"step_ms": Infinity, "tokens": "x"}\' WHERE number = 2')
+        connection.commit()
+    for line in ("list --all", "show aa", "show aa --json", "export aa", "search don"):
+        done = scripted.run(["sessions", *line.split()])
+        assert (done.code, bool(done.out)) == (0, True)
+    assert scripted.run(["logs"]).code == 0
+    assert scripted.run(["stats", "--all", "--json"]).code == 0
