@@ -43,7 +43,7 @@ def current() -> Configuration:
 
 def config_file() -> Path:
     """Where the user's file is, or would be."""
-    return Path(_state.named) if _state.named else paths.config_dir() / "config.toml"
+    return Path(os.path.expanduser(_state.named)) if _state.named else paths.config_dir() / "config.toml"
 
 
 def found_files() -> list[Found]:

@@ -171,8 +171,8 @@ prints a JSON Schema for your editor. A mistake ends a command with exit code 2 
 
 A repository is entered before it is read, and its files are written by others. A project's file may shape the reply
 and its cost; it may not write anywhere, read what lies outside, choose a file as the model, speak to the model on your
-behalf, hide warnings, or loosen what you decided for privacy. The last column below says what is allowed; other keys in
-a project's file are a mistake, and the command does not run.
+behalf, hide warnings, change how things are shown, or loosen what you decided for privacy. The last column below says
+what is allowed; other keys in a project's file are a mistake, and the command does not run.
 """
 
 

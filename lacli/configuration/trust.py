@@ -1,7 +1,9 @@
 """What the file of a project may set. A repository is written by others, and is entered before it is read.
 
 What shapes the reply and its cost is the project's to say. What could write or send something, read what lies outside,
-put words into the model's mouth unseen, hide a warning or loosen what the user decided for privacy is the user's alone.
+put words into the model's mouth unseen, hide a warning or loosen what the user decided for privacy is the user's alone,
+and so is how things are shown. The keys that may be set are listed, never those that may not: a new option is refused
+until somebody has thought about it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ _SHAPES = frozenset(
         *("max-tokens", "temperature", "top-p", "top-k", "seed", "stop", "repetition-penalty", "ctx", "truncate"),
         *("quant", "device", "threads", "window", "ngram", "guesses", "lookahead", "timeout"),
         *("scope", "max-lines", "prefix-lines", "suffix-lines", "language", "no-context"),
-        *("stats", "usage", "plain", "no-stream", "color", "verbose"),
     )
 )
 """Keys that are safe with any value, in any table: none of them can do more than make a reply worse or slower."""
