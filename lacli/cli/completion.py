@@ -30,7 +30,10 @@ def completion(
     shell: Annotated[
         str | None, typer.Argument(metavar="[bash|zsh|fish|powershell]", help="Default: the shell you are in.")
     ] = None,
-    install: Annotated[bool, typer.Option("--install", help="Have it loaded by each new shell of this kind.")] = False,
+    install: Annotated[
+        bool,
+        typer.Option("--install", help="Have it loaded by each new shell of this kind.", allow_from_autoenv=False),
+    ] = False,
 ) -> None:
     """Print the script that completes lacli's command line in a shell, or install it.
 

@@ -52,7 +52,7 @@ class Node:
             name = environment.long_name(each.opts)
             is_option = each.param_type_name == "option" and not (each.hidden or each.is_eager)
             if is_option and name and not each.envvar and each.allow_from_autoenv:
-                each.envvar = environment.name_of(name)
+                each.envvar, each.show_envvar = environment.name_of(name), False
             if each.param_type_name == "argument" and not each.metavar:
                 each.metavar = each.name.upper()
 

@@ -71,6 +71,11 @@ def test_help_works_with_a_broken_configuration_named(scripted: Scripted, tmp_pa
     assert "broken.toml:1" in scripted.run(["--config", str(tmp_path / "broken.toml"), *arguments[:-1]]).err
 
 
+def test_variables_are_told_of_once_and_not_with_every_option(scripted: Scripted) -> None:
+    for command in (["ask"], ["complete"], ["pool", "info"], ["completion"]):
+        assert "env var" not in scripted.run([*command, "--help"]).out
+
+
 @pytest.mark.parametrize("command", ["edit", "complete"])
 def test_an_instruction_may_begin_with_a_dash(scripted: Scripted, command: str, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
