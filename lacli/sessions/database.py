@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 PATIENCE_S = 1.5
-"""How long all operations of a store together wait for other programs."""
+"""How long the operations of a process together wait for other programs, until one of them has succeeded."""
 _POLL_S = 0.02
 _WITH_IT = ("", "-wal", "-shm", "-journal")
 _RENAME = "rename it, and the next reply begins a new one"
@@ -43,6 +43,12 @@ _TROUBLES = {
 _Result = TypeVar("_Result")
 
 
+class _Patience:
+    """What is left of it, for all files: a command that reads the log and then adds to it waits but once."""
+
+    left_s = PATIENCE_S
+
+
 class Damaged(Exception):
     """The file is no sound database; raised also by what is done with it."""
 
@@ -53,7 +59,6 @@ class Database:
     def __init__(self, path: Path, report: Callable[[str], None]) -> None:
         self.path = path.absolute()
         self._report = report
-        self._patience_s = PATIENCE_S
 
     def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """What `work` finds; in an empty log where there is no file. Changes nothing but an older layout."""
@@ -124,7 +129,9 @@ class Database:
         while True:
             started = time.monotonic()
             try:
-                return attempt()
+                result = attempt()
+                _Patience.left_s = PATIENCE_S
+                return result
             except UnicodeError as error:  # of a message that cites a damaged name: what is written here is sound
                 raise Damaged from error
             except sqlite3.Error as error:
@@ -133,10 +140,10 @@ class Database:
                     raise Damaged from error
                 if name not in ("SQLITE_BUSY", "SQLITE_LOCKED"):
                     raise self._unavailable(*_TROUBLES.get(name, (f"cannot be used ({error})", _RENAME))) from error
-                if self._patience_s <= 0:
+                if _Patience.left_s <= 0:
                     raise self._unavailable("is held by another program", "try again in a moment") from error
             time.sleep(_POLL_S)
-            self._patience_s -= time.monotonic() - started
+            _Patience.left_s -= time.monotonic() - started
 
     def _run(self, work: Callable[[sqlite3.Connection], _Result], begin: str, mode: str) -> _Result:
         with contextlib.closing(self._connection(mode)) as connection:
@@ -208,7 +215,7 @@ class Database:
     def _set_aside(self, found: tuple[int, int] | None) -> None:
         """Rename the file that was found damaged, with what belongs to it; another process may have done it already."""
         try:
-            with files.locked(self.path, max(0.0, self._patience_s)):
+            with files.locked(self.path, max(0.0, _Patience.left_s)):
                 if found is None or found != self._identity():
                     return
                 aside = self._free_name()
