@@ -86,10 +86,12 @@ def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run:
         if finished.reason not in ("cancelled", "timeout"):
             deliver(job, job.result(finished, preview.unseen), finished, wanted, common)
     finally:
-        # the reply itself is not shown, and whether it is whole is said of the result
-        live.report_stats(replace(finished, text="", reason=_ending(finished)), common)
+        live.report_stats(_to_report(finished), common)
     live.conclude(finished)
 
 
-def _ending(finished: Finished) -> str:
-    return "stop" if finished.reason in ("length", "context") else finished.reason
+def _to_report(finished: Finished) -> Finished:
+    """The reply itself is not shown, and whether it is whole is said of the result."""
+    if finished.reason in ("length", "context"):
+        return replace(finished, reason="stop")
+    return finished if finished.reason == "stop" else replace(finished, text="")

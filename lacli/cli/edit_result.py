@@ -5,6 +5,7 @@ Called by `edit` once the reply is complete. Whatever is refused leaves the file
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +17,13 @@ from lacli.cli.options import Common
 from lacli.cli.render import reply_record
 from lacli.cli.terminal import plain
 from lacli.edits.apply import EditResult
+from lacli.edits.diff import label_of, unified
 from lacli.errors import LacliError, UsageError
 from lacli.events import Finished
 
 _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
+_BOLD = "\x1b[1m"
+_HEADER_LINES = 2
 _PLAIN = "\x1b[0m"
 
 
@@ -60,9 +64,9 @@ def deliver(job: Job, result: EditResult, finished: Finished, wanted: Wanted, co
     if common.json:
         output.document(_record(job, result, finished, written=written))
     elif wanted.full or (job.file.stamp is None and not wanted.diff):
-        _print(result.data)
+        _print(result.data, lambda: job.file.reads(result.data))
     elif not wanted.in_place:
-        _print_diff(result.diff)
+        _print_diff(job, result)
     if not result.diff:
         diagnostics.note("nothing changed")
     elif written:
@@ -110,30 +114,39 @@ def _record(
         "changed": bool(result.diff),
         "written": written,
         "problem": problem or None,
-        "diff": result.diff.decode("utf-8", "replace"),
+        "diff": _diff_text(job, result),
         **reply_record(finished),
     }
 
 
 def _counts(diff: bytes) -> tuple[int, int]:
-    lines = diff.split(b"\n")[2:]
+    lines = diff.split(b"\n")[_HEADER_LINES:]
     return sum(line.startswith(b"+") for line in lines), sum(line.startswith(b"-") for line in lines)
 
 
-def _print_diff(diff: bytes) -> None:
+def _print_diff(job: Job, result: EditResult) -> None:
     """As bytes for a program; with colours for people."""
-    if not output.coloured() or not output.to_terminal():  # a pipe gets what `patch` takes
-        _print(diff)
+    if not result.diff or not output.coloured() or not output.to_terminal():  # a pipe gets what `patch` takes
+        _print(result.diff, lambda: _diff_text(job, result))
         return
-    for line in diff.decode("utf-8", "replace").splitlines():
-        colour = _COLOURS.get(line[:1], "")
+    for number, line in enumerate(_diff_text(job, result).removesuffix("\n").split("\n")):
+        colour = _BOLD if number < _HEADER_LINES else _COLOURS.get(line[:1], "")
         output.drawn(f"{colour}{plain(line)}{_PLAIN * bool(colour)}\n")
 
 
-def _print(data: bytes) -> None:
+def _diff_text(job: Job, result: EditResult) -> str:
+    """The diff as text, whatever the file's encoding."""
+    file = job.file
+    if file.encoding.startswith(("utf-16", "utf-32")):
+        new = file.reads(result.data)
+        return unified(file.text.encode(), new.encode(), label_of(file.name)).decode("utf-8", "replace")
+    return result.diff.decode(file.encoding, "replace")
+
+
+def _print(data: bytes, as_text: Callable[[], str]) -> None:
     """The very bytes in a pipe; on a terminal what of them is text."""
-    if output.to_terminal():
-        output.text(data.decode("utf-8", "replace"))
-        output.end_text("" if data.endswith(b"\n") or not data else "\n")
-    else:
+    if not output.to_terminal():
         output.data(data)
+    elif data:
+        output.text(as_text())
+        output.end_text("" if data.endswith(b"\n") else "\n")

@@ -15,7 +15,7 @@ import pytest
 from lacli.cli.edit_job import Target, parse_target
 from lacli.events import Finished, Piece, ReplyStats
 from lacli.scripted import ScriptedAssistant
-from tests.cli.conftest import Program, Scripted
+from tests.cli.conftest import Program, Scripted, Terminal
 
 OLD = "def load(path):\n    return open(path).read()\n\n\nprint(load('x'))\n"
 NEW = OLD.replace("load", "read")
@@ -344,6 +344,29 @@ class TestBytes:
         scripted.run(["edit", "link.py", "rename load", "--in-place"], [block(NEW)])
         assert (folder / "link.py").is_symlink()
         assert (folder / "a.py").read_text() == NEW
+
+
+class TestOnATerminal:
+    def test_a_diff_in_colours_and_the_statistics(
+        self, folder: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        monkeypatch.setenv("SCRIPTS", json.dumps([block(NEW)]))
+        terminal = Terminal(program.command("edit", "a.py", "rename load", "--no-stdin"))
+        terminal.wait_for(b"\x1b[1m--- a.py\x1b[0m\r\n\x1b[1m+++ a.py\x1b[0m\r\n")
+        terminal.wait_for(b"\x1b[31m-def load(path):\x1b[0m\r\n\x1b[32m+def read(path):\x1b[0m\r\n")
+        terminal.wait_for(b"tok/step")
+        assert terminal.finish() == 0
+        assert b"```" not in terminal.seen
+
+    def test_text_of_any_encoding_is_shown(
+        self, folder: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (folder / "u.txt").write_bytes("\ufeffé\r\nb\r\n".encode("utf-16-le"))
+        monkeypatch.setenv("SCRIPTS", json.dumps([block("é\nc\n")]))
+        terminal = Terminal(program.command("edit", "u.txt", "change b", "--no-stdin", "--color", "never"))
+        terminal.wait_for(" é\r\n-b\r\n+c\r\n".encode())
+        assert terminal.finish() == 0
 
 
 class TestInterrupting:
