@@ -13,7 +13,7 @@ from lacli.errors import PromptTooLong
 from lacli.events import Message, Request
 from lacli.prompts import chat
 from lacli.prompts.content import composed
-from lacli.prompts.shorten import CHARACTERS_A_TOKEN, Size, shares, shortened, size_of
+from lacli.prompts.shorten import CHARACTERS_A_TOKEN, Shortened, Size, shares, shortened, size_of
 from lacli.prompts.template import ChatTemplate
 from lacli.text.tokenizer import Tokenizer
 
@@ -174,31 +174,38 @@ class _Fit:
             return
         texts = _parts(question)
         sizes = [size_of(text, self._room.context, self._tokenizer) for text in texts]
+        # a conversation goes on: its next turns must fit, too, or this one is left out as a whole
+        most = int(self._room.prompt * _KEPT_SHARE) if self._request.drop_oldest else self._room.prompt
+        goal = most // _HISTORY_SHARE
+        if self._request.drop_oldest and sum(size.tokens for size in sizes) <= goal:
+            return  # it is what was said before that does not fit
         frame = self._frame()
-        goal = self._room.prompt // _HISTORY_SHARE
         while self._request.drop_oldest and frame > goal and self.drop_turns(frame, goal):
             frame = self._frame()
-        room = self._room.prompt - frame
+        room = most - frame
         for _ in range(_TRIES):
-            given = shares([size.tokens for size in sizes], room)
-            if room <= 0 or sum(given) == sum(size.tokens for size in sizes):
+            if room <= 0:
                 return
             made = [
                 shortened(text, tokens, self._request.truncate, self._tokenizer) if tokens < size.tokens else None
-                for text, tokens, size in zip(texts, given, sizes, strict=True)
+                for text, tokens, size in zip(texts, shares([size.tokens for size in sizes], room), sizes, strict=True)
             ]
             short = _with_parts(question, [new.text if new else old for new, old in zip(made, texts, strict=True)])
-            over = len(self.render(short).token_ids) - self._room.prompt
+            over = len(self.render(short).token_ids) - most
             if over <= 0:
-                self.messages[-1] = short
-                labels = [each.label for each in question.attachments] or ["the prompt"]
-                self.notes += [
-                    f"the {self._request.truncate} of {label} was left out: {new.kept:,} of {size} tokens fit"
-                    for label, new, size in zip(labels, made, sizes, strict=True)
-                    if new
-                ]
+                if any(made):
+                    self.messages[-1] = short
+                    self._say(made, sizes)
                 return
             room = sum(new.kept if new else size.tokens for new, size in zip(made, sizes, strict=True)) - over
+
+    def _say(self, made: Sequence[Shortened | None], sizes: Sequence[Size]) -> None:
+        labels = [each.label for each in self.messages[-1].attachments] or ["the prompt"]
+        self.notes += [
+            f"the {self._request.truncate} of {label} was left out: {new.kept:,} of {size} tokens fit"
+            for label, new, size in zip(labels, made, sizes, strict=True)
+            if new
+        ]
 
     def _frame(self) -> int:
         """Tokens of all but the parts that may be cut."""
