@@ -95,7 +95,7 @@ class ScriptedAssistant:
         text, stats = "", ReplyStats()
         for event in events:
             if cancel() and not isinstance(event, Finished):
-                yield Finished(text, (), "cancelled", stats)
+                yield Finished(text, tuple(range(stats.predicted_n)), "cancelled", stats)
                 return
             if isinstance(event, Piece):
                 text, stats = text + event.text, event.stats

@@ -123,9 +123,6 @@ def converse(
             code = _talk(repl, resumed=going_on is not None and asked is None)
     finally:
         repl.close()
-    if repl.assistant.leaves_work_behind:  # an import that cannot be stopped, and must not be torn down under way
-        output.flush()
-        os._exit(code)
     if code:
         raise typer.Exit(code)
 

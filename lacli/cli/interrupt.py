@@ -11,6 +11,7 @@ import _thread
 import signal
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -82,6 +83,35 @@ class Interrupt(_Handlers):
         else:
             self._at = now
         self.asked = True
+
+
+class Ending(_Handlers):
+    """For a conversation: a request to terminate ends it at once, or, while a reply is written, when that is kept.
+
+    `leave` is given the SystemExit to raise, and says whether somebody who reads the keyboard will do it.
+    """
+
+    def __init__(self, leave: Callable[[SystemExit], bool]) -> None:
+        super().__init__(*_FATAL)
+        self._leave = leave
+        self._code = 0
+        self._held = False
+
+    def hold(self) -> None:
+        """Not now: something is to be finished first."""
+        self._held = True
+
+    def release(self) -> None:
+        """Now it may end, and does where that was asked for."""
+        self._held = False
+        if self._code:
+            raise SystemExit(self._code)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self._code = 128 + number
+        end = SystemExit(self._code)
+        if not self._held and not self._leave(end):
+            raise end
 
 
 class Insistent(_Handlers):

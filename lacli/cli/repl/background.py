@@ -53,11 +53,6 @@ class Background:
         """What loading ended with, if it failed."""
         return self._failure
 
-    @property
-    def leaves_work_behind(self) -> bool:
-        """Whether a loading runs that cannot be stopped: the interpreter must not be taken down below it."""
-        return self._started and not self._loaded.is_set()
-
     def start(self) -> None:
         """Begin to load, unless that was done."""
         if not self._started:
@@ -103,10 +98,10 @@ class Background:
                 self._begin_reading()
 
     def close(self) -> None:
-        """Let go of the model, if it is loaded; see `leaves_work_behind`."""
+        """Let go of the model, if it is loaded. A loading ends at its next report, or with the process."""
         self._abandoned = True
         self._take()
-        if not self.leaves_work_behind:
+        if not self._started or self._loaded.is_set():
             self._assistant.close()
 
     def _take(self) -> None:

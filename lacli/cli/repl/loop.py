@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lacli.cli import deadline, diagnostics, live
+from lacli.cli.interrupt import Ending
 from lacli.cli.options import Common
 from lacli.cli.record import Recorder
 from lacli.cli.render import loading_line
@@ -51,30 +52,32 @@ class Repl:
         self._reader: Reader | None = None
         self._before_model: Common | None = None
         self._interrupted_at = float("-inf")
+        self._ending = Ending(lambda end: self._reader is not None and self._reader.leave(end))
 
     def run(self, reader: Reader) -> int:
         """Read and answer until the user leaves; returns the exit code. Raises what loading the first model raised."""
         self._reader = reader
-        while True:
-            draft, self.draft = self.draft, ""
-            try:
-                self._read_ahead()
-                text = reader.read(draft, self._drawn)
-            except EOFError:
-                return 0
-            except KeyboardInterrupt:
-                if self._interrupted(reader.draft, draft):
-                    return diagnostics.INTERRUPTED
-                continue
-            except BaseException as failure:
-                if failure is not self.assistant.failure:
-                    raise
-                reader.remember(reader.draft)
-                self.draft = reader.draft
-                self._loading_failed(failure)
-                continue
-            if not self.handle(text):
-                return 0
+        with self._ending:
+            while True:
+                draft, self.draft = self.draft, ""
+                try:
+                    self._read_ahead()
+                    text = reader.read(draft, self._drawn)
+                except EOFError:
+                    return 0
+                except KeyboardInterrupt:
+                    if self._interrupted(reader.draft, draft):
+                        return diagnostics.INTERRUPTED
+                    continue
+                except BaseException as failure:
+                    if failure is not self.assistant.failure:
+                        raise
+                    reader.remember(reader.draft)
+                    self.draft = reader.draft
+                    self._loading_failed(failure)
+                    continue
+                if not self.handle(text):
+                    return 0
 
     def handle(self, text: str) -> bool:
         """Answer one question or obey one command; False ends the conversation."""
@@ -98,6 +101,8 @@ class Repl:
         except KeyboardInterrupt:  # at a question of ours, or before a command was done
             self._interrupted_at = time.monotonic()
             diagnostics.stopped()
+        finally:
+            self._ending.release()
         return True
 
     def ask(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
@@ -115,6 +120,7 @@ class Repl:
         deadline.restart()
         if not self.loaded():
             return None
+        self._ending.hold()
         try:
             finished = live.stream(self.assistant, self.request(messages), self.common, prompt_follows=True)
         except KeyboardInterrupt:  # the second one, while a step is still under way

@@ -74,12 +74,14 @@ class Reader:
             if self._session.app.is_running:
                 self._session.app.invalidate()
 
-    def leave(self, reason: BaseException) -> None:
-        """End the reading from another thread; does nothing where nobody reads."""
+    def leave(self, reason: BaseException) -> bool:
+        """End the reading, from another thread or a signal; False where nobody reads."""
         app = self._session.app
         loop = app.loop
-        if app.is_running and loop is not None:
-            loop.call_soon_threadsafe(lambda: app.exit(exception=reason) if app.is_running else None)
+        if not app.is_running or loop is None:
+            return False
+        loop.call_soon_threadsafe(lambda: app.exit(exception=reason) if app.is_running else None)
+        return True
 
     def remember(self, text: str) -> None:
         """Put a text that was not sent where the arrow keys find it."""

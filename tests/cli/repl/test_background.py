@@ -124,9 +124,7 @@ def test_a_loading_that_nobody_wants_any_more_ends_at_its_next_report() -> None:
     background = Background(assistant)
     background.start()
     background.close()
-    assert background.leaves_work_behind
     assert not assistant.closed
     assistant.may_load.set()
     with pytest.raises(Abandoned):
         background.open()
-    assert not background.leaves_work_behind

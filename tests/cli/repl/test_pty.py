@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from lacli.sessions.store import SessionStore, path
 from tests.cli.conftest import Program, Terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
@@ -30,6 +32,11 @@ class Loads(ScriptedAssistant):
             time.sleep(0.01)
         if "FAILS" in os.environ:
             raise OutOfMemory("the model does not fit", "take a smaller one")
+
+    def reply(self, request, cancel=lambda: False):
+        for event in super().reply(request, cancel):
+            time.sleep(float(os.environ.get("PAUSE", "0")))
+            yield event
 
 lacli.assistant.Assistant = lambda settings: Loads(json.loads(os.environ["SCRIPTS"]))
 sys.exit(main())
@@ -80,6 +87,29 @@ def test_who_leaves_while_it_loads_does_not_wait(program: Program, hold: Path) -
             terminal.wait_for(READY)
             terminal.send(b"\x03")
         assert terminal.finish() == code
+
+
+def test_a_request_to_terminate_ends_the_prompt_and_keeps_a_reply_that_is_being_written(
+    program: Program, hold: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal(program.command("chat"))
+    terminal.wait_for(READY)
+    terminal.signal_foreground(signal.SIGTERM)
+    assert terminal.finish() == 143
+    assert b"\x1b[?2004l" in terminal.seen  # the terminal is as before
+    monkeypatch.setenv("SCRIPTS", json.dumps(["word " * 300]))
+    monkeypatch.setenv("PAUSE", "0.02")
+    terminal = Terminal(program.command("chat"))
+    terminal.wait_for(READY)
+    terminal.send(b"one?\r")
+    terminal.wait_for(b"word")
+    terminal.signal_foreground(signal.SIGHUP)
+    assert terminal.finish() == 129
+    store = SessionStore(path())
+    (session,) = store.list(everywhere=True)
+    (turn,) = store.session(session.id).turns
+    assert turn.interrupted
+    assert turn.answer.text.startswith("word")
 
 
 def test_a_loading_that_fails_ends_the_chat_with_its_code_and_one_line(
