@@ -16,7 +16,7 @@ app = typer.Typer(
 )
 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON value instead of lines.")]
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A name of `lacli templates list`.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What it is called; `lacli templates list` says.")]
 YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask whether to go on.")]
 
 _SKELETON = '''\
@@ -43,7 +43,7 @@ def templates(context: typer.Context) -> None:
 
 @app.command("list", epilog="For example: lacli templates list  |  lacli templates list --json | jq -r '.[].name'")
 def list_(as_json: JsonOption = False) -> None:
-    """List all templates, with the beginning of what they ask."""
+    """List all templates, and how they begin."""
     from lacli.cli import diagnostics, output
     from lacli.errors import LacliError
     from lacli.prompts import saved
@@ -105,7 +105,10 @@ def save(
     ] = "",
     yes: YesOption = False,
 ) -> None:
-    """Keep a prompt, a system message or both as a template; `lacli ask -t NAME` asks it."""
+    """Keep a prompt or a system message as a template.
+
+    Or both; `lacli ask -t NAME` asks it.
+    """
     from lacli.cli import diagnostics
     from lacli.cli.confirm import confirm
     from lacli.cli.stdin import argument, piped
@@ -123,7 +126,10 @@ def save(
 
 @app.command(epilog="For example: lacli templates edit review  |  EDITOR=nano lacli templates edit new-one")
 def edit(name: NameArgument) -> None:
-    """Open a template in your editor, a new one where there is none of this name, and check it afterwards."""
+    """Open a template in your editor, an old or a new one.
+
+    It is checked afterwards; a mistake is named, and what was written stays.
+    """
     from lacli.cli import diagnostics
     from lacli.cli.editor import edited
     from lacli.prompts import saved
