@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from lacli.events import Place
 
-MOST_BEFORE, MOST_AFTER, MOST_CONTEXT = 3_072, 1_024, 1_024
+MOST_BEFORE, MOST_AFTER, MOST_CONTEXT = 2_048, 768, 1_024
 """Tokens: what 256 lines before the cursor and 64 behind it come to where lines are long."""
 _CHARACTERS_A_TOKEN = 6
 """Above what vocabularies reach on code."""

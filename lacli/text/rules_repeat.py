@@ -12,7 +12,6 @@ _DIGITS = re.compile(rb"\d+")
 _LONGEST_ALIKE = 240
 """Lines longer than this must be equal: to find out whether they are alike would cost more than it is worth."""
 _LONGEST_BLOCK = 16
-_ONE_LINE_TIMES = 3
 
 
 class RestOfLine:
@@ -154,15 +153,15 @@ class Repetition:
         for size in range(1, min(_LONGEST_BLOCK, len(self._lines) - 1) + 1):
             same = self._lines[-1] == self._lines[-1 - size]
             self._runs[size] = self._runs[size] + 1 if same else 0
-            if self._runs[size] >= (_ONE_LINE_TIMES - 1 if size == 1 else size) and self._says_something(size):
+            if self._runs[size] >= self._needed(size):
                 begin = self._begins[-self._runs[size]]
                 return begin if begin or written.ends else 0
         return None
 
-    def _says_something(self, size: int) -> bool:
-        """Whether it is no repetition of blanks and brackets: two different lines with words, or the one."""
+    def _needed(self, size: int) -> int:
+        """How many lines must repeat those `size` above: as many, twice as many of one line, none of bare brackets."""
         words = {line for line in self._lines[-size:] if len(_WORD.findall(line)) > 1}
-        return len(words) >= min(size, 2)
+        return size * (3 - len(words)) if len(words) in (1, 2) else size if words else len(self._lines)
 
     def safe(self, written: Written) -> int:
         """See `Rule`."""
