@@ -72,7 +72,11 @@ class Delivery:
             output.document(record)
 
     def finish(self, finished: Finished, session: str) -> None:
-        """Write what was not written yet."""
+        """Write what was not written yet. A reply that was stopped is no reason to replace a file."""
+        path = self.path
+        if path and finished.reason in ("cancelled", "timeout"):
+            path = ""
+            diagnostics.note(f"{self.path} is left as it is: {_STOPPED[finished.reason]}; this is the text so far")
         code = _block(finished.text, self.extract)
         record = {**reply_record(finished), "model": finished.stats.model, "session": session or None}
         if self.extract:
@@ -84,10 +88,10 @@ class Delivery:
         if self.jsonl:
             output.document({"event": "finished", **record})
         elif self.json:
-            put(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n", self.path, record)
+            put(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n", path, record)
         elif self.silent:
             text = finished.text if code is None else code.text
-            put(text if text.endswith("\n") or not text else f"{text}\n", self.path)
+            put(text if text.endswith("\n") or not text else f"{text}\n", path)
         if self.extract and code is None:
             diagnostics.note("the reply has no code block; this is all of it")
         elif code is not None and not code.closed:

@@ -137,6 +137,13 @@ class TestFile:
         assert words in result.err
         assert scripted.assistants == []
 
+    def test_a_stopped_reply_replaces_no_file(self, scripted: Scripted, folder: Path) -> None:
+        (folder / "r.txt").write_text("old")
+        result = scripted.run(["ask", "-o", "r.txt", "hi"], [ended("half", "cancelled")])
+        assert (result.code, result.out) == (130, "half\n")
+        assert "r.txt is left as it is: the reply was stopped" in result.err
+        assert (folder / "r.txt").read_text() == "old"
+
     def test_a_full_disk_loses_no_reply(
         self, scripted: Scripted, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
