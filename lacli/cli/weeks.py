@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 
-from lacli.cli.render import counted
 from lacli.events import Counts
 
 Week = tuple[datetime.date, Counts]
@@ -85,7 +84,7 @@ def chart(weeks: Sequence[Week], width: int) -> list[str]:
         return []
     longest = max(1.0, *known)
     plain = round(room / longest)
-    lines = [f"tokens per step (| is plain decoding, 1 token per step; {counted(len(weeks), 'week', 'weeks')})"[:width]]
+    lines = ["tokens per step; | is plain decoding"[:width]]
     for monday, counts in weeks:
         value = counts.tokens_per_step
         filled = 0 if value is None else round(room * value / longest)
