@@ -5,6 +5,7 @@ Works while a file is broken: `validate` and `edit` are how it is mended.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -181,9 +182,14 @@ def schema() -> None:
 
 
 def _project_file() -> Path:
-    from lacli.configuration.layers import PROJECT_FILE
+    """The project's file, or where it would be: at the top of the checkout."""
+    from lacli.cli import configured
+    from lacli.configuration.layers import PROJECT_FILE, project_files
     from lacli.pool.identity import checkout, project_root
 
+    with contextlib.suppress(UsageError):  # a broken one is found again below, or named when it is read
+        for found in project_files(configured.project_folders()):
+            return found.document.path
     here = Path.cwd()
     root = checkout(here) or project_root(here)
     if root is None:

@@ -5,6 +5,7 @@ The commands' modules declare plain typer apps; `group` has them built here.
 
 from __future__ import annotations
 
+import difflib
 import functools
 from typing import Any
 
@@ -15,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from lacli.cli import environment, examples
 from lacli.cli.options import CONFIGURATION_ERROR, GLOBAL, Common, configure_streams, with_common
+from lacli.errors import UsageError
 
 _ADDED = tuple(name for name in GLOBAL if name != "offline")
 """A command that fetches nothing is not given --offline."""
@@ -26,8 +28,12 @@ class _Parser(_OptionParser):
     def _process_opts(self, arg: str, state: _ParsingState) -> None:
         if self._is_text(arg):
             state.largs.append(arg)
-        else:
+            return
+        try:
             super()._process_opts(arg, state)
+        except typer.TyperException as error:
+            error.ctx = getattr(error, "ctx", None) or self.ctx  # type: ignore[attr-defined]  # tells whose help helps
+            raise
 
     def _is_text(self, token: str) -> bool:
         """Blanks where an option has its name: `- a list`, `--x is misspelt`, but not `--system=be brief`."""
@@ -138,6 +144,17 @@ class Group(Node, TyperGroup):
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self.complete_parameters()
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command below that is named first."""
+        name, path = args[0], ctx.command_path
+        if name in self.commands:
+            return name, self.commands[name], args[1:]
+        near = difflib.get_close_matches(name, self.commands, 1)
+        raise UsageError(
+            f"there is no command {path} {name!r}",
+            f"did you mean `{path} {near[0]}`?" if near else f"see `{path} --help`",
+        )
 
     def invoke(self, ctx: Any) -> Any:
         """Run it, or the command below that was named."""

@@ -255,6 +255,18 @@ def test_set_for_a_project_goes_to_the_top_of_the_repository(scripted: Scripted,
     assert "a project may not set system" in scripted.run(["config", "set", "--local", "system", "x"]).err
 
 
+def test_set_for_a_project_goes_to_the_file_that_is_there(scripted: Scripted, project: Path) -> None:
+    (project / "pyproject.toml").write_text('[project]\nname = "x"\n\n[tool.lacli]  # ours\ntop-k = 1\n\n[tool.ruff]\n')
+    assert scripted.run(["config", "set", "--local", "top-k", "3"]).code == 0
+    assert scripted.run(["config", "set", "--local", "ask.seed", "4"]).code == 0
+    text = (project / "pyproject.toml").read_text()
+    assert text.startswith('[project]\nname = "x"\n\n[tool.lacli]  # ours\ntop-k = 3\n\n[tool.ruff]\n')
+    assert "[tool.lacli.ask]\nseed = 4\n" in text
+    assert not (project / "lacli.toml").exists()
+    assert max_tokens(scripted) == 512
+    assert scripted.assistants[-1].requests[0].seed == 4
+
+
 def test_the_schema_names_every_key(scripted: Scripted) -> None:
     schema: dict[str, Any] = json.loads(scripted.run(["config", "schema"]).out)
     assert schema["properties"]["device"]["enum"] == ["auto", "cpu", "cuda"]

@@ -71,6 +71,22 @@ def test_help_works_with_a_broken_configuration_named(scripted: Scripted, tmp_pa
     assert "broken.toml:1" in scripted.run(["--config", str(tmp_path / "broken.toml"), *arguments[:-1]]).err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["models", "lst"], "there is no command lacli models 'lst'; did you mean `lacli models list`?"),
+        (["config", "xyzzy"], "there is no command lacli config 'xyzzy'; see `lacli config --help`"),
+        (["ask", "-n"], "option '-n' requires an argument; see `lacli ask --help`"),
+        (["pool", "info", "--jsn"], "no such option --jsn; did you mean --json?"),
+        (["pool", "info", "-x"], "no such option -x; see `lacli pool info --help`"),
+    ],
+)
+def test_a_mistake_names_the_command_and_the_nearest_word(scripted: Scripted, arguments: list[str], words: str) -> None:
+    result = scripted.run(arguments)
+    assert result.code == 2
+    assert result.err.startswith(f"lacli: error: {words}")
+
+
 def test_variables_are_told_of_once_and_not_with_every_option(scripted: Scripted) -> None:
     for command in (["ask"], ["complete"], ["pool", "info"], ["completion"]):
         assert "env var" not in scripted.run([*command, "--help"]).out
