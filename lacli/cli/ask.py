@@ -123,12 +123,13 @@ def ask(
     block = "first" if extract else "last" if extract_last else ""
     delivery = Delivery(common.json, jsonl, block, "" if out == "-" else out or "")
     delivery.check()
-    saved = _saved(template)
-    asked = Question(prompt or [], common, file or [], saved, given, edit)
     session = resume.going_on(continue_, session_id)
+    if interactive and not (prompt or edit or template) and diagnostics.stdin_is_terminal():
+        _ask_on(None, session, common, delivery, file or [])
+        return
+    asked = Question(prompt or [], common, file or [], _saved(template), given, edit)
     if interactive:
-        at_once = not prompt and not edit and saved is None and diagnostics.stdin_is_terminal()
-        _ask_on(None if at_once else asked, session, common, delivery, file or [])
+        _ask_on(asked, session, common, delivery)
         return
     common = resume.with_its_model(session, common)
     system = asked.system(common)
@@ -161,7 +162,7 @@ def _ask_all(path: str, out: str, common: Common, beside: Sequence[str]) -> None
 
 
 def _ask_on(
-    asked: Question | None, session: Session | None, common: Common, delivery: Delivery, files: Sequence[str]
+    asked: Question | None, session: Session | None, common: Common, delivery: Delivery, files: Sequence[str] = ()
 ) -> None:
     """One turn, or none where nothing was asked yet, then those that are typed: a chat, and kept as one."""
     if delivery.silent:
@@ -170,7 +171,7 @@ def _ask_on(
 
     system = asked.system(common) if asked else common.system
     keeper = recorder(replace(common, system=system), "chat")
-    converse(asked, session, common, keeper, [] if asked else files)
+    converse(asked, session, common, keeper, files)
 
 
 def _pairs(values: Sequence[Any]) -> dict[str, str]:
