@@ -159,9 +159,9 @@ class Repetition:
         return None
 
     def _needed(self, size: int) -> int:
-        """How many lines must repeat those `size` above: as many, twice as many of one line, none of bare brackets."""
+        """How many lines must repeat those `size` above: as many; more where they say next to nothing."""
         words = {line for line in self._lines[-size:] if len(_WORD.findall(line)) > 1}
-        return size * (3 - len(words)) if len(words) in (1, 2) else size if words else len(self._lines)
+        return size * (4 if not words else 2 if len(words) == 1 else 1)
 
     def safe(self, written: Written) -> int:
         """See `Rule`."""

@@ -169,6 +169,7 @@ class TestRepetition:
     def test_brackets_and_blanks_may_repeat(self) -> None:
         reply = "[\n    [\n        [\n        ],\n        [\n        ],\n    ],\n]"
         assert completed("x = |\n", reply) == reply
+        assert completed("|", "#\n" * 9) == "#\n", "but not for ever"
 
 
 class TestWhatIsNoCode:
