@@ -109,9 +109,7 @@ class TestDamaged:
     def test_what_a_damaged_schema_makes_sqlite_say_is_damage(self, store: SessionStore, file: Path) -> None:
         id_ = begun(store)
         whole = file.read_bytes()
-        file.write_bytes(
-            whole.replace(b"answer TEXT NOT NULL, token", b"answer TEXT NOT \xb9ULL, token", 1)
-        )
+        file.write_bytes(whole.replace(b"answer TEXT NOT NULL, token", b"answer TEXT NOT \xb9ULL, token", 1))
         store.append(id_, turn("after"))
         assert [each.name for each in file.parent.iterdir() if ".damaged-" in each.name]
 
