@@ -5,11 +5,14 @@ A copied file takes few steps, an explanation of it takes as many again. Called 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from lacli.events import Event, Finished, Piece, Request
 from lacli.scripted import Cancel, Replier, never
+
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\n", re.MULTILINE)
 
 
 class Until:
@@ -24,13 +27,14 @@ class Until:
         self._whole = whole
 
     def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
-        """See `Replier.reply`. The text is looked at whenever a line that may end a block is complete."""
-        text, done = "", [False]
+        """See `Replier.reply`. The text is looked at up to each line that may end a block, once it is complete."""
+        text, seen, done = "", 0, [False]
         for event in self._assistant.reply(request, lambda: done[0] or cancel()):
             if isinstance(event, Piece) and not done[0]:
-                before, text = len(text), text + event.text
-                ends = any(mark in text[max(0, before - 4) :] for mark in ("```\n", "~~~\n"))
-                done[0] = ends and self._whole(text)
+                text += event.text
+                ends = [found.end() for found in _FENCE.finditer(text, seen)]
+                done[0] = any(self._whole(text[:end]) for end in ends)
+                seen = text.rfind("\n") + 1
             elif isinstance(event, Finished) and done[0] and event.reason == "cancelled":
                 event = replace(event, reason="stop", stats=replace(event.stats, finish_reason="stop"))
             yield event

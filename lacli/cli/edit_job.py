@@ -26,6 +26,9 @@ from lacli.scripted import Replier
 _GROWTH, _MARGIN = 1.3, 256
 """A rewritten part may have so many times the tokens of the old one, and so many for what stands around it."""
 
+_FOR_NEW = 2048
+"""What is written into an empty file may have so many."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -126,7 +129,8 @@ def budget(assistant: Replier, job: Job, common: Common) -> tuple[Common, Previe
             f"{preview.ctx_size:,} tokens",
             _hint(job),
         )
-    return replace(common, max_tokens=min(int(needed * _GROWTH) + _MARGIN, room)), preview
+    wanted = int(needed * _GROWTH) + _MARGIN if job.part.strip() else _FOR_NEW
+    return replace(common, max_tokens=min(wanted, room)), preview
 
 
 def _hint(job: Job) -> str:

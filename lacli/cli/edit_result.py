@@ -84,8 +84,10 @@ def _check(job: Job, result: EditResult, finished: Finished, wanted: Wanted) -> 
         if wanted.yes:
             diagnostics.warning(problem.text)
             continue
-        if wanted.in_place and _someone_is_there() and confirm(f"{problem.text}; take it all the same?"):
-            continue
+        if wanted.in_place and _someone_is_there():
+            if confirm(f"{problem.text}; take it all the same?"):
+                continue
+            raise LacliError(f"the result was not taken; {untouched}", "say it differently, or give fewer lines")
         raise LacliError(f"{problem.text}; {untouched}", "-y takes it all the same")
 
 

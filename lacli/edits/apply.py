@@ -97,6 +97,8 @@ def edited(
 def is_complete(file: TextFile, span: Span, reply: str, instruction: str, unseen: Collection[str] = ()) -> bool:
     """Whether what is still to come of this reply can be done without: it holds the part, changed and to its end."""
     shown = visible(part_of(file, span), unseen)
+    if not ends_alike(reply.rstrip().rpartition("\n")[0], shown):  # cheap, and true of the last of many fences only
+        return False
     found = rewritten(reply, shown, ended=False)
     if found is None or not found.whole or not ends_alike(found.text, shown):
         return False
