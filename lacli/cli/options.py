@@ -111,6 +111,7 @@ def _read_configuration(context: typer.Context, param: typer.CallbackParam, valu
     if not context.resilient_parsing:
         from lacli.cli import configured
 
+        context.meta.pop(CONFIGURATION_ERROR, None)  # of the group's, where another file is named behind it
         try:
             configured.apply(context, value)
         except LacliError as error:  # raised when the command is run: its help is for those who have mistakes, too

@@ -63,6 +63,17 @@ def test_every_option_s_variable_is_known(scripted: Scripted, monkeypatch: pytes
     assert "LACLI_SCOPES is none of lacli's; did you mean LACLI_SCOPE?" in result.err
 
 
+def test_a_file_named_behind_the_command_is_read_in_place_of_a_broken_one(
+    scripted: Scripted, tmp_path: Path, sandbox: Path
+) -> None:
+    (sandbox / "config").mkdir()
+    (sandbox / "config" / "config.toml").write_text("broken")
+    (tmp_path / "good.toml").write_text("[models.list]\njson = true\n")
+    assert scripted.run(["models", "list"]).code == 2
+    assert scripted.run(["models", "list", "--config", str(tmp_path / "good.toml")]).out.startswith("[")
+    assert scripted.run(["models", "--config", str(tmp_path / "good.toml"), "list"]).out.startswith("[")
+
+
 @pytest.mark.parametrize("arguments", [["ask", "--help"], ["models", "list", "--help"], ["models", "--help"]])
 def test_help_works_with_a_broken_configuration_named(scripted: Scripted, tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "broken.toml").write_text("broken")
