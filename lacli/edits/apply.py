@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from lacli.edits.diff import label_of, unified
-from lacli.edits.doubts import doubts
+from lacli.edits.doubts import doubts, may_shrink
 from lacli.edits.hunks import Hunk, hunks
 from lacli.edits.reply import ends_alike, rewritten
 from lacli.edits.splice import spliced, visible
@@ -91,6 +91,8 @@ def edited(
         return _refused(file, "the reply has no code block")
     if not found.whole:
         return _refused(file, "the reply is unfinished")
+    if shown.strip() and not found.text.strip() and not may_shrink(instruction):
+        return _refused(file, "the reply's code block is empty")
     return replaced(file, span, found.text, instruction, unseen)
 
 

@@ -46,9 +46,14 @@ def doubts(before: str, after: str, instruction: str, hidden: int = 0) -> tuple[
     """What the user should be asked about. `hidden`: how many characters went that the model cannot see."""
     old, new = before.split("\n"), after.split("\n")
     found = _placeholder(old, new, instruction) or _shrunken(old, new, instruction)
-    if not found and hidden and not _SHORTENS.search(instruction):
+    if not found and hidden and not may_shrink(instruction):
         found = f"with the lines it changes the reply loses {hidden} character{'s' * (hidden > 1)} the model cannot see"
     return (found,) if found else ()
+
+
+def may_shrink(instruction: str) -> bool:
+    """Whether the instruction asks for something that makes a text shorter."""
+    return bool(_SHORTENS.search(instruction))
 
 
 def _placeholder(old: Sequence[str], new: Sequence[str], instruction: str) -> str:
@@ -71,8 +76,8 @@ def _stands_for(line: str, lost: int) -> bool:
 def _shrunken(old: Sequence[str], new: Sequence[str], instruction: str) -> str:
     had, has = _written(old), _written(new)
     if had and not has:
-        return "" if _SHORTENS.search(instruction) else "the reply is empty"
-    if had < _FEW_LINES or _SHORTENS.search(instruction):
+        return "" if may_shrink(instruction) else "the reply is empty"
+    if had < _FEW_LINES or may_shrink(instruction):
         return ""
     if had - has > had * _LOST_SHARE:
         return f"the reply has {has} lines where {had} were, and the instruction asks for no shortening"

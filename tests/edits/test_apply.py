@@ -89,6 +89,7 @@ class TestRefusals:
             ("```\nclass A:\n    def", False, "unfinished"),
             ("```\nclass A:\n    def", True, "unfinished"),
             (CLASS[:60], False, "unfinished"),
+            ("```\n```\n", True, "is empty"),
         ],
     )
     def test_what_is_no_whole_text(self, reply: str, ended: bool, why: str) -> None:
