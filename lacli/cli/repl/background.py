@@ -67,9 +67,12 @@ class Background:
         if not self._started:
             self._assistant.open(report)
             return
+        told: Loading | None = None
         while not self._loaded.wait(_LOOK_S):
-            if self._stage is not None:
-                report(self._stage)
+            stage = self._stage
+            if stage is not None and stage is not told:
+                told = stage
+                report(stage)
         notices, self._notices = self._notices, []
         for notice in notices:
             report(notice)

@@ -21,7 +21,7 @@ from lacli.cli.record import Recorder
 from lacli.cli.render import loading_line
 from lacli.cli.repl import commands
 from lacli.cli.repl.background import Background
-from lacli.errors import LacliError
+from lacli.errors import LacliError, PromptTooLong
 from lacli.events import Attachment, Counts, Finished, Message, Request
 from lacli.scripted import Replier
 from lacli.sessions.conversation import Conversation
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lacli.cli.repl.reader import Reader
 
 _SECOND_WITHIN_S = 2.0
+_TOO_LONG = "/drop n takes a file away, /set truncate middle leaves out a part of it; --ctx N at the start makes room"
 Make = Callable[[Common], Replier]
 
 
@@ -95,7 +96,8 @@ class Repl:
         except LacliError as error:  # one failed turn does not end the conversation
             if error is self.assistant.failure:
                 raise
-            diagnostics.error(error.message, error.hint)
+            by_flags = isinstance(error, PromptTooLong) and "--" in error.hint
+            diagnostics.error(error.message, _TOO_LONG if by_flags else error.hint)
         except OSError as error:  # of a file that a command was to read or write
             diagnostics.error(f"{error.filename or 'a file'}: {error.strerror}", "check its path and permissions")
         except KeyboardInterrupt:  # at a question of ours, or before a command was done

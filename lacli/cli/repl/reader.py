@@ -7,6 +7,7 @@ Called by the conversation loop, which draws the first prompt before anything he
 from __future__ import annotations
 
 import os
+import select
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,6 @@ class Reader:
         # Nothing hangs on where the cursor is, so it is not asked for: some terminals never answer.
         os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
         self._status = ""
-        self._drawn: Callable[[], None] | None = None
         self._session: PromptSession[str] = PromptSession(
             history=history,
             completer=completer,
@@ -58,14 +58,25 @@ class Reader:
     def read(self, draft: str = "", drawn: Callable[[], None] | None = None) -> str:
         """A question or command, as it was typed. `drawn` is called once, when the prompt is on the screen.
 
+        `draft` stands at the prompt, unless something was typed ahead, which would be put behind it and sent with it.
         Raises EOFError at Ctrl-D on an empty prompt, KeyboardInterrupt at Ctrl-C, and what `leave` was given.
         """
-        self._drawn = drawn
-        self._session.app.after_render += self._rendered
+        app = self._session.app
+
+        def rendered(app: Any) -> None:
+            app.after_render -= rendered
+            if draft and (self._session.default_buffer.text or app.is_done or _key_waits(app.input)):
+                self.remember(draft)
+            elif draft:
+                self._session.default_buffer.insert_text(draft)
+            if drawn is not None:
+                drawn()
+
+        app.after_render += rendered
         try:
-            return self._session.prompt(_PROMPT, default=draft)
+            return self._session.prompt(_PROMPT)
         finally:
-            self._session.app.after_render -= self._rendered
+            app.after_render -= rendered
 
     def show(self, status: str) -> None:
         """Let this stand quietly at the right of the prompt; from any thread."""
@@ -85,13 +96,8 @@ class Reader:
 
     def remember(self, text: str) -> None:
         """Put a text that was not sent where the arrow keys find it."""
-        if text.strip():
+        if text.strip() and text not in self._session.history.get_strings():
             self._session.history.append_string(text)
-
-    def _rendered(self, app: Any) -> None:
-        drawn, self._drawn = self._drawn, None
-        if drawn is not None:
-            drawn()
 
     def _right(self) -> StyleAndTextTuples:
         return [] if get_app().is_done or not self._status else [("fg:ansibrightblack", self._status)]
@@ -104,6 +110,14 @@ def unquoted(text: str) -> tuple[str, bool]:
         return text, False
     inner = stripped.removeprefix(QUOTES)
     return inner.removesuffix(QUOTES).strip("\n"), True
+
+
+def _key_waits(keyboard: Input) -> bool:
+    """Whether something was typed that nobody has read; False where that cannot be known (Windows)."""
+    try:
+        return bool(select.select([keyboard.fileno()], [], [], 0)[0])
+    except (OSError, ValueError, NotImplementedError):
+        return False
 
 
 def _bindings() -> KeyBindings:

@@ -32,10 +32,18 @@ def keys() -> Iterator[PipeInput]:
         yield pipe
 
 
-def run(repl: Repl, keys: PipeInput, typed: str) -> tuple[int, InMemoryHistory]:
-    """The exit code, and what the arrow keys find."""
+def run(repl: Repl, keys: PipeInput, *typed: str) -> tuple[int, InMemoryHistory]:
+    """The exit code, and what the arrow keys find. The first part is typed ahead, each other one at the next prompt."""
     history = InMemoryHistory()
-    keys.send_text(typed)
+    first, *others = typed
+    keys.send_text(first)
+    later, drawn = iter(["", *others]), repl._drawn
+
+    def typing() -> None:
+        drawn()
+        keys.send_text(next(later, ""))
+
+    repl._drawn = typing  # type: ignore[method-assign]
     return repl.run(Reader(history, ChatCompleter(), False, keys)), history
 
 
@@ -66,9 +74,16 @@ def test_a_paste_of_many_lines_is_one_draft_that_enter_sends_once(keys: PipeInpu
 def test_a_question_that_came_to_nothing_is_back_at_the_prompt(keys: PipeInput) -> None:
     nothing = [Finished("", (), "cancelled", ReplyStats(finish_reason="cancelled"))]
     repl, made = repl_of([nothing, PromptTooLong("too long", "shorten it"), "one"])
-    run(repl, keys, f"a?{ENTER}{ENTER} please{ENTER}{CTRL_D}")
+    run(repl, keys, f"a?{ENTER}", ENTER, f" please{ENTER}", CTRL_D)
     assert [request.messages[-1].text for request in made[0].requests] == ["a?", "a?", "a? please"]
     assert len(repl.conversation.turns) == 1
+
+
+def test_what_was_typed_ahead_is_not_put_behind_a_question_that_came_back(keys: PipeInput) -> None:
+    repl, made = repl_of([PromptTooLong("too long", "shorten it"), "one"])
+    _, history = run(repl, keys, f"a?{ENTER}b?{ENTER}{CTRL_D}")
+    assert [request.messages[-1].text for request in made[0].requests] == ["a?", "b?"]
+    assert history.get_strings() == ["a?", "b?"]
 
 
 def test_ctrl_c_forgets_what_was_typed_but_for_the_arrow_keys_and_twice_leaves(keys: PipeInput) -> None:
@@ -120,7 +135,7 @@ def test_ctrl_c_while_the_model_loads_gives_the_question_back_and_loading_goes_o
         load(*arguments)
 
     monkeypatch.setattr(live, "load", interrupted)
-    code, _ = run(repl, keys, f"a?{ENTER}{ENTER}{CTRL_D}")
+    code, _ = run(repl, keys, f"a?{ENTER}", ENTER, CTRL_D)
     assert code == 0
     assert asked(assistant) == ["a?"]
     assert "the model goes on loading" in capfd.readouterr().err

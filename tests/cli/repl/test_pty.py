@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,23 @@ def test_a_request_to_terminate_ends_the_prompt_and_keeps_a_reply_that_is_being_
     (turn,) = store.session(session.id).turns
     assert turn.interrupted
     assert turn.answer.text.startswith("word")
+
+
+def test_a_line_typed_ahead_is_sent_alone_and_not_behind_a_question_that_came_back(
+    program: Program, hold: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold.touch()
+    terminal = Terminal(program.command("chat"))
+    terminal.wait_for(b"loading the model")
+    terminal.send(b"one?\r")
+    terminal.wait_for(b"loading the model")
+    terminal.send(b"/tokens?\r")
+    time.sleep(0.2)  # or Ctrl-C, which the terminal itself hears, would overtake it
+    terminal.send(b"\x03")
+    terminal.wait_for(b"there is no command /tokens")
+    terminal.wait_for(READY)
+    terminal.send(b"\x04")
+    assert terminal.finish() == 0
 
 
 def test_a_loading_that_fails_ends_the_chat_with_its_code_and_one_line(
