@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lacli.errors import LacliError
 from lacli.events import Event, Failed, Request
-from lacli.reply import Reply, failures_named
+from lacli.reply import Reply, failures_named, look_for_changes
 from lacli.scripted import Cancel
 
 if TYPE_CHECKING:
@@ -61,5 +61,6 @@ def replies(
                         reply.leave()
                         yield from ((index, event) for event in reply.end())
     finally:
+        look_for_changes(loaded)
         for reply in writing.values():
             reply.leave()

@@ -61,6 +61,7 @@ class Reply:
             for step in self._alone(cancel):
                 yield step if isinstance(step, Prefill) else self.take(step)
         finally:
+            look_for_changes(self._loaded)
             self.leave()
         yield from self.end()
 
@@ -184,8 +185,6 @@ class Reply:
     def _teach(self) -> None:
         """Give the pool what this reply was shown to say, and what the sources learned while it was written."""
         loaded, pool = self._loaded, self._loaded.pool
-        if loaded.files is not None:
-            loaded.files.refresh()
         if pool is None or not pool.learns or not self._ids:
             return
         text = self._prompt.last_line + loaded.tokenizer.decode(self._ids)
@@ -269,6 +268,12 @@ def failures_named() -> Iterator[None]:
         if "memory" not in str(error).lower():
             raise LacliError(f"the model failed: {str(error).splitlines()[0]}", "repeat with -vv") from error
         raise _out_of_memory() from error
+
+
+def look_for_changes(loaded: Loaded) -> None:
+    """Between two replies the project's files may have changed; looked for in the background."""
+    if loaded.files is not None:
+        loaded.files.refresh()
 
 
 def left_out(count: int) -> str:

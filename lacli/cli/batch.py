@@ -49,6 +49,7 @@ def ask_all(path: str, out: str, common: Common) -> None:
     if interrupted is not None:
         if interrupted.timed_out:
             raise deadline.failure("before all replies were")
+        diagnostics.stopped(f"stopped; the same command goes on with {out}" if out else "stopped")
         raise typer.Exit(diagnostics.INTERRUPTED)
     run.conclude()
 
@@ -135,7 +136,9 @@ class _Run:
             self._drawn_at = now
             rate = self._tokens / (now - self._started)
             done = self._count - self._left + self._done
-            diagnostics.show_status(BETWEEN.join([f"{done:,}/{self._count:,} replies", f"{rate:.0f} tok/s"]))
+            diagnostics.show_status(
+                BETWEEN.join([f"{done:,}/{self._count:,} replies", f"{self._tokens:,} tok", f"{rate:.0f} tok/s"])
+            )
 
 
 def _events(
