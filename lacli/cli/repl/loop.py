@@ -52,6 +52,7 @@ class Repl:
         self._make = make
         self._reader: Reader | None = None
         self._before_model: Common | None = None
+        self._is_loaded = False
         self._interrupted_at = float("-inf")
         self._ending = Ending(lambda end: self._reader is not None and self._reader.leave(end))
 
@@ -137,6 +138,8 @@ class Repl:
         """Wait until the model is there, with its progress; False where Ctrl-C said not to: loading goes on behind."""
         from lacli.cli.keyboard import unechoed
 
+        if self._is_loaded:
+            return True
         try:
             with unechoed(prompt_follows=True):
                 live.load(self.assistant, self.common)
@@ -150,6 +153,7 @@ class Repl:
             self._loading_failed(failure)
             return False
         self._before_model = None
+        self._is_loaded = True
         return True
 
     def request(self, messages: tuple[Message, ...]) -> Request:
@@ -229,6 +233,7 @@ class Repl:
 
     def _replace_assistant(self, common: Common) -> None:
         self.assistant.close()
+        self._is_loaded = False
         self.common = common
         self.conversation.forget_ids()
         self.assistant = self._behind(self._make(common))

@@ -85,10 +85,13 @@ def compact(repl: Repl, rest: str) -> None:
         diagnostics.note("nothing was changed")
         return
     repl.leaves_session()
+    unread = conversation.left_out > 0 or finished.dropped > 0
     went = conversation.compact(finished)
     repl.keep_again()
+    partly = "; those that no longer fit into the context are not in it" if unread else ""
     diagnostics.note(
-        f"this summary stands for {counted(went, 'older turn', 'older turns')} from now on; /undo brings them back"
+        f"this summary stands for {counted(went, 'older turn', 'older turns')} from now on{partly}; "
+        "/undo brings them back"
     )
 
 
