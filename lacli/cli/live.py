@@ -212,13 +212,14 @@ def conclude(finished: Finished) -> None:
         raise typer.Exit(diagnostics.INTERRUPTED)
 
 
-def report_stats(finished: Finished, common: Common) -> None:
-    """What is said after a reply: that it was cut, then its statistics, as JSON where asked for or a line for people.
+def report_stats(finished: Finished, common: Common, remedy: str = "-n N for more") -> None:
+    """What is said after a reply: that it was cut (`remedy` helps against it where the token budget was the reason), then
+    its statistics, as JSON where asked for or a line for people.
 
     With --stats or --json the cut is the `finish_reason` there, so that a program reads one line and nothing else.
     """
     if not common.stats and not common.json:
-        cut = cut_note(finished, common.max_tokens)
+        cut = cut_note(finished, common.max_tokens, remedy)
         if cut:
             diagnostics.note(cut)
         elif finished.reason == "cancelled":

@@ -122,10 +122,10 @@ def _of_source(counts: Counts, name: str) -> str:
     return f"{_short(right)}/{_short(tried)} {right / max(1, counts.predicted_n):>4.0%}"
 
 
-def cut_note(finished: Finished, max_tokens: int) -> str:
+def cut_note(finished: Finished, max_tokens: int, remedy: str = "-n N for more") -> str:
     """That and why a reply is no whole one; nothing where it is, or where none was asked for."""
     if finished.reason == "length" and max_tokens:
-        return f"cut at {max_tokens} tokens; -n N for more"
+        return f"cut at {max_tokens} tokens; {remedy}"
     if finished.reason == "context":
         return f"cut, as the context of {finished.stats.ctx_size} tokens is full; a shorter prompt leaves more room"
     return ""

@@ -131,7 +131,7 @@ class Repl:
         if finished.reason == "cancelled":
             self._interrupted_at = time.monotonic()
         self.last = finished
-        live.report_stats(finished, self.common)
+        live.report_stats(finished, self.common, "/set max-tokens N for more")
         return finished
 
     def loaded(self) -> bool:
