@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
 from lacli.cli.options import Common
@@ -15,7 +16,9 @@ from lacli.cli.stdin import Stdin, argument, piped
 from lacli.errors import UsageError
 from lacli.events import Attachment, Message
 from lacli.prompts.attach import attached
-from lacli.prompts.saved import INPUT, Saved
+
+if TYPE_CHECKING:
+    from lacli.prompts.saved import Saved
 
 STDIN = "stdin"
 """The label of what was piped in."""
@@ -72,7 +75,7 @@ class Question:
         attachments = tuple(each for each in attachments if each.text.strip())
         if saved is not None:
             if saved.takes_input() and not words.strip() and not attachments:
-                raise UsageError(f"template {saved.name} needs its ${INPUT}", "give words, or pipe text into stdin")
+                raise UsageError(f"template {saved.name} needs its $input", "give words, or pipe text into stdin")
             words = saved.filled(words.rstrip("\n"), self._given)
         if not words.strip() and not attachments:
             raise UsageError("there is nothing to ask", "give a prompt, or pipe text into stdin")
