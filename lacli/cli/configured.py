@@ -47,23 +47,30 @@ def config_file() -> Path:
 
 
 def found_files() -> list[Found]:
-    """The files that apply in the current folder, the strongest first. Raises where one cannot be read."""
+    """The files that apply in the current folder, the strongest first. Raises where one cannot be read.
+
+    One that was named is the only one: so a project whose file is broken, or not to be trusted, can be worked in.
+    """
+    if _state.named:
+        return user_file(config_file(), named=True)
     found = project_files(project_folders())
     try:
-        return found + user_file(config_file(), named=bool(_state.named))
+        return found + user_file(config_file(), named=False)
     except ModelUnavailable:  # no home: then there is no file either
         return found
 
 
 def files_here() -> list[Path]:
     """The same, not read yet: for a report of what is wrong with each."""
+    if _state.named:
+        return [config_file()]
     found: list[Path] = []
     for folder in project_folders():
         found = [folder / name for name in (PROJECT_FILE, "pyproject.toml") if os.path.lexists(folder / name)]
         if found:
             break
     user = config_file()
-    return found + ([user] if _state.named or os.path.lexists(user) else [])
+    return found + ([user] if os.path.lexists(user) else [])
 
 
 def project_folders() -> list[Path]:

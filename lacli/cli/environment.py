@@ -20,7 +20,7 @@ POOL_MB, POOLS_MB = "LACLI_POOL_MB", "LACLI_POOLS_MB"
 """Most megabytes a pool, and all pools, may take on the disk."""
 OTHERS = {
     "LACLI_HOME": "Everything lacli reads and writes lies below this folder.",
-    "LACLI_CONFIG": "As --config: a file in place of the user's configuration.",
+    "LACLI_CONFIG": "As --config: this configuration file and no other.",
     "LACLI_NO_X": "As --no-x for each option that is a pair: LACLI_NO_POOL=1.",
     "LACLI_KERNEL": "The instruction set of the C kernels, or torch: for tests and comparisons.",
     POOL_MB: "Most megabytes kept of one project; 0 keeps nothing.",

@@ -132,7 +132,7 @@ def root(
         0, "--verbose", "-v", count=True, show_default=False, help="Print statistics; twice: tracebacks too."
     ),
     config: str | None = typer.Option(
-        None, "--config", metavar="PATH", help="Read this file instead of the user's configuration."
+        None, "--config", metavar="PATH", help="Read this configuration file and no other."
     ),
     color: str = typer.Option("auto", "--color", metavar="auto|always|never", help="Colours on the terminal."),
     offline: bool = typer.Option(False, "--offline", help="Use only what is on this computer."),

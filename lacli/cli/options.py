@@ -234,7 +234,7 @@ class Common:
         typer.Option(
             "--config",
             metavar="PATH",
-            help="Read this file instead of the user's configuration.",
+            help="Read this configuration file and no other.",
             is_eager=True,
             callback=_read_configuration,
             envvar="LACLI_CONFIG",

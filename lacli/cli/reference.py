@@ -144,10 +144,10 @@ variable, a variable over the project's file, that over yours, and yours over wh
 
 `--top-p 0.9` › `LACLI_TOP_P=0.9` › `lacli.toml` or `[tool.lacli]` of `pyproject.toml` › `config.toml` › built-in
 
-- **Yours** is `config.toml` in the folder that `lacli config path` prints; `--config PATH` (or `LACLI_CONFIG`) names
-  another one, `--config {devnull}` none.
+- **Yours** is `config.toml` in the folder that `lacli config path` prints.
 - **A project's** is the nearest `lacli.toml`, or `pyproject.toml` with a table `[tool.lacli]`, from the current folder
   up to the top of the checkout; both in one folder are a mistake.
+- `--config PATH` (or `LACLI_CONFIG`) reads that file and no other; with `--config {devnull}` nothing is read.
 - **The top level** is for all commands that have the option; a table is for one command: `[ask]`, `[pool.build]`.
 - A pair `--pool/--no-pool` is one key, `pool = false`. An option that may be repeated is a list.
 

@@ -7,6 +7,7 @@ the environment wins over all of it, but that is typer's to see to.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,7 +137,9 @@ def layered(found: Iterable[Found], schema: Schema) -> Configuration:
         for where, value in checked.values.items():
             why = refused(where[-1], value) if each.kind == "project" else None
             if why is not None:
-                problems.append(Problem(each.document.path, lines[where], *why))
+                text, hint = why
+                hint += f"; --config {os.devnull} runs without any file"
+                problems.append(Problem(each.document.path, lines[where], text, hint))
             else:
                 layer[where] = Setting(value, each.document.path, lines[where])
         layers.append(layer)

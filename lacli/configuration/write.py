@@ -17,6 +17,8 @@ def replace(path: Path, data: bytes, private: bool = True) -> None:
     A symbolic link stays one: what it leads to is replaced.
     """
     target = Path(os.path.realpath(path))
+    if os.path.lexists(target) and not target.is_file():  # the null device stays what it is
+        raise UsageError(f"{path} is no regular file", "name a file to write to")
     try:
         target.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
         mode = _mode_of(target, private)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import sys
 from pathlib import Path
@@ -170,6 +171,21 @@ def test_a_project_s_file_that_could_do_harm_stops_the_command(scripted: Scripte
     result = scripted.run(["ask", "hi"])
     assert result.code == 2
     assert "lacli.toml:1: a project may not set system" in result.err
+
+
+def test_a_named_file_is_the_only_one_and_the_null_device_is_none(
+    scripted: Scripted, file: Path, project: Path, tmp_path: Path
+) -> None:
+    file.write_text("seed = 1\n")
+    (project / "lacli.toml").write_text("system = 'x'\n")
+    assert f"--config {os.devnull} runs without" in scripted.run(["ask", "hi"]).err
+    assert scripted.run(["ask", "hi", "--config", os.devnull]).code == 0
+    assert scripted.assistants[-1].requests[0].seed is None
+    (tmp_path / "mine.toml").write_text("top-k = 4\n")
+    assert scripted.run(["--config", str(tmp_path / "mine.toml"), "ask", "hi"]).code == 0
+    request = scripted.assistants[-1].requests[0]
+    assert (request.seed, request.top_k) == (None, 4)
+    assert scripted.run(["config", "validate", "--config", os.devnull]).code == 0
 
 
 def test_show_tells_the_origin_of_each_value(
