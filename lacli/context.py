@@ -53,13 +53,23 @@ def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenize
     return Prompt(
         token_ids=made.token_ids,
         eos_ids=prepared.eos_ids,
-        watchers=(),
+        watchers=_ends(request, tokenizer),
         last_line="",
         text=made.text,
         dropped=made.dropped,
         notes=made.notes,
         shown=made.shown,
     )
+
+
+def _ends(request: Request, tokenizer: Tokenizer) -> tuple[Watcher, ...]:
+    """What ends a reply that gives a text again; of that text the model sees what its vocabulary has."""
+    if not request.rewrites.strip():
+        return ()
+    from lacli.edits.ending import BlockEnd
+    from lacli.edits.splice import visible
+
+    return (BlockEnd(visible(request.rewrites, tokenizer.unseen(request.rewrites))),)
 
 
 def _completion(

@@ -74,6 +74,8 @@ class Request:
     truncate: str = ""
     """head, middle or tail: the part of the last question's attachments (of its words, where it has none) that may be
     left out, with a notice, to fit into the context; empty: refused instead."""
+    rewrites: str = ""
+    """A text that the reply is to give again, changed, in a code block: it ends with that block."""
 
 
 @dataclass(frozen=True, slots=True)

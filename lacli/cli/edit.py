@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from lacli.cli import live, record
-from lacli.cli.edit_end import Until
 from lacli.cli.edit_job import Job, budget, parse_target, read
 from lacli.cli.edit_result import Wanted, deliver
 from lacli.cli.one_turn import show_prompt
@@ -79,8 +78,7 @@ def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run:
         show_prompt(assistant, common.request((job.question,)), common)
         return
     live.load(assistant, common)
-    until = Until(assistant, lambda reply: job.is_complete(reply, preview.unseen))
-    finished = live.stream(until, common.request((job.question,)), common, silent=True)
+    finished = live.stream(assistant, job.request(common), common, silent=True)
     record.recorder(common, "edit").turn(job.question, finished)
     try:
         if finished.reason not in ("cancelled", "timeout"):

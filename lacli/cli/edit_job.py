@@ -15,11 +15,11 @@ from lacli.cli import diagnostics
 from lacli.cli.options import Common
 from lacli.cli.question import Question
 from lacli.cli.stdin import Stdin, argument
-from lacli.edits.apply import EditResult, Span, edited, is_complete, part_of, span_of
+from lacli.edits.apply import EditResult, Span, edited, part_of, span_of
 from lacli.edits.diff import label_of
 from lacli.edits.textfile import TextFile
 from lacli.errors import PromptTooLong, UsageError
-from lacli.events import Finished, Message, Preview
+from lacli.events import Finished, Message, Preview, Request
 from lacli.prompts import editing
 from lacli.scripted import Replier
 
@@ -56,9 +56,9 @@ class Job:
         """The lines to be rewritten."""
         return part_of(self.file, self.span)
 
-    def is_complete(self, reply: str, unseen: str) -> bool:
-        """Whether nothing of the reply that matters is still to come."""
-        return is_complete(self.file, self.span, reply, self.instruction, unseen)
+    def request(self, common: Common) -> Request:
+        """What is asked of the assistant; the reply ends with the rewritten part."""
+        return replace(common.request((self.question,)), rewrites=self.part)
 
     def result(self, finished: Finished, unseen: str) -> EditResult:
         """What the reply makes of the file."""

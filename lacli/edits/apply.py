@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lacli.edits.diff import label_of, unified
 from lacli.edits.doubts import doubts, may_shrink
 from lacli.edits.hunks import Hunk, hunks
-from lacli.edits.reply import ends_alike, rewritten
+from lacli.edits.reply import rewritten
 from lacli.edits.splice import spliced, visible
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
@@ -94,21 +94,6 @@ def edited(
     if shown.strip() and not found.text.strip() and not may_shrink(instruction):
         return _refused(file, "the reply's code block is empty")
     return replaced(file, span, found.text, instruction, unseen)
-
-
-def is_complete(file: TextFile, span: Span, reply: str, instruction: str, unseen: Collection[str] = ()) -> bool:
-    """Whether what is still to come of this reply can be done without: it holds the part, changed and to its end."""
-    shown = visible(part_of(file, span), unseen)
-    if not ends_alike(reply.rstrip().rpartition("\n")[0], shown):  # cheap, and true of the last of many fences only
-        return False
-    found = rewritten(reply, shown, ended=False)
-    if found is None or not found.whole or not ends_alike(found.text, shown):
-        return False
-    try:
-        result = replaced(file, span, found.text, instruction, unseen)
-    except UsageError:
-        return False
-    return bool(result.diff) and not result.problems
 
 
 def replaced(file: TextFile, span: Span, new: str, instruction: str = "", unseen: Collection[str] = ()) -> EditResult:

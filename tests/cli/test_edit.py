@@ -185,14 +185,10 @@ class TestPrompt:
         assert "edit" in found
 
 
-class TestEarlyEnd:
-    def test_what_is_explained_behind_the_block_is_not_waited_for(self, folder: Path, scripted: Scripted) -> None:
-        result = scripted.run(["edit", "a.py", "rename load", "--json"], [block(NEW) + "I have renamed it. " * 50])
-        found = json.loads(result.out)
-        assert (result.code, found["problem"], found["finish_reason"]) == (0, None, "stop")
-        assert found["stats"]["finish_reason"] == "stop"
-        assert found["text"].startswith(block(NEW))
-        assert len(found["text"]) < len(block(NEW)) + 40
+class TestSeveralBlocks:
+    def test_the_reply_is_asked_to_end_with_the_part(self, folder: Path, scripted: Scripted) -> None:
+        scripted.run(["edit", "a.py:1", "rename load"], [block("def read(path):\n")])
+        assert scripted.assistants[-1].requests[0].rewrites == "def load(path):\n"
 
     @pytest.mark.parametrize(
         "begin",
@@ -202,7 +198,7 @@ class TestEarlyEnd:
         ],
     )
     def test_a_block_that_is_not_yet_it_is_passed(self, folder: Path, scripted: Scripted, begin: str) -> None:
-        result = scripted.run(["edit", "a.py", "rename load"], [begin + "\n" + block(NEW)])
+        result = scripted.run(["edit", "a.py", "rename load"], [begin + "\n" + block(NEW) + "I have renamed it."])
         assert (result.code, result.out) == (0, DIFF)
 
 

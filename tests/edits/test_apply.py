@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lacli.edits.apply import EditResult, Span, edited, is_complete, part_of, replaced, span_of
+from lacli.edits.apply import EditResult, Span, edited, part_of, replaced, span_of
 from lacli.edits.doubts import doubts
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
@@ -194,31 +194,6 @@ class TestDoubts:
 
     def test_what_the_instruction_itself_says_is_wanted(self) -> None:
         assert not doubts(LONG, LONG.replace("line 5 of the file", "# ..."), "put # ... for line 5")
-
-
-class TestComplete:
-    def test_with_the_block_closed_and_changed_to_its_end(self) -> None:
-        file = file_of(CLASS)
-        new = CLASS.replace("one", "uno")
-        for reply, wanted in [
-            (f"```\n{new}```\n", True),
-            (f"Sure:\n```\n{new}```\nI ha", False),  # asked only where a fence has just come
-            (f"```\n{new}", False),
-            (f"```\n{CLASS}```\n", False),  # the old text: the new one may follow
-            (f"```\n{new[:90]}\n```\n", False),
-            ("```\n    def uno(self):\n```\n", False),
-        ]:
-            assert is_complete(file, span_of(file), reply, "rename one") is wanted, reply
-
-    def test_at_no_inner_fence(self) -> None:
-        text = "# T\n\n```\na\n```\n\nmiddle\n\n```\nb\n```\n\nend of it\n"
-        file, whole = file_of(text), f"```\n{text.replace('middle', 'between')}```\n"
-        ends = [at for at in range(len(whole) + 1) if is_complete(file, span_of(file), whole[:at], "change it")]
-        assert ends == [len(whole) - 1, len(whole)]
-
-    def test_a_letter_the_file_cannot_hold_is_found_out_later(self) -> None:
-        file = file_of(b"caf\xe9\n")
-        assert not is_complete(file, span_of(file), "```\ncaf\u6f22\n```\n", "x")
 
 
 def test_random_parts_of_random_files_are_rewritten_and_all_else_stays_byte_for_byte() -> None:
