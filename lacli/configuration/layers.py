@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from lacli.configuration.document import Document, Where, read
 from lacli.configuration.keys import Problem, Schema, check
-from lacli.configuration.trust import refused
+from lacli.configuration.trust import USER_TABLES, refused
 from lacli.errors import UsageError
 
 PROJECT_FILE = "lacli.toml"
@@ -123,6 +123,18 @@ def user_file(path: Path, named: bool) -> list[Found]:
     return [Found("user", read(path))] if named or _is_there(path) else []
 
 
+def _tables_of_the_user(found: Found) -> list[Problem]:
+    """The tables of a project's file that only the user's own may have."""
+    data: Any = found.document.data
+    for name in found.root:
+        data = data[name]
+    there = [name for name in USER_TABLES if isinstance(data, dict) and name in data]
+    return [
+        Problem(found.document.path, found.document.line((*found.root, name)), f"a project may not set [{name}]")
+        for name in there
+    ]
+
+
 def layered(found: Iterable[Found], schema: Schema) -> Configuration:
     """The files, checked and put in order."""
     layers: list[dict[Where, Setting]] = []
@@ -133,6 +145,8 @@ def layered(found: Iterable[Found], schema: Schema) -> Configuration:
         lines = {where: each.document.line(each.root + where) for where in checked.values}
         files.append(each.document.path)
         problems += checked.problems
+        if each.kind == "project":
+            problems += _tables_of_the_user(each)
         layer = {}
         for where, value in checked.values.items():
             why = refused(where[-1], value) if each.kind == "project" else None

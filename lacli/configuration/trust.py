@@ -22,6 +22,9 @@ _SHAPES = frozenset(
 _TIGHTENS = {"no-log": True, "no-learn": True, "offline": True, "sanitize": True, "pool": False}
 """Keys a project may set in the direction that keeps, fetches or shows less."""
 
+USER_TABLES = ("tui", "keymap")
+"""Tables that are the user's alone: a project must not say what a key does."""
+
 
 def refused(key: str, value: Any) -> tuple[str, str] | None:
     """Why a project's file may not say this, with the remedy; None where it may."""

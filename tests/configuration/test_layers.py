@@ -124,6 +124,7 @@ def test_values_of_the_right_type_are_read_as_the_command_takes_them(tmp_path: P
         "no-log = false",
         "[ask]\noutput = '/home/me/.bashrc'",
         "[ask]\nparam = [['a', 'b']]",
+        "[tui]\nx = 1",
     ],
 )
 def test_a_project_may_not_say_what_could_do_harm(tmp_path: Path, text: str) -> None:
