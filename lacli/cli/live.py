@@ -213,9 +213,9 @@ def conclude(finished: Finished) -> None:
 
 
 def report_stats(finished: Finished, common: Common, remedy: str = "-n N for more") -> None:
-    """What is said after a reply: that it was cut (`remedy` helps against it where the token budget was the reason), then
-    its statistics, as JSON where asked for or a line for people.
+    """What is said after a reply: that it was cut, then its statistics, as JSON where asked for or a line for people.
 
+    `remedy` is what helps where the token budget was too small.
     With --stats or --json the cut is the `finish_reason` there, so that a program reads one line and nothing else.
     """
     if not common.stats and not common.json:

@@ -61,6 +61,7 @@ class Repl:
         self._reader = reader
         with self._ending:
             while True:
+                self._ending.release()
                 draft, self.draft = self.draft, ""
                 try:
                     self._read_ahead()
@@ -104,8 +105,6 @@ class Repl:
         except KeyboardInterrupt:  # at a question of ours, or before a command was done
             self._interrupted_at = time.monotonic()
             diagnostics.stopped()
-        finally:
-            self._ending.release()
         return True
 
     def ask(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
@@ -177,8 +176,10 @@ class Repl:
 
     @property
     def model(self) -> str:
-        """The name of the model, as far as it is known."""
-        return (self.last.stats.model if self.last else "") or self.common.model or ""
+        """The name of the model."""
+        from lacli.models.registry import load_registry
+
+        return load_registry().resolve(self.common.model).alias
 
     def close(self) -> None:
         """Let go of the model."""
@@ -203,6 +204,8 @@ class Repl:
         """The prompt is on the screen: now the heavy part may begin."""
         if self.common.max_tokens:
             self.assistant.start()
+        if self.assistant.failure is not None and self._reader is not None:  # it failed while nobody was reading
+            self._reader.leave(self.assistant.failure)
 
     def _read_ahead(self) -> None:
         ahead = self.conversation.ahead()

@@ -167,6 +167,24 @@ def test_one_that_fails_while_a_question_waits_ends_it_too(keys: PipeInput) -> N
     assert history.get_strings() == ["a?"]
 
 
+def test_one_that_fails_while_a_command_runs_ends_it_at_the_next_prompt(
+    keys: PipeInput, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assistant = Slow([], ModelUnavailable("no such model", "take another"))
+    repl = slow_repl(assistant)
+
+    def failing_meanwhile(repl: Repl, text: str) -> bool:
+        assistant.may_load.set()
+        with pytest.raises(ModelUnavailable):
+            repl.assistant.open()
+        return True
+
+    monkeypatch.setattr("lacli.cli.repl.commands.obey", failing_meanwhile)
+    keys.send_text(f"/stats{ENTER}")
+    with pytest.raises(ModelUnavailable):
+        repl.run(Reader(InMemoryHistory(), None, False, keys))
+
+
 class TestCompletion:
     @pytest.fixture(autouse=True)
     def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
