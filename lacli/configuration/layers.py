@@ -127,7 +127,7 @@ def _tables_of_the_user(found: Found) -> list[Problem]:
     """The tables of a project's file that only the user's own may have."""
     data: Any = found.document.data
     for name in found.root:
-        data = data[name]
+        data = data.get(name, {}) if isinstance(data, dict) else {}
     there = [name for name in USER_TABLES if isinstance(data, dict) and name in data]
     return [
         Problem(found.document.path, found.document.line((*found.root, name)), f"a project may not set [{name}]")
