@@ -12,6 +12,7 @@ from lacli.text import languages
 from lacli.text.languages import Language
 from lacli.text.scanner import Open, Scanner, scan
 
+_OPENS, _CLOSES = tuple("([{"), tuple(")]}")
 _SCANNED = 1 << 15
 """Characters on either side in which open brackets are counted."""
 _LINES_ABOVE = 16
@@ -40,6 +41,8 @@ class Cursor:
     """What stands open before the cursor, outermost first."""
     kept: int
     """How many of these, counted from outside, are closed behind the cursor and so not by a completion."""
+    lacking: int
+    """How many more are closed there than were opened: the completion has to open, and to leave open, so many."""
     meaning: str
     """The last character of code before the cursor, as in `Scanner`."""
     line: int
@@ -77,6 +80,7 @@ def cursor_of(place: Place) -> Cursor:
     blank = lower[: len(lower) - len(stripped)]
     below = blank.rpartition("\n")[2] + stripped.partition("\n")[0] if stripped else ""
     scanned = scan(prefix[-_SCANNED:], language)
+    closed = _closed_behind(suffix, scanned, language)
     return Cursor(
         language=language,
         before=before,
@@ -87,14 +91,15 @@ def cursor_of(place: Place) -> Cursor:
         at_end=not suffix.strip(),
         ends_line=not before and (bool(above) or not prefix),
         stack=tuple(scanned.stack),
-        kept=_closed_behind(suffix, scanned, language),
+        kept=min(closed, len(scanned.stack) - _own(before, scanned, suffix)),
+        lacking=max(0, closed - len(scanned.stack)),
         meaning=scanned.meaning,
         line=scanned.line,
     )
 
 
 def _closed_behind(suffix: str, scanned: Scanner, language: Language) -> int:
-    """How many of what stands open before the cursor is closed behind it."""
+    """How much of what stands open before the cursor is closed behind it; more than there is where it lacks some."""
     stack = scanned.stack
     top = stack[-1] if stack and not stack[-1].is_bracket else None
     most = len(stack)
@@ -109,7 +114,25 @@ def _closed_behind(suffix: str, scanned: Scanner, language: Language) -> int:
         closed = scan(suffix[:_SCANNED], language, [] if top is None else [top]).missing + (top is not None)
     if len(suffix) > _SCANNED:  # what closes the others may stand further down
         closed = max(closed, sum(each.line < scanned.line for each in stack))
-    return min(closed, most)
+    return closed if most == len(stack) else min(closed, most)
+
+
+def _own(before: str, scanned: Scanner, suffix: str) -> int:
+    """How many brackets within the cursor's line the completion has to close, as no line below begins by closing them.
+
+    What closes a bracket that has text behind it stands on its line; a bracket at the end of a line opens a block.
+    """
+    if not before.strip() or before.rstrip()[-1:] in _OPENS:
+        return 0
+    rest, _, below = suffix.partition("\n")
+    if rest.strip() or below.lstrip()[:1] in _CLOSES:
+        return 0
+    inner = 0
+    for each in reversed(scanned.stack):
+        if not each.is_bracket or each.line != scanned.line:
+            break
+        inner += 1
+    return inner
 
 
 def _lowest(suffix: str, stack: list[Open], language: Language) -> int:

@@ -9,7 +9,7 @@ from lacli.text.rules import Rule, Written
 from lacli.text.scanner import Open
 
 _GOES_ON = frozenset({"else", "elif", "except", "finally"})
-_FENCE = b"```"
+_FENCE, _CLOSING = b"```", b")]}"
 _FAR = 30
 """Lines after which a bracket that still seems open was more likely miscounted."""
 
@@ -26,6 +26,9 @@ class Brackets:
 
     def __init__(self, cursor: Cursor) -> None:
         self._kept = cursor.kept
+        self._lacking = len(cursor.stack) + cursor.lacking if cursor.lacking else 0
+        """What is to stand open at the end of the text, where that is more than at its beginning."""
+        self._next = cursor.next_line.encode("utf-8", "replace")
         self._language = cursor.language
         self._end = self._end_of(cursor.stack[-1:])
         """What would close the long string or comment that is open: it must not be begun either."""
@@ -35,6 +38,10 @@ class Brackets:
         stack, end = written.scanner.stack, self._end
         if written.done == "missing" or len(stack) < self._kept:
             return len(written.data) - (len(end) if end and written.data.endswith(end) else 1)
+        if self._lacking and written.done == "close" and len(stack) < self._lacking and byte in _CLOSING:
+            line = written.line if written.ends else written.lead + written.line
+            if self._next.startswith(line):
+                return len(written.data) - 1
         if written.done:
             self._end = self._end_of(stack[-1:])
         return None

@@ -8,6 +8,7 @@ from lacli.text.cursor import Cursor
 from lacli.text.rules import Written
 
 _WORD = re.compile(rb"\w")
+_CLOSING = re.compile(rb"[)\]};,\s]*")
 _DIGITS = re.compile(rb"\d+")
 _LONGEST_ALIKE = 240
 """Lines longer than this must be equal: to find out whether they are alike would cost more than it is worth."""
@@ -50,15 +51,16 @@ class RestOfLine:
 class NextLine:
     """Ends the text before a line that equals the next one of the file, or nearly: indentation included.
 
-    Lines of closing brackets alone equal one another by chance; `rules_blocks` judges them. Lines that differ in their
-    numbers only are members of a series.
+    Lines of closing brackets alone equal one another by chance; where brackets count, `rules_blocks` judges them.
+    Lines that differ in their numbers only are members of a series.
     """
 
     def __init__(self, cursor: Cursor) -> None:
         line = cursor.next_line.rstrip().encode("utf-8", "replace")
         self._target = line.lstrip(b" \t")
         self._indent = line[: len(line) - len(self._target)]
-        self._active = bool(_WORD.search(self._target))
+        counted = cursor.language.is_code and all(each.is_bracket for each in cursor.stack[-1:])
+        self._active = bool(self._target) and not (counted and _CLOSING.fullmatch(self._target))
         self._own = not cursor.in_indent  # on the cursor's line: what the user began is no repetition
         self._keeps = 0 if cursor.next_breaks else len(cursor.before)  # blanks, which stand before that line already
         most = max(0, -(-len(self._target) // 10) - 1)  # less than a tenth
