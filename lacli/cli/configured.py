@@ -14,7 +14,7 @@ from lacli import paths
 from lacli.cli import environment
 from lacli.configuration.document import Where
 from lacli.configuration.keys import Schema
-from lacli.configuration.layers import PROJECT_FILE, Configuration, Found, layered, project_files, user_file
+from lacli.configuration.layers import PROJECT_FILE, Configuration, Found, files_of, layered, project_files, user_file
 from lacli.errors import ModelUnavailable
 
 
@@ -66,7 +66,7 @@ def files_here() -> list[Path]:
         return [config_file()]
     found: list[Path] = []
     for folder in project_folders():
-        found = [folder / name for name in (PROJECT_FILE, "pyproject.toml") if os.path.lexists(folder / name)]
+        found = files_of(folder)
         if found:
             break
     user = config_file()

@@ -103,6 +103,16 @@ def _configured(path: Path) -> Document | None:
     return document if isinstance(tool, dict) and "lacli" in tool else None
 
 
+def files_of(folder: Path) -> list[Path]:
+    """The files in this folder that mean to configure lacli, broken ones too."""
+    own, shared = folder / PROJECT_FILE, folder / "pyproject.toml"
+    try:
+        speaks = _is_there(shared) and _configured(shared) is not None
+    except UsageError:
+        speaks = True
+    return ([own] if _is_there(own) else []) + ([shared] if speaks else [])
+
+
 def _is_there(path: Path) -> bool:
     try:
         path.lstat()

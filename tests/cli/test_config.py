@@ -207,6 +207,24 @@ def test_show_tells_the_origin_of_each_value(
     assert "did you mean ask?" in scripted.run(["config", "show", "asc"]).err
 
 
+def test_validate_looks_at_the_files_that_apply_and_at_those_named(
+    scripted: Scripted, file: Path, project: Path
+) -> None:
+    (project / "inner" / "pyproject.toml").write_text("[project\n")
+    (project / "lacli.toml").write_text("\nseed = 'x'\n")
+    file.write_text("top_k = 1\n")
+    result = scripted.run(["config", "validate"])
+    assert result.code == 2
+    assert [line.partition(": ")[0] for line in result.out.splitlines()] == [f"{project / 'lacli.toml'}:2", f"{file}:1"]
+    assert "2 mistakes" in result.err
+    (project / "inner" / "pyproject.toml").write_text("[project\n[tool.lacli]\n")
+    assert "pyproject.toml:1" in scripted.run(["config", "validate"]).out
+    assert scripted.run(["config", "validate", str(file)]).out.count("\n") == 1
+    assert len(json.loads(scripted.run(["config", "validate", "--json", str(file)]).out)) == 1
+    file.write_text("top-k = 1\n")
+    assert scripted.run(["config", "validate", str(file)]).err == "lacli: no mistakes\n"
+
+
 def test_set_makes_a_private_file_and_keeps_comments(scripted: Scripted, sandbox: Path) -> None:
     file = sandbox / "config" / "config.toml"
     result = scripted.run(["config", "set", "ask.max-tokens", "9"])
