@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lacli.errors import LacliError, ModelUnavailable
-from lacli.events import Finished, Loading, Piece, Place, ReplyStats, Request
+from lacli.events import Failed, Finished, Loading, Piece, Place, ReplyStats, Request
 from lacli.scripted import ScriptedAssistant
 
 
@@ -42,3 +42,14 @@ def test_opening_reports_its_events() -> None:
     reported: list[object] = []
     ScriptedAssistant([], opening=[Loading("load")]).open(reported.append)
     assert reported == [Loading("load")]
+
+
+def test_many_replies_come_in_turns_each_with_its_place() -> None:
+    assistant = ScriptedAssistant(["one two three", ModelUnavailable("gone"), "four"])
+    heard = list(assistant.replies(Request(place=Place(str(number))) for number in range(3)))
+    assert {index: event.text for index, event in heard if isinstance(event, Finished)} == {
+        0: "one two three",
+        2: "four",
+    }
+    assert [(index, event.exit_code) for index, event in heard if isinstance(event, Failed)] == [(1, 3)]
+    assert [index for index, _ in heard][:2] == [0, 1]

@@ -152,7 +152,7 @@ class Controller:
         """
         already_all = already + self._others
         best_count, expected = 0, 1.0 + self._others_tokens
-        best_rate = _MARGIN * expected / self.cost(already_all)
+        best_rate = (_MARGIN + self._others_tokens) / self.cost(already_all)
         for count, chance in enumerate(chances, start=1):
             expected += chance
             rate = expected / self.cost(already_all + count)

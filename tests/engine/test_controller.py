@@ -208,3 +208,40 @@ class TestHonesty:
         for _ in range(300):
             made.settle({}, {})
         assert made.honesty("successor") > 0.9
+
+
+class TestBesideOtherReplies:
+    """A row of a guess makes all others wait."""
+
+    CURVE = CostCurve({1: 10.0, 8: 12.0, 64: 68.0}, learning=False)
+
+    def test_a_guess_must_beat_the_rate_that_all_have_without_it(self) -> None:
+        alone, beside = controller(self.CURVE), controller(self.CURVE)
+        beside.share(7, 7.0)
+        chances = [0.9, 0.8, 0.6, 0.4]
+        assert alone.buy(chances, already=1) == 4
+        assert beside.buy(chances, already=1) == 2
+        beside.share(31, 31.0)
+        assert beside.buy(chances, already=1) == 0
+
+    def test_where_rows_are_free_others_change_nothing(self) -> None:
+        made = controller(CostCurve.flat())
+        made.share(20, 20.0)
+        assert made.buy([0.9, 0.5, 0.1], already=1) == 3
+        assert made.plan(20, 0) == Plan(Limits().max_rows - 21, 20, window=False)
+
+    def test_sources_are_not_asked_where_only_near_certainties_pay(self) -> None:
+        made = controller(self.CURVE, window=0)
+        made.share(3, 3.0)
+        assert made.plan(20, 0).rows > 0
+        made.share(31, 31.0)
+        assert made.plan(20, 0) == Plan(0, 0, window=False)
+        made.share(0, 0.0)
+        assert made.plan(20, 0).rows == Limits().max_rows - 1
+
+    def test_the_window_runs_where_its_rows_pay_beside_all_others(self) -> None:
+        flat_to_32 = CostCurve({1: 10.0, 32: 10.1, 64: 20.0}, learning=False)
+        made = controller(flat_to_32)
+        assert made.plan(20, 14).window
+        made.share(31, 31.0)
+        assert not made.plan(20, 14).window

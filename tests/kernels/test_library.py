@@ -253,6 +253,32 @@ class TestForward:
         assert top_ids.tolist() == np.argsort(-logits, axis=1, kind="stable")[:, : module.TOP].tolist()
         assert np.array_equal(top_logits, np.take_along_axis(logits, top_ids, axis=1))
 
+    def test_several_sequences_share_one_and_each_is_as_alone(self, kernels: Library) -> None:
+        weights = model()
+        caches = [Cache(weights, "f32"), Cache(weights, "f16")]
+        for cache in caches:
+            cache.reserve(32, 0, 32)
+        alone = []
+        for cache, ids in zip(caches, ([3, 4], [5]), strict=True):
+            logits = np.empty((len(ids), 20), dtype=np.float32)
+            parents, wanted = list(range(-1, len(ids) - 1)), list(range(len(ids)))
+            forward(
+                kernels, parts=[Part(cache, 2, len(ids))], token_ids=ids, parents=parents, wanted=wanted, logits=logits
+            )
+            alone.append(logits)
+        logits = np.empty((3, 20), dtype=np.float32)
+        parts = [Part(caches[0], 2, 2), Part(caches[1], 2, 1)]
+        forward(kernels, parts=parts, parents=[-1, 0, -1], wanted=[0, 1, 2], logits=logits)
+        assert logits.tobytes() == np.concatenate(alone).tobytes()
+
+    def test_a_cache_is_in_a_forward_once_and_all_are_of_one_model(self, kernels: Library) -> None:
+        one, other = Cache(model(), "f32"), Cache(model(), "f32")
+        for cache in (one, other):
+            cache.reserve(32, 0, 32)
+        for parts in ([Part(one, 2, 2), Part(one, 4, 1)], [Part(one, 2, 2), Part(other, 2, 1)]):
+            with pytest.raises(ValueError, match="a cache of its own"):
+                forward(kernels, parts=parts)
+
     def test_no_row_need_be_wanted(self, kernels: Library) -> None:
         top_ids, _ = forward(kernels, wanted=[], logits=np.empty((0, 20), dtype=np.float32))
         assert top_ids.shape == (0, module.TOP)
