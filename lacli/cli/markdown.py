@@ -102,6 +102,8 @@ class Page:
         self._line = ""
         self._printed = 0
         """How much of the open line stands above the region and is never drawn again."""
+        self._drawn_to = 0
+        """How much of it stands anywhere."""
         self._beyond = False
         """Whether the open line is code that has reached the right end: it is only added to."""
         self._fence: Fence | None = None
@@ -209,8 +211,11 @@ class Page:
                 self._beyond = column_after(0, row.text) >= self._size()[0]
                 if self._beyond:
                     self._region.rows = []
-        elif not self._shown(self._text_rows(_MARKS_AT_END.sub("", self._line), True), since):
-            return
+        else:
+            known = _MARKS_AT_END.sub("", self._line)
+            if not self._shown(self._text_rows(known, True), since):
+                return
+            self._drawn_to = len(known)
         self._drawn_at = self._clock()
         self._wait_s = (self._drawn_at - started) * _COST
 
@@ -289,7 +294,7 @@ class Page:
         self._written.append("\n")
         self._region.rows = []
         if self._header is None and self._table is None:
-            self._printed = len(_MARKS_AT_END.sub("", self._line)) if self._printed >= 0 else 0
+            self._printed = self._drawn_to
 
     def _coloured_code(self, line: str, complete: bool) -> list[Part]:
         return self._code.line(line, complete) if self._code is not None else [Part(line, start=0)]

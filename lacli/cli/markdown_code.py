@@ -95,14 +95,14 @@ class Highlighter:
             self._inside = None
             yield Part(text[: at + len(end)], colour)
             text = text[at + len(end) :]
+        stack = list(self._stack)
         tokens = self._tokens(text + "\n")
         opened = self._opened(text, tokens)
-        for start, kind, value in tokens:
-            shown = value.rstrip("\n") if start + len(value) > len(text) else value
-            if opened is not None and start + len(shown) > opened:
-                yield Part(shown[: max(0, opened - start)], _colour(kind))
-                break
-            yield Part(shown, _colour(kind))
+        if opened is not None:  # what the lexer made of the rest says nothing
+            self._stack = stack
+            tokens = self._tokens(text[:opened])
+        for _, kind, value in tokens:
+            yield Part(value.rstrip("\n"), _colour(kind))
         if opened is not None and self._inside is not None:
             yield Part(text[opened:], self._inside[1])
 
@@ -157,7 +157,7 @@ class Highlighter:
         except Exception:  # as in `line`
             tokens = []
         self._stack = kept
-        kinds = {_colour(kind) for start, kind, _ in tokens if start < len(text)}
+        kinds = {_colour(kind) for _, kind, value in tokens if value.strip()}
         return kinds.pop() if len(kinds) == 1 and kinds <= {_STRING, _COMMENT} else ""
 
 
