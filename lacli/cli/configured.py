@@ -80,7 +80,7 @@ def project_folders() -> list[Path]:
     except OSError:  # the current folder has been deleted
         return []
     places = [here, *here.parents]
-    if not any((folder / name).exists() for folder in places for name in (PROJECT_FILE, "pyproject.toml")):
+    if not any(os.path.lexists(folder / name) for folder in places for name in (PROJECT_FILE, "pyproject.toml")):
         return []
     from lacli.pool.identity import checkout, project_root
 
