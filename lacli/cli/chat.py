@@ -16,7 +16,6 @@ import typer
 
 from lacli.cli import diagnostics, live, output, resume
 from lacli.cli.options import Common, with_common
-from lacli.cli.question import Question
 from lacli.cli.record import Recorder, recorder
 from lacli.cli.render import reply_record
 from lacli.cli.repl import material
@@ -26,6 +25,7 @@ from lacli.errors import UsageError
 from lacli.scripted import Replier
 
 if TYPE_CHECKING:
+    from lacli.cli.question import Question
     from lacli.sessions.records import Session
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -80,12 +80,7 @@ def chat(
     one_turn = bool(prompt) or not diagnostics.stdin_is_terminal()
     if common.json and (interactive or not one_turn):
         raise UsageError("--json is for one turn", "give a prompt and no -i, or leave --json away")
-    saved = None
-    if template and one_turn:
-        from lacli.prompts.saved import load
-
-        saved = load(template)
-    asked = Question(prompt or [], common, file or [], saved) if one_turn else None
+    asked = _question(prompt or [], common, file or [], template) if one_turn else None
     going_on = resume.going_on(continue_, session)
     system = asked.system(common) if asked else common.system
     keeper = recorder(dataclasses.replace(common, system=system), "chat")
@@ -125,6 +120,13 @@ def converse(
         repl.close()
     if code:
         raise typer.Exit(code)
+
+
+def _question(words: list[str], common: Common, files: list[str], template: str | None) -> Question:
+    from lacli.cli.question import Question
+    from lacli.prompts.saved import load
+
+    return Question(words, common, files, load(template) if template else None)
 
 
 def _make(common: Common) -> Replier:
