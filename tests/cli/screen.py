@@ -62,7 +62,7 @@ class Screen:
             del self.rows[self.row][self.column :]
             if kind == "J":
                 self.rows[self.row + 1 :] = [[] for _ in self.rows[self.row + 1 :]]
-        elif args not in ("?7l", "?7h", "?2004h", "?2004l"):
+        elif args + kind not in ("?7l", "?7h", "?2004h", "?2004l"):
             raise AssertionError(f"unknown sequence {args}{kind}")
 
     def _character(self, character: str) -> None:

@@ -179,7 +179,7 @@ class TestLook:
 
     @pytest.mark.parametrize(
         "text",
-        ["a[0] = b[/x]", "[bold]x[/bold]", "f[0](y)", "snake_case_name", "__init__", "2 * 3 * 4", "a ** b", "`open"],
+        ["a[0] = b[/x]", "[bold]x[/bold]", "f[0](y)", "snake_case", "__init__", "2 * 3 * 4", "a ** b", "`open"],
     )
     def test_what_is_no_markdown_stays_as_it_is(self, text: str) -> None:
         assert shown(text) == [text]
