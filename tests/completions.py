@@ -33,10 +33,22 @@ def completed(
     """What is inserted at the bar in a text when the model says `reply`; `early`: the limit of tokens ended it."""
     prefix, _, suffix = before_and_after.partition("|")
     place = Place(prefix, suffix, path, scope=scope, max_lines=max_lines)
-    results = set()
+    return completed_at(place, reply, hidden, early, goes_on, steps)
+
+
+def completed_at(
+    place: Place,
+    reply: str,
+    hidden: str = "",
+    early: bool = False,
+    goes_on: bool = False,
+    steps: Sequence[int] = (1, 2, 3, 7, 10_000),
+) -> str:
+    """The same at a place."""
+    results, cursor = set(), cursor_of(place)
     for step in (*steps, None):
         chance = random.Random(step)
-        rule = StopStrings(Bytes(), (), [rules(place, cursor_of(place), hidden, goes_on)])
+        rule = StopStrings(Bytes(), (), [rules(place, cursor, hidden, goes_on)])
         text, data, at = "", reply.encode(), 0
         while at < len(data) and not rule.fired:
             size = step or chance.randint(1, 9)

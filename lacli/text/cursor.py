@@ -12,7 +12,7 @@ from lacli.text import languages
 from lacli.text.languages import Language
 from lacli.text.scanner import Open, Scanner, scan
 
-_OPENS, _CLOSES = tuple("([{"), tuple(")]}")
+_OPENS, _CLOSES = tuple("([{"), {")": "(", "]": "[", "}": "{"}
 _SCANNED = 1 << 15
 """Characters on either side in which open brackets are counted."""
 _LINES_ABOVE = 16
@@ -125,7 +125,8 @@ def _own(before: str, scanned: Scanner, suffix: str) -> int:
     if not before.strip() or before.rstrip()[-1:] in _OPENS:
         return 0
     rest, _, below = suffix.partition("\n")
-    if rest.strip() or below.lstrip()[:1] in _CLOSES:
+    top = scanned.stack[-1].mark if scanned.stack else ""
+    if rest.strip() or _CLOSES.get(below.lstrip()[:1]) == top:
         return 0
     inner = 0
     for each in reversed(scanned.stack):

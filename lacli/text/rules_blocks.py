@@ -73,6 +73,7 @@ class IndentedBlock:
         self._waits = False  # for the first word of a line
         self._first = True
         self._floor = _floor_of(cursor) if cursor.in_indent else _indent(_statement(cursor))
+        self._inside = self._floor > 0
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
@@ -84,7 +85,17 @@ class IndentedBlock:
         begin = written.line_begin
         if self._waits:
             return None if chr(byte).isalpha() else self._word(written)
-        if byte in b" \t\r" or self._header or written.data[begin:-1].strip():
+        if byte in b" \t\r" or written.data[begin:-1].strip():
+            return None
+        if (
+            self._inside
+            and written.ends
+            and begin == len(written.data) - 1
+            and _is_letter(byte)
+            and not _in_text(written)
+        ):
+            return begin  # at the very left, whatever bracket was left open
+        if self._header:
             return None
         if written.depths[begin] > self._stale:  # the line goes on with a statement, or a text, begun above
             return None
@@ -241,6 +252,16 @@ class Fence:
     def end(self, written: Written, early: bool) -> int | None:
         """See `Rule`."""
         return None
+
+
+def _is_letter(byte: int) -> bool:
+    return chr(byte).isalpha()
+
+
+def _in_text(written: Written) -> bool:
+    """Whether the last byte stands in a string or a comment."""
+    stack = written.scanner.stack
+    return bool(stack) and not stack[-1].is_bracket
 
 
 def _in_string(written: Written) -> bool:
