@@ -23,10 +23,10 @@ from lacli.engine.stop import Stops
 from lacli.errors import LacliError
 from lacli.models.base import Rows, Runner, Scores, SharingRunner
 
-_READ_ROWS = 64
-"""Rows of a forward up to which prompts are read beside the steps: enough to be busy, few enough to be heard soon."""
 _LEAST_READ = 16
-"""Where the steps leave fewer rows, so many are read all the same."""
+"""Rows of prompts that are read beside the steps, however many those are."""
+_HEARD_MS = 800.0
+"""A forward takes no longer by plan, as a cancel waits for it; where a single row does, twice that."""
 _WORTH_WAITING = 16
 """Common tokens from which on a prompt waits for another place to read them."""
 _GOOD_ENOUGH = 0.98
@@ -91,9 +91,16 @@ def best_places(controller: Controller, cached: CachedSequence) -> int:
     """How many replies are written fastest at once, a row each: as few as come near the best rate."""
     if not isinstance(cached.runner, SharingRunner):
         return 1
-    rates = [count / controller.cost(count) for count in range(1, controller.limits.max_rows + 1)]
+    rates = [count / controller.cost(count) for count in range(1, _most_rows(controller) + 1)]
     enough = _GOOD_ENOUGH * max(rates)
     return next(count for count, rate in enumerate(rates, start=1) if rate >= enough)
+
+
+def _most_rows(controller: Controller) -> int:
+    """Of a forward: as many as a cancel can wait for."""
+    cost, most = controller.cost, controller.limits.max_rows
+    longest = max(_HEARD_MS, 2 * cost(1))
+    return next((count - 1 for count in range(2, most + 1) if cost(count) > longest), most)
 
 
 class Batch:
@@ -105,6 +112,7 @@ class Batch:
         self._controller = controller
         self._most = most
         self._most_bytes = most_bytes
+        self._most_rows = _most_rows(controller)
 
     def decode(
         self, jobs: Iterator[tuple[int, Job | LacliError]], cancel: Callable[[], bool] = lambda: False
@@ -223,7 +231,7 @@ class Batch:
             rows += len(place.asked.rows.token_ids) - 1
             tokens += place.asked.expected - 1.0
             yield place, place.asked.rows
-        left = max(_READ_ROWS - rows, _LEAST_READ)
+        left = max(self._most_rows - rows, _LEAST_READ)
         readers = [place for place in active if place.reply is None]
         for index, place in enumerate(readers):
             chunk = self._chunk(place, readers[:index], left)

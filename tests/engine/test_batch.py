@@ -164,6 +164,8 @@ class TestPlaces:
         cheap_to_16 = CostCurve({1: 10.0, 16: 11.0, 64: 44.0}, learning=False)
         assert 12 <= best_places(Controller(cheap_to_16, Limits()), cached) <= 16
         assert best_places(Controller(DEAR, Limits()), cached) == 1
+        slow = CostCurve({1: 300.0, 64: 2190.0}, learning=False)  # 30 ms a row
+        assert best_places(Controller(slow, Limits()), cached) == 17  # a cancel waits for no longer than 800 ms
         assert best_places(Controller(CostCurve.flat(), Limits()), CachedSequence(TableRunner(successor))) == 1
 
 
