@@ -156,6 +156,17 @@ class TestPrompt:
         scripted.run(["edit", "a.py"], [block(NEW)], stdin=b"rename load\n")
         assert asked(scripted).startswith("rename load\n\nReturn")
 
+    def test_an_instruction_may_begin_with_dashes(self, folder: Path, scripted: Scripted) -> None:
+        scripted.run(["edit", "a.py", "--x is misspelt, fix it"], [block(NEW)])
+        assert asked(scripted).startswith("--x is misspelt, fix it\n\nReturn")
+
+    def test_a_file_named_in_the_words_is_shown_too(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "b.py").write_text("b = 1\n")
+        scripted.run(["edit", "a.py", "do it as in @b.py"], [block(NEW)])
+        message = scripted.assistants[-1].requests[0].messages[-1]
+        assert [each.label for each in message.attachments] == ["b.py", "a.py"]
+        assert message.text.startswith("do it as in b.py\n")
+
     def test_other_files_come_before_it(self, folder: Path, scripted: Scripted) -> None:
         (folder / "b.py").write_text("b = 1\n")
         scripted.run(["edit", "a.py", "as in b", "-f", "b.py"], [block(NEW)])
