@@ -246,7 +246,8 @@ class ReplyStats(Counts):
     """Counts of one reply so far; field names follow llama.cpp where it has them.
 
     Of a reply written beside others: `steps` are the forwards it took part in, `rows` its own rows of them, `step_ms`
-    its share of their time by its rows and all of its own drafting, so that the replies' add up to what the batch took.
+    its share of their time by its rows and all of its own drafting, so that the replies' add up to what the batch took;
+    `saved_ms` is then what sharing saved, too.
     `prompt_ms`, `predicted_ms` and `ttft_ms` are by the clock on the wall, and so cover the work on the others, too.
     """
 

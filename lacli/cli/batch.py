@@ -17,6 +17,7 @@ from lacli.cli.batch_input import Line, Prompts
 from lacli.cli.batch_output import Replies
 from lacli.cli.interrupt import Interrupt
 from lacli.cli.options import Common
+from lacli.cli.record import recorder
 from lacli.cli.render import BETWEEN, counted, counts_record, reply_record
 from lacli.errors import LacliError, UsageError
 from lacli.events import Counts, Event, Failed, Finished, Loading, Notice, Piece, Request
@@ -46,6 +47,8 @@ def ask_all(path: str, out: str, common: Common) -> None:
         finally:
             assistant.close()
     run.report(common)
+    if run.total.replies:
+        recorder(common, "ask").count(run.total)
     if interrupted is not None:
         if interrupted.timed_out:
             raise deadline.failure("before all replies were")
@@ -64,7 +67,8 @@ class _Run:
         self._writing: dict[int, Line] = {}
         """What is written now, by its place among the requests."""
         self._done = self._tokens = 0
-        self._total = Counts()
+        self.total = Counts()
+        """Of the replies that were written, cancelled ones too."""
         self._last_failure: Failed | None = None
         self._started = self._drawn_at = time.monotonic()
         self._progress = diagnostics.can_show_progress()
@@ -88,7 +92,7 @@ class _Run:
         """What it took, as JSON where asked for or a line for people."""
         seconds = time.monotonic() - self._started
         if common.stats:
-            numbers = {"replies": self._done, "failed": self._replies.failed, **counts_record(self._total)}
+            numbers = {"replies": self._done, "failed": self._replies.failed, **counts_record(self.total)}
             diagnostics.plain_line(json.dumps({**numbers, "wall_ms": round(1000 * seconds, 1)}))
         if common.usage or (not common.stats and (common.verbose or self._progress)):
             parts = [counted(self._done, "reply", "replies"), f"{self._tokens:,} tokens in {seconds:.1f} s"]
@@ -123,7 +127,7 @@ class _Run:
             self._replies.put(self._writing.pop(place), {"error": error})
         elif isinstance(event, Finished):
             line = self._writing.pop(place)
-            self._total += event.stats
+            self.total += event.stats
             if event.reason != "cancelled":
                 self._done += 1
                 self._replies.put(line, reply_record(event))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
 from lacli.errors import LacliError
-from lacli.events import Finished, Message, Notice
+from lacli.events import Counts, Finished, Message, Notice
 
 if TYPE_CHECKING:
     from lacli.cli.options import Common
@@ -81,6 +81,15 @@ class Recorder:
             (store.replace_last if again else store.append)(id_, turn, model)
 
         self._write(change, turn, model)
+
+    def count(self, counts: Counts) -> None:
+        """Keep the numbers of replies whose words are not kept."""
+        if not self._keep:
+            return
+        try:
+            self._opened().count(_project(), counts, time.time())
+        except (LacliError, OSError) as error:
+            diagnostics.note(f"{getattr(error, 'message', error)}; the numbers are not kept")
 
     def undo(self) -> None:
         """Take the last turn away."""

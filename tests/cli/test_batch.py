@@ -281,3 +281,13 @@ def test_a_long_file_is_read_as_it_is_needed(tmp_path: Path) -> None:
     with Prompts(path, Common()) as prompts:
         assert [line.index for line in islice(prompts.lines(), 10)] == list(range(10))
         assert prompts._file.tell() < 1000
+
+
+def test_the_numbers_are_kept_for_the_statistics_of_weeks_and_no_word(scripted: Scripted, tmp_path: Path) -> None:
+    path = write(tmp_path / "p.jsonl", "alpha", "beta")
+    scripted.run(["ask", "--batch", path], ["one two three", "four five"])
+    kept = scripted.run(["stats", "--json"]).out
+    assert '"predicted_n": 5' in kept
+    assert scripted.run(["sessions", "list"]).out == ""
+    scripted.run(["ask", "--batch", path, "--no-log"], ["one two three", "four five"])
+    assert scripted.run(["stats", "--json"]).out == kept
