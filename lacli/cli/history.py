@@ -7,6 +7,7 @@ line that is kept, when the prompt has long been drawn. Called by `chat`.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from lacli import paths
 from lacli.cli import diagnostics
 from lacli.errors import LacliError
+
+_MOST_BYTES = 1 << 20
+"""Of the file: it is read before the first prompt. What is beyond goes, the oldest first."""
 
 
 class PrivateHistory(FileHistory):
@@ -43,10 +47,23 @@ def open_history(keep: bool) -> History:
         file = folder / "chat_history"
         file.touch(mode=0o600)
         file.chmod(0o600)
+        if file.stat().st_size > _MOST_BYTES:
+            _shorten(file)
         return PrivateHistory(file)
     except (OSError, LacliError):
         diagnostics.note("what is typed here is not remembered: the state folder cannot be written")
         return InMemoryHistory()
+
+
+def _shorten(file: Path) -> None:
+    """Keep the newest half of what may be kept, from where an entry begins."""
+    from lacli.pool import files
+
+    with open(file, "rb") as opened:
+        opened.seek(-_MOST_BYTES // 2, os.SEEK_END)
+        newest = opened.read()
+    entry = newest.find(b"\n# ")
+    files.replace(file, file.with_name(f".{file.name}.{os.getpid()}"), newest[entry:] if entry >= 0 else b"")
 
 
 def file_of(history: History) -> Path | None:

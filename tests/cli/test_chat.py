@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from lacli.errors import PromptTooLong
 from lacli.events import Attachment, Finished, Piece, ReplyStats
 from lacli.prompts import saved
 from lacli.scripted import ScriptedAssistant
+from lacli.sessions import switch
 from lacli.sessions.conversation import Conversation
 from tests.cli.conftest import Scripted
 
@@ -181,6 +183,22 @@ class TestHistory:
         history.append_string("question")
         assert history.get_strings() == ["question"]
         assert list(sandbox.iterdir()) == []
+
+    def test_a_long_file_loses_its_oldest_lines(self, sandbox: Path) -> None:
+        file = sandbox / "state" / "chat_history"
+        file.parent.mkdir(parents=True)
+        file.write_text("".join(f"\n# 2026-01-01\n+question {number}\n" for number in range(40_000)))
+        history = open_history(keep=True)
+        kept = list(history.load_history_strings())
+        assert kept[0] == "question 39999"
+        assert kept[-1].startswith("question 2")
+        assert 400_000 < file.stat().st_size < 600_000
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+    def test_logs_off_keeps_nothing_that_is_typed(self, sandbox: Path) -> None:
+        switch.turn(False)
+        open_history(keep=True).append_string("question")
+        assert not (sandbox / "state").exists()
 
     def test_a_line_with_a_secret_is_remembered_and_never_written(self, sandbox: Path) -> None:
         history = open_history(keep=True)
