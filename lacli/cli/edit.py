@@ -54,7 +54,10 @@ def edit(
     yes: Annotated[bool, typer.Option("-y", "--yes", help="Take a result that leaves out much, too.")] = False,
     common: Common,
 ) -> None:
-    """Rewrite a file, or lines of it, by an instruction. Lines that stay the same keep their very bytes."""
+    """Rewrite a file, or lines of it, by an instruction. Lines that stay the same keep their very bytes.
+
+    Without -n the reply may take as many tokens as the part to be rewritten needs.
+    """
     target = parse_target(file)
     wanted = Wanted(diff, in_place, full, backup, yes)
     wanted.check(target)

@@ -72,7 +72,7 @@ def replace(stamp: Stamp, name: str, before: bytes, after: bytes, backup: str | 
         except FileNotFoundError:
             same = False
         if not same:
-            raise UsageError(f"{name} was changed meanwhile and is left as it is", "repeat the command")
+            raise LacliError(f"{name} was changed meanwhile and is left as it is", "repeat the command")
         if backup:
             _put(stamp.path + backup, before, stamp)
         _put(stamp.path, after, stamp)

@@ -140,7 +140,7 @@ class TextFile:
     def write(self, data: bytes, backup: str | None = None) -> None:
         """Put these bytes into the file at once or not at all; `backup` is the suffix of a copy of the old ones.
 
-        Raises UsageError where the file is no longer what was read, LacliError where it cannot be written.
+        Raises LacliError where it is no longer what was read or cannot be written, UsageError where it is protected.
         """
         if self.stamp is None:
             raise UsageError(f"{self.name} is no file that could be changed", "leave out --in-place")

@@ -271,7 +271,7 @@ class TestRefusals:
 
         monkeypatch.setattr(ScriptedAssistant, "told", meanwhile)
         result = scripted.run(["edit", "a.py", "rename load", "--in-place"], [block(NEW)])
-        assert (result.code, (folder / "a.py").read_text()) == (2, "theirs\n")
+        assert (result.code, (folder / "a.py").read_text()) == (1, "theirs\n")
         assert "was changed meanwhile" in result.err
 
     @pytest.mark.parametrize(

@@ -97,11 +97,11 @@ class TestWriting:
     def test_a_file_that_was_changed_meanwhile_is_left_alone(self, path: Path) -> None:
         file = TextFile.read(path)
         path.write_bytes(b"theirs\n")
-        with pytest.raises(UsageError, match="was changed meanwhile"):
+        with pytest.raises(LacliError, match="was changed meanwhile"):
             file.write(b"new")
         assert path.read_bytes() == b"theirs\n"
         path.unlink()
-        with pytest.raises(UsageError, match="was changed meanwhile"):
+        with pytest.raises(LacliError, match="was changed meanwhile"):
             file.write(b"new")
         assert not path.exists()
 
@@ -125,7 +125,7 @@ class TestWriting:
                 gate.wait()
                 try:
                     files[number].write(b"new %d\n" % number)
-                except UsageError as error:
+                except LacliError as error:
                     failures.append(error)
 
             threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
