@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -112,3 +114,25 @@ def test_a_context_beyond_the_model_s_is_refused_before_anything_is_fetched(
     monkeypatch.setenv("LACLI_HOME", str(tmp_path))
     with pytest.raises(UsageError, match="--ctx 1000000 is more than the"):
         loading.load(Settings(context=1_000_000), lambda event: pytest.fail("something was done"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there it is mapped ahead")
+class TestMappingTorch:
+    def test_its_largest_library_is_opened_through_a_call_that_frees_the_interpreter(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opened: list[bytes] = []
+
+        class System:
+            def __init__(self, name: str | None) -> None:
+                self.dlopen = lambda file, mode: opened.append(file)
+
+        monkeypatch.delitem(sys.modules, "torch", raising=False)
+        monkeypatch.setattr(ctypes, "CDLL", System)
+        loading._map_torch()
+        assert [Path(os.fsdecode(file)).name for file in opened] == ["libtorch_cpu.so"]
+
+    def test_nothing_is_done_where_it_is_imported_already(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "torch", ctypes)
+        monkeypatch.setattr(ctypes, "CDLL", lambda name: pytest.fail("opened"))
+        loading._map_torch()
