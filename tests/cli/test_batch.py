@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -14,7 +19,7 @@ from lacli.cli.batch_input import Prompts
 from lacli.cli.options import Common
 from lacli.errors import LacliError, PromptTooLong
 from lacli.events import Finished, Piece, ReplyStats
-from tests.cli.conftest import Scripted
+from tests.cli.conftest import Program, Scripted
 
 
 def lines(*values: Any) -> str:
@@ -291,3 +296,47 @@ def test_the_numbers_are_kept_for_the_statistics_of_weeks_and_no_word(scripted: 
     assert scripted.run(["sessions", "list"]).out == ""
     scripted.run(["ask", "--batch", path, "--no-log"], ["one two three", "four five"])
     assert scripted.run(["stats", "--json"]).out == kept
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+class TestProcess:
+    def test_ctrl_c_keeps_what_was_finished_and_the_same_command_goes_on(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        path, out = write(tmp_path / "p.jsonl", "a", "b", "c"), tmp_path / "out.jsonl"
+        scripts = json.dumps(["one", "two " * 2000, "three"])
+        running = subprocess.Popen(
+            program.command("ask", "--batch", path, "-o", str(out)),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"SCRIPTS": scripts, "PAUSE": "0.02"},
+        )
+        while not (out.exists() and out.read_text()):
+            assert running.poll() is None
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=20)
+        assert running.returncode == 130
+        assert err.decode() == f"lacli: stopped; the same command goes on with {out}\n"
+        kept = [each["index"] for each in records(out.read_text())]
+        assert kept in ([0], [0, 2])
+        rest = json.dumps(["two"] if 2 in kept else ["two", "three"])
+        assert program.shell(f"lacli ask --batch '{path}' -o '{out}'", SCRIPTS=rest).returncode == 0
+        assert [each["text"] for each in records(out.read_text())] == ["one", "two", "three"]
+
+    def test_a_reader_that_goes_away_is_141_after_every_reply_was_closed(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        path = write(tmp_path / "p.jsonl", *"abc")
+        scripts = json.dumps(["one", "two " * 500, "three"])
+        line = f"lacli ask --batch '{path}' | head -c 9; echo ${{PIPESTATUS[0]}}"
+        done = program.shell(line, SCRIPTS=scripts, PAUSE="0.005", SAY_CLOSED="1")
+        assert done.stdout.decode() == '{"index":141\n'
+        assert done.stderr == b"closed\n" * 3
+
+    def test_the_end_of_the_time_is_6(self, program: Program, tmp_path: Path) -> None:
+        path = write(tmp_path / "p.jsonl", *"abc")
+        scripts = json.dumps(["one", "two " * 5000, "three"])
+        done = program.shell(f"lacli ask --batch '{path}' --timeout 3", SCRIPTS=scripts, PAUSE="0.01")
+        assert done.returncode == 6
+        assert b"the 3 s of --timeout were over" in done.stderr
