@@ -72,7 +72,7 @@ class TestApplying:
 
     def test_random_edits(self, tool: str, tmp_path: Path) -> None:
         chance = random.Random(3)
-        for _ in range(15):
+        for _ in range(8):
             lines = [chance.choice([b"a", b"b\r", b"", b"}", b" x"]) for _ in range(chance.randrange(1, 60))]
             new = [chance.choice([line, line, line, b"new", b""]) for line in lines if chance.random() < 0.9]
             ends = chance.choice([b"\n", b""]), chance.choice([b"\n", b""])

@@ -145,7 +145,7 @@ def test_random_markdown_comes_back_whole() -> None:
     """With a longer fence, as the prompt asks for, whatever is inside."""
     chance = random.Random(2)
     lines = ["```", "```py", "~~~", "````", "  ```", "    ```", "- ```", "text", "", "1. a", "~~~~ x", "   text"]
-    for _ in range(1500):
+    for _ in range(600):
         old = "".join(chance.choice(lines) + "\n" for _ in range(chance.randrange(1, 14)))
         new = old.replace("text", "word", 1) + "end\n" * chance.randrange(2)
         found = rewritten(f"``````\n{new}``````\n", old)

@@ -89,7 +89,7 @@ class TestReplaced:
         chance = random.Random(5)
         pieces = ["a", "é", "漢字", "\x04", " ", "\r\n", "\n", "\r", "👩‍💻"]
         refused = 0
-        for _ in range(2000):
+        for _ in range(1000):
             text = "".join(chance.choices(pieces, k=chance.randrange(12)))
             file = TextFile.of_bytes(text.encode(chance.choice(["utf-8", "utf-8-sig", "utf-16", "utf-32"])), "f")
             start, end = sorted(chance.randrange(len(file.text) + 1) for _ in range(2))
@@ -100,4 +100,4 @@ class TestReplaced:
             except UsageError:  # only a lone \r that would stand before a \n
                 assert "\r" in file.ends
                 refused += 1
-        assert refused < 40
+        assert refused < 20

@@ -110,7 +110,7 @@ class TestWriting:
             TextFile.of_bytes(b"x", "stdin").write(b"y")
 
     def test_of_two_edits_at_once_one_is_refused(self, path: Path) -> None:
-        for round_ in range(30):
+        for round_ in range(10):
             path.write_bytes(b"old\n")
             files = [TextFile.read(path) for _ in range(4)]
             failures: list[LacliError] = []
