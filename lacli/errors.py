@@ -5,7 +5,8 @@ LacliError                    exit 1   generation failed
 ├── ModelUnavailable          exit 3   missing, gated, incomplete, offline
 ├── OutOfMemory               exit 4   does not fit
 ├── PromptTooLong             exit 5   longer than the context
-└── TimedOut                  exit 6   --timeout reached
+├── TimedOut                  exit 6   --timeout reached
+└── WorkerDied                exit 1   the engine's process ended in the middle of its work
 """
 
 from __future__ import annotations
@@ -53,3 +54,12 @@ class TimedOut(LacliError):
     """The time the user allowed has passed."""
 
     exit_code = 6
+
+
+class WorkerDied(LacliError):
+    """The process that decodes has ended unasked; what it was doing is lost, a new one starts with the next call."""
+
+    def __init__(self, message: str, hint: str = "", said: str = "") -> None:
+        super().__init__(message, hint)
+        self.said = said
+        """The last that it wrote to its stderr, for a report."""

@@ -1,0 +1,343 @@
+"""The front end's half of the engine in a process of its own: a `Replier` whose model lives in a child.
+
+Called by the TUI. Never imports torch. The child is started by the first call, and again by the next call after it has
+died; see `protocol` for what is said and `worker` for the other half. Safe to close from another thread than the one
+that is in a call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, cast
+
+import lacli
+from lacli import protocol
+from lacli.config import Settings
+from lacli.errors import LacliError, WorkerDied
+from lacli.events import Event, Notice, Preview, Request
+from lacli.protocol import Call, Cancel, Damaged, Done, Greeting, Hello, Problem, Said
+from lacli.scripted import Cancel as Cancelled
+from lacli.scripted import Report, ignore, never
+
+_POLL_S = 0.02
+"""How often `cancel` is asked while nothing comes."""
+_ASK_S, _TERMINATE_S, _LOCK_S = 2.0, 0.5, 0.2
+_SAID_BYTES = 4096
+
+_Came = Said | Done | Problem | WorkerDied
+
+
+class WorkerAssistant:
+    """See `scripted.Replier`. `command` starts another engine than ours."""
+
+    def __init__(self, settings: Settings, command: Sequence[str] | None = None) -> None:
+        # A child that is started later must look where this one would, wherever the user has gone meanwhile.
+        self._settings = replace(settings, folder=(settings.folder or Path()).absolute())
+        self._command = tuple(command or own_command())
+        self._child: _Child | None = None
+        self._starting = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._unsaid: list[Notice] = []
+
+    @property
+    def pid(self) -> int | None:
+        """Of the child, while there is one."""
+        child = self._child
+        return child.pid if child is not None and child.died is None else None
+
+    def open(self, report: Report = ignore) -> None:
+        """See `Replier.open`."""
+        for event in self._events("open", Request(), never):
+            if isinstance(event, Done):
+                return
+            report(event)
+
+    def reply(self, request: Request, cancel: Cancelled = never) -> Iterator[Event]:
+        """See `Replier.reply`. Raises WorkerDied where the child does not live to finish it."""
+        for event in self._events("reply", request, cancel):
+            if isinstance(event, Done):
+                return
+            yield event
+
+    def preview(self, request: Request, report: Report = ignore) -> Preview:
+        """See `Replier.preview`."""
+        for event in self._events("preview", request, never):
+            if not isinstance(event, Done):
+                report(event)
+            elif event.preview is not None:
+                return event.preview
+        raise LacliError("the engine gave no preview")
+
+    def warm(self, request: Request, cancel: Cancelled = never) -> None:
+        """See `Replier.warm`."""
+        for event in self._events("warm", request, cancel):
+            if isinstance(event, Notice):  # nobody is listening: for the next call that has a reader
+                self._unsaid.append(event)
+
+    def close(self) -> None:
+        """See `Replier.close`. Waits for the child no longer than a few seconds."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.close()
+
+    def _events(self, what: str, request: Request, cancel: Cancelled) -> Iterator[Event | Done]:
+        """What comes of one call, `Done` last."""
+        child = self._started()
+        if what != "warm":
+            said, self._unsaid = self._unsaid, []
+            yield from said
+        with child.call(Call(next(self._numbers), what, request)) as call:
+            while True:
+                if cancel():
+                    call.cancel()
+                came = call.next()
+                if isinstance(came, Said):
+                    yield came.event
+                elif isinstance(came, Done):
+                    call.ended = True
+                    yield came
+                    return
+                elif isinstance(came, Problem):
+                    call.ended = True
+                    raise came.error()
+                elif came is not None:
+                    call.ended = True
+                    self._child = None
+                    raise came
+
+    def _started(self) -> _Child:
+        """The child, a new one where it has died; of one that died while nothing was asked of it there is a notice."""
+        with self._starting:
+            if self._child is not None and self._child.died is not None:
+                self._unsaid.append(Notice(f"{self._child.died.message}; a new one was started", "warning"))
+                self._child = None
+            if self._child is None:
+                self._child = _Child(self._command, self._settings)
+            return self._child
+
+
+def own_command() -> list[str]:
+    """What starts our worker: this Python and this lacli, whatever lies in the current folder."""
+    root = str(Path(lacli.__file__).resolve().parents[1])
+    start = (
+        f"import sys; {root!r} in sys.path or sys.path.insert(0, {root!r}); "
+        "from lacli.worker import main; sys.exit(main())"
+    )
+    return [sys.executable, "-P", "-c", start, "lacli.worker"]
+
+
+class _Child:
+    """One process, with a thread that reads what it answers and one that reads what it has to say besides."""
+
+    def __init__(self, command: Sequence[str], settings: Settings) -> None:
+        """Raises LacliError where no process can be had."""
+        self.died: WorkerDied | None = None
+        """Why it is there no longer."""
+        self._asked_to_end = False
+        self._calls: dict[int, queue.SimpleQueue[_Came]] = {}
+        self._lock = threading.Lock()
+        """Of `_calls`, `died` and the greeting's place as the first line."""
+        self._writing = threading.Lock()
+        self._said = bytearray()
+        self._unreadable = ""
+        self._kills = _kills_for_memory()
+        # A group of its own: what the keyboard sends to the front end's does not reach it.
+        group = {"process_group": 0} if sys.platform != "win32" else {"creationflags": _NEW_GROUP}
+        try:
+            self._process = subprocess.Popen(
+                command,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                **group,
+            )
+        except OSError as error:
+            raise LacliError(f"the engine's process cannot be started: {error.strerror or error}") from error
+        self.pid: int = self._process.pid
+        self._listening = threading.Thread(target=self._listen, name="engine", daemon=True)
+        self._overhearing = threading.Thread(target=self._overhear, name="engine's stderr", daemon=True)
+        self._listening.start()
+        self._overhearing.start()
+        self._send(protocol.line(Hello(protocol.PROTOCOL, settings)))
+
+    def call(self, call: Call) -> _Calling:
+        """Ask for it; what comes is the result's to read."""
+        waiting: queue.SimpleQueue[_Came] = queue.SimpleQueue()
+        with self._lock:
+            if self.died is not None:
+                waiting.put(self.died)
+            else:
+                self._calls[call.id] = waiting
+        self._send(protocol.line(call))
+        return _Calling(self, call.id, waiting)
+
+    def cancel(self, call: int) -> None:
+        self._send(protocol.line(Cancel(call)))
+
+    def forget(self, call: int) -> None:
+        """Whatever else comes of it has no reader."""
+        with self._lock:
+            self._calls.pop(call, None)
+
+    def close(self) -> None:
+        """Ask it to end, insist after a while; when this returns there is no such process."""
+        self._asked_to_end = True
+        if self._writing.acquire(timeout=_LOCK_S):  # else it does not even read
+            try:
+                assert self._process.stdin is not None
+                with contextlib.suppress(OSError):
+                    self._process.stdin.close()
+            finally:
+                self._writing.release()
+            self._wait(_ASK_S)
+        if self._process.poll() is None:
+            self._process.terminate()
+            self._wait(_TERMINATE_S)
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._listening.join(_TERMINATE_S)
+        self._overhearing.join(_LOCK_S)
+
+    def _wait(self, seconds: float) -> None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+
+    def _send(self, line: bytes) -> None:
+        """Write a line; that it cannot be read any more is found out by the thread that listens."""
+        with self._writing, contextlib.suppress(OSError, ValueError):
+            stdin = self._process.stdin
+            assert stdin is not None
+            rest = memoryview(line)
+            while rest:
+                rest = rest[stdin.write(rest) :]
+
+    def _listen(self) -> None:
+        """Pass what is said to the call it is about, until the process has ended, and take its exit status."""
+        stdout = cast(io.RawIOBase, self._process.stdout)
+        with io.BufferedReader(stdout, 1 << 16) as stream, contextlib.suppress(OSError):
+            for found in protocol.lines(stream):
+                told = protocol.told(found)
+                if isinstance(told, Greeting):
+                    if told.protocol != protocol.PROTOCOL:
+                        self._unreadable = f"it speaks version {told.protocol} of the protocol, not {protocol.PROTOCOL}"
+                        break
+                elif isinstance(told, Damaged):
+                    self._unreadable = told.why
+                    break
+                elif isinstance(told, Problem) and told.id is None:
+                    self._unreadable = told.message
+                    break
+                else:
+                    self._pass_on(told)
+        if self._unreadable:
+            self._process.kill()
+        status = self._process.wait()
+        self._overhearing.join(_TERMINATE_S)  # its last words are in the pipe, unless a process of its own holds that
+        with self._lock:
+            self.died = self._death(status)
+            for waiting in self._calls.values():
+                waiting.put(self.died)
+            self._calls.clear()
+
+    def _pass_on(self, told: Said | Done | Problem) -> None:
+        with self._lock:
+            waiting = self._calls.get(told.id or 0)
+            if waiting is not None:
+                waiting.put(told)
+
+    def _overhear(self) -> None:
+        """Keep the last of what it writes to its stderr."""
+        stderr = cast(IO[bytes], self._process.stderr)
+        with stderr, contextlib.suppress(OSError, ValueError):
+            while some := stderr.read(_SAID_BYTES):
+                self._said = (self._said + some)[-_SAID_BYTES:]
+
+    def _death(self, status: int) -> WorkerDied:
+        said = self._said.decode(errors="replace")
+        if self._asked_to_end:
+            return WorkerDied("the engine was closed", said=said)
+        if self._unreadable:
+            again = "lacli may have been changed while it ran: leave it and start it again"
+            return WorkerDied(f"the engine's process cannot be understood: {self._unreadable}", again, said)
+        if _kills_for_memory() > self._kills or _no_memory(said):
+            smaller = "use a smaller model, a smaller --ctx or a stronger --quant"
+            return WorkerDied("the engine's process ended as memory ran out", smaller, said)
+        name = _signal_name(-status) if status < 0 else ""
+        if name == "SIGKILL":
+            hint = "nothing but that reply is lost; the system does so where memory runs out"
+            return WorkerDied("the engine's process was killed (SIGKILL)", hint, said)
+        what = f"by signal {name}" if name else f"with exit code {status}"
+        return WorkerDied(f"the engine's process ended {what}", _last_line(said), said)
+
+
+class _Calling:
+    """A call at work, as a with block: whoever leaves it early wants nothing more of it."""
+
+    def __init__(self, child: _Child, number: int, waiting: queue.SimpleQueue[_Came]) -> None:
+        self.ended = False
+        self._child = child
+        self._number = number
+        self._waiting = waiting
+        self._cancelled = False
+
+    def next(self) -> _Came | None:
+        """What came next; None where nothing did for a moment."""
+        try:
+            return self._waiting.get(timeout=_POLL_S)
+        except queue.Empty:
+            return None
+
+    def cancel(self) -> None:
+        """Say, once, that it is no longer wanted."""
+        if not self._cancelled:
+            self._cancelled = True
+            self._child.cancel(self._number)
+
+    def __enter__(self) -> _Calling:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._child.forget(self._number)
+        if not self.ended:
+            self.cancel()
+
+
+_NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+
+
+def _kills_for_memory() -> int:
+    """How many processes the system has ended since it started as memory ran out; 0 where it does not tell."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
+
+
+def _no_memory(said: str) -> bool:
+    """Whether the last words are those of libraries that end the process when memory runs out."""
+    return any(each in said for each in ("bad_alloc", "MemoryError", "out of memory", "Cannot allocate memory"))
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+def _last_line(said: str) -> str:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return f"its last words: {lines[-1]}" if lines else ""
