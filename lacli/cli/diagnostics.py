@@ -31,8 +31,9 @@ class _State:
 
 
 _state = _State()
-_BELOW = "\x1b[J"
-"""Erases all behind the cursor, so that nothing of a status below stays even where its row was guessed wrong."""
+_BELOW = "\x1b7\x1b[B\r\x1b[J\x1b8\x1b[K"
+"""Erases all behind the cursor, so that nothing of a status below stays even where its row was guessed wrong. The rows
+below go first: a screen erased from its first cell on at once is kept by tmux as one that has scrolled away."""
 
 
 def configure(quiet: bool = False, verbosity: int = 0, colour: str = "auto") -> None:

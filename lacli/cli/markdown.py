@@ -69,7 +69,7 @@ class _Region:
         else:
             same = min(same, max(0, len(rows) - 1))
             up = sum(_height(row, width) for row in self.rows[same:]) - 1
-            written = "\r" + (f"\x1b[{up}A" if up else "") + "\x1b[J" + "\n".join(row.since() for row in rows[same:])
+            written = "\r" + (f"\x1b[{up}A" if up else "") + _over(rows[same:], width)
         self.rows, self.width = list(rows), width
         return written
 
@@ -364,6 +364,16 @@ def _behind(parts: Sequence[Part], printed: int) -> Iterator[Part]:
         skipped = max(0, printed - part.start)
         if skipped < len(part.text):
             yield Part(part.text[skipped:], part.sgr, part.start + skipped)
+
+
+def _over(rows: Sequence[Row], width: int) -> str:
+    """These rows written over what is there; the screen is never erased from its first cell on, as tmux puts what is
+    erased so among the lines that have scrolled away."""
+    wide = [column_after(0, row.text) for row in rows]
+    if any(cells >= width and not cells % width for cells in wide):  # there, erasing behind a row would take its end
+        return "\x1b[J" + "\n".join(row.since() for row in rows)
+    ends = ["\x1b[K" if cells > width else "" for cells in wide]
+    return "\n".join(f"\x1b[K{row.since()}{end}" for row, end in zip(rows, ends, strict=True)) + "\x1b[J"
 
 
 def _begins(row: Row, beginning: Row) -> bool:
