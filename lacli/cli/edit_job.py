@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from lacli.cli import diagnostics
+from lacli.cli import diagnostics, live
 from lacli.cli.options import Common
 from lacli.cli.question import Question
 from lacli.cli.stdin import Stdin, argument
@@ -114,8 +114,9 @@ def budget(assistant: Replier, job: Job, common: Common) -> tuple[Common, Previe
     """
     least = replace(common, max_tokens=1)
     try:
-        part = assistant.preview(least.request((Message("user", job.part or " "),)))
-        preview = assistant.preview(least.request((job.question,)))
+        with live.progress() as report:  # a model that is not there yet is fetched for its tokenizer
+            part = assistant.preview(least.request((Message("user", job.part or " "),)), report)
+            preview = assistant.preview(least.request((job.question,)), report)
     except PromptTooLong as error:
         # of the reply one token was asked, to learn how long the prompt is
         numbers = error.message.replace(" + reply 1 ", " ")

@@ -312,7 +312,7 @@ class TestBytes:
     ) -> None:
         preview = ScriptedAssistant.preview
         monkeypatch.setattr(
-            ScriptedAssistant, "preview", lambda self, request: replace(preview(self, request), unseen="\x1d\x04")
+            ScriptedAssistant, "preview", lambda self, *given: replace(preview(self, *given), unseen="\x1d\x04")
         )
         (folder / "s.py").write_bytes(b'SEP = "a\x1db\x04c"\nx = 1\n')
         scripted.run(["edit", "s.py", "rename x to total", "--in-place"], [block('SEP = "abc"\ntotal = 1\n')])
