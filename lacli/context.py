@@ -93,5 +93,5 @@ def _completion(
         last_line=place.prefix.rpartition("\n")[2],
         text="\n".join([before, after, *(piece.text for piece in place.context)]),
         dropped=0,
-        notes=(*unshowable(before + (after if fim else ""), tokenizer), *made.notes),
+        notes=(*unshowable(before + after, tokenizer), *made.notes),
     )

@@ -23,33 +23,28 @@ class Asked:
 Form = Callable[[Place, Tokenizer, ChatTemplate | None], Asked]
 
 
-def continued(place: Place, tokenizer: Tokenizer, template: ChatTemplate | None) -> Asked:
-    """The text before the cursor, its last blanks left to the model: what lacli does."""
+def suffix_above(place: Place, tokenizer: Tokenizer, template: ChatTemplate | None) -> Asked:
+    """The text behind the cursor first, then the text before it: what lacli does."""
     hidden = without_fim.hidden(place)
     return Asked(without_fim.prompt(place, hidden, tokenizer, None)[0], hidden)
 
 
+def continued(place: Place, tokenizer: Tokenizer, template: ChatTemplate | None) -> Asked:
+    """The text before the cursor alone, its last blanks left to the model."""
+    hidden = without_fim.hidden(place)
+    return Asked(without_fim.before_alone(place, hidden, tokenizer, None)[0], hidden)
+
+
 def whole(place: Place, tokenizer: Tokenizer, template: ChatTemplate | None) -> Asked:
     """The text before the cursor, blanks and all."""
-    return Asked(without_fim.prompt(place, "", tokenizer, None)[0], "")
+    return Asked(without_fim.before_alone(place, "", tokenizer, None)[0], "")
 
 
 def at_left(place: Place, tokenizer: Tokenizer, template: ChatTemplate | None) -> Asked:
     """The text before the cursor, its indentation left to the model."""
     cursor = cursor_of(place)
     hidden = cursor.before if cursor.in_indent else ""
-    return Asked(without_fim.prompt(place, hidden, tokenizer, None)[0], hidden)
-
-
-def suffix_above(place: Place, tokenizer: Tokenizer, template: ChatTemplate | None) -> Asked:
-    """The text behind the cursor first, as another piece of the file, then as `continued`."""
-    cursor = cursor_of(place)
-    hidden = without_fim.hidden(place)
-    comment = cursor.language.comment or "#"
-    after = "\n".join(place.suffix.strip("\n").split("\n")[:32])
-    before = "\n".join(place.prefix.removesuffix(hidden).split("\n")[-128:])
-    text = f"{comment} {place.path}, the end:\n{after}\n\n{comment} {place.path}, the beginning:\n{before}"
-    return Asked(tuple(chat.with_bos(tokenizer.encode(text), tokenizer)), hidden)
+    return Asked(without_fim.before_alone(place, hidden, tokenizer, None)[0], hidden)
 
 
 def asked(place: Place, tokenizer: Tokenizer, template: ChatTemplate | None) -> Asked:
@@ -83,10 +78,10 @@ def asked_whole(place: Place, tokenizer: Tokenizer, template: ChatTemplate | Non
 
 
 FORMS: dict[str, Form] = {
+    "suffix above": suffix_above,
     "continued": continued,
     "whole": whole,
     "at left": at_left,
-    "suffix above": suffix_above,
     "asked": asked,
     "asked whole": asked_whole,
 }

@@ -1,6 +1,11 @@
-"""The prompt of a completion for a model that knows no fill-in-the-middle: the text before the cursor, continued.
+"""The prompt of a completion for a model that knows no fill-in-the-middle: the file's end shown first, then continued.
 
-Called by `fim` only. `lacli.bench.infill` measured a chat-style request that shows the model both sides against it.
+Plain text, with what follows the cursor as a piece before it. `lacli.bench.infill` measured that against the text
+before the cursor alone and against requests in the chat template, at 174 places of twenty files with SmolLM2 135M: the
+first line is right in 14.9 % (alone 13.2 %), likeness 0.348 (0.333). A request whose answer is begun with the whole file
+is as good and longer, one whose answer is begun with its last lines far worse. The last blanks before the cursor are
+left to the model: with them in the prompt likeness falls by a fifth.
+Called by `fim` only.
 """
 
 from __future__ import annotations
@@ -11,9 +16,12 @@ from lacli.prompts.chat import with_bos
 from lacli.text import languages
 from lacli.text.tokenizer import Tokenizer
 
-_NO_FIM = "this model knows no fill-in-the-middle: it continues the text before the cursor"
-
-
+_NO_FIM = (
+    "this model knows no fill-in-the-middle: it reads what follows the cursor first, then continues what is before"
+)
+_LINES_AFTER = 32
+_MOST = 2_560
+"""Tokens: beyond that the end of the file is not worth the time it takes to read."""
 _SOME_LINES = "\n" * 8
 """Line ends at the very beginning of a file, where it has none yet."""
 
@@ -28,23 +36,42 @@ def prompt(
     place: Place, hidden: str, tokenizer: Tokenizer, room: int | None
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The ids of the prompt, at most `room`, and what is to be said of it."""
+    before, after = window.shown(place, hidden.removeprefix(_SOME_LINES))
+    after = "\n".join(after.strip("\n").split("\n")[:_LINES_AFTER])
+    if not after.strip():
+        return before_alone(place, hidden, tokenizer, room)
+    comment = _comment(place) or "#"
+    name = place.path or "file"
+    text = f"{comment} {name}, the end:\n{after}\n\n{comment} {name}, the beginning:\n{before}"
+    ids = with_bos(tokenizer.encode(text.rstrip("\n") if not before else text), tokenizer)
+    if len(ids) > (_MOST if room is None else min(_MOST, room)):
+        ids_alone, notes = before_alone(place, hidden, tokenizer, room)
+        return ids_alone, (_NO_FIM, *notes)
+    return tuple(ids), (_NO_FIM,)
+
+
+def before_alone(
+    place: Place, hidden: str, tokenizer: Tokenizer, room: int | None
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The same of the text before the cursor alone."""
     before, _ = window.shown(place, hidden.removeprefix(_SOME_LINES))
-    if not before:
-        before = _title(place)
-    ids, _, notes = window.nearest(before, "", tokenizer.encode, tokenizer.encode, None if room is None else room - 1)
+    ids, _, notes = window.nearest(
+        before or _title(place), "", tokenizer.encode, tokenizer.encode, None if room is None else room - 1
+    )
     ids = with_bos(ids, tokenizer)
     if not ids:  # an empty file: a model needs some token to begin after
         start = tokenizer.bos_id if tokenizer.bos_id is not None else tokenizer.eos_id
         ids = [start or 0]
-    return tuple(ids), ((_NO_FIM,) if place.suffix.strip() else ()) + notes
+    return tuple(ids), notes
 
 
 def _title(place: Place) -> str:
     """What stands for the text before the cursor where there is none: the file's name, as a comment."""
+    comment = _comment(place)
+    return f"{comment} {place.path}" if comment and place.path else ""
+
+
+def _comment(place: Place) -> str:
+    """What begins a comment in the file; empty where its language is not known."""
     language = (languages.by_name(place.language) if place.language else None) or languages.of_path(place.path)
-    if language is None or not place.path:
-        return ""
-    begins, ends = language.long_comment
-    if language.comment:
-        return f"{language.comment} {place.path}"
-    return f"{begins} {place.path} {ends}" if begins else f"# {place.path}"
+    return "" if language is None else language.comment or language.long_comment[0] or "#"

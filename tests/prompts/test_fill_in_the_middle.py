@@ -77,9 +77,23 @@ class TestPrefixOnly:
         assert len(completion(Place("a", "\nb"), None, tokenizer).notes) == 1
         assert completion(Place("a", "\n  "), None, tokenizer).notes == ()
 
-    def test_the_prefix_is_all_there_is(self, tokenizer: Tokenizer) -> None:
-        made = completion(Place("def f():\n", "\nb"), None, tokenizer)
-        assert spelled(made.token_ids, tokenizer) == "def f():", "blanks before the cursor are the model's to write"
+    def test_what_follows_is_shown_first_and_blanks_before_the_cursor_are_left_to_the_model(
+        self, tokenizer: Tokenizer
+    ) -> None:
+        made = completion(Place("def f():\n", "\nb", "a.py"), None, tokenizer)
+        assert spelled(made.token_ids, tokenizer) == "# a.py, the end:\nb\n\n# a.py, the beginning:\ndef f():"
+        made = completion(Place("int f() {\n  ", "\n}\n", "a.c"), None, tokenizer)
+        assert spelled(made.token_ids, tokenizer) == "// a.c, the end:\n}\n\n// a.c, the beginning:\nint f() {"
+
+    def test_where_nothing_follows_or_it_does_not_fit_the_text_before_is_all(self, tokenizer: Tokenizer) -> None:
+        assert spelled(completion(Place("def f():\n", " \n"), None, tokenizer).token_ids, tokenizer) == "def f():"
+        assert spelled(completion(Place("def f():", "\nb"), None, tokenizer, 30).token_ids, tokenizer) == "def f():"
+        made = completion(Place("x" * 9_000, "\nb"), None, tokenizer)
+        assert set(spelled(made.token_ids, tokenizer)) == {"x"}
+        assert len(made.token_ids) <= 2_049
+
+    def test_an_empty_file_begins_with_its_name(self, tokenizer: Tokenizer) -> None:
+        assert spelled(completion(Place("", "", "a.py"), None, tokenizer).token_ids, tokenizer) == "# a.py"
 
     def test_an_empty_file_begins_with_some_token(self, tokenizer: Tokenizer) -> None:
         assert completion(Place("", ""), None, tokenizer).token_ids == (1,)
