@@ -52,6 +52,8 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
     stops = {index for text in markers.stop if (index := tokenizer.id_of(text)) is not None}
     lead, inside = _neighbours(place, markers, tokenizer, room)
     before, after = window.shown(place, hidden)
+    if not markers.file_separator:
+        before = window.as_comments(place, cursor.language.comment or "#") + before
     left = None if room is None else room - len(marks) - 1 - len(lead) - len(tokenizer.encode(inside))
     # an empty suffix is outside what models were trained on
     ids_before, ids_after, notes = window.nearest(

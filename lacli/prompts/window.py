@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 from lacli.events import Place
 
-MOST_BEFORE, MOST_AFTER, MOST_CONTEXT = 2_048, 768, 1_024
-"""Tokens: what 256 lines before the cursor and 64 behind it come to where lines are long."""
+MOST_BEFORE, MOST_AFTER, MOST_CONTEXT = 1_536, 512, 1_024
+"""Tokens: a first word must not wait long for what stands far away, on a CPU at that."""
 _CHARACTERS_A_TOKEN = 6
 """Above what vocabularies reach on code."""
 _SUFFIX_SHARE = 4
@@ -28,6 +28,21 @@ def shown(place: Place, hidden: str = "") -> tuple[str, str]:
     return "\n".join(before.split("\n")[-place.lines_before - 1 :]), "\n".join(
         after.split("\n")[: place.lines_after + 1]
     )
+
+
+def last_part(text: str, most: int, encode: Encode) -> str:
+    """The end of a text, of about `most` tokens, from the beginning of a line on where it has lines."""
+    count = len(encode(text))
+    if count <= most:
+        return text
+    part = text[-len(text) * most // count :]
+    return part.partition("\n")[2] or part
+
+
+def as_comments(place: Place, comment: str) -> str:
+    """Pieces of other files as text before the file's own, for models that know no other form of them."""
+    text = "".join(f"{comment} Path: {piece.label}\n{piece.text.rstrip()}\n\n" for piece in place.context)
+    return text if len(text) <= MOST_CONTEXT * _CHARACTERS_A_TOKEN else ""
 
 
 def nearest(

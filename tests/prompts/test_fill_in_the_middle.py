@@ -88,9 +88,13 @@ class TestPrefixOnly:
     def test_where_nothing_follows_or_it_does_not_fit_the_text_before_is_all(self, tokenizer: Tokenizer) -> None:
         assert spelled(completion(Place("def f():\n", " \n"), None, tokenizer).token_ids, tokenizer) == "def f():"
         assert spelled(completion(Place("def f():", "\nb"), None, tokenizer, 30).token_ids, tokenizer) == "def f():"
-        made = completion(Place("x" * 9_000, "\nb"), None, tokenizer)
-        assert set(spelled(made.token_ids, tokenizer)) == {"x"}
-        assert len(made.token_ids) <= 2_049
+
+    def test_what_is_far_from_the_cursor_is_left_out(self, tokenizer: Tokenizer) -> None:
+        shown = spelled(completion(Place("x" * 9_000, "\nb"), None, tokenizer).token_ids, tokenizer)
+        assert shown.startswith("# file, the end:\nb\n")
+        assert 1_500 < shown.count("x") < 1_600
+        lines = spelled(completion(Place("a = 1\n" * 2_000 + "b", "\nb"), None, tokenizer).token_ids, tokenizer)
+        assert "beginning:\na = 1\n" in lines
 
     def test_an_empty_file_begins_with_its_name(self, tokenizer: Tokenizer) -> None:
         assert spelled(completion(Place("", "", "a.py"), None, tokenizer).token_ids, tokenizer) == "# a.py"

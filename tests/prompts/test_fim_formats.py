@@ -145,8 +145,19 @@ class TestOtherFiles:
         begin, end = ids.index(tokenizer.id_of("<fim_prefix>")), ids.index(tokenizer.id_of("<fim_suffix>"))
         assert list(ids[begin + 1 : end]) == tokenizer.encode(f"a.py\n{P}")
 
-    def test_a_family_without_markers_for_files_gets_none(self) -> None:
-        assert "util" not in prompt("deepseek-coder", self.place)[0]
+    def test_a_family_without_markers_for_files_gets_them_as_comments(self) -> None:
+        others = "# Path: util.py\ndef u():\n    pass\n\n# Path: b/c.py\nC = 1\n\n"
+        assert prompt("deepseek-coder", self.place)[0] == (
+            f"<｜fim▁begin｜>{others}{P}<｜fim▁hole｜>{S}<｜fim▁end｜>".replace("▁", " ")
+        )
+
+    def test_so_does_a_model_without_fill_in_the_middle(self) -> None:
+        tokenizer = vocabulary("qwen2.5-coder")
+        made = completion(self.place, None, tokenizer)
+        assert text(made.token_ids, tokenizer) == (
+            "# Path: util.py\ndef u():\n    pass\n\n# Path: b/c.py\nC = 1\n\n"
+            f"# a.py, the end:\n{S.strip(chr(10))}\n\n# a.py, the beginning:\n{P}"
+        )
 
     def test_what_does_not_fit_is_left_out_whole_and_in_order(self) -> None:
         tokenizer = vocabulary("qwen2.5-coder")
