@@ -1,0 +1,130 @@
+"""All that can be done, in one table: key bindings, footer, help screen, palette, slash commands and keymap read it.
+
+An action is added as one line of `ACTIONS` and one method `action_<id with _ for ->` on the node its `where` names: the
+app, the main screen (its verbs are the mixins in `lacli_tui/verbs/`), the prompt, a message. That node's class has
+`BINDINGS = bindings_of(WHERE)`; the footer shows what `footer` names. Whatever stands in the palette or has a slash
+command is called by `App.perform(id, rest)`, which finds the node; the method then takes `rest` if `takes` is set. The
+`[keymap]` table of the configuration gives an id other keys. Imports textual's Binding only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.binding import Binding, BindingType
+
+APP, MAIN, PROMPT, MESSAGE = "app", "main", "prompt", "message"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something a user can do."""
+
+    id: str
+    keys: str
+    """Separated by commas, as textual names them; empty where only palette and slash command lead to it."""
+    title: str
+    """A few words: for the palette and the help screen."""
+    help: str = ""
+    """One sentence more."""
+    where: str = MAIN
+    palette: bool = True
+    footer: str = ""
+    """What the footer calls it; empty: not shown there."""
+    slash: str = ""
+    """The slash command of the same, without its slash."""
+    takes: str = ""
+    """What may follow the slash command, as the help shows it."""
+    priority: bool = False
+    """Whether the key works wherever the focus is, before the widget that has it."""
+
+    @property
+    def method(self) -> str:
+        """The name of the method that does it, without `action_`."""
+        return self.id.replace("-", "_")
+
+
+ACTIONS: tuple[Action, ...] = (
+    # the prompt
+    Action("send", "enter", "Send the question", where=PROMPT, palette=False, footer="send"),
+    Action("newline", "ctrl+j,shift+enter", "New line", where=PROMPT, palette=False, footer="new line"),
+    Action("attach", "ctrl+f", "Attach a file", "Shows the model a file; @ does the same.", slash="file", takes="PATH"),
+    Action("detach", "", "Take away an attached file", "Without n, the last one.", slash="drop", takes="[n]"),
+    Action("to-messages", "shift+tab,ctrl+up", "Go to the messages", where=PROMPT, palette=False),
+    # replies
+    Action("stop", "escape", "Stop the reply", "Keeps what was written of it.", footer="stop"),
+    Action("retry", "", "Ask the last question again", slash="retry"),
+    Action("undo", "", "Take back what was done last", "A question, /clear, /drop or a retry.", slash="undo"),
+    Action("clear", "", "Forget the conversation", "Undo brings it back.", slash="clear"),
+    Action("system", "", "Show or set the system message", slash="system", takes="[TEXT]"),
+    Action("compact", "", "Replace older turns by a summary", slash="compact"),
+    # the last answer
+    Action("copy", "", "Copy the last answer", "Or its n-th code block.", slash="copy", takes="[n]"),
+    Action("save", "", "Save the chat or the last code block", slash="save", takes="[PATH]"),
+    Action("apply", "", "Apply the last code block to a file", "Shows a diff first.", slash="apply", takes="[PATH]"),
+    # a message that has the focus
+    Action("message-copy", "y", "Copy the message", where=MESSAGE, palette=False, footer="copy"),
+    Action("message-block", "1,2,3,4,5,6,7,8,9", "Copy a code block", where=MESSAGE, palette=False),
+    Action("message-edit", "e", "Edit the question and send it again", where=MESSAGE, palette=False, footer="edit"),
+    Action("message-retry", "r", "Ask again", where=MESSAGE, palette=False, footer="retry"),
+    Action("message-save", "s", "Save a code block to a file", where=MESSAGE, palette=False, footer="save"),
+    Action("message-apply", "a", "Apply a code block to a file", where=MESSAGE, palette=False, footer="apply"),
+    Action("message-up", "up,k", "The message before", where=MESSAGE, palette=False),
+    Action("message-down", "down,j", "The message after", where=MESSAGE, palette=False),
+    # the view
+    Action("page-up", "pageup", "Scroll up", palette=False),
+    Action("page-down", "pagedown", "Scroll down", palette=False),
+    Action("to-start", "ctrl+home", "Scroll to the start"),
+    Action("to-end", "ctrl+end", "Scroll to the end", "And follow the text again."),
+    Action("panel", "f2", "Show or hide the Decode panel", footer="panel"),
+    Action("sidebar", "f3", "Show or hide the sidebar"),
+    Action("sources", "ctrl+g", "Colour tokens by who guessed them", "Of the last reply; g does it on a message."),
+    # sessions, model, screens
+    Action("new", "ctrl+n", "New chat", slash="new"),
+    Action("resume", "ctrl+r", "Go on with another chat", slash="sessions", takes="[ID]"),
+    Action("models", "ctrl+t", "Choose another model", slash="model", takes="[NAME]"),
+    Action("pool", "", "What this project has taught the drafts", slash="pool"),
+    Action("settings", "", "Settings and what this program knows of itself", slash="settings"),
+    Action("stats", "", "Numbers of the last reply and of the chat", slash="stats"),
+    Action("tokens", "", "Size of the prompt so far", slash="tokens"),
+    Action("restart", "", "Start the engine again"),
+    # the program
+    Action("help", "f1", "Help", where=APP, footer="help", slash="help", priority=True),
+    Action("palette", "ctrl+p", "All commands", where=APP, palette=False, footer="commands", priority=True),
+    Action("interrupt", "ctrl+c", "Copy what is selected, else stop", where=APP, palette=False, priority=True),
+    Action("leave", "ctrl+q", "Quit", where=APP, footer="quit", slash="exit", priority=True),
+)
+
+
+def bindings_of(where: str) -> list[BindingType]:
+    """The bindings of the node that does these actions."""
+    return [
+        Binding(
+            key,
+            f"{action.method}({key!r})" if action.id == "message-block" else action.method,
+            action.footer or action.title,
+            show=bool(action.footer),
+            priority=action.priority,
+            id=action.id if action.id != "message-block" else f"message-block-{key}",
+        )
+        for action in ACTIONS
+        if action.where == where and action.keys
+        for key in (action.keys.split(",") if action.id == "message-block" else [action.keys])
+    ]
+
+
+def action_of(id_: str) -> Action:
+    """The action of this id. Raises KeyError."""
+    return _BY_ID[id_]
+
+
+def slash_command(word: str) -> Action | None:
+    """The action whose slash command this is."""
+    return _BY_SLASH.get(word)
+
+
+_BY_ID = {action.id: action for action in ACTIONS}
+_BY_SLASH = {action.slash: action for action in ACTIONS if action.slash} | {
+    "quit": _BY_ID["leave"],
+    "?": _BY_ID["help"],
+}

@@ -1,0 +1,100 @@
+"""The application: what it starts with, which screens there are, how it ends. What is said and done is the screen's.
+
+`run(Start(...))` is the whole interface to the outside. A screen of `lacli_tui/screens` is a `ModalScreen[Result]` that
+takes plain data, and returns its result by `dismiss(result)`; whoever needs it waits: `await
+app.push_screen_wait(ConfirmScreen("…"))` in a worker. None is the result of leaving it by escape.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from textual.app import App
+
+from lacli.config import Settings
+from lacli.events import Request
+from lacli.scripted import Replier
+from lacli.sessions.records import Session
+from lacli_tui.actions import APP, action_of, bindings_of
+from lacli_tui.screens.main import MainScreen
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the terminal UI begins with."""
+
+    settings: Settings = field(default_factory=Settings)
+    request: Request = field(default_factory=Request)
+    """How replies are to be written; its messages do not count."""
+    system: str = ""
+    session: Session | None = None
+    """The conversation to go on with."""
+    replier: Replier | None = None
+    """Writes the replies instead of an engine in a child process: for tests."""
+    folder: Path = field(default_factory=Path)
+    """The project's folder."""
+    keep: bool = True
+    """Whether what is said is kept among the sessions."""
+    theme: str = ""
+    """A name that textual knows; empty: dark, or what NO_COLOR and the terminal ask for."""
+    animation: bool = True
+    mouse: bool = True
+    inline: bool = False
+    keymap: Mapping[str, str] = field(default_factory=dict)
+    """Ids of actions to their keys."""
+    notices: tuple[str, ...] = ()
+    """Lines to show at the start."""
+    now: Callable[[], float] = time.time
+
+
+class LacliApp(App[str]):
+    """The terminal UI. Its result is the id of the session it was left in."""
+
+    TITLE = "lacli"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS = bindings_of(APP)
+
+    def __init__(self, start: Start) -> None:
+        super().__init__()
+        self.start = start
+        if not start.animation:
+            self.animation_level = "none"
+
+    def on_mount(self) -> None:
+        """Show the main screen; keys as the user wants them."""
+        if self.start.theme:
+            self.theme = self.start.theme
+        self.set_keymap(dict(self.start.keymap))
+        self.main = MainScreen(self.start)
+        self.push_screen(self.main)
+
+    def perform(self, id_: str, rest: str = "") -> None:
+        """Do the action of this id: what palette, help and slash commands call."""
+        action = action_of(id_)
+        node = self if action.where == APP else self.main
+        method = getattr(node, f"action_{action.method}")
+        self.call_later(method, rest) if action.takes else self.call_later(method)
+
+    def action_leave(self) -> None:
+        """Quit, once the engine has let go."""
+        self.exit(self.main.session_id)
+
+    def action_help(self) -> None:
+        """Show what every key does."""
+
+    def action_palette(self) -> None:
+        """Show all commands."""
+        self.action_command_palette()
+
+    def action_interrupt(self) -> None:
+        """Copy what is selected; else stop the reply; else say how to leave."""
+
+
+def run(start: Start) -> str:
+    """Run the terminal UI in this terminal until it is left; returns the id of the session, if there is one."""
+    app = LacliApp(start)
+    return app.run(mouse=start.mouse, inline=start.inline) or ""

@@ -1,0 +1,111 @@
+"""One thread that drives a `Replier`, so that the UI never waits: calls in, what comes of them out through a queue.
+
+`wake` is called from that thread when the queue has something after it was empty; `take` empties it. Calls are done one
+after the other; reading ahead (`warm`) gives way to whatever is asked next. Knows no widget. Called by `talk`.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from lacli.errors import LacliError
+from lacli.events import Event, Preview, Request
+from lacli.scripted import Replier
+
+What = Literal["open", "reply", "preview", "warm"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """Something asked of the engine."""
+
+    what: What
+    request: Request = field(default_factory=Request)
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A call is done: nothing more comes of it."""
+
+    error: BaseException | None = None
+    preview: Preview | None = None
+
+
+Came = tuple[Call, Event | Ended]
+
+
+class Bridge:
+    """Between the UI's thread and a `Replier`, which is used by this class alone from now on."""
+
+    def __init__(self, replier: Replier, wake: Callable[[], None]) -> None:
+        self.replier = replier
+        self._wake = wake
+        self._calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
+        self._came: queue.SimpleQueue[Came] = queue.SimpleQueue()
+        self._awake = threading.Event()
+        self._warming: Call | None = None
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="bridge", daemon=True)
+        self._thread.start()
+
+    def call(self, what: What, request: Request = Request()) -> Call:  # noqa: B008 - frozen
+        """Ask for it; what comes of it is told by `take`, `Ended` last."""
+        call = Call(what, request)
+        if self._warming is not None:
+            self._warming.cancelled.set()
+        self._warming = call if what == "warm" else None
+        self._calls.put(call)
+        return call
+
+    def take(self) -> list[Came]:
+        """All that came since the last time."""
+        self._awake.clear()
+        came = []
+        while True:
+            try:
+                came.append(self._came.get_nowait())
+            except queue.Empty:
+                return came
+
+    def close(self, seconds: float = 3.0) -> None:
+        """Cancel what is being done and let go of the engine. Waits no longer than so."""
+        self._closed = True
+        self._calls.put(None)
+        self._thread.join(seconds)
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None and not self._closed:
+            self._do(call)
+        self.replier.close()
+
+    def _do(self, call: Call) -> None:
+        ended = Ended()
+        try:
+            if call.what == "reply":
+                for event in self.replier.reply(call.request, lambda: self._unwanted(call)):
+                    self._put(call, event)
+            elif call.what == "preview":
+                ended = Ended(preview=self.replier.preview(call.request, lambda event: self._put(call, event)))
+            elif call.what == "warm":
+                self.replier.warm(call.request, lambda: self._unwanted(call))
+            else:
+                self.replier.open(lambda event: self._put(call, event))
+        except LacliError as error:
+            ended = Ended(error)
+        except Exception as error:  # a mistake of ours: shown like a failure, as the UI must live on
+            ended = Ended(error)
+        self._put(call, ended)
+
+    def _unwanted(self, call: Call) -> bool:
+        return self._closed or call.cancelled.is_set()
+
+    def _put(self, call: Call, came: Event | Ended) -> None:
+        self._came.put((call, came))
+        if not self._awake.is_set():
+            self._awake.set()
+            self._wake()

@@ -1,0 +1,112 @@
+"""The terminal UI run without a terminal: keys in, text out. Tests may be `async def`.
+
+async def test_an_answer_is_shown(pilot: Play) -> None:
+    async with pilot("hello world", size=(80, 24)) as it:
+        await it.ask("hi")
+        assert "hello world" in it.text()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from textual.pilot import Pilot
+
+from lacli.scripted import ScriptedAssistant
+from lacli_tui.app import LacliApp, Start
+from lacli_tui.screens.main import MainScreen
+from lacli_tui.widgets.prompt import Prompt
+
+NOW = 1_700_000_000.0
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
+
+
+@dataclass
+class Playing:
+    """A terminal UI at work."""
+
+    pilot: Pilot[str]
+    app: LacliApp
+    assistant: ScriptedAssistant
+
+    @property
+    def main(self) -> MainScreen:
+        return self.app.main
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, and let the screen settle."""
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        """Put this at the prompt."""
+        self.main.query_one(Prompt).insert(text)
+        await self.pilot.pause()
+
+    async def ask(self, text: str) -> None:
+        """Send a question and wait for its answer."""
+        await self.type(text)
+        await self.press("enter")
+        await self.idle()
+
+    async def until(self, holds: Any, seconds: float = 5.0) -> None:
+        """Wait until a condition holds."""
+        async with asyncio.timeout(seconds):
+            while not holds():
+                await self.pilot.pause(0.01)
+
+    async def idle(self) -> None:
+        """Wait until no reply is being written."""
+        await self.until(lambda: self.main.idle)
+        await self.pilot.pause()
+
+    def text(self) -> str:
+        """The screen as it is seen, a line a row."""
+        width, height = self.app.size
+        lines = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in line).ljust(width) for line in lines[:height])
+
+
+class Play(Protocol):
+    """`pilot(*scripts, size=(100, 30), **start)`; `start` are fields of `Start`."""
+
+    def __call__(
+        self, *scripts: Any, size: tuple[int, int] = (100, 30), opening: Sequence[Any] = (), **start: Any
+    ) -> AbstractAsyncContextManager[Playing]: ...
+
+
+@pytest.fixture
+def pilot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
+    """A scripted terminal UI in an empty folder, with a frozen clock and nothing that moves by itself."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+    @asynccontextmanager
+    async def play(
+        *scripts: Any, size: tuple[int, int] = (100, 30), opening: Sequence[Any] = (), **start: Any
+    ) -> AsyncIterator[Playing]:
+        assistant = start.pop("replier", None) or ScriptedAssistant(scripts, opening)
+        given = {"animation": False, "now": lambda: NOW, "folder": tmp_path} | start
+        app = LacliApp(Start(replier=assistant, **given))
+        async with app.run_test(size=size) as ran:
+            app.main.query_one(Prompt).cursor_blink = False
+            await ran.pause()
+            yield Playing(ran, app, assistant)
+
+    return play
