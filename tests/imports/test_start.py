@@ -126,3 +126,28 @@ def test_the_program_ends_without_being_taken_apart_and_saves_before(tmp_path: P
     )
     assert done.stdout.splitlines()[-1] == "saved"
     assert done.stderr == ""
+
+
+SCRIPTED = """
+import sys
+import lacli.assistant
+from lacli.cli.app import main
+from lacli.scripted import ScriptedAssistant
+lacli.assistant.Assistant = lambda settings: ScriptedAssistant(["# T\\n```py\\nx = 1\\n```\\n"])
+code = main(["ask", "--no-stdin", "--no-log", "hi"])
+print(",".join(sorted(sys.modules)), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def test_a_reply_into_a_pipe_needs_nothing_that_draws(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPTED],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    drawing = {"rich", "pygments", "prompt_toolkit", "textual", "lacli.cli.markdown", "lacli.cli.markdown_code"}
+    assert not drawing & set(done.stderr.splitlines()[-1].split(","))
