@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lacli.cli.markdown_inline import Part, Row, Style, parts_of, row_of, wrapped
+from lacli.cli.markdown_region import Region, height
 from lacli.cli.markdown_table import Table, is_delimiter
 from lacli.cli.terminal import Sanitiser, column_after
 from lacli.text.fences import Fence, fence_of
@@ -48,43 +49,6 @@ class Change:
     """Where the cursor is then."""
 
 
-class _Region:
-    """The rows at the end of the screen that may be drawn anew, the cursor behind the last of them."""
-
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-        self.width = 0
-
-    def replace(self, rows: Sequence[Row], width: int) -> str:
-        """What makes these rows of the rows that are there."""
-        same = 0
-        while same < min(len(rows), len(self.rows)) and rows[same] == self.rows[same]:
-            same += 1
-        if same == len(self.rows):
-            written = "".join("\n" + row.since() for row in rows[same:])
-            written = written if self.rows else written[1:]
-        elif self.grows(rows):
-            written = rows[same].since(len(self.rows[same].text))
-            written += "".join("\n" + row.since() for row in rows[same + 1 :])
-        else:
-            same = min(same, max(0, len(rows) - 1))
-            up = sum(_height(row, width) for row in self.rows[same:]) - 1
-            written = "\r" + (f"\x1b[{up}A" if up else "") + _over(rows[same:], width)
-        self.rows, self.width = list(rows), width
-        return written
-
-    def grows(self, rows: Sequence[Row]) -> bool:
-        """Whether these rows only add to what is there."""
-        last = len(self.rows) - 1
-        return last < 0 or (
-            len(rows) > last and list(rows[:last]) == self.rows[:last] and _begins(rows[last], self.rows[last])
-        )
-
-    def survives(self, width: int) -> bool:
-        """Whether the rows are where they were, though the terminal may have become narrower."""
-        return width >= self.width or all(column_after(0, row.text) <= width for row in self.rows)
-
-
 class Page:
     """The text of one reply. What is pushed and what `finish` gives are to be written in order."""
 
@@ -95,7 +59,7 @@ class Page:
         self._coloured = coloured
         self._clock = clock
         self._sanitiser = Sanitiser()
-        self._region = _Region()
+        self._region = Region()
         self._written: list[str] = []
         self._drawn_at = float("-inf")
         self._wait_s = 0.0
@@ -170,7 +134,7 @@ class Page:
 
     def _may_be_header(self, line: str, rows: Sequence[Row]) -> bool:
         """Whether the next line may make a table of this one, all of which can still be drawn anew."""
-        fits = not self._printed and sum(_height(row, self._size()[0]) for row in rows) <= self._most()
+        fits = not self._printed and sum(height(row, self._size()[0]) for row in rows) <= self._most()
         return fits and "|" in line and fence_of(line, len(line) - len(line.lstrip())) is None
 
     def _complete_code(self, line: str, opening: Fence) -> None:
@@ -236,7 +200,7 @@ class Page:
         """Draw the open line; not yet where that means to draw anew what was drawn a moment ago."""
         if not self._region.grows(rows) and since < _REDRAW_S:
             return False
-        while sum(_height(row, self._size()[0]) for row in rows) > self._most() and len(rows) > 1:
+        while sum(height(row, self._size()[0]) for row in rows) > self._most() and len(rows) > 1:
             self._draw(rows[:-1])
             self._written.append("\n")
             self._region.rows = []
@@ -263,7 +227,7 @@ class Page:
         assert self._table is not None
         width, _ = self._size()
         rows = self._table.rows(width - 1)
-        if sum(_height(row, width) for row in rows) > self._most():
+        if sum(height(row, width) for row in rows) > self._most():
             self._table.settle(width - 1)
             self._settle(rows)
         elif self._clock() - self._drawn_at >= _REDRAW_S:
@@ -364,38 +328,3 @@ def _behind(parts: Sequence[Part], printed: int) -> Iterator[Part]:
         skipped = max(0, printed - part.start)
         if skipped < len(part.text):
             yield Part(part.text[skipped:], part.sgr, part.start + skipped)
-
-
-def _over(rows: Sequence[Row], width: int) -> str:
-    """These rows written over what is there; the screen is never erased from its first cell on, as tmux puts what is
-    erased so among the lines that have scrolled away."""
-    wide = [column_after(0, row.text) for row in rows]
-    if any(cells >= width and not cells % width for cells in wide):  # there, erasing behind a row would take its end
-        return "\x1b[J" + "\n".join(row.since() for row in rows)
-    ends = ["\x1b[K" if cells > width else "" for cells in wide]
-    return "\n".join(f"\x1b[K{row.since()}{end}" for row, end in zip(rows, ends, strict=True)) + "\x1b[J"
-
-
-def _begins(row: Row, beginning: Row) -> bool:
-    """Whether a row looks like this as far as this goes."""
-    if len(row.parts) < len(beginning.parts):
-        return False
-    *before, last = beginning.parts or (Part(""),)
-    if not beginning.parts:
-        return True
-    same = row.parts[len(before)]
-    return list(row.parts[: len(before)]) == before and same.sgr == last.sgr and same.text.startswith(last.text)
-
-
-def _height(row: Row, width: int) -> int:
-    """Rows of the screen it takes."""
-    text = row.text
-    if text.isascii() and "\t" not in text:
-        return max(1, -(-len(text) // width))
-    count, column = 1, 0
-    for character in text:
-        taken = column_after(column, character) - column
-        if taken and column + taken > width:
-            count, column = count + 1, 0
-        column += taken
-    return count
