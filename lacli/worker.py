@@ -25,14 +25,19 @@ import lacli
 from lacli import protocol
 from lacli.config import Settings
 from lacli.errors import LacliError, OutOfMemory
-from lacli.events import Event, Finished, ReplyStats
+from lacli.events import Event, Finished, ReplyStats, Request
 from lacli.protocol import Call, Cancel, Close, Damaged, Done, Greeting, Hello, Problem, Said, Told
+from lacli.scripted import Cancel as Cancelled
 from lacli.scripted import Replier
 
-_GRACE_S = 10.0
+_SAVING_S = 10.0
 """For the step at work and for saving, once the front end is gone."""
+_LEAVING_S = 1.0
+"""The same where nothing is to be saved: an import, the preparing of a model."""
 
 _SMALLER = "use a smaller model, a smaller --ctx or a stronger --quant"
+
+Ended = Callable[[float], None]
 
 
 class _Cancelled(BaseException):
@@ -54,8 +59,10 @@ class Serving:
         self._cancelled: set[int] = set()
         self._closing = False
         self._opened = False
+        self._writes = False
+        """Whether there is a reply at work."""
 
-    def listen(self, reader: BinaryIO, ended: Callable[[], None]) -> None:
+    def listen(self, reader: BinaryIO, ended: Ended) -> None:
         """Take what the front end says until it closes; for a thread of its own."""
         try:
             for found in protocol.lines(reader):
@@ -71,9 +78,10 @@ class Serving:
                 self._asked.put(asked)
         except (OSError, ValueError):  # the stream broke: the same as its end
             pass
-        self._closing = True
-        self._asked.put(None)
-        ended()
+        finally:
+            self._closing = True
+            self._asked.put(None)
+            ended(_SAVING_S if self._writes else _LEAVING_S)
 
     def work(self, assistant: Callable[[Settings], Replier]) -> None:
         """Greet, and do what is asked until the front end is gone."""
@@ -86,7 +94,7 @@ class Serving:
             if not isinstance(hello, Hello) or hello.protocol != protocol.PROTOCOL:
                 return
             with contextlib.closing(assistant(hello.settings)) as replier:
-                while (asked := self._asked.get()) is not None:
+                while (asked := self._asked.get()) is not None and not self._closing:
                     if isinstance(asked, Call):
                         self._do(asked, replier)
                     elif isinstance(asked, Damaged):
@@ -133,13 +141,26 @@ class Serving:
             if call.what == "warm":
                 replier.warm(call.request, cancel)
             elif call.what == "reply":
-                with _closing(replier.reply(call.request, cancel)) as events:
+                with self._reply(replier, call.request, cancel) as events:
                     for event in events:
                         say(event)
         except _Cancelled:
             if call.what == "reply":
                 say(Finished("", (), "cancelled", ReplyStats(replies=0, finish_reason="cancelled")))
         return Done(call.id)
+
+    @contextlib.contextmanager
+    def _reply(self, replier: Replier, request: Request, cancel: Cancelled) -> Iterator[Iterator[Event]]:
+        """A reply's events; however they are left, the iterator is closed here, as that saves what was accepted."""
+        self._writes = True
+        events = replier.reply(request, cancel)
+        try:
+            yield events
+        finally:
+            close = getattr(events, "close", None)
+            if close is not None:
+                close()
+            self._writes = False
 
     def _tell(self, told: Told) -> None:
         try:
@@ -153,11 +174,11 @@ def serve(
     assistant: Callable[[Settings], Replier],
     reader: BinaryIO,
     writer: BinaryIO,
-    ended: Callable[[], None] = lambda: None,
+    ended: Ended = lambda seconds: None,
 ) -> None:
     """Serve one front end over these streams until it closes, with an assistant of the settings it greets with.
 
-    `ended` is called in another thread as soon as the front end is gone; saving may still be going on.
+    `ended` is called in another thread as soon as the front end is gone, with the seconds that saving may still take.
     """
     serving = Serving(writer)
     threading.Thread(target=serving.listen, args=(reader, ended), name="requests", daemon=True).start()
@@ -187,22 +208,11 @@ def private_streams() -> tuple[BinaryIO, BinaryIO]:
     return os.fdopen(reader, "rb"), os.fdopen(writer, "wb")
 
 
-def _end_soon() -> None:
+def _end_soon(seconds: float) -> None:
     """What cannot be left, as an import or one long forward, must not outlive the front end for long."""
-    timer = threading.Timer(_GRACE_S, os._exit, (0,))
+    timer = threading.Timer(seconds, os._exit, (0,))
     timer.daemon = True
     timer.start()
-
-
-@contextlib.contextmanager
-def _closing(events: Iterator[Event]) -> Iterator[Iterator[Event]]:
-    """What was accepted is taught when the iterator is closed, whoever stopped reading."""
-    try:
-        yield events
-    finally:
-        close = getattr(events, "close", None)
-        if close is not None:
-            close()
 
 
 if __name__ == "__main__":

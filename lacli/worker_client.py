@@ -271,11 +271,12 @@ class _Child:
         if self._unreadable:
             again = "lacli may have been changed while it ran: leave it and start it again"
             return WorkerDied(f"the engine's process cannot be understood: {self._unreadable}", again, said)
-        if _kills_for_memory() > self._kills or _no_memory(said):
+        name = _signal_name(-status) if status < 0 else ""
+        killed = name == "SIGKILL"
+        if _kills_for_memory() > self._kills if killed else _no_memory(said):
             smaller = "use a smaller model, a smaller --ctx or a stronger --quant"
             return WorkerDied("the engine's process ended as memory ran out", smaller, said)
-        name = _signal_name(-status) if status < 0 else ""
-        if name == "SIGKILL":
+        if killed:
             hint = "nothing but that reply is lost; the system does so where memory runs out"
             return WorkerDied("the engine's process was killed (SIGKILL)", hint, said)
         what = f"by signal {name}" if name else f"with exit code {status}"

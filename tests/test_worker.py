@@ -1,0 +1,392 @@
+"""The engine's half of the protocol, in this process: what is asked over a pipe, and what a front end may do to it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from lacli import protocol, worker
+from lacli.config import Settings
+from lacli.errors import LacliError, OutOfMemory, PromptTooLong
+from lacli.events import Attachment, Event, Finished, Loading, Message, Notice, Piece, Prefill, ReplyStats, Request
+from lacli.protocol import Asked, Call, Cancel, Close, Done, Greeting, Hello, Problem, Said, Told
+from lacli.scripted import Cancel as Cancelled
+from lacli.scripted import Report, ScriptedAssistant, ignore, never
+
+QUESTION = Request((Message("user", "hi"),))
+ENOUGH_S = 20.0
+
+
+class FrontEnd:
+    """One end of two pipes; at the other end the engine serves in a thread."""
+
+    def __init__(self, assistant: Any) -> None:
+        from_us, self._out = os.pipe()
+        self._in, to_us = os.pipe()
+        self.reader = os.fdopen(self._in, "rb")
+        self.settings: list[Settings] = []
+        self.ended: list[float] = []
+
+        def made(settings: Settings) -> Any:
+            self.settings.append(settings)
+            return assistant
+
+        self.theirs = os.fdopen(from_us, "rb")
+
+        def serve() -> None:
+            with contextlib.suppress(BrokenPipeError), os.fdopen(to_us, "wb") as writer:
+                worker.serve(made, self.theirs, writer, self.ended.append)
+
+        self.thread = threading.Thread(target=serve, daemon=True)
+        self.thread.start()
+
+    def say(self, *records: Asked | bytes) -> None:
+        rest = memoryview(b"".join(each if isinstance(each, bytes) else protocol.line(each) for each in records))
+        while rest:
+            rest = rest[os.write(self._out, rest) :]
+
+    def greet(self, settings: Settings | None = None) -> None:
+        self.say(Hello(protocol.PROTOCOL, settings or Settings()))
+        assert isinstance(self.heard(), Greeting)
+
+    def heard(self) -> Told:
+        found = protocol.told(self.reader.readline())
+        assert not isinstance(found, protocol.Damaged)
+        return found
+
+    def all_of(self, call: int) -> list[Event | Done | Problem]:
+        """What comes of a call, to its end."""
+        found: list[Event | Done | Problem] = []
+        while True:
+            told = self.heard()
+            assert not isinstance(told, Greeting)
+            assert told.id == call
+            if not isinstance(told, Said):
+                return [*found, told]
+            found.append(told.event)
+
+    def hang_up(self) -> None:
+        if self._out >= 0:
+            os.close(self._out)
+            self._out = -1
+
+    def left(self) -> bool:
+        """Whether the engine has ended."""
+        self.thread.join(ENOUGH_S)
+        return not self.thread.is_alive()
+
+
+@pytest.fixture
+def front_end() -> Iterator[Callable[[Any], FrontEnd]]:
+    made: list[FrontEnd] = []
+
+    def make(assistant: Any) -> FrontEnd:
+        made.append(FrontEnd(assistant))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.hang_up()
+        each.reader.close()
+        assert each.left()
+        each.theirs.close()
+
+
+class Stepping(ScriptedAssistant):
+    """Takes a step when it may; remembers how its reply ended."""
+
+    def __init__(self, steps: int = 100) -> None:
+        super().__init__([])
+        self.may = threading.Semaphore(0)
+        self.cancel: Cancelled = never
+        self.steps = steps
+        self.taken = 0
+        self.saved: list[int] = []
+
+    def reply(self, request: Request, cancel: Cancelled = never) -> Iterator[Event]:
+        self.cancel = cancel
+        self.taken = 0
+        try:
+            while self.taken < self.steps and not cancel():
+                assert self.may.acquire(timeout=ENOUGH_S)
+                self.taken += 1
+                yield Piece("x", ("",), ReplyStats(predicted_n=self.taken))
+        finally:
+            self.saved.append(self.taken)
+        reason = "stop" if self.taken == self.steps else "cancelled"
+        yield Finished("x" * self.taken, tuple(range(self.taken)), reason, ReplyStats(predicted_n=self.taken))
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + ENOUGH_S
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+class TestACall:
+    def test_brings_the_events_of_a_reply_one_by_one(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        script = ScriptedAssistant([]).told("some words\nand more")
+        there = front_end(ScriptedAssistant([script]))
+        there.greet(Settings(model="that one", window=3))
+        there.say(Call(5, "reply", QUESTION))
+        assert there.all_of(5) == [*script, Done(5)]
+        assert there.settings == [Settings(model="that one", window=3)]
+
+    def test_gets_the_request_as_it_was_made(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        assistant = ScriptedAssistant(["a", "b"])
+        there = front_end(assistant)
+        there.greet()
+        request = Request((Message("user", "é\udcff", (), (Attachment("a", "x" * 10_000_000),)),), seed=1 << 70)
+        there.say(Call(1, "reply", request))
+        there.all_of(1)
+        assert assistant.requests == [request]
+
+    def test_opens_the_model_once_and_tells_of_it(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        opening = [Loading("load"), Notice("it is small")]
+        there = front_end(ScriptedAssistant(["a", "b"], opening))
+        there.greet()
+        there.say(Call(1, "open"), Call(2, "reply", QUESTION), Call(3, "reply", QUESTION))
+        assert there.all_of(1) == [*opening, Done(1)]
+        assert isinstance(there.all_of(2)[0], Prefill)
+        assert isinstance(there.all_of(3)[0], Prefill)
+
+    def test_a_reply_that_comes_first_tells_of_the_loading_while_it_goes_on(
+        self, front_end: Callable[[Any], FrontEnd]
+    ) -> None:
+        there = front_end(ScriptedAssistant(["a"], [Loading("load")]))
+        there.greet()
+        there.say(Call(1, "reply", QUESTION))
+        assert there.all_of(1)[:2] == [Loading("load"), Prefill(7, 7, 0)]
+
+    def test_a_reply_of_no_tokens_loads_nothing(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        there = front_end(ScriptedAssistant(["a"], [Loading("load")]))
+        there.greet()
+        there.say(Call(1, "reply", Request(max_tokens=0)))
+        assert Loading("load") not in there.all_of(1)
+
+    def test_previews_and_warms(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        assistant = ScriptedAssistant([])
+        there = front_end(assistant)
+        there.greet()
+        there.say(Call(1, "preview", QUESTION), Call(2, "warm", QUESTION))
+        assert there.all_of(1) == [Done(1, assistant.preview(QUESTION))]
+        assert there.all_of(2) == [Done(2)]
+        assert assistant.warmed == [QUESTION]
+
+    def test_that_is_not_known_is_a_problem(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        there = front_end(ScriptedAssistant(["a"]))
+        there.greet()
+        there.say(Call(1, "sing"), Call(2, "reply", QUESTION))
+        (problem,) = there.all_of(1)
+        assert isinstance(problem, Problem)
+        assert "'sing'" in problem.message
+        assert there.all_of(2)[-1] == Done(2)
+
+
+class Fails(ScriptedAssistant):
+    """Fails with whatever it is given, then works."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(["a"])
+        self.error: BaseException | None = error
+
+    def reply(self, request: Request, cancel: Cancelled = never) -> Iterator[Event]:
+        error, self.error = self.error, None
+        if error is not None:
+            yield Prefill(1, 1, 0)
+            raise error
+        yield from super().reply(request, cancel)
+
+
+class TestAFailure:
+    @pytest.mark.parametrize(
+        ("error", "kind", "message"),
+        [
+            (PromptTooLong("9 tokens", "less"), PromptTooLong, "9 tokens"),
+            (MemoryError(), OutOfMemory, "out of memory"),
+            (TypeError("no\nsuch"), LacliError, "TypeError: no"),
+            (RecursionError(), LacliError, "RecursionError"),
+        ],
+        ids=lambda each: getattr(each, "__name__", ""),
+    )
+    def test_ends_the_call_and_not_the_engine(
+        self, front_end: Callable[[Any], FrontEnd], error: BaseException, kind: type[LacliError], message: str
+    ) -> None:
+        there = front_end(Fails(error))
+        there.greet()
+        there.say(Call(1, "reply", QUESTION), Call(2, "reply", QUESTION))
+        *_, problem = there.all_of(1)
+        assert isinstance(problem, Problem)
+        assert type(problem.error()) is kind
+        assert message in problem.message
+        assert "\n" not in problem.message
+        assert there.all_of(2)[-1] == Done(2)
+
+    def test_damaged_lines_are_answered_and_have_no_effect(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        there = front_end(ScriptedAssistant(["a"]))
+        there.say(b"GET / HTTP/1.1\n")
+        there.say(Hello(protocol.PROTOCOL))
+        assert isinstance(there.heard(), Greeting)
+        there.say(b"\xff\xfe\n", b'{"type":"call","id":8,"what":[]}\n', Call(9, "reply", QUESTION))
+        told = [there.heard() for _ in range(3)]
+        assert [(type(each), getattr(each, "id", 0)) for each in told] == [
+            (Problem, None),
+            (Problem, None),
+            (Problem, 8),
+        ]
+        assert there.all_of(9)[-1] == Done(9)
+
+
+class TestCancel:
+    def test_ends_a_reply_after_the_step_it_is_in(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        assistant = Stepping()
+        there = front_end(assistant)
+        there.greet()
+        there.say(Call(1, "reply", QUESTION))
+        assistant.may.release(3)
+        for number in (1, 2, 3):
+            assert there.heard() == Said(1, Piece("x", ("",), ReplyStats(predicted_n=number)))
+        there.say(Cancel(1))
+        until(assistant.cancel)  # read while the fourth step waits
+        assistant.may.release(90)
+        piece, finished, done = there.all_of(1)
+        assert isinstance(piece, Piece)
+        assert isinstance(finished, Finished)
+        assert (finished.text, finished.reason) == ("xxxx", "cancelled")
+        assert done == Done(1)
+        assert assistant.saved == [4]
+
+    def test_before_a_call_has_begun_ends_it_when_it_does(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        assistant = Stepping(2)
+        there = front_end(assistant)
+        there.greet()
+        there.say(Call(1, "reply", QUESTION), Call(2, "reply", QUESTION), Cancel(2))
+        assistant.may.release(2)
+        assert len(there.all_of(1)) == 4
+        finished, _ = there.all_of(2)
+        assert isinstance(finished, Finished)
+        assert finished.reason == "cancelled"
+
+    def test_of_what_is_not_at_work_is_ignored(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        there = front_end(ScriptedAssistant(["a", "b"]))
+        there.greet()
+        there.say(Cancel(2), Call(1, "reply", QUESTION))
+        assert there.all_of(1)[-1] == Done(1)
+        there.say(Cancel(1), Cancel(2), Call(2, "reply", QUESTION))
+        *_, finished, _done = there.all_of(2)
+        assert isinstance(finished, Finished)
+        assert finished.reason == "stop"
+
+    def test_leaves_the_loading(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        class Loads(ScriptedAssistant):
+            told = threading.Event()
+            left = False
+
+            def open(self, report: Report = ignore) -> None:
+                try:
+                    report(Loading("prepare", 1, 9))
+                    assert self.told.wait(ENOUGH_S)
+                    for _ in range(10_000):
+                        report(Loading("prepare", 2, 9))
+                        time.sleep(0.001)
+                except Exception:  # as libraries do
+                    pytest.fail("taken for a failure of its own")
+                except BaseException:
+                    self.left = True
+                    raise
+
+        assistant = Loads(["a"])
+        there = front_end(assistant)
+        there.greet()
+        there.say(Call(1, "reply", QUESTION))
+        there.heard()
+        there.say(Cancel(1))
+        assistant.told.set()
+        *_, finished, done = there.all_of(1)
+        assert isinstance(finished, Finished)
+        assert (finished.text, finished.reason, done) == ("", "cancelled", Done(1))
+        assert assistant.left
+
+    def test_comes_through_while_nobody_reads_what_the_engine_says(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        assistant = Stepping(1_000_000)
+        assistant.may.release(1_000_000)
+        there = front_end(assistant)
+        there.greet()
+        there.say(Call(1, "reply", QUESTION))
+        until(lambda: assistant.taken > 50)
+        before = -1
+        while assistant.taken != before:  # until the pipe is full
+            before = assistant.taken
+            time.sleep(0.1)
+        big = Request((Message("user", "y" * 10_000_000),))
+        there.say(Cancel(1), Call(2, "reply", big), Cancel(2))  # would wait for ever if the engine did not read
+        *_, finished, _done = there.all_of(1)
+        assert isinstance(finished, Finished)
+        assert finished.reason == "cancelled"
+        assert finished.stats.predicted_n < 1_000_000
+        assert there.all_of(2)[-1] == Done(2)
+
+
+class TestTheEnd:
+    @pytest.mark.parametrize("how", ["close", "end of stream"])
+    def test_finishes_the_step_and_saves(self, front_end: Callable[[Any], FrontEnd], how: str) -> None:
+        assistant = Stepping()
+        there = front_end(assistant)
+        there.greet()
+        there.say(Call(1, "reply", QUESTION), Call(2, "reply", QUESTION))
+        assistant.may.release()
+        there.heard()
+        if how == "close":
+            there.say(Close())
+        else:
+            there.hang_up()
+        until(assistant.cancel)
+        assistant.may.release()
+        assert there.left()
+        assert assistant.saved == [2]  # the second call was not begun
+        assert assistant.closed
+        assert there.ended == [worker._SAVING_S]
+
+    def test_leaves_the_loading(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        class Loads(ScriptedAssistant):
+            def open(self, report: Report = ignore) -> None:
+                for done in range(10_000):
+                    report(Loading("prepare", done, 10_000))
+                    time.sleep(0.001)
+                pytest.fail("went on")
+
+        there = front_end(Loads([]))
+        there.greet()
+        there.say(Call(1, "open"))
+        there.heard()
+        there.hang_up()
+        assert there.left()
+        assert there.ended == [worker._LEAVING_S]
+
+    def test_of_the_reader_is_found_out_and_saves(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        assistant = Stepping()
+        there = front_end(assistant)
+        there.greet()
+        there.say(Call(1, "reply", QUESTION))
+        assistant.may.release()
+        there.heard()
+        there.reader.close()
+        assistant.may.release()
+        assert there.left()
+        assert assistant.saved == [2]
+        assert assistant.closed
+
+    @pytest.mark.parametrize("first", [Hello(protocol.PROTOCOL + 1), Call(1, "open")])
+    def test_comes_at_once_for_who_speaks_otherwise(self, front_end: Callable[[Any], FrontEnd], first: Asked) -> None:
+        there = front_end(ScriptedAssistant([]))
+        there.say(first)
+        assert isinstance(there.heard(), Greeting)
+        assert there.left()
+        assert there.settings == []
