@@ -14,7 +14,7 @@ from lacli.cli.confirm import confirm
 from lacli.cli.edit_job import Job, Target
 from lacli.cli.keyboard import open_terminal
 from lacli.cli.options import Common
-from lacli.cli.render import reply_record
+from lacli.cli.render import counted, reply_record
 from lacli.cli.terminal import plain
 from lacli.edits.apply import EditResult
 from lacli.edits.diff import label_of, unified
@@ -71,7 +71,7 @@ def deliver(job: Job, result: EditResult, finished: Finished, wanted: Wanted, co
         diagnostics.note("nothing changed")
     elif written:
         plus, minus = _counts(result.diff)
-        diagnostics.note(f"{job.file.name}: {plus} lines in, {minus} out")
+        diagnostics.note(f"{job.file.name}: {counted(plus, 'line', 'lines')} in, {minus} out")
 
 
 def _check(job: Job, result: EditResult, finished: Finished, wanted: Wanted) -> None:
