@@ -16,13 +16,14 @@ import typer
 
 from lacli.cli import diagnostics, live, output, resume
 from lacli.cli.options import Common, with_common
-from lacli.cli.record import Recorder, recorder
+from lacli.cli.record import recorder
 from lacli.cli.render import reply_record
 from lacli.cli.repl import material
 from lacli.cli.repl.loop import Repl
 from lacli.cli.terminal import is_terminal, wants_colour
 from lacli.errors import UsageError
 from lacli.scripted import Replier
+from lacli.sessions.recorder import Recorder
 
 if TYPE_CHECKING:
     from lacli.cli.question import Question
@@ -151,7 +152,8 @@ def _one_turn(repl: Repl, asked: Question, more_follow: bool) -> None:
     if turn is not None:
         repl.recorder.keep(turn, finished.stats.model)
     if common.json:
-        output.document(reply_record(finished))
+        session = repl.recorder.id or None
+        output.document({**reply_record(finished), "model": finished.stats.model, "session": session})
     live.report_stats(finished, common)
     live.conclude(finished)
 

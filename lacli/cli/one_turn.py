@@ -13,7 +13,6 @@ from lacli.cli.deliver import Delivery, put
 from lacli.cli.options import Common
 from lacli.cli.overheard import Overheard
 from lacli.cli.question import Question
-from lacli.cli.record import Recorder
 from lacli.events import Message, Request
 from lacli.scripted import Replier
 
@@ -63,3 +62,5 @@ def show_prompt(assistant: Replier, request: Request, common: Common, path: str 
         return
     put(preview.text, path)
     diagnostics.note(f"{len(preview.token_ids):,} tokens; the context has {preview.ctx_size:,}")
+
+from lacli.sessions.recorder import Recorder

@@ -1,155 +1,22 @@
-"""What commands call to have a turn kept: `recorder(common, kind).turn(question, finished)`. Never fails a command.
-
-Nothing is read, written or imported before the first turn. `--no-log` keeps nothing at all, `lacli logs off` the
-numbers of `lacli stats` but no word. A log that cannot be used is one note; a conversation that goes on tries again
-with its next turn, so that a log which was only held by another program misses nothing.
-Called by `ask`, `chat`, `complete` and `edit`.
-"""
+"""What commands call to have a turn kept: `recorder(common, kind).turn(question, finished)`. See `sessions.recorder`."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
-from lacli.errors import LacliError
-from lacli.events import Counts, Finished, Message, Notice
+from lacli.events import Notice
+from lacli.sessions.recorder import Recorder
 
 if TYPE_CHECKING:
     from lacli.cli.options import Common
-    from lacli.sessions.records import Session, Turn
-    from lacli.sessions.store import SessionStore
-
-    _Change = Callable[[SessionStore, str], None]
 
 
 def recorder(common: Common, kind: str) -> Recorder:
     """The recorder of one run of a command; `kind` is its name."""
-    return Recorder(kind, keep=not common.no_log, system=common.system or "")
+    return Recorder(kind, say, keep=not common.no_log, system=common.system or "")
 
 
-class Recorder:
-    """Keeps the turns of one conversation."""
-
-    def __init__(self, kind: str, keep: bool = True, system: str = "") -> None:
-        self.id = ""
-        """The session's id once it is in the log."""
-        self._kind = kind
-        self._keep = keep
-        self._system = system
-        self._store: SessionStore | None = None
-        self._resumed: list[Session] = []
-        self._waiting: list[tuple[_Change, str]] = []
-        """What could not be written yet."""
-        self._failed = False
-        self._begun = ""
-        """The id of a session of which nothing could be written yet."""
-        self._written: set[str] = set()
-
-    def resume(self, session: Session) -> None:
-        """Add the following turns to a session that was read."""
-        self.id = session.id
-        self._begun = ""
-        self._written.add(session.id)
-        self._resumed.append(session)
-
-    def describe(self, system: str) -> None:
-        """The system message was changed: in the session there is, and in those begun later."""
-        self._system = system
-        if self.id or self._begun:
-            self._write(lambda store, id_: store.describe(id_, system))
-
-    def new(self) -> None:
-        """Begin another session with the next turn."""
-        self.id = self._begun = ""
-
-    def turn(self, question: Message, finished: Finished) -> None:
-        """Keep a question and its reply; nothing where not a token came of it, unless the model had nothing to say."""
-        from lacli.sessions.records import Turn
-
-        if finished.text or finished.token_ids or finished.reason == "stop":
-            answer = Message("assistant", finished.text, finished.token_ids)
-            self.keep(Turn(question, answer, finished.reason, finished.stats, time.time()), finished.stats.model)
-
-    def keep(self, turn: Turn, model: str, replaces: bool = False) -> None:
-        """Keep a turn, or put it in the place of the last one: its question was asked again."""
-        again = replaces and bool(self.id or self._begun)
-
-        def change(store: SessionStore, id_: str) -> None:
-            (store.replace_last if again else store.append)(id_, turn, model)
-
-        self._write(change, turn, model)
-
-    def count(self, counts: Counts) -> None:
-        """Keep the numbers of replies whose words are not kept."""
-        if not self._keep:
-            return
-        try:
-            self._opened().count(_project(), counts, time.time())
-        except (LacliError, OSError) as error:
-            diagnostics.note(f"{getattr(error, 'message', error)}; the numbers are not kept")
-
-    def undo(self) -> None:
-        """Take the last turn away."""
-        if self.id or self._begun:
-            self._write(lambda store, id_: store.replace_last(id_, None))
-
-    def _write(self, change: _Change, turn: Turn | None = None, model: str = "") -> None:
-        """Change the session, after what waits to be written; what fails waits for the next time."""
-        if not self._keep:
-            return
-        try:
-            store = self._opened()
-            if not self._may_keep_words(store, turn):
-                return
-            self._begun = self.id or self._begun or store.begin(self._kind, _project(), model, self._system)
-            self._waiting.append((change, self._begun))
-            self._write_waiting(store)
-            self.id, self._begun = self._begun, ""
-        except (LacliError, OSError) as error:
-            if self.id not in self._written:  # set by whoever goes back to a session that could not be written
-                self.id = ""
-            if not self._failed:
-                self._failed = True
-                diagnostics.note(f"{getattr(error, 'message', error)}; what is said is not kept")
-
-    def _write_waiting(self, store: SessionStore) -> None:
-        while self._waiting:
-            change, id_ = self._waiting[0]
-            change(store, id_)
-            self._written.add(id_)
-            del self._waiting[0]
-        if self._failed:
-            self._failed = False
-            diagnostics.note("the log of conversations can be used again: all of this one is kept")
-
-    def _may_keep_words(self, store: SessionStore, turn: Turn | None) -> bool:
-        """Whether logs are on; if not, the numbers alone are kept."""
-        from lacli.sessions import switch
-
-        if switch.is_on():
-            return True
-        if turn is not None:
-            store.count(_project(), turn.counts, turn.at)
-        return False
-
-    def _opened(self) -> SessionStore:
-        if self._store is None:
-            from lacli.sessions.store import SessionStore, path
-
-            self._store = SessionStore(path(), _say)
-        while self._resumed:
-            self._store.know(self._resumed.pop())
-        return self._store
-
-
-def _project() -> Path | None:
-    from lacli.pool.identity import project_root
-
-    return project_root(Path("."))
-
-
-def _say(notice: Notice) -> None:
+def say(notice: Notice) -> None:
+    """Print what cannot be kept."""
     (diagnostics.warning if notice.level == "warning" else diagnostics.note)(notice.text)

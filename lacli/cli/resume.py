@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
 from lacli.cli.options import Common
-from lacli.cli.record import Recorder
 from lacli.errors import UsageError
+from lacli.sessions.recorder import Recorder
 
 if TYPE_CHECKING:
     from lacli.sessions.conversation import Conversation

@@ -1,6 +1,6 @@
 """Whether conversations are kept: not from `lacli logs off` to `lacli logs on`. A file in the data folder says so.
 
-A file of its own, so that it holds whatever has become of the log. Called by `cli.record` and `cli.logs`.
+A file of its own, so that it holds whatever has become of the log. Called by `recorder` and `cli.logs`.
 """
 
 from __future__ import annotations

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.record import Recorder
+from lacli.cli.record import say
 from lacli.events import Counts, Finished, Message, ReplyStats
 from lacli.sessions import database, switch
+from lacli.sessions.recorder import Recorder
 from lacli.sessions.store import SessionStore, path
 from tests.cli.conftest import Scripted
 
@@ -44,7 +45,7 @@ def asked(log: SessionStore) -> list[list[str]]:
 
 class TestTurns:
     def test_turns_of_one_recorder_are_one_session_of_the_project(self, log: SessionStore, project: Path) -> None:
-        recorder = Recorder("chat", system="Be terse.")
+        recorder = Recorder("chat", say, system="Be terse.")
         assert recorder.id == ""
         recorder.turn(QUESTION, finished())
         recorder.turn(QUESTION, finished("well", "cancelled"))
@@ -60,15 +61,15 @@ class TestTurns:
         assert [each.predicted_n for each in log.days(project).values()] == [6]
 
     def test_a_reply_stopped_before_its_first_token_never_happened(self, log: SessionStore) -> None:
-        Recorder("ask").turn(QUESTION, finished("", "cancelled"))
+        Recorder("ask", say).turn(QUESTION, finished("", "cancelled"))
         assert log.list(everywhere=True) == []
-        Recorder("complete").turn(QUESTION, finished("", "stop"))
+        Recorder("complete", say).turn(QUESTION, finished("", "stop"))
         assert len(log.list(everywhere=True)) == 1
 
     def test_a_session_is_resumed_undone_and_left(self, log: SessionStore) -> None:
-        first = Recorder("chat")
+        first = Recorder("chat", say)
         first.turn(Message("user", "1"), finished())
-        recorder = Recorder("chat")
+        recorder = Recorder("chat", say)
         recorder.resume(log.session(first.id))
         recorder.turn(Message("user", "2"), finished())
         recorder.undo()
@@ -80,19 +81,19 @@ class TestTurns:
 
 class TestNothingKept:
     def test_no_log_writes_nothing_at_all(self, project: Path, sandbox: Path) -> None:
-        recorder = Recorder("ask", keep=False)
+        recorder = Recorder("ask", say, keep=False)
         recorder.turn(QUESTION, finished())
         recorder.undo()
         assert not (sandbox / "data").exists()
 
     def test_logs_off_keeps_numbers_and_no_word(self, log: SessionStore, project: Path) -> None:
         switch.turn(False)
-        Recorder("ask").turn(QUESTION, finished("because"))
+        Recorder("ask", say).turn(QUESTION, finished("because"))
         assert log.list(everywhere=True) == []
         assert [each.predicted_n for each in log.days(project).values()] == [3]
         assert b"because" not in path().read_bytes()
         switch.turn(True)
-        Recorder("ask").turn(QUESTION, finished())
+        Recorder("ask", say).turn(QUESTION, finished())
         assert asked(log) == [["why?"]]
 
     def test_a_home_that_is_nowhere_is_one_note(
@@ -101,7 +102,7 @@ class TestNothingKept:
         monkeypatch.delenv("LACLI_HOME")
         monkeypatch.setenv("XDG_DATA_HOME", "relative")
         monkeypatch.setattr("platformdirs.user_data_dir", lambda *names, **more: "relative")
-        recorder = Recorder("ask")
+        recorder = Recorder("ask", say)
         recorder.turn(QUESTION, finished())
         recorder.turn(QUESTION, finished())
         assert capsys.readouterr().err.count("\n") == 1
@@ -113,8 +114,8 @@ class TestHeld:
         self, log: SessionStore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(database, "PATIENCE_S", 0.05)
-        Recorder("ask").turn(Message("user", "0"), finished())
-        recorder = Recorder("chat")
+        Recorder("ask", say).turn(Message("user", "0"), finished())
+        recorder = Recorder("chat", say)
         with closing(sqlite3.connect(path(), isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
             recorder.turn(Message("user", "1"), finished())

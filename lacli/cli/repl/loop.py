@@ -1,7 +1,7 @@
 """The loop of a conversation: a prompt, a question or a slash command, a reply, and again.
 
-What was said is `sessions.conversation`'s, keeping it `cli.record`'s, what the terminal shows of a reply `cli.live`'s.
-Here is what connects them, and what Ctrl-C means where. Called by `lacli chat`.
+What was said is `sessions.conversation`'s, keeping it `sessions.recorder`'s, what the terminal shows of a reply
+`cli.live`'s. Here is what connects them, and what Ctrl-C means where. Called by `lacli chat`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import typer
 from lacli.cli import deadline, diagnostics, live
 from lacli.cli.interrupt import Ending
 from lacli.cli.options import Common
-from lacli.cli.record import Recorder
 from lacli.cli.render import loading_line
 from lacli.cli.repl import commands
 from lacli.cli.repl.background import Background
@@ -25,6 +24,7 @@ from lacli.errors import LacliError, PromptTooLong
 from lacli.events import Attachment, Counts, Finished, Message, Request
 from lacli.scripted import Replier
 from lacli.sessions.conversation import Conversation
+from lacli.sessions.recorder import Recorder
 
 if TYPE_CHECKING:
     from lacli.cli.repl.reader import Reader

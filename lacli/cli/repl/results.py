@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def copy(repl: Repl, rest: str) -> None:
     """/copy [n]"""
-    from lacli.cli.repl.clipboard import copied
+    from lacli.clipboard import copied
 
     answer = _answer(repl)
     text = _block(answer, rest).text.rstrip("\n") if rest else answer

@@ -367,7 +367,7 @@ class TestResults:
             taken.append(text)
             return ["xclip"] if len(taken) < 3 else []
 
-        monkeypatch.setattr("lacli.cli.repl.clipboard.copied", copied)
+        monkeypatch.setattr("lacli.clipboard.copied", copied)
         repl, _ = repl_of([CODE])
         for line in ("show me", "/copy", "/copy 2", "/copy 1", "/copy 3", "/copy x"):
             repl.handle(line)

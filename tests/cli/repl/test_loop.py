@@ -240,7 +240,7 @@ class TestCompletion:
 
 class TestClipboard:
     def test_a_tool_and_the_terminal_are_given_the_text(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from lacli.cli.repl import clipboard
+        from lacli import clipboard
 
         tool, screen = tmp_path / "bin" / "xclip", tmp_path / "screen"
         tool.parent.mkdir()
@@ -258,7 +258,7 @@ class TestClipboard:
     def test_a_tool_that_fails_and_a_text_too_long_for_a_terminal_are_not_claimed(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from lacli.cli.repl import clipboard
+        from lacli import clipboard
 
         monkeypatch.setenv("PATH", str(tmp_path))
         monkeypatch.setattr(clipboard, "_SCREEN", str(tmp_path / "no" / "screen"))

@@ -1,6 +1,7 @@
 """Text to the clipboard: asked of the terminal by an escape sequence (OSC 52), and given to the system's own tool.
 
-The terminal serves over ssh, too, but may refuse without a word; a tool is sure where there is one. Called by /copy.
+The terminal serves over ssh, too, but may refuse without a word; a tool is sure where there is one.
+Called by both front ends.
 """
 
 from __future__ import annotations
