@@ -15,6 +15,7 @@ from lacli.cli.overheard import Overheard
 from lacli.cli.question import Question
 from lacli.events import Message, Request
 from lacli.scripted import Replier
+from lacli.sessions.recorder import Recorder
 
 
 def one_turn(
@@ -62,5 +63,3 @@ def show_prompt(assistant: Replier, request: Request, common: Common, path: str 
         return
     put(preview.text, path)
     diagnostics.note(f"{len(preview.token_ids):,} tokens; the context has {preview.ctx_size:,}")
-
-from lacli.sessions.recorder import Recorder

@@ -1,4 +1,4 @@
-"""What commands call to have a turn kept: `recorder(common, kind).turn(question, finished)`. See `sessions.recorder`."""
+"""What commands call to have a turn kept: `recorder(common, kind).turn(question, finished)`; see `Recorder`."""
 
 from __future__ import annotations
 
