@@ -32,8 +32,9 @@ def kept(text: str) -> str:
 
 
 def title(question: str) -> str:
-    """The first words of a question, on one line."""
-    words = " ".join(whole(question[: 8 * _TITLE_CHARACTERS]).split())
+    """The first words of a question, on one line; of several paragraphs the first, where what is wanted stands."""
+    begin = whole(question[: 8 * _TITLE_CHARACTERS]).strip()
+    words = " ".join(begin.partition("\n\n")[0].split())
     if len(words) <= _TITLE_CHARACTERS:
         return words
     cut = words[:_TITLE_CHARACTERS]

@@ -51,5 +51,6 @@ class TestTexts:
 
     def test_a_title_is_one_line_of_whole_words(self) -> None:
         assert title("  one\n two\t three ") == "one two three"
+        assert title("\n\nadd a test\n\nReturn the whole of a.py") == "add a test"
         assert title("word " * 40) == "word " * 19 + "word..."
         assert title("x" * 1_000_000) == "x" * 100 + "..."
