@@ -1,4 +1,4 @@
-"""A completion's text as it would be inserted, of a reply that is given: the same whatever the steps, or the test fails."""
+"""A completion as it would be inserted, of a reply that is given: the same whatever the steps, or the test fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Twenty files in the manner of real projects, lines taken out inside functions, and replies that do not know an end."""
+"""Twenty files in the manner of real projects, lines taken out in functions, and replies that know no end."""
 
 from __future__ import annotations
 
