@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from lacli.cli import deadline, diagnostics, output
+from lacli.cli import deadline, diagnostics, interrupt, output
 
 
 class _Process:
@@ -46,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("ignore")
         code = diagnostics.guard(lambda: _run(arguments))
     if arguments is None:
+        interrupt.obey()
         _Process.code = code
     return code
 

@@ -47,11 +47,24 @@ class _Handlers:
         raise NotImplementedError
 
 
+class _Pending:
+    """A request to terminate that waits until the reply is kept."""
+
+    number: int | None = None
+
+
+def obey() -> None:
+    """End now as a signal has asked for, if one has."""
+    number, _Pending.number = _Pending.number, None
+    if number is not None:
+        signal.raise_signal(number)
+
+
 class Interrupt(_Handlers):
     """For a reply: a signal sets `asked` instead of ending the program; the block's object is the reply's `cancel`.
 
-    A second Ctrl-C soon after raises. A signal to terminate takes its ordinary course once the block is left. The end
-    of the time allowed is one more reason.
+    A second Ctrl-C soon after raises. A signal to terminate takes its ordinary course once the block is left, or, where
+    that ends the program, at `obey`. The end of the time allowed is one more reason.
     """
 
     def __init__(self) -> None:
@@ -71,7 +84,9 @@ class Interrupt(_Handlers):
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         super().__exit__(kind, value, trace)
-        if self._fatal is not None:
+        if self._fatal is not None and kind is None and signal.getsignal(self._fatal) == signal.SIG_DFL:
+            _Pending.number = self._fatal  # it would end the program before what was written is in the log
+        elif self._fatal is not None:
             signal.raise_signal(self._fatal)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lacli.cli import deadline, diagnostics, output
-from lacli.cli.interrupt import Insistent, Interrupt
+from lacli.cli.interrupt import Insistent, Interrupt, obey
 from lacli.cli.keyboard import unechoed
 from lacli.cli.options import Common
 from lacli.cli.render import BETWEEN, cut_note, live_line, loading_line, stats_line, stats_record
@@ -89,7 +89,8 @@ class Live:
             return
         if self._at_end:
             output.text(whole)
-        output.end_text("\n" if newline or (output.to_terminal() and whole) else "")
+        wanted = newline or (output.to_terminal() and whole)
+        output.end_text("\n" if wanted and not whole.endswith("\n") else "")
 
     def finish(self) -> None:
         """Remove the status and say what had to wait for the end of the text."""
@@ -188,6 +189,8 @@ def stream(
     if not silent:
         live.end(finished.text, newline)
     live.finish()
+    if markdown and not silent and not finished.text and finished.reason == "stop":
+        diagnostics.note("the reply is empty")
     if finished.reason == "cancelled" and interrupt.timed_out:
         finished = replace(finished, reason="timeout", stats=replace(finished.stats, finish_reason="timeout"))
         if prompt_follows:
@@ -205,7 +208,9 @@ def _page(markdown: bool) -> Page | None:
 
 
 def conclude(finished: Finished) -> None:
-    """End the command as the reply ended: exit code 130 after Ctrl-C, 6 when the time was over."""
+    """End the command as the reply ended: by the signal that asked for it, with exit code 130 after Ctrl-C, with 6 when
+    the time was over."""
+    obey()
     if finished.reason == "timeout":
         raise deadline.failure("before the reply was")
     if finished.reason == "cancelled":

@@ -115,7 +115,9 @@ def test_a_signal_to_terminate_closes_the_reply_and_then_ends_the_program_by_it(
     running.stdout.read(5)
     running.send_signal(number)
     _, err = running.communicate(timeout=10)
-    assert (running.returncode, err) == (-number, b"closed\n")
+    assert (running.returncode, err) == (-number, b"closed\nlacli: stopped; this is the text so far\n")
+    kept = subprocess.run(program.command("sessions", "list"), capture_output=True, timeout=30, check=True)
+    assert b"[interrupted] hi" in kept.stdout
 
 
 def test_an_interrupt_swallowed_while_loading_ends_the_program_all_the_same(program: Program) -> None:

@@ -18,7 +18,7 @@ from lacli.scripted import ScriptedAssistant
 from tests.cli.conftest import Program, Scripted, Terminal
 from tests.cli.screen import Screen
 
-HOSTILE = "# T\n**a**\x1b[31mb\x1b]0;t\x07\x9bc\n"
+HOSTILE = "# T\n**a**\x1b[31mb\x1b]0;t\x07\x9bc"
 """Markdown, and sequences that a terminal obeys; the last begins one that swallows the letter behind it."""
 
 
@@ -31,7 +31,7 @@ class TestPipe:
         assert result.out == HOSTILE + ("\n" if command == "ask" else "")
 
     def test_gets_no_sequence_where_it_is_asked_to_be_freed_of_them(self, scripted: Scripted) -> None:
-        assert scripted.run(["ask", "hi", "--sanitize"], [HOSTILE]).out == "# T\n**a**b\n\n"
+        assert scripted.run(["ask", "hi", "--sanitize"], [HOSTILE]).out == "# T\n**a**b\n"
         assert scripted.run(["ask", "hi"], [HOSTILE]).out == HOSTILE + "\n"
 
     @pytest.mark.parametrize("option", ["--plain", "--color=always", "--color=never", "-S"])
@@ -52,11 +52,11 @@ class TestPipe:
     def test_gets_utf8_whatever_python_was_told(self, program: Program) -> None:
         done = program.shell(
             "lacli ask --no-stdin hi; lacli ask --no-stdin --nosuch-é",
-            SCRIPTS='["漢é\\n"]',
+            SCRIPTS='["漢é"]',
             PYTHONIOENCODING="cp1252",
             LC_ALL="C",
         )
-        assert done.stdout == "漢é\n\n".encode()
+        assert done.stdout == "漢é\n".encode()
         assert "--nosuch-é" in done.stderr.decode()
 
     def test_that_is_closed_ends_the_program_with_141(self, program: Program) -> None:
@@ -181,7 +181,7 @@ class TestColour:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 class TestTerminal:
-    TEXT = "# T\n\n**a** [x] \x1b[31mb\n```py\nx = 1\n```\n"
+    TEXT = "# T\n\n**a** [x] \x1b[31mb\n```py\nx = 1\n```"
 
     def seen(self, program: Program, *arguments: str, **environment: str) -> tuple[Screen, bytes]:
         """The screen after `ask -q`, and the bytes."""
