@@ -332,7 +332,7 @@ def _text(value: object) -> str:
         return ", ".join(f"{key} {_text(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return " ".join(str(item) for item in value)
-    return str(value)
+    return str(value).replace("\n", "\\n")
 
 
 def _count(parameters: int) -> str:

@@ -1,0 +1,3 @@
+import os
+
+os.replace("a", "b")  # atomic

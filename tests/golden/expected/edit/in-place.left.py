@@ -1,0 +1,9 @@
+import os
+
+
+def rename(old, new):
+    os.replace(old, new)
+
+
+def main():
+    rename("a", "b")
