@@ -185,20 +185,25 @@ def serve(
     serving.work(assistant)
 
 
-def main() -> int:
-    """Serve the process that started this one."""
+def run(assistant: Callable[[Settings], Replier]) -> int:
+    """Serve the process that started this one; the exit status."""
     for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    reader, writer = private_streams()
+    reader, writer = _private_streams()
     faulthandler.enable()
-    from lacli.assistant import Assistant
-
-    serve(Assistant, reader, writer, _end_soon)
+    serve(assistant, reader, writer, _end_soon)
     return 0
 
 
-def private_streams() -> tuple[BinaryIO, BinaryIO]:
+def main() -> int:
+    """The real thing."""
+    from lacli.assistant import Assistant
+
+    return run(Assistant)
+
+
+def _private_streams() -> tuple[BinaryIO, BinaryIO]:
     """Stdin and stdout for the protocol alone: from now on 0 is empty and 1 is stderr, here and in what is started."""
     reader, writer = os.dup(0), os.dup(1)
     empty = os.open(os.devnull, os.O_RDONLY)

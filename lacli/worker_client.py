@@ -194,12 +194,8 @@ class _Child:
         """Ask it to end, insist after a while; when this returns there is no such process."""
         self._asked_to_end = True
         if self._writing.acquire(timeout=_LOCK_S):  # else it does not even read
-            try:
-                assert self._process.stdin is not None
-                with contextlib.suppress(OSError):
-                    self._process.stdin.close()
-            finally:
-                self._writing.release()
+            self._hang_up()
+            self._writing.release()
             self._wait(_ASK_S)
         if self._process.poll() is None:
             self._process.terminate()
@@ -209,6 +205,12 @@ class _Child:
             self._process.wait()
         self._listening.join(_TERMINATE_S)
         self._overhearing.join(_LOCK_S)
+
+    def _hang_up(self) -> None:
+        """For whoever holds `_writing`."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
 
     def _wait(self, seconds: float) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -244,6 +246,8 @@ class _Child:
         if self._unreadable:
             self._process.kill()
         status = self._process.wait()
+        with self._writing:
+            self._hang_up()
         self._overhearing.join(_TERMINATE_S)  # its last words are in the pipe, unless a process of its own holds that
         with self._lock:
             self.died = self._death(status)

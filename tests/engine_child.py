@@ -1,0 +1,164 @@
+"""Engines to be started as processes, by `command(KIND, ARGUMENT…)`. Quick, without a model."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lacli import worker
+from lacli.events import Event, Finished, Loading, Piece, ReplyStats, Request
+from lacli.scripted import Cancel, Report, ScriptedAssistant, ignore, never
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXT = "some words and more "
+
+
+class Quick(ScriptedAssistant):
+    """Says the same again and again."""
+
+    def __init__(self) -> None:
+        super().__init__([TEXT] * 1000)
+
+
+class Slow(Quick):
+    """A step every few milliseconds, for ever."""
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        count = 0
+        while not cancel():
+            time.sleep(0.003)
+            count += 1
+            yield Piece("x", ("",), ReplyStats(predicted_n=count))
+        yield Finished("x" * count, tuple(range(count)), "cancelled", ReplyStats(predicted_n=count))
+
+
+class Prints(Quick):
+    """A library that talks, and that starts programs which talk and ask."""
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        print("library: hello", flush=True)
+        os.write(1, b'{"type":"done","id":1}\nno end')
+        asks = "import sys; print('program: got', repr(sys.stdin.read())); print('!', file=sys.stderr)"
+        subprocess.run([sys.executable, "-c", asks], check=True)
+        for number in range(10_000):
+            print(f"line {number}")
+        yield from super().reply(request, cancel)
+
+
+class Loads(Quick):
+    """Is long in preparing, and tells of it."""
+
+    def open(self, report: Report = ignore) -> None:
+        for done in range(100_000):
+            report(Loading("prepare", done, 100_000))
+            time.sleep(0.005)
+
+
+class Stuck(Quick):
+    """Is long in an import, of which nothing can be told."""
+
+    def open(self, report: Report = ignore) -> None:
+        report(Loading("load"))
+        time.sleep(600)
+
+
+class Saves(Slow):
+    """Leaves a file when a reply has ended, and one when it is closed."""
+
+    folder = Path()
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        try:
+            yield from super().reply(request, cancel)
+        finally:
+            time.sleep(0.2)
+            (self.folder / "saved").touch()
+
+    def close(self) -> None:
+        (self.folder / "closed").touch()
+
+
+class Dies(Quick):
+    """Ends in the middle of a reply, in the way it is told."""
+
+    how = ""
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        yield Piece("x", ("",), ReplyStats(predicted_n=1))
+        if self.how == "abort":
+            os.write(2, b"terminate called after throwing an instance of 'std::bad_alloc'\n")
+            os.abort()
+        elif self.how == "exit":
+            print("the last\nwords", file=sys.stderr, flush=True)
+            os._exit(3)
+        elif self.how == "segv":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        elif self.how == "memory":
+            bytearray(1 << 62)
+        elif self.how == "orphan":  # which holds on to stderr
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3)"])
+            os._exit(4)
+
+
+class Learns(Quick):
+    """Teaches the project's pool something with every reply, as the real one does, and tells when it begins to."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        from lacli import paths
+        from lacli.pool.identity import pool_key
+        from lacli.pool.store import open_pool
+
+        self.pool = open_pool(pool_key(folder, "0123456789abcdef" * 4), paths.pools_dir(), "learn", 50_000)
+        assert self.pool.learns, self.pool.notices
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        import numpy as np
+
+        from lacli.pool.lesson import Lesson, TableRows
+
+        for number in range(100_000):
+            seed = np.random.default_rng(number)
+            ids = seed.integers(0, 50_000, 40).tolist()
+            keys = seed.integers(0, 50_000, (5, 2), dtype=np.uint32)
+            table = TableRows(keys, np.full((5, 8), number % 50_000, np.uint32), np.zeros((5, 8), np.uint8))
+            assert self.pool.learn(Lesson(ids, table=table, totals={"replies": 1})), self.pool.notices
+            yield Piece("x", ("",), ReplyStats(predicted_n=number + 1))
+            if cancel():
+                break
+        yield Finished("", (), "cancelled", ReplyStats())
+
+
+def command(kind: str, *arguments: str) -> list[str]:
+    """What starts one."""
+    start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests import engine_child as child; "
+    return [sys.executable, "-P", "-c", f"{start}sys.exit(child.main(*sys.argv[1:]))", kind, *arguments]
+
+
+def main(kind: str, *arguments: str) -> int:
+    if kind == "deaf":
+        if hasattr(signal, "SIGTERM"):
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        print('{"type":"greeting","protocol":1}', flush=True)
+        time.sleep(600)
+    if kind == "babbles":
+        print('{"type":"greeting","protocol":1}\nSegmentation fault?', flush=True)
+        time.sleep(600)
+    if kind == "later":
+        print('{"type":"greeting","protocol":99}', flush=True)
+        time.sleep(600)
+    if kind == "refuses":
+        print("Traceback: no module named torch", file=sys.stderr)
+        return 1
+    made: dict[str, Any] = {"quick": Quick, "slow": Slow, "prints": Prints, "loads": Loads, "stuck": Stuck}
+    if kind in ("saves", "dies", "learns"):
+        (argument,) = arguments
+        Saves.folder, Dies.how = Path(argument), argument
+        made |= {"saves": Saves, "dies": Dies, "learns": lambda: Learns(Path(argument))}
+    return worker.run(lambda settings: made[kind]())
