@@ -273,6 +273,9 @@ class ReplyStats(Counts):
     ctx_used: int = 0
     ctx_size: int = 0
     vram_peak_mb: float | None = None
+    resting: tuple[str, ...] = ()
+    """Who is not asked for a while: sources that kept guessing wrong, and the window where its rows would cost more
+    than they bring."""
     finish_reason: str = ""
 
     @property
@@ -294,6 +297,9 @@ class Piece:
     sources: tuple[str, ...]
     """For each token of the step who guessed it, "" where nobody did."""
     stats: ReplyStats
+    lengths: tuple[int, ...] = ()
+    """For each token of the step how many characters of the reply it completes. `text` may lag behind them, and ends
+    before them where the reply was cut; of a completion they also count what was left out at its front."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ class Reply:
     def __init__(self, loaded: Loaded, request: Request, told: set[str]) -> None:
         """told: notices that were given already; those of this reply are added. Raises PromptTooLong."""
         from lacli.text.stops import StopStrings
+        from lacli.text.stream import TextStream
 
         self._loaded = loaded
         self._told = told
@@ -42,6 +43,7 @@ class Reply:
         self._started = time.perf_counter()
         self._prompt: Prompt = fitted(request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size)
         self._rule = StopStrings(loaded.tokenizer, request.stops, self._prompt.watchers)
+        self._spelled = TextStream(loaded.tokenizer)
         self._forks: list[DraftSource] = []
         self._ids: list[int] = []
         self._sources: list[str] = []
@@ -93,7 +95,8 @@ class Reply:
             self._text.append(self._rule.take() + self._rule.finish(early=step.finish != "stop"))
             self._cut(self._rule.delivered)
             self._reason = str(step.finish)
-        return Piece(self._text[-1], step.sources, self._stats())
+        lengths = tuple(len(self._spelled.push([token_id])) for token_id in step.token_ids)
+        return Piece(self._text[-1], step.sources, self._stats(), lengths)
 
     def leave(self) -> None:
         """It ends, one way or another: teach what was accepted."""
@@ -253,6 +256,7 @@ class Reply:
             ctx_used=len(self._prompt.token_ids) + len(self._ids),
             ctx_size=loaded.cached.runner.context_size,
             vram_peak_mb=_vram_peak_mb(loaded.device),
+            resting=loaded.controller.resting,
             finish_reason=reason,
         )
 

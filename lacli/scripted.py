@@ -171,6 +171,6 @@ class ScriptedAssistant:
                 ctx_size=2048,
                 finish_reason="stop" if index == len(steps) - 1 else "",
             )
-            events.append(Piece("".join(step), ("", "project")[: len(step)], stats))
+            events.append(Piece("".join(step), ("", "project")[: len(step)], stats, tuple(map(len, step))))
         events.append(Finished(text, tuple(range(delivered)), "stop", stats))
         return events

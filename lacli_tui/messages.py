@@ -30,6 +30,8 @@ class Decoded:
     """May be empty, as a `Piece`'s."""
     sources: tuple[str, ...]
     """For each token who guessed it, "" where nobody did."""
+    lengths: tuple[int, ...] = ()
+    """For each token how many characters of the reply it completes, as a `Piece`'s."""
 
 
 class Arrived(Message):

@@ -89,6 +89,8 @@ def checked(events: Sequence[Event]) -> Finished:
     pieces = [event for event in events if isinstance(event, Piece)]
     assert "".join(piece.text for piece in pieces) == finished.text
     assert "\ufffd" not in finished.text
+    assert all(len(piece.lengths) == len(piece.sources) for piece in pieces)
+    assert sum(sum(piece.lengths) for piece in pieces) >= len(finished.text)
     stats = finished.stats
     assert stats.predicted_n == len(finished.token_ids)
     assert stats.draft_n_accepted == sum(stats.accepted_by_source.values()) <= stats.draft_n

@@ -128,6 +128,12 @@ class Controller:
             return False
         return True
 
+    @property
+    def resting(self) -> tuple[str, ...]:
+        """Who is not asked in the next step: sources that sleep, and the window where it would not pay."""
+        asleep = [name for name, record in self._records.items() if record.sleep_left > 0]
+        return (*asleep, "window") if self._window_sleep > 0 else tuple(asleep)
+
     def trust(self, source: str) -> float:
         """By how much to multiply the chances this source gives: a wrong streak costs it, and so do broken promises."""
         return _DISTRUST ** min(self._records[source].misses, 8) * self.honesty(source)

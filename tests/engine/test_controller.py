@@ -110,6 +110,7 @@ class TestBackOff:
         for _ in range(8):
             made.awake("project")
             made.learn({"project": False, "prompt": True}, None)
+        assert made.resting == ("project",)
         assert not made.awake("project")
         assert made.awake("prompt")
 
