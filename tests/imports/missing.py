@@ -19,7 +19,7 @@ FUNCTIONS = (
     *("chown", "fchown", "lchown", "sync", "setsid", "statvfs", "listxattr", "register_at_fork"),
     *("O_NOFOLLOW", "O_CLOEXEC", "O_DIRECTORY", "O_NOCTTY"),
 )
-SIGNALS = ("SIGHUP", "SIGPIPE", "SIGALRM", "pthread_kill", "setitimer")
+SIGNALS = ("SIGHUP", "SIGPIPE", "SIGALRM", "setitimer")
 
 
 def take_away() -> None:
