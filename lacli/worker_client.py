@@ -31,7 +31,10 @@ from lacli.scripted import Report, ignore, never
 
 _POLL_S = 0.02
 """How often `cancel` is asked while nothing comes."""
-_ASK_S, _TERMINATE_S, _LOCK_S = 2.0, 0.5, 0.2
+_ASK_S, _TERMINATE_S, _THREAD_S = 2.0, 0.5, 0.2
+"""What closing gives the child to end when asked, and when told; and a thread whose pipe others may hold open."""
+_EXIT_S = 10.0
+"""For a process that says nothing more to end, too."""
 _SAID_BYTES = 4096
 
 _Came = Said | Done | Problem | WorkerDied
@@ -112,8 +115,14 @@ class WorkerAssistant:
                     raise came.error()
                 elif came is not None:
                     call.ended = True
-                    self._child = None
+                    self._let_go(child)
                     raise came
+
+    def _let_go(self, child: _Child) -> None:
+        """Of one that died, whose death has been told."""
+        with self._starting:
+            if self._child is child:
+                self._child = None
 
     def _started(self) -> _Child:
         """The child, a new one where it has died; of one that died while nothing was asked of it there is a notice."""
@@ -137,7 +146,10 @@ def own_command() -> list[str]:
 
 
 class _Child:
-    """One process, with a thread that reads what it answers and one that reads what it has to say besides."""
+    """One process, and threads: one writes to it, one reads its answers, one what it has to say besides.
+
+    Without locks: a generator that nobody holds any more may cancel its call from inside any of these methods.
+    """
 
     def __init__(self, command: Sequence[str], settings: Settings) -> None:
         """Raises LacliError where no process can be had."""
@@ -145,10 +157,8 @@ class _Child:
         """Why it is there no longer."""
         self._asked_to_end = False
         self._calls: dict[int, queue.SimpleQueue[_Came]] = {}
-        self._lock = threading.Lock()
-        """Of `_calls`, `died` and the greeting's place as the first line."""
-        self._writing = threading.Lock()
-        self._said = bytearray()
+        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._said = b""
         self._unreadable = ""
         self._kills = _kills_for_memory()
         # A group of its own: what the keyboard sends to the front end's does not reach it.
@@ -165,101 +175,98 @@ class _Child:
         except OSError as error:
             raise LacliError(f"the engine's process cannot be started: {error.strerror or error}") from error
         self.pid: int = self._process.pid
-        self._listening = threading.Thread(target=self._listen, name="engine", daemon=True)
-        self._overhearing = threading.Thread(target=self._overhear, name="engine's stderr", daemon=True)
-        self._listening.start()
-        self._overhearing.start()
-        self._send(protocol.line(Hello(protocol.PROTOCOL, settings)))
+        self._outbox.put(protocol.line(Hello(protocol.PROTOCOL, settings)))
+        self._listening, self._overhearing, self._writing = (
+            threading.Thread(target=work, name=f"engine {self.pid}", daemon=True)
+            for work in (self._listen, self._overhear, self._write)
+        )
+        for thread in (self._listening, self._overhearing, self._writing):
+            thread.start()
 
     def call(self, call: Call) -> _Calling:
         """Ask for it; what comes is the result's to read."""
+        self._outbox.put(protocol.line(call))
         waiting: queue.SimpleQueue[_Came] = queue.SimpleQueue()
-        with self._lock:
-            if self.died is not None:
-                waiting.put(self.died)
-            else:
-                self._calls[call.id] = waiting
-        self._send(protocol.line(call))
+        self._calls[call.id] = waiting
+        if self.died is not None:  # perhaps after everyone who waited was told so
+            waiting.put(self.died)
         return _Calling(self, call.id, waiting)
 
     def cancel(self, call: int) -> None:
-        self._send(protocol.line(Cancel(call)))
+        self._outbox.put(protocol.line(Cancel(call)))
 
     def forget(self, call: int) -> None:
         """Whatever else comes of it has no reader."""
-        with self._lock:
-            self._calls.pop(call, None)
+        self._calls.pop(call, None)
 
     def close(self) -> None:
         """Ask it to end, insist after a while; when this returns there is no such process."""
         self._asked_to_end = True
-        if self._writing.acquire(timeout=_LOCK_S):  # else it does not even read
-            self._hang_up()
-            self._writing.release()
-            self._wait(_ASK_S)
+        self._outbox.put(None)
+        self._wait(_ASK_S)
         if self._process.poll() is None:
             self._process.terminate()
             self._wait(_TERMINATE_S)
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
-        self._listening.join(_TERMINATE_S)
-        self._overhearing.join(_LOCK_S)
-
-    def _hang_up(self) -> None:
-        """For whoever holds `_writing`."""
-        if self._process.stdin is not None:
-            with contextlib.suppress(OSError):
-                self._process.stdin.close()
+        for thread in (self._listening, self._overhearing, self._writing):
+            thread.join(_THREAD_S)
 
     def _wait(self, seconds: float) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
 
-    def _send(self, line: bytes) -> None:
-        """Write a line; that it cannot be read any more is found out by the thread that listens."""
-        with self._writing, contextlib.suppress(OSError, ValueError):
-            stdin = self._process.stdin
-            assert stdin is not None
-            rest = memoryview(line)
-            while rest:
-                rest = rest[stdin.write(rest) :]
+    def _write(self) -> None:
+        """Write what is asked, to the end of the stream; that nobody reads it is found out by who listens."""
+        stdin = cast(io.RawIOBase, self._process.stdin)
+        with stdin:
+            while (line := self._outbox.get()) is not None:
+                rest = memoryview(line)
+                with contextlib.suppress(OSError):
+                    while rest:
+                        rest = rest[stdin.write(rest) or 0 :]
 
     def _listen(self) -> None:
-        """Pass what is said to the call it is about, until the process has ended, and take its exit status."""
-        stdout = cast(io.RawIOBase, self._process.stdout)
-        with io.BufferedReader(stdout, 1 << 16) as stream, contextlib.suppress(OSError):
-            for found in protocol.lines(stream):
-                told = protocol.told(found)
-                if isinstance(told, Greeting):
-                    if told.protocol != protocol.PROTOCOL:
-                        self._unreadable = f"it speaks version {told.protocol} of the protocol, not {protocol.PROTOCOL}"
-                        break
-                elif isinstance(told, Damaged):
-                    self._unreadable = told.why
-                    break
-                elif isinstance(told, Problem) and told.id is None:
-                    self._unreadable = told.message
-                    break
-                else:
-                    self._pass_on(told)
-        if self._unreadable:
+        """Pass on what is said until that ends, and tell every call that waits for more how the process ended."""
+        try:
+            self._hear()
+        except Exception as error:  # whatever it is, nobody may wait for ever
+            self._unreadable = f"{type(error).__name__}: {error}"
+        if not self._unreadable:
+            self._wait(_EXIT_S)
+        if self._process.poll() is None:
             self._process.kill()
         status = self._process.wait()
-        with self._writing:
-            self._hang_up()
-        self._overhearing.join(_TERMINATE_S)  # its last words are in the pipe, unless a process of its own holds that
-        with self._lock:
-            self.died = self._death(status)
-            for waiting in self._calls.values():
-                waiting.put(self.died)
-            self._calls.clear()
+        self._outbox.put(None)
+        self._overhearing.join(_THREAD_S)  # its last words are in the pipe, unless a process of its own holds that
+        self.died = self._death(status)
+        for waiting in list(self._calls.values()):
+            waiting.put(self.died)
+
+    def _hear(self) -> None:
+        stdout = cast(io.RawIOBase, self._process.stdout)
+        with io.BufferedReader(stdout, 1 << 16) as stream:
+            for found in protocol.lines(stream):
+                told = protocol.told(found)
+                if not found.endswith(b"\n") and len(found) < protocol.MOST_BYTES:
+                    return  # it died while it said that
+                if isinstance(told, Damaged):
+                    self._unreadable = told.why
+                elif isinstance(told, Greeting):
+                    if told.protocol != protocol.PROTOCOL:
+                        self._unreadable = f"it speaks version {told.protocol} of the protocol, not {protocol.PROTOCOL}"
+                elif isinstance(told, Problem) and told.id is None:
+                    self._unreadable = told.message
+                else:
+                    self._pass_on(told)
+                if self._unreadable:
+                    return
 
     def _pass_on(self, told: Said | Done | Problem) -> None:
-        with self._lock:
-            waiting = self._calls.get(told.id or 0)
-            if waiting is not None:
-                waiting.put(told)
+        waiting = self._calls.get(told.id or 0)
+        if waiting is not None:
+            waiting.put(told)
 
     def _overhear(self) -> None:
         """Keep the last of what it writes to its stderr."""

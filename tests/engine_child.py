@@ -150,6 +150,9 @@ def main(kind: str, *arguments: str) -> int:
     if kind == "babbles":
         print('{"type":"greeting","protocol":1}\nSegmentation fault?', flush=True)
         time.sleep(600)
+    if kind == "torn":
+        print('{"type":"greeting","protocol":1}\n{"type":"said","id":1,"ev', end="", flush=True)
+        os._exit(9)
     if kind == "later":
         print('{"type":"greeting","protocol":99}', flush=True)
         time.sleep(600)

@@ -233,6 +233,10 @@ class TestDeath:
         assert caught.value.hint == "its last words: Traceback: no module named torch"
         assert caught.value.said.strip() == "Traceback: no module named torch"
 
+    def test_in_the_middle_of_a_line_is_its_death_and_not_nonsense(self, start: Start) -> None:
+        with pytest.raises(WorkerDied, match="exit code 9"):
+            start("torn").open()
+
     def test_of_a_program_that_is_not_there_is_an_error(self) -> None:
         with pytest.raises(LacliError, match="cannot be started"):
             WorkerAssistant(Settings(), ["/no/such/program"]).open()
