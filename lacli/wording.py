@@ -86,7 +86,7 @@ def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     if stats.draft_n:
         parts += [*filter(None, [_saved(stats)]), f"guessed {_shares(stats)}"]
     parts.append(without_pool or f"pool {stats.pool_size:,} tok")
-    parts.append(f"first token {_duration(stats.ttft_ms)}")
+    parts.append(f"first token {duration(stats.ttft_ms)}")
     if stats.reused_n:
         parts.append(f"{stats.reused_n} prompt tok reused")
     if stats.kernel:
@@ -99,7 +99,7 @@ def _saved(counts: Counts) -> str:
     parts = [f"saved {counted(counts.saved_n, 'step', 'steps')}"] if counts.saved_n else []
     if counts.saved_ms is not None and abs(counts.saved_ms) >= 1:
         word = "lost " if counts.saved_ms < 0 else "" if parts else "saved "
-        parts.append(word + _duration(abs(counts.saved_ms)))
+        parts.append(word + duration(abs(counts.saved_ms)))
     return ", ".join(parts)
 
 
@@ -119,7 +119,7 @@ def counts_table(columns: Sequence[tuple[str, Counts]]) -> list[str]:
 def _of_source(counts: Counts, name: str) -> str:
     """Right of tried, and the share of the text."""
     right, tried = counts.accepted_by_source.get(name, 0), counts.drafted_by_source.get(name, 0)
-    return f"{_short(right)}/{_short(tried)} {right / max(1, counts.predicted_n):>4.0%}"
+    return f"{short(right)}/{short(tried)} {right / max(1, counts.predicted_n):>4.0%}"
 
 
 def cut_note(finished: Finished, max_tokens: int, remedy: str = "-n N for more") -> str:
@@ -139,7 +139,7 @@ def live_line(stats: ReplyStats) -> str:
     if stats.predicted_per_second is not None:
         parts.append(f"{stats.predicted_per_second:.0f} tok/s")
     if stats.saved_ms is not None and stats.draft_n:
-        parts.append(f"{'lost' if stats.saved_ms < 0 else 'saved'} {_duration(abs(stats.saved_ms))}")
+        parts.append(f"{'lost' if stats.saved_ms < 0 else 'saved'} {duration(abs(stats.saved_ms))}")
     return BETWEEN.join(parts)
 
 
@@ -161,7 +161,8 @@ def _shares(stats: ReplyStats) -> str:
     return f"{stats.draft_n_accepted / total:.0%}" + (f" ({', '.join(shares)})" if shares else "")
 
 
-def _duration(milliseconds: float) -> str:
+def duration(milliseconds: float) -> str:
+    """A time in one unit."""
     seconds = milliseconds / 1000
     if seconds >= 5_940:
         return f"{seconds / 3_600:.1f} h"
@@ -170,7 +171,7 @@ def _duration(milliseconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 1 else f"{milliseconds:.0f} ms"
 
 
-def _short(number: int) -> str:
+def short(number: int) -> str:
     """A count in four characters."""
     if number < 10_000:
         return str(number)
@@ -204,4 +205,4 @@ _ROWS: tuple[tuple[str, Callable[[Counts], str]], ...] = (
 def _signed(milliseconds: float | None) -> str:
     if milliseconds is None:
         return "unknown"
-    return f"{'-' if milliseconds < 0 else ''}{_duration(abs(milliseconds))}"
+    return f"{'-' if milliseconds < 0 else ''}{duration(abs(milliseconds))}"

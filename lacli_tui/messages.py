@@ -6,7 +6,8 @@ second at most while a reply is written, and once at its end, to every widget of
 `stats`; such a widget takes it as `on_stats` (or `@on(Stats)`) and keeps what it needs: `reply` is all of the reply
 so far (`events.ReplyStats`), `session` the Counts of the whole chat, `steps` the decoding steps since the last `Stats`
 with the source of each token, `begins` is set where they are the first of a reply. `About` is posted to the same
-widgets when one of its values changed: project, model, quantisation, context, memory, the `phase` of the engine.
+widgets when one of its values changed: project, model, quantisation, context, the `phase` of the engine. `Around`
+comes from `verbs.watch`: the memory the engine takes, once a second at most, and what the project's pool holds.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Literal
 from textual.message import Message
 
 from lacli.events import Counts, Loading, Prefill, ReplyStats
+from lacli_tui.surroundings import PoolFacts
 
 Phase = Literal["loading", "idle", "prefill", "decoding", "stopping", "dead"]
 
@@ -81,6 +83,17 @@ class Stats(Message, bubble=False):
         """Whether the reply is complete."""
 
 
+class Around(Message, bubble=False):
+    """What stands around the replies."""
+
+    def __init__(self, memory_mb: float | None, pool: PoolFacts | None) -> None:
+        super().__init__()
+        self.memory_mb = memory_mb
+        """Of the engine's process; None: not known."""
+        self.pool = pool
+        """None: not read yet, or the folder is no project."""
+
+
 class About(Message, bubble=False):
     """What the header shows."""
 
@@ -91,8 +104,6 @@ class About(Message, bubble=False):
         quant: str = "",
         ctx_used: int = 0,
         ctx_size: int = 0,
-        memory_mb: float | None = None,
-        memory_of_mb: float | None = None,
         phase: Phase = "loading",
         loading: Loading | None = None,
         prefill: Prefill | None = None,
@@ -104,9 +115,6 @@ class About(Message, bubble=False):
         self.quant = quant
         self.ctx_used = ctx_used
         self.ctx_size = ctx_size
-        self.memory_mb = memory_mb
-        """Of the GPU where one is used, else of the engine's process; None: not known."""
-        self.memory_of_mb = memory_of_mb
         self.phase = phase
         self.loading = loading
         self.prefill = prefill

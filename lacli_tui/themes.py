@@ -1,0 +1,69 @@
+"""Colours: the themes `dark`, `light` and `ansi` (the terminal's own 16), and which one a terminal asks for. Plain data.
+
+Any other theme that textual knows can be chosen, too. Who guessed a token is told by the variables `$source-prompt` and
+so on, which every theme has; `$line` is for the thin lines between parts of the screen.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+
+from textual.theme import BUILTIN_THEMES, Theme
+
+DARK = Theme(
+    name="dark",
+    primary="#8ab4f8",
+    secondary="#a3aec2",
+    accent="#f2b872",
+    foreground="#d7dae0",
+    background="#14161b",
+    surface="#1b1e25",
+    panel="#252932",
+    success="#8fce9f",
+    warning="#e8c46a",
+    error="#f08d88",
+    dark=True,
+)
+LIGHT = Theme(
+    name="light",
+    primary="#2458b8",
+    secondary="#5a6270",
+    accent="#a65300",
+    foreground="#24262b",
+    background="#fbfbf9",
+    surface="#f1f1ee",
+    panel="#e4e4e0",
+    success="#1e7a3c",
+    warning="#8a6100",
+    error="#b3261e",
+    dark=False,
+)
+ANSI = dataclasses.replace(BUILTIN_THEMES["ansi-dark"], name="ansi")
+THEMES = (DARK, LIGHT, ANSI)
+
+_SOURCES = ("prompt", "session", "project", "files", "successor", "window")
+_ON_DARK = ("#8ab4f8", "#c9a2f5", "#8fce9f", "#f2b872", "#f49db5", "#74d0cf")
+_ON_LIGHT = ("#1f5fbf", "#7a3db8", "#1e7a3c", "#a65300", "#b3245a", "#0b7680")
+_ON_ANSI = ("ansi_blue", "ansi_magenta", "ansi_green", "ansi_yellow", "ansi_red", "ansi_cyan")
+
+
+def variables(theme: Theme) -> dict[str, str]:
+    """What our looks name and textual's themes lack."""
+    colours = _ON_ANSI if theme.ansi else _ON_DARK if theme.dark else _ON_LIGHT
+    line = {"line": "ansi_bright_black" if theme.ansi else "#343a46" if theme.dark else "#cfcfc9"}
+    return line | {f"source-{name}": colour for name, colour in zip(_SOURCES, colours, strict=True)}
+
+
+def theme_for(wanted: str, few_colours: bool, environment: Mapping[str, str] = os.environ) -> str:
+    """The name of the theme to use: the one that is wanted, else what the terminal tells of its own colours.
+
+    few_colours: it has 16 at most, or none are wanted; then those it is set up with are the readable ones.
+    """
+    if wanted:
+        return wanted
+    if few_colours:
+        return ANSI.name
+    background = environment.get("COLORFGBG", "").rpartition(";")[2]
+    return LIGHT.name if background in ("7", "15") else DARK.name

@@ -1,0 +1,36 @@
+"""A row of columns, one for each step, the newest at the right. Pure: numbers in, lines out.
+
+Called by the Decode panel and the status line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lacli_tui.glyphs import Glyphs
+
+
+def columns(values: Sequence[float], top: float, rows: int, glyphs: Glyphs) -> list[str]:
+    """Each value as a column, `rows` high where it is `top`; the lines from top to bottom.
+
+    A value above 0 is always seen; 0 is an empty column.
+    """
+    levels = glyphs.levels
+    fine = len(levels) - 1
+    most = rows * fine
+    heights = [min(most, max(1, round(value / top * most))) if value > 0 and top > 0 else 0 for value in values]
+    return [
+        "".join(levels[min(fine, max(0, height - row * fine))] for height in heights) for row in range(rows - 1, -1, -1)
+    ]
+
+
+def sparkline(values: Sequence[int], width: int, glyphs: Glyphs, rows: int = 1, top: int = 4) -> list[str]:
+    """The last `width` values, from the right; the scale is `top`, or what the highest of them needs.
+
+    Where nothing was accepted there is a speck on the ground, as a step without luck is a step all the same.
+    """
+    shown = list(values[-width:]) if width > 0 else []
+    lines = columns(shown, max([top, *shown]), rows, glyphs)
+    if lines:
+        lines[-1] = "".join(glyphs.speck if not value else sign for value, sign in zip(shown, lines[-1], strict=True))
+    return [line.rjust(width) for line in lines]
