@@ -1,4 +1,4 @@
-"""Reading and replacing the one file that is edited. Bytes only; called by `textfile`.
+"""Reading and replacing the one file that is edited. Bytes only; called by `textfile` and by what saves a text.
 
 A file is replaced by a rename: whoever reads it, and whatever is killed or full, sees the old bytes or the new ones.
 """
@@ -76,6 +76,22 @@ def replace(stamp: Stamp, name: str, before: bytes, after: bytes, backup: str | 
         if backup:
             _put(stamp.path + backup, before, stamp)
         _put(stamp.path, after, stamp)
+
+
+def put(path: str | Path, data: bytes) -> None:
+    """Make a file of these bytes, or put them in the place of what is in it. Nothing stays of one that fails."""
+    if os.path.lexists(path):
+        before, stamp = read(path)
+        replace(stamp, str(path), before, data)
+        return
+    try:
+        with open(path, "xb") as file:
+            file.write(data)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            if not isinstance(error, FileExistsError | FileNotFoundError):
+                Path(path).unlink(missing_ok=True)
+        raise LacliError(f"{path} cannot be written: {error.strerror}", "give another path") from None
 
 
 def _put(path: str, data: bytes, like: Stamp) -> None:

@@ -1,7 +1,7 @@
 """What has been said in a chat, and what the model is sent of it. Knows no front end, no model and no file.
 
 Questions and answers as turns; answers keep the ids the model wrote, so that only what is new is ever prefilled: after
-the next question, after going back, and after a session was opened again. Called by `lacli chat`, later by the TUI.
+the next question, after going back, and after a session was opened again. Called by `lacli chat` and the TUI.
 """
 
 from __future__ import annotations
@@ -95,10 +95,11 @@ class Conversation:
 
     def answered(self, finished: Finished) -> Turn | None:
         """Keep the answer to the question asked last, an interrupted one too. None where it has not a single token:
-        such a turn never happened, or templates that want roles to alternate would break."""
+        such a turn never happened, or templates that want roles to alternate would break. Text without ids is what was
+        seen of an answer whose engine died."""
         question = self._asked()
         self._leave_out(finished.dropped)
-        if not finished.token_ids:
+        if not finished.token_ids and not finished.text:
             self.failed()
             return None
         self._question = None
@@ -115,11 +116,11 @@ class Conversation:
             self.pending[:0] = question.attachments
 
     def undo(self) -> str:
-        """Take back what was done last and say what it was: question, retry, clear, drop or compact; empty: nothing."""
+        """Take back what was done last and say what it was: question, retry, back, clear, drop or compact; empty: nothing."""
         if self._before:
             state = self._before.pop()
             self._turns = state.turns
-            if state.change in ("clear", "compact"):
+            if state.change in ("back", "clear", "compact"):
                 self._left_out = state.left_out
         elif self._turns:  # of a session that was opened again
             state = _State((), 0, "question")
@@ -129,6 +130,11 @@ class Conversation:
         if self._left_out >= len(self._turns):
             self._left_out = 0
         return state.change
+
+    def go_back(self, number: int) -> None:
+        """Forget this turn, counted from 0, and all behind it, as if they had never been; `undo` brings them back."""
+        self._change("back", self._turns[:number])
+        self._left_out = min(self._left_out, number)
 
     def clear(self) -> None:
         """Forget everything but the system message."""

@@ -1,10 +1,13 @@
-"""A session as a document: Markdown to read, JSON for programs. Pure. Called by `lacli sessions`, later by the TUI."""
+"""A session as a document: Markdown to read, JSON for programs. Pure.
+
+Called by `lacli sessions`, the chat's /save and the TUI.
+"""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lacli.sessions.records import Session, Turn
@@ -21,6 +24,18 @@ def moment(at: float) -> str:
 def markdown(session: Session) -> str:
     """All that is kept of a session, attachments too, so that its code blocks stay code blocks."""
     return "\n\n".join(_parts(session)) + "\n"
+
+
+def as_markdown(system: str, turns: Sequence[Turn]) -> str:
+    """A chat as it is read by people, files as the model was shown them."""
+    from lacli.prompts.content import composed
+
+    parts = [f"## System\n\n{system}\n"] if system else []
+    for turn in turns:
+        parts.append(f"## You\n\n{composed(turn.question.text, turn.question.attachments)}\n")
+        mark = " (interrupted)" if turn.interrupted else ""
+        parts.append(f"## Assistant{mark}\n\n{turn.answer.text.rstrip()}\n")
+    return "\n".join(parts)
 
 
 def _parts(session: Session) -> Iterator[str]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
 from lacli.cli.render import counted
-from lacli.errors import LacliError, UsageError
+from lacli.errors import UsageError
 from lacli.text.fences import Block, blocks
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
-    from lacli.sessions.records import Turn
 
 
 def copy(repl: Repl, rest: str) -> None:
@@ -35,11 +32,13 @@ def copy(repl: Repl, rest: str) -> None:
 
 def save(repl: Repl, rest: str) -> None:
     """/save [PATH]"""
+    from lacli.sessions.export import as_markdown
+
     path = _path(rest) if rest else Path(f"chat-{time.strftime('%Y-%m-%d-%H%M%S')}.md")
     if not repl.conversation.turns:
         raise UsageError("there is nothing to save yet", "ask a question first")
     if path.suffix.lower() in (".md", ".markdown", ".txt"):
-        text, what = _as_markdown(repl.conversation.system, repl.conversation.turns), "the chat"
+        text, what = as_markdown(repl.conversation.system, repl.conversation.turns), "the chat"
     else:
         answer = _answer(repl)
         code = blocks(answer)
@@ -123,22 +122,10 @@ def _written(path: Path, text: str) -> bool:
     """Whether the text is in the file now; what is there already is replaced only if the user says so."""
     from lacli.edits import disk
 
-    data = text.encode("utf-8", "replace")
-    if os.path.lexists(path):
-        if not _wanted(f"{path} exists; overwrite it?"):
-            diagnostics.note("nothing was written")
-            return False
-        before, stamp = disk.read(path)
-        disk.replace(stamp, str(path), before, data)
-        return True
-    try:
-        with open(path, "xb") as file:
-            file.write(data)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            if not isinstance(error, FileExistsError | FileNotFoundError):
-                path.unlink(missing_ok=True)
-        raise LacliError(f"{path} cannot be written: {error.strerror}", "give another path") from None
+    if os.path.lexists(path) and not _wanted(f"{path} exists; overwrite it?"):
+        diagnostics.note("nothing was written")
+        return False
+    disk.put(path, text.encode("utf-8", "replace"))
     return True
 
 
@@ -146,14 +133,3 @@ def _wanted(question: str) -> bool:
     from lacli.cli.confirm import confirm
 
     return confirm(question)
-
-
-def _as_markdown(system: str, turns: Sequence[Turn]) -> str:
-    from lacli.prompts.content import composed
-
-    parts = [f"## System\n\n{system}\n"] if system else []
-    for turn in turns:
-        parts.append(f"## You\n\n{composed(turn.question.text, turn.question.attachments)}\n")
-        mark = " (interrupted)" if turn.interrupted else ""
-        parts.append(f"## Assistant{mark}\n\n{turn.answer.text.rstrip()}\n")
-    return "\n".join(parts)
