@@ -195,7 +195,7 @@ def _foreign(failure: BaseException) -> tuple[int, str, str]:
     """Exit code, message and remedy of a failure that nobody translated."""
     message = getattr(failure, "message", None) or str(failure)
     kind = type(failure).__name__
-    if isinstance(failure, MemoryError) or kind == "OutOfMemoryError":
+    if isinstance(failure, MemoryError) or kind == "OutOfMemoryError" or _has_no_room(failure):
         return 4, "out of memory", "use a smaller model, a stronger --quant or a shorter prompt"
     if isinstance(failure, OSError) and failure.errno == errno.ENOSPC:
         return 4, f"no space left on the device ({failure.filename or 'unknown file'})", "free some space"
@@ -203,6 +203,13 @@ def _foreign(failure: BaseException) -> tuple[int, str, str]:
         where = f": {failure.filename}" if failure.filename else ""
         return 1, f"{failure.strerror or kind}{where}", "check that the path exists and may be used"
     return 1, f"internal error: {kind}" + (f": {message}" if message else ""), "repeat with -vv for details"
+
+
+def _has_no_room(failure: BaseException) -> bool:
+    """Whether the system refused memory: to us, or to its loader of libraries."""
+    if isinstance(failure, OSError):
+        return failure.errno == errno.ENOMEM
+    return isinstance(failure, ImportError) and "failed to map segment" in str(failure)
 
 
 def _line(text: str, between: str = " ", dim: bool = False) -> None:

@@ -38,8 +38,8 @@ class Stdin:
         return not self._done.wait(_LOAD_MEANWHILE_AFTER_S)
 
     def text(self) -> str:
-        """All of it as text, once the other side has closed it."""
-        return decoded(self.data(), "stdin")
+        """All of it as text with \\n line ends, once the other side has closed it."""
+        return decoded(self.data(), "stdin").replace("\r\n", "\n")
 
     def data(self) -> bytes:
         """The same as it came."""

@@ -21,6 +21,8 @@ _ALIKE = 0.5
 """Likeness from which a text counts as a version of the original although nothing else says so."""
 _SAME_LINE = 0.6
 """Likeness from which a changed line counts as the same one."""
+_LONGEST_LINE = 2000
+"""Characters of a line up to which it is compared letter by letter."""
 _SHORTEST = 3
 """Letters of the fence that serves where the original has none."""
 _PROSE_LINES = 5
@@ -78,7 +80,7 @@ def likeness(one: str, other: str) -> float:
 def ends_alike(one: str, other: str) -> bool:
     """Whether the last lines are the same, or one a change of the other."""
     final, wanted = _last_line(one), _last_line(other)
-    return bool(final) and SequenceMatcher(None, final, wanted).ratio() >= _SAME_LINE
+    return bool(final) and (final == wanted or _is_like(final, wanted))
 
 
 def _as_asked(reply: str, original: str) -> list[_Candidate]:
@@ -135,8 +137,15 @@ def _place(lines: Sequence[str], wanted: str) -> int | None:
     stripped = [line.strip() for line in lines]
     if wanted in stripped:
         return stripped.index(wanted)
-    similar = (SequenceMatcher(None, line, wanted).ratio() >= _SAME_LINE for line in stripped)
-    return next((at for at, alike in enumerate(similar) if alike), None)
+    return next((at for at, line in enumerate(stripped) if _is_like(line, wanted)), None)
+
+
+def _is_like(line: str, wanted: str) -> bool:
+    """Whether two lines are nearly the same; those of data, which may have no end, never are."""
+    shorter, longer = sorted((len(line), len(wanted)))
+    if longer > _LONGEST_LINE or 2 * shorter < _SAME_LINE * (shorter + longer):
+        return False
+    return SequenceMatcher(None, line, wanted).ratio() >= _SAME_LINE
 
 
 def _fences(text: str) -> list[Fence]:

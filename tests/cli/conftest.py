@@ -62,7 +62,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture
             capfdbinary.readouterr()
             code = main(arguments)
         out, err = capfdbinary.readouterr()
-        return Result(code, out.decode(), err.decode())
+        return Result(code, out.decode(errors="surrogateescape"), err.decode())
 
     return Scripted(run, made, settings)
 

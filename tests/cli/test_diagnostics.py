@@ -57,6 +57,8 @@ def test_each_error_of_the_tree_is_one_line_with_its_remedy_and_its_code(
     ("failure", "code", "words"),
     [
         (MemoryError(), 4, "out of memory"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), 4, "out of memory"),
+        (ImportError("libtorch_cpu.so: failed to map segment from shared object"), 4, "out of memory"),
         (OSError(errno.ENOSPC, "No space left on device", "/x"), 4, "/x"),
         (PermissionError(errno.EACCES, "Permission denied", "/y"), 1, "Permission denied: /y"),
         (RuntimeError("two\nlines"), 1, "internal error: RuntimeError: two lines"),
