@@ -9,11 +9,19 @@ command is called by `App.perform(id, rest)`, which finds the node; the method t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import difflib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding, BindingType
 
+if TYPE_CHECKING:
+    from textual.app import App
+
 APP, MAIN, PROMPT, MESSAGE = "app", "main", "prompt", "message"
+DIALOG, PICKER = "dialog", "picker"
+"""Every screen over the main one, and every one with a list to choose from."""
+SESSIONS, POOL, CONFIRM, DIFF = "sessions", "pool", "confirm", "diff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("to-messages", "shift+tab,ctrl+up", "Go to the messages", where=PROMPT, palette=False),
     # replies
     Action("stop", "escape", "Stop the reply", "Keeps what was written of it.", footer="stop"),
+    Action("back", "escape", "Back to the prompt", palette=False),
     Action("retry", "", "Ask the last question again", slash="retry"),
     Action("undo", "", "Take back what was done last", "A question, /clear, /drop or a retry.", slash="undo"),
     Action("clear", "", "Forget the conversation", "Undo brings it back.", slash="clear"),
@@ -69,6 +78,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("message-retry", "r", "Ask again", where=MESSAGE, palette=False, footer="retry"),
     Action("message-save", "s", "Save a code block to a file", where=MESSAGE, palette=False, footer="save"),
     Action("message-apply", "a", "Apply a code block to a file", where=MESSAGE, palette=False, footer="apply"),
+    Action("message-sources", "g", "Colour its tokens by who guessed them", where=MESSAGE, palette=False),
     Action("message-up", "up,k", "The message before", where=MESSAGE, palette=False),
     Action("message-down", "down,j", "The message after", where=MESSAGE, palette=False),
     # the view
@@ -87,12 +97,42 @@ ACTIONS: tuple[Action, ...] = (
     Action("settings", "", "Settings and what this program knows of itself", slash="settings"),
     Action("stats", "", "Numbers of the last reply and of the chat", slash="stats"),
     Action("tokens", "", "Size of the prompt so far", slash="tokens"),
-    Action("restart", "", "Start the engine again"),
+    Action("restart", "f5", "Start the engine again"),
     # the program
     Action("help", "f1", "Help", where=APP, footer="help", slash="help", priority=True),
     Action("palette", "ctrl+p", "All commands", where=APP, palette=False, footer="commands", priority=True),
     Action("interrupt", "ctrl+c", "Copy what is selected, else stop", where=APP, palette=False, priority=True),
     Action("leave", "ctrl+q", "Quit", where=APP, footer="quit", slash="exit", priority=True),
+    # screens over the main one
+    *(
+        replace(action, palette=False)
+        for action in (
+            Action("close", "escape", "Go back", where=DIALOG, footer="back"),
+            Action("choose", "enter", "Choose the line", where=PICKER, footer="choose", priority=True),
+            Action("choice-up", "up", "The line above", where=PICKER, priority=True),
+            Action("choice-down", "down", "The line below", where=PICKER, priority=True),
+            Action("choice-page-up", "pageup", "A page up", where=PICKER, priority=True),
+            Action("choice-page-down", "pagedown", "A page down", where=PICKER, priority=True),
+            Action("choice-first", "ctrl+home", "The first line", where=PICKER, priority=True),
+            Action("choice-last", "ctrl+end", "The last line", where=PICKER, priority=True),
+            Action("everywhere", "tab", "Chats of all projects, or of this one", where=SESSIONS, priority=True),
+            Action("session-delete", "ctrl+d", "Delete the chat", where=SESSIONS, footer="delete", priority=True),
+            Action("pool-clear", "c", "Delete what was learned in the project", where=POOL, footer="clear"),
+            Action("pool-prune", "p", "Bring all pools below their caps", where=POOL, footer="prune"),
+            Action(
+                "pool-gone", "g", "Delete what was learned in projects that are gone", where=POOL, footer="gone ones"
+            ),
+            Action("confirm-yes", "y", "Yes", where=CONFIRM),
+            Action("confirm-no", "n", "No", where=CONFIRM),
+            Action("confirm-other", "left,right,tab,shift+tab", "The other answer", where=CONFIRM, priority=True),
+            Action(
+                "confirm-take", "enter", "Take the answer that is marked", where=CONFIRM, footer="take", priority=True
+            ),
+            Action("diff-apply", "y,enter", "Make the change", where=DIFF, footer="apply"),
+            Action("diff-refuse", "n", "Leave the file as it is", where=DIFF),
+            Action("diff-wrap", "w", "Wrap long lines, or not", where=DIFF, footer="wrap"),
+        )
+    ),
 )
 
 
@@ -118,9 +158,19 @@ def action_of(id_: str) -> Action:
     return _BY_ID[id_]
 
 
+def keys_of(id_: str, app: App[Any]) -> list[str]:
+    """The keys of this action, as the user has them."""
+    return app._keymap.get(id_, action_of(id_).keys).split(",")
+
+
 def slash_command(word: str) -> Action | None:
     """The action whose slash command this is."""
     return _BY_SLASH.get(word)
+
+
+def nearest_slash(word: str, strict: bool) -> str:
+    """The slash command that was meant, perhaps; `strict` where the word may well be none."""
+    return next(iter(difflib.get_close_matches(word, _BY_SLASH, 1, 0.7 if strict else 0.5)), "")
 
 
 _BY_ID = {action.id: action for action in ACTIONS}
