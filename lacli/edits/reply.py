@@ -141,11 +141,15 @@ def _place(lines: Sequence[str], wanted: str) -> int | None:
 
 
 def _is_like(line: str, wanted: str) -> bool:
-    """Whether two lines are nearly the same; those of data, which may have no end, never are."""
-    shorter, longer = sorted((len(line), len(wanted)))
-    if longer > _LONGEST_LINE or 2 * shorter < _SAME_LINE * (shorter + longer):
+    """Whether two lines are nearly the same. Of lines of data, which may have no end, both ends are compared."""
+    if 2 * min(len(line), len(wanted)) < _SAME_LINE * (len(line) + len(wanted)):
         return False
-    return SequenceMatcher(None, line, wanted).ratio() >= _SAME_LINE
+    return SequenceMatcher(None, _ends(line), _ends(wanted)).ratio() >= _SAME_LINE
+
+
+def _ends(line: str) -> str:
+    half = _LONGEST_LINE // 2
+    return line if len(line) <= _LONGEST_LINE else line[:half] + line[-half:]
 
 
 def _fences(text: str) -> list[Fence]:

@@ -41,7 +41,7 @@ def test_what_is_there_at_once_is_not_slow(monkeypatch: pytest.MonkeyPatch) -> N
         stdin = Stdin()
         assert not stdin.is_slow()
         assert stdin.data() == b"all\r\n\x00"
-            assert stdin.text() == "all\n\x00"
+        assert stdin.text() == "all\n\x00"
 
 
 def test_a_stream_without_end_is_refused_and_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

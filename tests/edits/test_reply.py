@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lacli.edits.reply import likeness, rewritten
+from lacli.edits.reply import ends_alike, likeness, rewritten
 from lacli.text.fences import blocks
 
 CODE = "import os\n\n\ndef load(path):\n    return open(path).read()\n\n\nprint(load('x'))\n"
@@ -152,3 +152,10 @@ def test_random_markdown_comes_back_whole() -> None:
         assert found is not None
         assert (found.text, found.whole) == (new, True)
         assert len(blocks(f"``````\n{new}``````\n")) == 1
+
+
+def test_a_line_of_data_is_compared_by_its_ends() -> None:
+    """Case F7: one of ten megabytes, and its letters would be compared for seconds."""
+    data = "x" * 10_000_000
+    assert ends_alike(f"a = '{data}'", f"a = '{data}y'")
+    assert not ends_alike(f"a = '{data}'", f"b = [{'z' * 9_000_000}]")
