@@ -110,6 +110,7 @@ class Assistant:
 def _beginning(request: Request, loaded: Loaded) -> Sequence[int]:
     """The ids that the request begins with whatever the words of its last message, a question, turn out to be."""
     from lacli.context import fitted
+    from lacli.engine.sequence import common
 
     *before, question = request.messages
     one, other = (
@@ -121,5 +122,4 @@ def _beginning(request: Request, loaded: Loaded) -> Sequence[int]:
         ).token_ids
         for words in _ANY_WORDS
     )
-    common = next((index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
-    return one[:common]
+    return one[: common(one, other)]

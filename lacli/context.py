@@ -1,6 +1,7 @@
 """A request into the ids the model is given, cut to fit where the request allows it. Never silently.
 
-Called by `assistant` only. Knows templates and tokens through `lacli.prompts` and `lacli.text`, nothing of the engine.
+Called by `assistant` and `reply`. Knows templates and tokens through `lacli.prompts` and `lacli.text`, nothing of the
+engine.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Prompt:
     token_ids: tuple[int, ...]
     eos_ids: tuple[int, ...]
     watchers: tuple[Watcher, ...]
-    """Further reasons to stop: repeating what stands behind the cursor."""
+    """Further reasons to stop: a block that is over, a text that was given again."""
     last_line: str
     """The line that the reply continues; for judging whether it holds a secret."""
     text: str
@@ -38,10 +39,9 @@ class Prompt:
 
 def fitted(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
     """The prompt of this request for this model. Raises PromptTooLong with the numbers."""
-    room = context_size - request.max_tokens
     if request.place is None:
         return _conversation(request, prepared, tokenizer, context_size)
-    return _completion(request, request.place, prepared, tokenizer, context_size, room)
+    return _completion(request, request.place, prepared, tokenizer, context_size)
 
 
 def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
@@ -73,7 +73,7 @@ def _ends(request: Request, tokenizer: Tokenizer) -> tuple[Watcher, ...]:
 
 
 def _completion(
-    request: Request, place: Place, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int, room: int
+    request: Request, place: Place, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int
 ) -> Prompt:
     from lacli.models.registry import load_registry
     from lacli.prompts import window
@@ -81,10 +81,10 @@ def _completion(
     from lacli.prompts.messages import Room, check, unshowable
     from lacli.prompts.shorten import Size
 
-    fits = room if request.drop_oldest and room > 0 else None
+    room = Room(context_size, request.max_tokens, prepared.spec.context)
     fim = load_registry().fim_of(prepared.spec, tokenizer.id_of)
-    made = completion(place, fim, tokenizer, fits)
-    check(Size(len(made.token_ids), True), Room(context_size, request.max_tokens, prepared.spec.context))
+    made = completion(place, fim, tokenizer, room.prompt if request.drop_oldest and room.prompt > 0 else None)
+    check(Size(len(made.token_ids), True), room)
     before, after = window.shown(place)
     return Prompt(
         token_ids=made.token_ids,

@@ -20,6 +20,8 @@ from lacli.scripted import Replier
 _Result = TypeVar("_Result")
 _AROUND = 4_000
 """Characters on either side of the cursor that pieces of other files are compared with."""
+_HEAD = 1 << 16
+"""Characters at a file's beginning in which its imports are looked for."""
 
 
 class Run:
@@ -78,24 +80,21 @@ class Run:
         if not view.paths and not (view.neighbours and root is not None and _takes_files(self._common.model)):
             return ()
         from lacli.project.neighbours import neighbours
-        from lacli.text.languages import by_name, language_of
+        from lacli.text.languages import language_of
 
         text, at = job.file.text, job.spot.start
         top = root or Path(os.path.abspath("."))
         name = os.path.relpath(os.path.realpath(job.path or "untitled"), os.path.realpath(top)).replace(os.sep, "/")
         return neighbours(
-            text[:_REACH],
+            text[:_HEAD],
             text[max(0, at - _AROUND) : at + _AROUND],
             name,
             top,
-            (by_name(view.language) if view.language else None) or language_of(job.path, text[:_REACH]),
+            language_of(job.path, text[:_HEAD], view.language),
             [Path(path) for path in view.paths],
             view.neighbours and root is not None,
             diagnostics.note,
         )
-
-
-_REACH = 1 << 16
 
 
 def _project(job: Job) -> Path | None:

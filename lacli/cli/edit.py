@@ -40,7 +40,7 @@ def edit(
         list[str] | None, typer.Argument(help="What is to become of it; without words, stdin says it.")
     ] = None,
     *,
-    diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0` (this is what is done).")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0`; the default.")] = False,
     in_place: Annotated[bool, typer.Option("--in-place", help="Change the file.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Print the whole file as it would be.")] = False,
     backup: Annotated[

@@ -25,7 +25,6 @@ from lacli.scripted import Replier
 
 _GROWTH, _MARGIN = 1.3, 256
 """A rewritten part may have so many times the tokens of the old one, and so many for what stands around it."""
-
 _FOR_NEW = 2048
 """What is written into an empty file may have so many."""
 

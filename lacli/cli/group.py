@@ -168,7 +168,7 @@ def run(arguments: Sequence[str] | None) -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except typer.TyperException as error:
-        translated = _translated(error)
+        translated = usage_error(error)
         if any(token.startswith("-") and " " in token for token in args) and _DASH not in translated.hint:
             translated.hint += _DASH
         raise translated from None
@@ -178,7 +178,7 @@ def run(arguments: Sequence[str] | None) -> int:
 _DASH = " (text that begins with a dash goes after --)"
 
 
-def _translated(error: typer.TyperException) -> UsageError:
+def usage_error(error: typer.TyperException) -> UsageError:
     """One line with the remedy instead of typer's usage block."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "lacli"

@@ -1,6 +1,6 @@
 """A reply from events onto the two streams: text to stdout, progress, live tokens per step and statistics to stderr.
 
-Called by `ask`, `chat` and `complete`. The live status stands on the line below the text and is erased before the text
+Called by the commands that ask a model. The live status stands on the line below the text and is erased before the text
 moves there, so that it never mixes with the reply: not on the screen, and not in a pipe, where it is never drawn.
 """
 

@@ -124,7 +124,7 @@ _INF = math.inf
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """The options of `ask`, `chat` and `complete`."""
+    """The options of commands that ask the model something; `with_common` says which of them have which."""
 
     model: Annotated[
         str | None,

@@ -63,7 +63,7 @@ def text(piece: str) -> None:
 
 
 def drawn(content: str) -> None:
-    """Write text for a terminal together with the sequences that place and colour it; only `live` does."""
+    """Write text for a terminal together with the sequences that place and colour it."""
     _write(content)
 
 

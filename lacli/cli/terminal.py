@@ -1,6 +1,6 @@
 """What both streams must know of terminals: whether there is one, and how to keep foreign text from steering it.
 
-Pure but for asking a stream whether it is a terminal. Used by `output` and `diagnostics` only.
+Pure but for asking a stream what it is. Called by `output`, `diagnostics` and whatever lays text out in columns.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from lacli.events import Attachment
+from lacli.text.fences import longer_than_any
 
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
@@ -48,8 +49,7 @@ def composed(words: str, attachments: Sequence[Attachment]) -> str:
 
 def fenced(content: str, label: str) -> str:
     """Content in a fence that is longer than any run of its character in there, so that nothing inside ends it."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", content)), default=2)
-    fence = "`" * (longest + 1)
+    fence = longer_than_any(content)
     body = content.rstrip("\n")  # blanks at the end of its last line are part of it: edits compare line by line
     return f"{fence}{' '.join(label.split())}\n{body}\n{fence}"
 

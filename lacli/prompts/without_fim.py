@@ -77,5 +77,5 @@ def _title(place: Place) -> str:
 
 def _comment(place: Place) -> str:
     """What begins a comment in the file; empty where its language is not known."""
-    language = (languages.by_name(place.language) if place.language else None) or languages.of_path(place.path)
+    language = languages.by_name(place.language) or languages.of_path(place.path)
     return "" if language is None else language.comment or language.long_comment[0] or "#"

@@ -5,15 +5,12 @@ Called by `lacli sessions`, the chat's /save and the TUI.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lacli.sessions.records import Session, Turn
-
-_FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
-_SPAN = 3
+from lacli.text.fences import longer_than_any
 
 
 def moment(at: float) -> str:
@@ -63,9 +60,7 @@ def note(turn: Turn) -> str:
 
 
 def _fenced(text: str) -> str:
-    """In a fence longer than any inside."""
-    longest = max((len(mark) for mark in _FENCE.findall(text)), default=_SPAN - 1)
-    fence = "`" * max(_SPAN, longest + 1)
+    fence = longer_than_any(text)
     return f"{fence}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}"
 
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lacli.events import Place
-from lacli.text import languages
-from lacli.text.languages import Language
-from lacli.text.scanner import Open, Scanner, scan
+from lacli.text.languages import Language, language_of
+from lacli.text.scanner import CLOSES, OPENS, Open, Scanner, scan
 
-_OPENS, _CLOSES = tuple("([{"), {")": "(", "]": "[", "}": "{"}
 _SCANNED = 1 << 15
 """Characters on either side in which open brackets are counted."""
 _LINES_ABOVE = 16
@@ -72,8 +70,7 @@ class Cursor:
 def cursor_of(place: Place) -> Cursor:
     """Look at a place."""
     prefix, suffix = place.prefix, place.suffix
-    language = languages.by_name(place.language) if place.language else None
-    language = language or languages.language_of(place.path, prefix[-_SCANNED:] + suffix[:_SCANNED])
+    language = language_of(place.path, prefix[-_SCANNED:] + suffix[:_SCANNED], place.language)
     *above, before = prefix[-_SCANNED:].split("\n")
     rest, _, lower = suffix.partition("\n")
     stripped = lower.lstrip()
@@ -122,11 +119,11 @@ def _own(before: str, scanned: Scanner, suffix: str) -> int:
 
     What closes a bracket that has text behind it stands on its line; a bracket at the end of a line opens a block.
     """
-    if not before.strip() or before.rstrip()[-1:] in _OPENS:
+    if not before.strip() or before.rstrip()[-1:] in OPENS:
         return 0
     rest, _, below = suffix.partition("\n")
     top = scanned.stack[-1].mark if scanned.stack else ""
-    if rest.strip() or _CLOSES.get(below.lstrip()[:1]) == top:
+    if rest.strip() or CLOSES.get(below.lstrip()[:1]) == top:
         return 0
     inner = 0
     for each in reversed(scanned.stack):

@@ -117,9 +117,9 @@ def of_path(path: str) -> Language | None:
     return _BY_ENDING.get(last) or (_BY_ENDING.get(last[dot:].lower()) if dot >= 0 else None)
 
 
-def language_of(path: str, text: str = "") -> Language:
-    """The language of a file by its name, else by what its text looks like; never nothing."""
-    found = of_path(path)
+def language_of(path: str, text: str = "", name: str = "") -> Language:
+    """The language that is named, else a file's by its own name, else by what its text looks like; never nothing."""
+    found = by_name(name) or of_path(path)
     if found is not None:
         return found
     first = text.partition("\n")[0]

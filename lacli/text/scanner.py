@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from lacli.text.languages import Language
 
-_CLOSES = {")": "(", "]": "[", "}": "{"}
-_OPENS = "([{"
+CLOSES = {")": "(", "]": "[", "}": "{"}
+OPENS = "([{"
 _BEFORE_REGEX = "(,=:[!&|?{};+~^<>"
 
 
@@ -27,7 +27,7 @@ class Open:
     @property
     def is_bracket(self) -> bool:
         """Whether code stands in it, and not the text of a string or a comment."""
-        return self.mark in _OPENS
+        return self.mark in OPENS
 
 
 class Scanner:
@@ -58,7 +58,7 @@ class Scanner:
         if not self._language.is_code:
             return ""
         top = self.stack[-1].mark if self.stack else ""
-        if top and top not in _OPENS:
+        if top and top not in OPENS:
             return self._inside(top, character)
         return self._code(character)
 
@@ -77,12 +77,12 @@ class Scanner:
             return self._open(3 * character)
         if character in language.quotes:
             return self._open(character)
-        if character in _OPENS:
+        if character in OPENS:
             self.meaning = character
             return self._open(character)
-        if character in _CLOSES:
+        if character in CLOSES:
             self.meaning = character
-            return self._close(_CLOSES[character])
+            return self._close(CLOSES[character])
         pair = last + character
         if language.comment and (pair if len(language.comment) == 2 else character) == language.comment:
             return self._comment(language.comment)

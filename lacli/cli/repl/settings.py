@@ -127,7 +127,7 @@ def _checked(field: str, value: str) -> Any:
         return getattr(Common(), field)
     import typer
 
-    from lacli.cli.group import _translated as translated
+    from lacli.cli.group import usage_error
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -142,7 +142,7 @@ def _checked(field: str, value: str) -> Any:
         with typer.main.get_command(app).make_context("/set", arguments) as context:
             return context.params[field]
     except typer.TyperException as error:
-        message = translated(error).message.removeprefix("--")
+        message = usage_error(error).message.removeprefix("--")
         raise UsageError(message, f"/set {_flag(field)} none is the default again") from None
 
 
