@@ -6,6 +6,7 @@ Called by the conversation loop, which draws the first prompt before anything he
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import sys
@@ -74,7 +75,7 @@ class Reader:
 
         app.after_render += rendered
         try:
-            return self._session.prompt(_PROMPT)
+            return _decoded(self._session.prompt(_PROMPT, enable_suspend=True))
         finally:
             app.after_render -= rendered
 
@@ -82,7 +83,7 @@ class Reader:
         """Let this stand quietly at the right of the prompt; from any thread."""
         if status != self._status:
             self._status = status
-            if self._session.app.is_running:
+            with contextlib.suppress(RuntimeError, AttributeError):  # reading ends just now, and its loop goes
                 self._session.app.invalidate()
 
     def leave(self, reason: BaseException) -> bool:
@@ -91,7 +92,10 @@ class Reader:
         loop = app.loop
         if not app.is_running or loop is None:
             return False
-        loop.call_soon_threadsafe(lambda: app.exit(exception=reason) if app.is_running else None)
+        try:
+            loop.call_soon_threadsafe(lambda: app.exit(exception=reason) if app.is_running else None)
+        except RuntimeError:  # reading has just ended, and its loop is closed
+            return False
         return True
 
     def remember(self, text: str) -> None:
@@ -110,6 +114,13 @@ def unquoted(text: str) -> tuple[str, bool]:
         return text, False
     inner = stripped.removeprefix(QUOTES)
     return inner.removesuffix(QUOTES).strip("\n"), True
+
+
+def _decoded(text: str) -> str:
+    """The text with bytes that were not understood (a locale without UTF-8, a terminal of another) read once more."""
+    from lacli.prompts.content import text_of
+
+    return text_of(text.encode("utf-8", "surrogateescape"), "")[0] if not text.isascii() else text
 
 
 def _key_waits(keyboard: Input) -> bool:
