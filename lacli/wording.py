@@ -1,11 +1,13 @@
-"""Statistics as people and programs read them. Pure: values in, text out.
+"""Statistics, ages and sizes as people and programs read them. Pure, but for the user's home: values in, text out.
 
 Called by both front ends.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from lacli.events import Counts, Finished, Loading, ReplyStats
@@ -184,6 +186,33 @@ def short(number: int) -> str:
 def counted(number: int, one: str, many: str) -> str:
     """A number with its noun."""
     return f"{number:,} {one if number == 1 else many}"
+
+
+def age(since_s: float, now_s: float) -> str:
+    """How long ago, in one unit."""
+    seconds = max(0.0, now_s - since_s)
+    for unit_s, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit_s:
+            return f"{int(seconds // unit_s)} {name} ago"
+    return "just now"
+
+
+def size(count: int) -> str:
+    """Bytes in kilo-, mega- or gigabytes."""
+    for unit, name in ((1_000_000_000, "GB"), (1_000_000, "MB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{max(1, round(count / 1_000))} kB"
+
+
+def short_path(path: Path | None, most: int) -> str:
+    """The end of a path, which tells more than its beginning; the user's home as ~."""
+    if path is None:
+        return "-"
+    text, home = str(path), os.path.expanduser("~")
+    if text.startswith(home + os.sep):
+        text = "~" + text[len(home) :]
+    return text if len(text) <= most else "..." + text[3 - most :]
 
 
 def _rounded(value: float | None, digits: int = 3) -> float | None:

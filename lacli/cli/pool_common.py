@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lacli.errors import UsageError
+from lacli.wording import age as age_at
+from lacli.wording import size as size
 
 if TYPE_CHECKING:
     from lacli.pool.inventory import ProjectInfo
@@ -62,16 +64,7 @@ def confirmed(question: str, yes: bool) -> bool:
 
 def age(since_s: float) -> str:
     """How long ago, in one unit."""
-    seconds = max(0.0, time.time() - since_s)
-    for size, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{int(seconds // size)} {name} ago"
-    return "just now"
-
-
-def size(count: int) -> str:
-    """Bytes in kilo- or megabytes."""
-    return f"{count / 1_000_000:.1f} MB" if count >= 1_000_000 else f"{max(1, round(count / 1_000))} kB"
+    return age_at(since_s, time.time())
 
 
 def caps(project_mb: float | None = None) -> Caps:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lacli.cli.pool_common import age
 from lacli.cli.render import counted
 from lacli.cli.terminal import column_after, plain
+from lacli.wording import short_path
 
 if TYPE_CHECKING:
     from lacli.sessions.records import Hit, Session, Summary
@@ -35,18 +34,8 @@ def _cell(column: int, text: str, width: int) -> str:
 
 def _row(each: Summary, length: int, everywhere: bool) -> list[str]:
     title = f"[interrupted] {each.title}" if each.interrupted else each.title
-    project = [_short_path(each.project)] if everywhere else []
+    project = [short_path(each.project, _PROJECT)] if everywhere else []
     return [each.id[:length], age(each.used), each.kind, str(each.turns), *project, title]
-
-
-def _short_path(path: Path | None) -> str:
-    """The end of a path, which tells more than its beginning."""
-    if path is None:
-        return "-"
-    text, home = str(path), os.path.expanduser("~")
-    if text.startswith(home + os.sep):
-        text = "~" + text[len(home) :]
-    return text if len(text) <= _PROJECT else "..." + text[3 - _PROJECT :]
 
 
 def place(hit: Hit, width: int) -> str:
