@@ -1,6 +1,7 @@
 """Which files of a project drafts may be read from: git's list of tracked files, or a walk over folders the user named.
 
-Names only: no file is opened but, where git is not asked, `.gitignore` and `.lacliignore`. Called by `indexing`.
+Names only: no file is opened but, where git is not asked, `.gitignore` and `.lacliignore`. Called by `indexing`, and by
+`offered`.
 A name is bytes with slashes, relative to the root, as git and the file system have it.
 """
 
@@ -77,6 +78,20 @@ def tracked_names(root: Path, wait_s: float = _GIT_WAIT_S) -> tuple[list[bytes],
     names = dict.fromkeys(tracked.split(b"\0"))
     kept = [name for name in names if name not in left_out]
     return kept, len(names.keys() & left_out - {b""})
+
+
+def untracked_names(root: Path, wait_s: float = _GIT_WAIT_S) -> list[bytes]:
+    """What git does not track yet below `root` and nothing ignores; nothing if git cannot tell."""
+    rules = ("--exclude-standard", f"--exclude-per-directory={LACLIIGNORE}")
+    found = git_output(root, ["ls-files", "-z", "--others", *rules], wait_s) or b""
+    return [name for name in found[:_MAX_LISTING].split(b"\0")[:-1] if not name.endswith(b"/")]
+
+
+def walked_names(root: Path) -> list[bytes]:
+    """What a walk finds below `root` and neither .gitignore nor .lacliignore leaves out."""
+    ignore = IgnoreFiles(root, (".gitignore", LACLIIGNORE))
+    names = _walk(os.path.realpath(root), "", ignore, no_breath)
+    return [name for name in names if not ignore.ignores(os.fsdecode(name))]
 
 
 def list_tracked(root: Path, breathe: Breathe = no_breath, wait_s: float = _GIT_WAIT_S) -> Listing | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lacli.cli import health
+from lacli import health
 from lacli.models import fit as fits
 from tests.cli.conftest import Scripted
 

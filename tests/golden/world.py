@@ -316,5 +316,5 @@ def played(world: World) -> None:
 
 def computer(world: World) -> None:
     """PyTorch is not really looked at, and there is no graphics card."""
-    world.patch.setattr("lacli.cli.health.probe_torch", lambda: {"version": "2.13.0+cpu", "cuda": False})
+    world.patch.setattr("lacli.health.probe_torch", lambda: {"version": "2.13.0+cpu", "cuda": False})
     world.patch.setattr("lacli.models.fit._graphics_memory", lambda: None)
