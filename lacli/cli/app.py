@@ -52,11 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say_utf8() -> None:
-    """Both streams write UTF-8 and \\n, whatever the locale, Windows or PYTHONIOENCODING say: first of all, as the
+    """The streams speak UTF-8 and \\n, whatever the locale, Windows or PYTHONIOENCODING say: first of all, as the
     first line may be an error about a file with any name."""
     for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
         with contextlib.suppress(AttributeError, ValueError, OSError):  # closed, or something else put in its place
             stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")  # type: ignore[union-attr]
+    with contextlib.suppress(AttributeError, ValueError, OSError):  # what is typed at a prompt is read as that
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
 
 
 def _run(arguments: Sequence[str] | None) -> int:

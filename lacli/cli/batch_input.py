@@ -105,7 +105,7 @@ class Prompts:
             raise _Wrong(f"it has {_MOST_BYTES:,} bytes or more", "no model reads so much")
         try:
             text = data.decode("utf-8-sig" if first else "utf-8").strip()
-            given = json.loads(text, parse_constant=_refuse) if text else None
+            given = json.loads(text, parse_constant=_refuse, parse_float=_finite) if text else None
         except UnicodeDecodeError:
             raise _Wrong("it is not UTF-8", "save the file as UTF-8") from None
         except RecursionError:
@@ -132,6 +132,13 @@ class _Wrong(Exception):
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no number")
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):  # could not be written again as JSON
+        raise ValueError(f"{number[:40]} is out of range")
+    return value
 
 
 def _request(given: dict[str, Any], common: Common) -> Request:
@@ -191,7 +198,7 @@ def _stops(value: Any) -> tuple[str, ...]:
     stops = [value] if isinstance(value, str) else value
     if not isinstance(stops, list) or not all(isinstance(stop, str) and stop for stop in stops):
         raise _Wrong('"stop" is neither a text nor a list of texts')
-    return tuple(stops)
+    return tuple(_text(stop, "stop") for stop in stops)
 
 
 def _number(key: str, value: Any) -> Any:

@@ -121,6 +121,7 @@ class TestLines:
             ('{"prompt": "a", "top_p": 0}', "out of range"),
             ('{"prompt": "a", "stop": [""]}', '"stop"'),
             ('{"prompt": "a", "id": NaN}', "no JSON"),
+            ('{"prompt": "a", "id": [1e999]}', "1e999 is out of range"),
             ("[" * 100_000, "nested too deep"),
         ],
     )

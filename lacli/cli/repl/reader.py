@@ -92,8 +92,13 @@ class Reader:
         loop = app.loop
         if not app.is_running or loop is None:
             return False
+
+        def end() -> None:
+            if app.future is not None and not app.future.done():  # Enter, or an earlier call, may have ended it
+                app.exit(exception=reason)
+
         try:
-            loop.call_soon_threadsafe(lambda: app.exit(exception=reason) if app.is_running else None)
+            loop.call_soon_threadsafe(end)
         except RuntimeError:  # reading has just ended, and its loop is closed
             return False
         return True

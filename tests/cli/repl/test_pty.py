@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import signal
 import sys
 import time
@@ -188,6 +190,46 @@ def test_five_hundred_pasted_lines_are_one_question(program: Program, hold: Path
     kept = (sandbox / "state" / "chat_history").read_text(encoding="utf-8")
     assert kept.count("\n+") == 500
     assert kept.count("\n#") == 1
+
+
+def test_what_is_typed_is_utf8_in_any_locale_and_other_bytes_do_not_end_the_chat(
+    program: Program, hold: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    monkeypatch.setenv("SCRIPTS", json.dumps(["hello world"] * 2))
+    terminal = Terminal(program.command("chat"))
+    terminal.wait_for(READY)
+    terminal.send("naïve 漢字\r".encode())
+    terminal.wait_for(b" world")
+    terminal.wait_for(READY)
+    terminal.send(b"caf\xe9 au lait\r")
+    terminal.wait_for(b" world")
+    terminal.wait_for(READY)
+    terminal.send(b"\x04")
+    assert terminal.finish() == 0
+    log = program.shell("lacli sessions export --json").stdout.decode()
+    assert "naïve 漢字" in log
+    assert "café au lait" in log
+
+
+def test_ctrl_z_goes_to_the_shell_and_what_was_typed_is_still_there_afterwards(program: Program, hold: Path) -> None:
+    shell = Terminal(["/bin/sh", "-i"])
+    prompt = b"# " if os.getuid() == 0 else b"$ "
+    shell.wait_for(prompt)
+    shell.send(" ".join(shlex.quote(part) for part in program.command("chat")).encode() + b"\r")
+    shell.wait_for(READY)
+    shell.send(b"half")
+    shell.wait_for(b"half")
+    shell.send(b"\x1a")
+    shell.wait_for(prompt)
+    shell.send(b"fg\r")
+    shell.wait_for(b"> half")
+    shell.send(b"\x15\x04")
+    shell.wait_for(prompt)
+    shell.send(b"exit\r")
+    shell.finish()
 
 
 def test_a_conversation_goes_on_where_it_was_left(program: Program, hold: Path) -> None:
