@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lacli.events import Counts, Finished, Loading, ReplyStats
+
+if TYPE_CHECKING:
+    from lacli.pool.prune import Pruned
 
 BETWEEN = " · "
 """Stands between the numbers of a line, and is where a narrow terminal breaks it."""
@@ -186,6 +189,20 @@ def short(number: int) -> str:
 def counted(number: int, one: str, many: str) -> str:
     """A number with its noun."""
     return f"{number:,} {one if number == 1 else many}"
+
+
+def pruned(done: Pruned) -> str:
+    """What `lacli pool prune` did, in one line."""
+    parts = [f"{counted(done.compacted, 'pool', 'pools')} compacted"] if done.compacted else []
+    if done.deleted:
+        parts.append(f"{done.deleted:,} deleted (all together were too large)")
+    if done.vanished:
+        whose = "its project is gone" if len(done.vanished) == 1 else "their projects are gone"
+        parts.append(f"{len(done.vanished):,} deleted ({whose})")
+    if done.freed_bytes or parts:
+        freed = size(done.freed_bytes) if done.freed_bytes else "nothing"
+        return f"freed {freed}: {', '.join(parts) or 'what was left over'}"
+    return "freed nothing" if done.notices else "nothing to do: all pools are below their caps"
 
 
 def age(since_s: float, now_s: float) -> str:

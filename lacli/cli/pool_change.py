@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lacli.cli.pool_common import JsonOption, ProjectOption, YesOption, caps, confirmed, project_of, size
-from lacli.cli.render import counted
-from lacli.errors import LacliError
-
-if TYPE_CHECKING:
-    from lacli.pool.prune import Pruned
+from lacli.wording import pruned
 
 CLEAR_EXAMPLES = "For example: lacli pool clear  |  lacli pool clear --yes --project ~/src/site"
 PRUNE_EXAMPLES = (
@@ -29,6 +22,7 @@ def clear(project: ProjectOption = None, yes: YesOption = False) -> None:
     """
     from lacli.cli import diagnostics
     from lacli.pool import inventory, storage
+    from lacli.pool.inventory import changing
 
     root, described = project_of(project)
     if storage.pools_of(described.folder):
@@ -37,7 +31,7 @@ def clear(project: ProjectOption = None, yes: YesOption = False) -> None:
         if not confirmed(f"Delete {what} in {root}?", yes):
             diagnostics.note("nothing was deleted")
             raise typer.Exit(1)
-    with _changing(described.folder):
+    with changing(described.folder):
         freed = inventory.clear(described.folder)
     diagnostics.note(f"deleted {size(freed)}" if freed else "there was nothing to delete")
 
@@ -58,6 +52,7 @@ def prune(
     """
     from lacli import paths
     from lacli.cli import diagnostics, output
+    from lacli.pool.inventory import changing
     from lacli.pool.prune import prune as run
     from lacli.pool.prune import vanished as find_vanished
 
@@ -70,7 +65,7 @@ def prune(
         if not confirmed(f"Delete what was learned in {count}, which can no longer be found?", yes):
             diagnostics.note("nothing was deleted")
             raise typer.Exit(1)
-    with _changing(pools):
+    with changing(pools):
         done = run(pools, most, vanished)
     for notice in done.notices:
         diagnostics.warning(notice)
@@ -84,29 +79,4 @@ def prune(
             }
         )
         return
-    output.line(_told(done))
-
-
-def _told(done: Pruned) -> str:
-    """What was done, in one line."""
-    parts = [f"{counted(done.compacted, 'pool', 'pools')} compacted"] if done.compacted else []
-    if done.deleted:
-        parts.append(f"{done.deleted:,} deleted (all together were too large)")
-    if done.vanished:
-        whose = "its project is gone" if len(done.vanished) == 1 else "their projects are gone"
-        parts.append(f"{len(done.vanished):,} deleted ({whose})")
-    if done.freed_bytes or parts:
-        freed = size(done.freed_bytes) if done.freed_bytes else "nothing"
-        return f"freed {freed}: {', '.join(parts) or 'what was left over'}"
-    return "freed nothing" if done.notices else "nothing to do: all pools are below their caps"
-
-
-@contextlib.contextmanager
-def _changing(folder: Path) -> Iterator[None]:
-    """Failures of the disk and of locks in words."""
-    try:
-        yield
-    except TimeoutError as error:
-        raise LacliError("another lacli is writing this pool", "try again in a moment") from error
-    except OSError as error:
-        raise LacliError(f"the pool cannot be changed: {error.strerror}", f"see {folder}") from error
+    output.line(pruned(done))

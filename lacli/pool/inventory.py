@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lacli.errors import LacliError
 from lacli.pool import evict, files, log, numbers, projects, storage, table
 from lacli.pool.format import Damage, Header, Record, decode_file
 from lacli.pool.journal import header_at, now_ms
@@ -99,6 +101,17 @@ def clear(folder: Path) -> int:
     for path in folder.glob(f"{projects.RECORD_NAME}*"):
         path.unlink()
     return freed
+
+
+@contextlib.contextmanager
+def changing(folder: Path) -> Iterator[None]:
+    """Failures of the disk and of locks in words."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise LacliError("another lacli is writing this pool", "try again in a moment") from error
+    except OSError as error:
+        raise LacliError(f"the pool cannot be changed: {error.strerror}", f"see {folder}") from error
 
 
 def _pool_info(path: Path, quick: bool) -> PoolInfo:
