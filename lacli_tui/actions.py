@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 APP, MAIN, PROMPT, MESSAGE = "app", "main", "prompt", "message"
 DIALOG, PICKER = "dialog", "picker"
 """Every screen over the main one, and every one with a list to choose from."""
-SESSIONS, POOL, CONFIRM, DIFF, LINE = "sessions", "pool", "confirm", "diff", "line"
+SESSIONS, POOL, CONFIRM, DIFF, LINE, SETTINGS = "sessions", "pool", "confirm", "diff", "line", "settings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +128,10 @@ ACTIONS: tuple[Action, ...] = (
             Action(
                 "confirm-take", "enter", "Take the answer that is marked", where=CONFIRM, footer="take", priority=True
             ),
+            Action("settings-copy", "y", "Copy all of it", where=SETTINGS, footer="copy"),
             Action("line-take", "enter", "Take what is typed", where=LINE, footer="take", priority=True),
-            Action("diff-apply", "y,enter", "Make the change", where=DIFF, footer="apply"),
-            Action("diff-refuse", "n", "Leave the file as it is", where=DIFF),
+            Action("diff-apply", "y", "Make the change", where=DIFF, footer="apply"),
+            Action("diff-refuse", "n", "Leave the file as it is", where=DIFF, footer="leave it"),
             Action("diff-wrap", "w", "Wrap long lines, or not", where=DIFF, footer="wrap"),
         )
     ),

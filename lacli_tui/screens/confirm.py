@@ -1,0 +1,102 @@
+"""A question with two answers. `ConfirmScreen(question, yes="yes")` -> True, or False for no and for going back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from lacli_tui.actions import CONFIRM, bindings_of, keys_of
+from lacli_tui.inert import shown
+from lacli_tui.screens.dialog import Dialog, key_name
+
+
+class ConfirmScreen(Dialog[bool]):
+    """No is marked at first: a key pressed too often does no harm."""
+
+    WHERES = (CONFIRM,)
+    BINDINGS = bindings_of(CONFIRM)
+    DEFAULT_CSS = """
+    ConfirmScreen > #frame > #question { height: auto; max-height: 10; margin: 1 0; }
+    ConfirmScreen > #frame > #answers { height: 1; }
+    """
+
+    def __init__(self, question: str, yes: str = "yes", no: str = "no") -> None:
+        super().__init__()
+        self.title = "Sure?"
+        self.add_class("-small")
+        self._question = question
+        self._answers = (no, yes)
+        self._marked = 0
+
+    def body(self) -> Iterable[Widget]:
+        """The question and its answers."""
+        yield Static(Content(shown(self._question)), id="question", markup=False)
+        yield Answers(id="answers")
+
+    def on_mount(self) -> None:
+        """No is marked."""
+        self._mark(0)
+
+    def _mark(self, which: int) -> None:
+        self._marked = which
+        names = []
+        for at, (answer, id_) in enumerate(zip(self._answers, ("confirm-no", "confirm-yes"), strict=True)):
+            key = key_name(keys_of(id_, self.app)[0])
+            mark = "› " if at == which else "  "
+            names.append((f" {mark}{answer} ({key}) ", at == which))
+        self.query_one(Answers).show(names)
+
+    def action_confirm_other(self) -> None:
+        """Mark the other answer."""
+        self._mark(1 - self._marked)
+
+    def action_confirm_take(self) -> None:
+        """Take the marked one."""
+        self.dismiss(bool(self._marked))
+
+    def action_confirm_yes(self) -> None:
+        """Yes."""
+        self.dismiss(True)
+
+    def action_confirm_no(self) -> None:
+        """No."""
+        self.dismiss(False)
+
+    def action_close(self) -> None:
+        """No."""
+        self.dismiss(False)
+
+    def on_answers_chosen(self, chosen: Answers.Chosen) -> None:
+        """An answer was clicked."""
+        self.dismiss(bool(chosen.which))
+
+
+class Answers(Static):
+    """Two answers in a line, one of them marked."""
+
+    class Chosen(Message):
+        """One was clicked."""
+
+        def __init__(self, which: int) -> None:
+            super().__init__()
+            self.which = which
+
+    def __init__(self, id: str) -> None:  # noqa: A002 - textual's name
+        super().__init__("", markup=False, id=id)
+        self._first = 0
+
+    def show(self, answers: list[tuple[str, bool]]) -> None:
+        """These."""
+        marked = "$block-cursor-foreground on $block-cursor-background bold"
+        marked += " reverse" if self.app.no_color else ""
+        self._first = len(answers[0][0])
+        self.update(Content.assemble(*((text, marked if mark else "") for text, mark in answers)))
+
+    def on_click(self, event: events.Click) -> None:
+        """The one that is there."""
+        self.post_message(self.Chosen(int(event.x >= self._first)))

@@ -1,0 +1,130 @@
+"""What all screens over the main one share: a frame with a title, what is in it, and one line with the keys of it.
+
+A screen gives `TITLE`, `WHERES` (its actions) and `body`; `close` leaves it with None. Nothing here knows a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from lacli_tui.actions import ACTIONS, DIALOG, bindings_of, keys_of
+from lacli_tui.behind import Behind
+from lacli_tui.glyphs import plain_terminal
+from lacli_tui.inert import shown
+
+Result = TypeVar("Result")
+
+_KEYS = {
+    "escape": "esc",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+    "question_mark": "?",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+}
+
+
+def key_name(key: str) -> str:
+    """A key as people write it."""
+    *held, last = key.split("+")
+    return "+".join([*held, _KEYS.get(last, last)])
+
+
+class Dialog(ModalScreen[Result | None]):
+    """A frame over the main screen."""
+
+    TITLE = ""
+    WHERES: Sequence[str] = ()
+    """Whose actions it has, besides those of every dialog."""
+    BINDINGS = bindings_of(DIALOG)
+    AUTO_FOCUS = "*"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-normal")]  # noqa: RUF012 - as textual has it
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (22, "-high")]  # noqa: RUF012
+    DEFAULT_CSS = """
+    Dialog { align: center middle; }
+    Dialog > #frame {
+        width: 92%;
+        max-width: 104;
+        height: 84%;
+        padding: 0 1;
+        background: $surface;
+        border: round $line;
+        border-title-color: $primary;
+        border-title-style: bold;
+        border-subtitle-color: $text-muted;
+    }
+    Dialog.-small > #frame { width: 72; max-width: 92%; height: auto; max-height: 84%; }
+    Dialog.-narrow > #frame, Dialog.-low > #frame { width: 100%; max-width: 100%; }
+    Dialog.-low:not(.-small) > #frame { height: 100%; max-height: 100%; }
+    Dialog.-plain > #frame { border: ascii $line; }
+    Dialog > #frame > #hints { height: auto; color: $text-muted; margin: 1 0 0 0; }
+    Dialog.-low > #frame > #hints { margin: 0; }
+    Dialog > #frame > #said { height: auto; color: $warning; display: none; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.behind = Behind(self)
+        self._subject = ""
+        """Stands behind the title."""
+
+    def compose(self) -> ComposeResult:
+        """The frame and what is in it."""
+        frame = Vertical(*self.body(), Static(id="said", markup=False), Static(id="hints", markup=False), id="frame")
+        frame.border_title = Content(f" {shown(self.title or self.TITLE)} ")
+        yield frame
+        self.set_class(plain_terminal(), "-plain")
+
+    def body(self) -> Iterable[Widget]:
+        """What is in the frame."""
+        return ()
+
+    def on_mount(self) -> None:
+        """The keys, as the user has them."""
+        self.show_hints()
+
+    def show_hints(self) -> None:
+        """The keys that apply, in one line."""
+        self.query_one("#hints", Static).update(self.hints())
+
+    def hints(self) -> Content:
+        """Each key with what it does."""
+        words = [
+            (key_name(keys_of(action.id, self.app)[0]), self.footer_of(action.id, action.footer))
+            for where in (*self.WHERES, DIALOG)
+            for action in ACTIONS
+            if action.where == where
+        ]
+        parts: list[Content] = []
+        for key, word in words:
+            if word:
+                parts.append(Content.assemble((key, "bold $accent"), f"\u00a0{word}".replace(" ", "\u00a0")))
+        return Content("   ").join(parts)
+
+    def footer_of(self, id_: str, footer: str) -> str:
+        """What the line of keys calls an action now; nothing where it does not apply."""
+        return footer
+
+    def say(self, text: str) -> None:
+        """A line of news above the keys; none where there is none."""
+        line = self.query_one("#said", Static)
+        line.update(Content(shown(text)))
+        line.display = bool(text)
+
+    def frame_note(self, text: str) -> None:
+        """What stands at the lower edge of the frame."""
+        self.query_one("#frame").border_subtitle = Content(f" {shown(text)} ") if text else ""
+
+    def action_close(self) -> None:
+        """Back to where one was."""
+        self.dismiss(None)

@@ -1,0 +1,54 @@
+"""Choose a file of the project to go with a question. Names are listed and searched behind; secrets are not offered.
+
+`FilesScreen(folder, query)` -> a path relative to the folder, or None.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lacli_tui.behind import Came, said
+from lacli_tui.fuzzy import Fit, Lines
+from lacli_tui.screens.picker import Picker
+from lacli_tui.widgets.choices import Choice
+
+
+class FilesScreen(Picker):
+    """The project's files."""
+
+    TITLE = "Attach a file"
+    PLACEHOLDER = "letters of its path"
+
+    def __init__(self, folder: Path, query: str = "") -> None:
+        super().__init__(query)
+        self._folder = folder
+        self._lines: Lines | None = None
+        self._found = 0
+
+    def search(self, query: str) -> None:
+        """Show the files that fit."""
+        self.behind.do("files", lambda: self._search(query))
+
+    def _search(self, query: str) -> tuple[list[Fit], int]:
+        from lacli.project.offered import offered_names
+
+        if self._lines is None:
+            self._lines = Lines(offered_names(self._folder))
+        return self._lines.search(query)
+
+    def on_came(self, came: Came) -> None:
+        """What was found."""
+        if came.error is not None:
+            self.say(said(came.error))
+            self.choices.show([], "the files cannot be listed")
+            return
+        found: tuple[list[Fit], int] = came.value  # type: ignore[assignment]  # what `_search` returns
+        fits, self._found = found
+        nothing = "no file fits" if self.query_text else "no file here"
+        self.choices.show([Choice(each.text, each.text, marks=each.marks, keeps_end=True) for each in fits], nothing)
+
+    def marked(self, choice: Choice | None) -> None:
+        """Tell how many there are, of which the best are shown."""
+        place = self.choices.place
+        shown = len(self.choices.choices)
+        self.frame_note(f"{place}, best of {self._found:,}" if place and self._found > shown else place)

@@ -1,0 +1,155 @@
+"""Choose the model that writes from now on; the chat stays. Shows what is here, how large it is, whether it fits.
+
+`ModelsScreen(current)` -> a name, or the path of a folder or .gguf file that was typed; None. Loads no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from textual.widget import Widget
+from textual.widgets import Static
+
+from lacli.wording import size
+from lacli_tui.behind import Came, said
+from lacli_tui.fuzzy import Lines
+from lacli_tui.screens.picker import Picker
+from lacli_tui.widgets.choices import Choice
+
+if TYPE_CHECKING:
+    from lacli.models.fit import Fit
+    from lacli.models.registry import ModelSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What is known of one."""
+
+    name: str
+    title: str
+    size: str
+    """Of the weights: parameters, or bytes."""
+    is_here: bool
+    download: int = 0
+    """Bytes; 0 where it is here, or not known."""
+    licence: str = ""
+    completes: bool = False
+    fit: Fit | None = None
+    """None until it is measured."""
+    problem: str = ""
+
+
+def known_models(tell: Callable[[list[Model]], None]) -> list[Model]:
+    """All models of the registry; told as soon as they are known, and with what they need at the end."""
+    from lacli.models.fit import fit
+    from lacli.models.registry import load_registry
+
+    specs = list(load_registry().models.values())
+    models = [_model(spec) for spec in specs]
+    tell(models)
+    measured = []
+    for spec, model in zip(specs, models, strict=True):
+        try:
+            measured.append(replace(model, fit=fit(spec)))
+        except Exception as error:  # one that cannot be measured is shown with the reason
+            measured.append(replace(model, problem=str(error)))
+    return measured
+
+
+def _model(spec: ModelSpec) -> Model:
+    from lacli.models.inventory import presence
+
+    count = spec.parameters
+    name = f"{count / 1e9:.1f}B" if count >= 1e9 else f"{count / 1e6:.0f}M" if count else ""
+    source = spec.sources[0] if spec.sources else None
+    is_here = presence(spec).ready
+    download = 0 if is_here or source is None else source.wheel_bytes or source.bytes
+    return Model(spec.alias, spec.title, name, is_here, download, spec.licence, spec.fim is not None)
+
+
+class ModelsScreen(Picker):
+    """The models lacli knows."""
+
+    TITLE = "Models"
+    PLACEHOLDER = "a name, or the path of a folder or .gguf file"
+    DEFAULT_CSS = """
+    ModelsScreen > #frame > #about { height: auto; min-height: 2; color: $text-muted; margin: 1 0 0 0; }
+    ModelsScreen.-low > #frame > #about { margin: 0; max-height: 2; }
+    """
+
+    def __init__(
+        self, current: str = "", models: Callable[[Callable[[list[Model]], None]], list[Model]] = known_models
+    ) -> None:
+        super().__init__()
+        self._current = current
+        self._models = models
+        self._known: list[Model] = []
+
+    def body(self) -> Iterable[Widget]:
+        """And what is known of the marked one."""
+        yield from super().body()
+        yield Static(id="about", markup=False)
+
+    def on_mount(self) -> None:
+        """Look what there is."""
+        self.behind.do("models", lambda: self._models(lambda found: self.behind.tell("models", found)))
+
+    def on_came(self, came: Came) -> None:
+        """What is known of all."""
+        if came.error is not None:
+            self.say(said(came.error))
+            self.choices.show([], "the models cannot be listed")
+            return
+        self._known = list(came.value)  # type: ignore[call-overload]  # what `known_models` returns
+        self.search(self.query_text)
+
+    def search(self, query: str) -> None:
+        """Show the models whose name fits."""
+        if not self._known:
+            return
+        marked = self.choices.current
+        by_name = {model.name: model for model in self._known}
+        fits, _ = Lines(list(by_name)).search(query)
+        found = [_choice(by_name[each.text], each.marks, self._current) for each in fits]
+        path = query.strip()
+        if path.startswith((".", "/", "~")) or path.lower().endswith(".gguf"):
+            found.insert(0, Choice(path, path, (("a path", "$text-muted"),), keeps_end=True))
+        key = self._current if marked is None else "" if query else marked.key
+        self.choices.show(found, "no model fits; a path begins with . / or ~", key)
+
+    def marked(self, choice: Choice | None) -> None:
+        """What the marked one is and needs."""
+        model = next((each for each in self._known if choice and each.name == choice.key), None)
+        self.query_one("#about", Static).update("" if model is None else about(model))
+
+
+def _choice(model: Model, marks: tuple[int, ...], current: str) -> Choice:
+    if model.fit is None:
+        fits = ("…" if not model.problem else "?", "$text-muted")
+    else:
+        fits = ("fits", "$success") if model.fit.fits else ("too large", "$error")
+    here = (
+        ("here", "$success")
+        if model.is_here
+        else (size(model.download) if model.download else "to fetch", "$text-muted")
+    )
+    mine = ("in use" if model.name == current else "", "$accent")
+    return Choice(model.name, model.name, (fits, here, (model.size, "$text-muted"), mine), marks=marks)
+
+
+def about(model: Model) -> str:
+    """What a model is and needs, in two lines."""
+    parts = [model.title, model.licence, "completes code" if model.completes else ""]
+    first = " · ".join(filter(None, parts))
+    if model.problem:
+        return f"{first}\n{model.problem}"
+    fit = model.fit
+    if fit is None:
+        return f"{first}\nlooking how much memory is free …"
+    about_ = "" if fit.measured else "about "
+    need = f"{fit.quant} on {fit.device}: needs {about_}{size(fit.needed)}, {size(fit.free)} of {size(fit.total)} free"
+    if not fit.fits and fit.most_context:
+        need += f"; fits with a context of {fit.most_context:,}"
+    return f"{first}\n{need}"

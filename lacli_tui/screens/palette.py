@@ -1,0 +1,59 @@
+"""Every command that applies now, found by a few letters.
+
+`PaletteScreen(actions, keymap)` -> the id of one, or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from lacli_tui.actions import ACTIONS, APP, Action
+from lacli_tui.fuzzy import Lines
+from lacli_tui.screens.dialog import key_name
+from lacli_tui.screens.picker import Picker
+from lacli_tui.widgets.choices import Choice
+
+if TYPE_CHECKING:
+    from lacli_tui.app import LacliApp
+
+
+def offered(app: LacliApp) -> list[Action]:
+    """What applies now: whoever does an action says so by `check_action`."""
+    found = []
+    for action in ACTIONS:
+        node = app if action.where == APP else app.main
+        if action.palette and node.check_action(action.method, ()):
+            found.append(action)
+    return found
+
+
+class PaletteScreen(Picker):
+    """Commands with their keys."""
+
+    TITLE = "Commands"
+    PLACEHOLDER = "what you want to do"
+
+    def __init__(self, actions: Sequence[Action], keymap: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self._actions = {_words(action): action for action in actions}
+        self._lines = Lines(list(self._actions))
+        self._keymap = dict(keymap or {})
+
+    def search(self, query: str) -> None:
+        """Show the commands that fit."""
+        fits, _ = self._lines.search(query)
+        self.choices.show([self._choice(each.text, each.marks) for each in fits], "no command fits")
+
+    def _choice(self, words: str, marks: Sequence[int]) -> Choice:
+        action = self._actions[words]
+        keys = [key for key in self._keymap.get(action.id, action.keys).split(",") if key]
+        key = key_name(keys[0]) if keys else ""
+        slash = f"/{action.slash}" if action.slash else ""
+        in_title = tuple(mark for mark in marks if mark < len(action.title))
+        return Choice(action.id, action.title, ((key, "$accent"), (slash, "$text-muted")), marks=in_title)
+
+
+def _words(action: Action) -> str:
+    """What is searched: the title first, then the other names it has."""
+    return f"{action.title}  {action.slash} {action.id}"

@@ -1,0 +1,121 @@
+"""A list that is searched while typing: what pickers of models, sessions, files and commands share.
+
+A subclass fills it by `choices.show`, in `search(query)`, which is called at the start and whenever what is typed
+changes; whatever may wait goes `behind`. The result is the key of the chosen line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from textual import on
+from textual.widget import Widget
+from textual.widgets import Input
+
+from lacli_tui.actions import PICKER, bindings_of
+from lacli_tui.screens.dialog import Dialog
+from lacli_tui.widgets.choices import Choice, Choices
+
+
+class Lister(Dialog[str]):
+    """A list with a mark that keys move."""
+
+    WHERES: Sequence[str] = (PICKER,)
+    BINDINGS = bindings_of(PICKER)
+
+    @property
+    def choices(self) -> Choices:
+        """The list."""
+        return self.query_one(Choices)
+
+    @on(Choices.Moved)
+    def _moved(self) -> None:
+        self.frame_note(self.choices.place)
+        self.marked(self.choices.current)
+
+    def marked(self, choice: Choice | None) -> None:
+        """Another line is marked."""
+
+    @on(Choices.Chosen)
+    def action_choose(self) -> None:
+        """Take the marked line."""
+        choice = self.choices.current
+        if choice is not None:
+            self.take(choice)
+
+    def take(self, choice: Choice) -> None:
+        """This one was chosen."""
+        self.dismiss(choice.key)
+
+    def action_choice_up(self) -> None:
+        """The line above."""
+        self.choices.move(-1)
+
+    def action_choice_down(self) -> None:
+        """The line below."""
+        self.choices.move(1)
+
+    def action_choice_page_up(self) -> None:
+        """A page up."""
+        self.choices.page(-1)
+
+    def action_choice_page_down(self) -> None:
+        """A page down."""
+        self.choices.page(1)
+
+    def action_choice_first(self) -> None:
+        """The first line."""
+        self.choices.to_end(last=False)
+
+    def action_choice_last(self) -> None:
+        """The last line."""
+        self.choices.to_end(last=True)
+
+
+class Picker(Lister):
+    """A search field above a list."""
+
+    PLACEHOLDER = "type to search"
+    DEFAULT_CSS = """
+    Picker > #frame > #search {
+        height: 1;
+        border: none;
+        padding: 0 1;
+        margin: 0 0 1 0;
+        background: $panel;
+        &:ansi { background: ansi_default; text-style: underline; }
+    }
+    Picker.-low > #frame > #search { margin: 0; }
+    """
+
+    def __init__(self, query: str = "") -> None:
+        super().__init__()
+        self._query = query
+
+    def body(self) -> Iterable[Widget]:
+        """The field and the list."""
+        yield Input(self._query, placeholder=self.PLACEHOLDER, select_on_focus=False, id="search")
+        yield Choices(id="choices", empty="…")
+
+    @property
+    def query_text(self) -> str:
+        """What is typed."""
+        return self.query_one("#search", Input).value
+
+    def on_mount(self) -> None:
+        """Look at once."""
+        field = self.query_one("#search", Input)
+        field.cursor_blink = False
+        field.focus()
+        self.search(self._query)
+
+    def search(self, query: str) -> None:
+        """Show what fits."""
+        raise NotImplementedError
+
+    @on(Input.Changed, "#search")
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.value != self._query:
+            self._query = event.value
+            self.search(event.value)

@@ -1,0 +1,129 @@
+"""Choose an earlier chat to go on with: what was said in it is searched, word for word, while one types.
+
+`SessionsScreen(current, project)` -> an id, or None. Reads and deletes in the log of sessions, behind.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import work
+
+from lacli.wording import age, counted, short_path
+from lacli_tui.actions import PICKER, SESSIONS, bindings_of
+from lacli_tui.behind import Came, said
+from lacli_tui.screens.picker import Picker
+from lacli_tui.widgets.choices import Choice
+
+if TYPE_CHECKING:
+    from lacli.sessions.records import Hit, Summary
+    from lacli.sessions.store import SessionStore
+
+_MOST = 300
+
+
+def _opened() -> SessionStore:
+    from lacli.sessions.store import SessionStore, path
+
+    return SessionStore(path())
+
+
+class SessionsScreen(Picker):
+    """The chats of this project, or of all."""
+
+    TITLE = "Chats"
+    WHERES = (PICKER, SESSIONS)
+    BINDINGS = bindings_of(SESSIONS)
+    PLACEHOLDER = "words that were said"
+
+    def __init__(
+        self,
+        current: str = "",
+        project: Path | None = None,
+        query: str = "",
+        store: Callable[[], SessionStore] = _opened,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(query)
+        self._current = current
+        self._project = project
+        self._everywhere = project is None
+        self._store = store
+        self._now = now
+
+    def search(self, query: str) -> None:
+        """Show the chats in which this was said; all of them for nothing."""
+        everywhere = self._everywhere
+        self.behind.do("search", lambda: self._search(query, everywhere))
+
+    def _search(self, query: str, everywhere: bool) -> Sequence[Hit] | Sequence[Summary]:
+        store = self._store()
+        if query.strip():
+            return store.search(query, self._project, everywhere, _MOST)
+        return store.list(self._project, everywhere, _MOST)
+
+    def on_came(self, came: Came) -> None:
+        """What was found, or deleted."""
+        if came.error is not None:
+            self.say(said(came.error))
+            self.choices.show([], "the log cannot be used")
+        elif came.what == "delete":
+            self.say(f"deleted {counted(int(str(came.value)), 'chat', 'chats')}")
+            self.search(self.query_text)
+        else:
+            self._show(came.value)  # type: ignore[arg-type]  # what `_search` returns
+
+    def _show(self, found: Sequence[Hit] | Sequence[Summary]) -> None:
+        kept = "kept yet" if self._everywhere else "kept of this project"
+        none = "nowhere was this said" if self.query_text.strip() else f"no chat is {kept}"
+        current = self.choices.current
+        self.choices.show([self._choice(each) for each in found], none, current.key if current else "")
+
+    def _choice(self, found: Hit | Summary) -> Choice:
+        from lacli.sessions.records import Hit
+
+        session = found.session if isinstance(found, Hit) else found
+        here = session.id == self._current
+        marks = [mark for mark in ("this one" if here else "", "stopped" if session.interrupted else "") if mark]
+        where = (short_path(session.project, 24), "$text-muted")
+        cells = (
+            (age(session.used, self._now()), "$text-muted"),
+            (counted(session.turns, "turn", "turns"), "$text-muted"),
+            (session.kind if session.kind != "chat" else "", "$text-muted"),
+            (", ".join(marks), "$accent"),
+        )
+        note = ""
+        if isinstance(found, Hit):
+            note = f"{found.turn}. {found.where}: {found.excerpt}"
+        return Choice(session.id, session.title or "(no words)", (*cells, where) if self._everywhere else cells, note)
+
+    def footer_of(self, id_: str, footer: str) -> str:
+        """What tab does now."""
+        if id_ == "everywhere":
+            return "" if self._project is None else "this project" if self._everywhere else "all projects"
+        return footer
+
+    def action_everywhere(self) -> None:
+        """All projects' chats, or this one's alone."""
+        if self._project is not None:
+            self._everywhere = not self._everywhere
+            self.show_hints()
+            self.search(self.query_text)
+
+    @work(exclusive=True)
+    async def action_session_delete(self) -> None:
+        """Delete the marked chat, if the user is sure."""
+        from lacli_tui.screens.confirm import ConfirmScreen
+
+        choice = self.choices.current
+        if choice is None:
+            return
+        if choice.key == self._current:
+            self.say("this is the chat that is open: begin a new one first")
+            return
+        if await self.app.push_screen_wait(ConfirmScreen(f"Delete “{choice.title}” for good?", yes="delete")):
+            id_ = choice.key
+            self.behind.do("delete", lambda: self._store().remove([id_]))

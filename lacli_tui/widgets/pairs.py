@@ -1,0 +1,84 @@
+"""Names with what is said of them, in two columns; both wrap. Below each other where there is no room. Never markup."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
+
+from lacli_tui.inert import shown
+from lacli_tui.widgets.rows import cut, width_of
+
+_MOST_NAME = 22
+_LEAST_TEXT = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A line; without a text it is a heading, without both a blank line."""
+
+    name: str = ""
+    text: str = ""
+    style: str = ""
+    """Of the name."""
+    more: str = ""
+    """Behind the text, less bright."""
+
+
+class Pairs(Widget, can_focus=False):
+    """Told by `show`."""
+
+    DEFAULT_CSS = """
+    Pairs { height: auto; width: 1fr; }
+    """
+
+    def __init__(self, pairs: Sequence[Pair] = (), id: str | None = None) -> None:  # noqa: A002 - textual's name
+        super().__init__(id=id)
+        self._pairs = tuple(pairs)
+        self._made: tuple[int, list[Content]] = (-1, [])
+
+    def show(self, pairs: Sequence[Pair]) -> None:
+        """These."""
+        self._pairs = tuple(pairs)
+        self._made = (-1, [])
+        self.refresh(layout=True)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """As wide as there is room."""
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As high as its lines, once they are wrapped."""
+        return len(self._lines(width))
+
+    def render(self) -> Content:
+        """All lines."""
+        return Content("\n").join(self._lines(self.size.width))
+
+    def _lines(self, width: int) -> list[Content]:
+        if self._made[0] != width:
+            names = [width_of([(each.name, "")]) for each in self._pairs if each.text]
+            column = min(max(names, default=0), _MOST_NAME, max(4, width - _LEAST_TEXT - 2))
+            self._made = (width, [line for each in self._pairs for line in _drawn(each, column, width)])
+        return self._made[1]
+
+
+def _drawn(pair: Pair, column: int, width: int) -> list[Content]:
+    if not pair.text:
+        return [Content.styled(cut(pair.name, width), "$primary bold" if pair.name else "")]
+    text = Content(shown(pair.text))
+    if pair.more:
+        text = Content.assemble(text, ("  " + shown(pair.more), "$text-muted"))
+    name = Content.styled(cut(pair.name, width), pair.style or "$text-muted")
+    indent = column + 2
+    below = width_of([(pair.name, "")]) > column
+    if below and width < 60:
+        indent = 2
+    lines = text.wrap(max(1, width - indent))
+    lines = [Content(" " * indent) + line.rstrip() for line in lines] or [Content("")]
+    if below:
+        return [name, *lines]
+    return [name.pad_right(indent - name.cell_length) + lines[0][indent:], *lines[1:]]
