@@ -106,14 +106,15 @@ class Stepping(ScriptedAssistant):
         self.may = threading.Semaphore(0)
         self.cancel: Cancelled = never
         self.steps = steps
-        self.taken = 0
+        self.begun = self.taken = 0
         self.saved: list[int] = []
 
     def reply(self, request: Request, cancel: Cancelled = never) -> Iterator[Event]:
         self.cancel = cancel
-        self.taken = 0
+        self.begun = self.taken = 0
         try:
             while self.taken < self.steps and not cancel():
+                self.begun += 1
                 assert self.may.acquire(timeout=ENOUGH_S)
                 self.taken += 1
                 yield Piece("x", ("",), ReplyStats(predicted_n=self.taken))
@@ -253,8 +254,9 @@ class TestCancel:
         assistant.may.release(3)
         for number in (1, 2, 3):
             assert there.heard() == Said(1, Piece("x", ("",), ReplyStats(predicted_n=number)))
+        until(lambda: assistant.begun == 4)
         there.say(Cancel(1))
-        until(assistant.cancel)  # read while the fourth step waits
+        until(assistant.cancel)
         assistant.may.release(90)
         piece, finished, done = there.all_of(1)
         assert isinstance(piece, Piece)
@@ -343,6 +345,7 @@ class TestTheEnd:
         there.say(Call(1, "reply", QUESTION), Call(2, "reply", QUESTION))
         assistant.may.release()
         there.heard()
+        until(lambda: assistant.begun == 2)
         if how == "close":
             there.say(Close())
         else:
@@ -377,6 +380,7 @@ class TestTheEnd:
         there.say(Call(1, "reply", QUESTION))
         assistant.may.release()
         there.heard()
+        until(lambda: assistant.begun == 2)
         there.reader.close()
         assistant.may.release()
         assert there.left()
