@@ -114,8 +114,12 @@ class Replies:
                 for index in sorted(self._waiting):
                     self._write(self._waiting[index])
         finally:
-            if self._file is not None:
-                self._file.close()
+            try:
+                if self._file is not None:
+                    self._file.close()
+            except OSError as error:
+                if kind is None:  # else it is of the bytes whose failure is under way
+                    raise self._failed(error) from None
 
     def _write(self, data: bytes) -> None:
         if self._file is None:
@@ -126,11 +130,14 @@ class Replies:
             self._file.write(data)
             self._file.flush()
         except OSError as error:
-            full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG)
-            kind = OutOfMemory if full else LacliError
-            raise kind(
-                f"{self._path} cannot be written: {error.strerror}", "repeat the command to go on behind what it holds"
-            ) from None
+            raise self._failed(error) from None
+
+    def _failed(self, error: OSError) -> LacliError:
+        full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG)
+        kind = OutOfMemory if full else LacliError
+        return kind(
+            f"{self._path} cannot be written: {error.strerror}", "repeat the command to go on behind what it holds"
+        )
 
 
 def _record(text: bytes) -> dict[str, Any] | None:

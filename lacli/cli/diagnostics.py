@@ -198,7 +198,8 @@ def _foreign(failure: BaseException) -> tuple[int, str, str]:
     if isinstance(failure, MemoryError) or kind == "OutOfMemoryError" or _has_no_room(failure):
         return 4, "out of memory", "use a smaller model, a stronger --quant or a shorter prompt"
     if isinstance(failure, OSError) and failure.errno == errno.ENOSPC:
-        return 4, f"no space left on the device ({failure.filename or 'unknown file'})", "free some space"
+        where = f" for {failure.filename}" if failure.filename else ""
+        return 4, f"no space is left on the device{where}", "free some space"
     if isinstance(failure, OSError):
         where = f": {failure.filename}" if failure.filename else ""
         return 1, f"{failure.strerror or kind}{where}", "check that the path exists and may be used"

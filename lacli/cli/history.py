@@ -33,8 +33,9 @@ def open_history(keep: bool) -> History:
     """The history in the state folder; in memory where it is not to be kept or the folder cannot be written."""
     try:
         typed = open_typed(keep)
-    except (OSError, LacliError):
-        diagnostics.note("what is typed here is not remembered: the state folder cannot be written")
+    except (OSError, LacliError) as error:
+        why = error.message if isinstance(error, LacliError) else "the state folder cannot be written"
+        diagnostics.note(f"what is typed here is not remembered: {why}")
         return InMemoryHistory()
     return InMemoryHistory() if typed.file is None else PrivateHistory(typed)
 

@@ -183,7 +183,7 @@ class Database:
         except OSError:  # SQLite says why
             return
         if not stat.S_ISREG(found):
-            raise self._unavailable("is no regular file")
+            raise self._unavailable("is no regular file", _RENAME)
 
     def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
         found, known = migrations.version(connection), len(migrations.MIGRATIONS)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lacli import paths
+from lacli.errors import LacliError
 
 _MOST_BYTES = 1 << 20
 """Of the file: it is read before the first prompt. What is beyond goes, the oldest first."""
@@ -66,6 +67,8 @@ def open_typed(keep: bool) -> Typed:
     file = folder / "chat_history"
     file.touch(mode=0o600)
     file.chmod(0o600)
+    if not file.is_file():  # to open a named pipe would wait for ever
+        raise LacliError(f"{file} is no regular file")
     if file.stat().st_size > _MOST_BYTES:
         _shorten(file)
     return Typed(file)

@@ -270,6 +270,7 @@ class TestOutputFile:
     def test_a_full_disk_is_one_line(self, scripted: Scripted, tmp_path: Path) -> None:
         result = scripted.run(["ask", "--batch", write(tmp_path / "p", "a"), "-o", "/dev/full"], ["x"])
         assert result.code == 4
+        assert result.err.startswith("lacli: error: /dev/full cannot be written: No space left on device; repeat ")
         assert result.err.count("\n") == 1
 
 

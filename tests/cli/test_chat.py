@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -199,6 +201,17 @@ class TestHistory:
         switch.turn(False)
         open_history(keep=True).append_string("question")
         assert not (sandbox / "state").exists()
+
+    @pytest.mark.parametrize("make", [os.mkdir, getattr(os, "mkfifo", os.mkdir)])
+    def test_what_is_no_file_in_its_place_is_said_and_not_waited_for(
+        self, make: Callable[[Path], None], sandbox: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (sandbox / "state").mkdir()
+        make(sandbox / "state" / "chat_history")
+        history = open_history(keep=True)
+        history.append_string("one")
+        assert list(history.get_strings()) == ["one"]
+        assert capsys.readouterr().err.endswith("chat_history is no regular file\n")
 
     def test_a_line_with_a_secret_is_remembered_and_never_written(self, sandbox: Path) -> None:
         history = open_history(keep=True)
