@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lacli.cli import live
-from lacli.cli.complete_job import View, Wanted, read
+from lacli.cli.complete_job import View, Wanted, check_once, read
 from lacli.cli.complete_run import Run
 from lacli.cli.cursor import parse_target, placed
 from lacli.cli.options import Common, with_common
@@ -99,6 +99,8 @@ def complete(
     run = Run(view, wanted, common, dry_run)
     jobs = [run.attempt(functools.partial(read, target, stdin_filename)) for target in targets]
     found = [job for job in jobs if job is not None]
+    if in_place or diff:
+        check_once(found)
     if in_place:
         for job in found:
             job.file.check_writable()

@@ -14,7 +14,7 @@ from lacli.cli import diagnostics, output
 from lacli.cli.cursor import Spot, Target, position, spot_of
 from lacli.cli.render import reply_record
 from lacli.cli.stdin import Stdin, argument
-from lacli.edits.diff import label_of, unified
+from lacli.edits.diff import label_of, target_of, unified
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Attachment, Finished, Message, Place
@@ -116,7 +116,7 @@ class Job:
         written = wanted.in_place and changed
         if written:
             self.file.write(data, wanted.backup)
-        diff = unified(self.file.data, data, label_of(self.path or self.file.name)) if wanted.diff else b""
+        diff = unified(self.file.data, data, target_of(self.path or self.file.name)) if wanted.diff else b""
         if wanted.json:
             output.document(self._record(finished, wanted, data, diff))
         elif wanted.full:
@@ -126,7 +126,7 @@ class Job:
         if not finished.text:
             diagnostics.note("nothing to insert here" + (f": {self.where}" if wanted.several else ""))
         elif written and not wanted.json:
-            lines = finished.text.count("\n") + 1
+            lines = finished.text.strip("\n").count("\n") + 1
             diagnostics.note(f"{self.where}: {lines} {'line' if lines == 1 else 'lines'} inserted")
 
     def _record(self, finished: Finished, wanted: Wanted, data: bytes, diff: bytes) -> dict[str, Any]:
@@ -138,6 +138,17 @@ class Job:
         if wanted.in_place:
             record["written"] = data != self.file.data
         return record
+
+
+def check_once(jobs: Sequence[Job]) -> None:
+    """Refuse two places of one file: what is inserted at the first moves the second."""
+    seen: set[str] = set()
+    for job in jobs:
+        if job.file.stamp is None:
+            continue
+        if job.file.stamp.path in seen:
+            raise UsageError(f"{job.file.name} is given twice", "with --diff and --in-place give one place a run")
+        seen.add(job.file.stamp.path)
 
 
 def read(target: Target, stdin_name: str) -> Job:

@@ -98,8 +98,8 @@ def position(file: TextFile, offset: int) -> dict[str, int]:
 def _marked(file: TextFile, marker: str) -> int:
     count = file.text.count(marker)
     if count != 1:
-        found = "has no" if not count else f"has {count} times"
-        raise UsageError(f"{file.name} {found} {marker!r}", "the marker must stand in the file exactly once")
+        found = f"has no {marker!r}" if not count else f"has {marker!r} {count} times"
+        raise UsageError(f"{file.name} {found}", "the marker must stand in the file exactly once")
     return file.text.index(marker)
 
 

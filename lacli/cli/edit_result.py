@@ -17,7 +17,7 @@ from lacli.cli.options import Common
 from lacli.cli.render import counted, reply_record
 from lacli.cli.terminal import plain
 from lacli.edits.apply import EditResult
-from lacli.edits.diff import label_of, unified
+from lacli.edits.diff import target_of, unified
 from lacli.errors import LacliError, UsageError
 from lacli.events import Finished
 
@@ -141,7 +141,7 @@ def _diff_text(job: Job, result: EditResult) -> str:
     file = job.file
     if file.encoding.startswith(("utf-16", "utf-32")):
         new = file.reads(result.data)
-        return unified(file.text.encode(), new.encode(), label_of(file.name)).decode("utf-8", "replace")
+        return unified(file.text.encode(), new.encode(), target_of(file.name)).decode("utf-8", "replace")
     return result.diff.decode(file.encoding, "replace")
 
 

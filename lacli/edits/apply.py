@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from lacli.edits.diff import label_of, unified
+from lacli.edits.diff import target_of, unified
 from lacli.edits.doubts import doubts, may_shrink
 from lacli.edits.hunks import Hunk, hunks
 from lacli.edits.reply import rewritten
@@ -116,7 +116,7 @@ def replaced(file: TextFile, span: Span, new: str, instruction: str = "", unseen
     gone = _hidden(file.text, unseen) - _hidden(file.reads(data), unseen)
     found = doubts(part, new, instruction, gone.total())
     problems = tuple(Problem(each, final=False) for each in found)
-    return EditResult(data, unified(file.data, data, label_of(file.name)), problems, notes)
+    return EditResult(data, unified(file.data, data, target_of(file.name)), problems, notes)
 
 
 def _hidden(text: str, unseen: Collection[str]) -> Counter[str]:

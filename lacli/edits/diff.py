@@ -34,6 +34,12 @@ def label_of(path: str) -> str:
     return (near if inside else path).replace(os.sep, "/")
 
 
+def target_of(path: str) -> str:
+    """The same of the file itself where this is a link: `patch` and git refuse to change a file through one."""
+    real = label_of(os.path.realpath(path))
+    return label_of(path) if os.path.isabs(real) else real
+
+
 def quoted(label: str) -> bytes:
     """A name as `patch` reads it: a tab ends one with blanks, one with control characters is quoted as C does."""
     if any(letter in _SHORT or letter < " " or letter == "\x7f" for letter in label):

@@ -37,6 +37,8 @@ def read(path: str | Path, most_bytes: int = MOST_BYTES) -> tuple[bytes, Stamp]:
     """The bytes of a regular file. Raises UsageError where it is none, PromptTooLong where it has too many."""
     name = str(path)
     try:
+        if not name:  # would be the current folder
+            raise FileNotFoundError
         real = os.path.realpath(path)
         found = os.stat(real)
         if stat.S_ISDIR(found.st_mode):
@@ -46,7 +48,7 @@ def read(path: str | Path, most_bytes: int = MOST_BYTES) -> tuple[bytes, Stamp]:
         with open(real, "rb") as file:
             data = file.read(most_bytes + 1)
     except FileNotFoundError:
-        raise UsageError(f"there is no file {name}", "check the path") from None
+        raise UsageError(f"there is no file {name or repr(name)}", "check the path") from None
     except ValueError:  # a NUL in the name
         raise UsageError(f"there is no file {name!r}", "check the path") from None
     except OSError as error:
@@ -64,18 +66,27 @@ def check_writable(stamp: Stamp, name: str) -> None:
 
 def replace(stamp: Stamp, name: str, before: bytes, after: bytes, backup: str | None = None) -> None:
     """Put `after` where `before` is, at once or not at all; see `TextFile.write`."""
-    check_writable(stamp, name)
     with _translated(name), _locked(stamp.path):
-        try:
-            with open(stamp.path, "rb") as file:
-                same = file.read(len(before) + 1) == before
-        except FileNotFoundError:
-            same = False
-        if not same:
+        now = _found(stamp.path, before)
+        if now is None:
             raise LacliError(f"{name} was changed meanwhile and is left as it is", "repeat the command")
+        check_writable(now, name)
         if backup:
-            _put(stamp.path + backup, before, stamp)
-        _put(stamp.path, after, stamp)
+            _put(stamp.path + backup, before, now)
+        _put(stamp.path, after, now)
+
+
+def _found(path: str, before: bytes) -> Stamp | None:
+    """The file as it is now, mode and owner too; None where it does not hold these bytes any more."""
+    try:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode):  # opening it might take for ever
+            return None
+        with open(path, "rb") as file:
+            same = file.read(len(before) + 1) == before
+    except FileNotFoundError:
+        return None
+    return Stamp(path, stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)) if same else None
 
 
 def put(path: str | Path, data: bytes) -> None:
@@ -144,6 +155,9 @@ def _locked(path: str) -> Iterator[None]:
     try:
         import fcntl
     except ImportError:
+        yield
+        return
+    if not os.path.isfile(path):  # gone, or something else by now
         yield
         return
     try:

@@ -102,8 +102,8 @@ class TestSpot:
     def test_a_marker_stands_once_and_is_replaced(self) -> None:
         spot = spot_of(TextFile.of_bytes(b"f(<HERE>)", "a.py"), Target("a.py", marker="<HERE>"))
         assert (spot.start, spot.end) == (2, 8)
-        for text in ("f()", "<HERE><HERE>"):
-            with pytest.raises(UsageError, match=r"a\.py has"):
+        for text, found in (("f()", "no '<HERE>'"), ("<HERE><HERE>", "'<HERE>' 2 times")):
+            with pytest.raises(UsageError, match=f"a.py has {found}"):
                 offset(Target("a.py", marker="<HERE>"), text)
 
 
@@ -258,6 +258,7 @@ class TestWhatIsDoneWithIt:
         assert result.err == "lacli: a.py:3:2: 2 lines inserted\n"
         assert (folder / "a.py").read_bytes() == TEXT.replace("x", "xy\nz").encode()
         assert os.stat("a.py").st_mode & 0o777 == 0o640
+        assert "py:1:3: 1 line inserted" in scripted.run(["complete", "a.py:1", "--in-place"], ["\nq\n"]).err
         assert scripted.run(["complete", "a.py:3", "--in-place"], [""]).err == "lacli: nothing to insert here\n"
 
     def test_a_read_only_file_is_refused_before_a_model_is_made(self, folder: Path, scripted: Scripted) -> None:
@@ -290,6 +291,14 @@ class TestSeveralFiles:
             "lacli: b.py:1:2: 1 line inserted",
         ]
         assert (folder / "b.py").read_text() == "qy\n"
+
+    def test_two_places_of_one_file_are_refused_where_the_second_would_move(
+        self, folder: Path, scripted: Scripted
+    ) -> None:
+        for option in ("--diff", "--in-place"):
+            result = scripted.run(["complete", "a.py:1", "./a.py:3", option])
+            assert (result.code, "./a.py is given twice" in result.err, scripted.assistants) == (2, True, [])
+        assert scripted.run(["complete", "a.py:1", "a.py:3"], ["x", "y"]).code == 0
 
     def test_where_none_can_be_read_no_model_is_loaded(self, folder: Path, scripted: Scripted) -> None:
         result = scripted.run(["complete", "gone.py", "lost.py"])

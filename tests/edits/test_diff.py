@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.edits.diff import label_of, quoted, unified
+from lacli.edits.diff import label_of, quoted, target_of, unified
 
 CASES = {
     "a changed line": (b"a\nb\nc\n", b"a\nB\nc\n"),
@@ -97,6 +97,19 @@ class TestForm:
         assert label_of("./a.py") == "a.py"
         assert label_of("../a.py") == "../a.py"
         assert label_of("/elsewhere/a.py") == "/elsewhere/a.py"
+
+    def test_a_link_is_followed_as_patch_would_not(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "sub").mkdir()
+        (tmp_path / "sub" / "a.py").write_bytes(b"")
+        try:
+            (tmp_path / "link.py").symlink_to(tmp_path / "sub" / "a.py")
+            (tmp_path / "out.py").symlink_to(tmp_path.parent / "b.py")
+        except OSError:
+            pytest.skip("no links here")
+        assert target_of("link.py") == "sub/a.py"
+        assert target_of("out.py") == "out.py"
+        assert target_of("stdin") == "stdin"
 
     def test_names_with_blanks_end_with_a_tab(self) -> None:
         assert quoted("a b") == b"a b\t"

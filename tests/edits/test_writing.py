@@ -32,8 +32,9 @@ class TestReading:
             TextFile.read(path.parent)
         with pytest.raises(UsageError, match="there is no file"):
             TextFile.read(path.parent / "none")
-        with pytest.raises(UsageError, match="there is no file"):
-            TextFile.read("a\0b")
+        for name in ("a\0b", ""):
+            with pytest.raises(UsageError, match="there is no file"):
+                TextFile.read(name)
         with pytest.raises(PromptTooLong, match="more than 3 bytes"):
             TextFile.read(path, most_bytes=3)
 
@@ -104,6 +105,28 @@ class TestWriting:
         with pytest.raises(LacliError, match="was changed meanwhile"):
             file.write(b"new")
         assert not path.exists()
+
+    @posix
+    def test_what_took_its_place_meanwhile_is_left_alone_and_not_waited_for(self, path: Path) -> None:
+        file = TextFile.read(path)
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(LacliError, match="was changed meanwhile"):
+            file.write(b"new\n")
+        path.unlink()
+        path.mkdir()
+        with pytest.raises(LacliError, match="was changed meanwhile"):
+            file.write(b"new\n")
+
+    @posix
+    def test_a_mode_that_was_changed_meanwhile_is_kept(self, path: Path) -> None:
+        file = TextFile.read(path)
+        path.chmod(0o751)
+        file.write(b"new\n", backup=".bak")
+        assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(Path(f"{path}.bak").stat().st_mode) == 0o751
+        path.chmod(0o444)
+        with pytest.raises(UsageError, match="is read-only"):
+            TextFile.of_bytes(b"new\n", file.name, file.stamp).write(b"newer\n")
 
     def test_text_that_is_in_no_file(self) -> None:
         with pytest.raises(UsageError, match="stdin is no file"):
