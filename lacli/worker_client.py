@@ -15,7 +15,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, cast
@@ -59,33 +60,35 @@ class WorkerAssistant:
         return child.pid if child is not None and child.died is None else None
 
     def open(self, report: Report = ignore) -> None:
-        """See `Replier.open`."""
-        for event in self._events("open", Request(), never):
-            if isinstance(event, Done):
-                return
-            report(event)
+        """See `Replier.open`. A report that raises cancels it."""
+        with closing(self._events("open")) as events:
+            for event in events:
+                if not isinstance(event, Done):
+                    report(event)
 
     def reply(self, request: Request, cancel: Cancelled = never) -> Iterator[Event]:
         """See `Replier.reply`. Raises WorkerDied where the child does not live to finish it."""
-        for event in self._events("reply", request, cancel):
-            if isinstance(event, Done):
-                return
-            yield event
+        with closing(self._events("reply", request, cancel)) as events:
+            for event in events:
+                if not isinstance(event, Done):
+                    yield event
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
-        for event in self._events("preview", request, never):
-            if not isinstance(event, Done):
-                report(event)
-            elif event.preview is not None:
-                return event.preview
+        with closing(self._events("preview", request)) as events:
+            for event in events:
+                if not isinstance(event, Done):
+                    report(event)
+                elif event.preview is not None:
+                    return event.preview
         raise LacliError("the engine gave no preview")
 
     def warm(self, request: Request, cancel: Cancelled = never) -> None:
         """See `Replier.warm`."""
-        for event in self._events("warm", request, cancel):
-            if isinstance(event, Notice):  # nobody is listening: for the next call that has a reader
-                self._unsaid.append(event)
+        with closing(self._events("warm", request, cancel)) as events:
+            for event in events:
+                if isinstance(event, Notice):  # nobody is listening: for the next call that has a reader
+                    self._unsaid.append(event)
 
     def close(self) -> None:
         """See `Replier.close`. Waits for the child no longer than a few seconds."""
@@ -93,13 +96,15 @@ class WorkerAssistant:
         if child is not None:
             child.close()
 
-    def _events(self, what: str, request: Request, cancel: Cancelled) -> Iterator[Event | Done]:
-        """What comes of one call, `Done` last."""
+    def _events(
+        self, what: str, request: Request | None = None, cancel: Cancelled = never
+    ) -> Generator[Event | Done, None, None]:
+        """What comes of one call, `Done` last; closing it cancels the call."""
         child = self._started()
         if what != "warm":
             said, self._unsaid = self._unsaid, []
             yield from said
-        with child.call(Call(next(self._numbers), what, request)) as call:
+        with child.call(Call(next(self._numbers), what, request or Request())) as call:
             while True:
                 if cancel():
                     call.cancel()

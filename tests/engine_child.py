@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lacli import worker
-from lacli.events import Event, Finished, Loading, Piece, ReplyStats, Request
+from lacli.events import Event, Finished, Loading, Notice, Piece, ReplyStats, Request
 from lacli.scripted import Cancel, Report, ScriptedAssistant, ignore, never
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,6 +58,14 @@ class Loads(Quick):
         for done in range(100_000):
             report(Loading("prepare", done, 100_000))
             time.sleep(0.005)
+
+
+class Tells(Quick):
+    """Has something to say of the model when it is opened."""
+
+    def open(self, report: Report = ignore) -> None:
+        report(Loading("load"))
+        report(Notice("it is small"))
 
 
 class Stuck(Quick):
@@ -159,7 +167,14 @@ def main(kind: str, *arguments: str) -> int:
     if kind == "refuses":
         print("Traceback: no module named torch", file=sys.stderr)
         return 1
-    made: dict[str, Any] = {"quick": Quick, "slow": Slow, "prints": Prints, "loads": Loads, "stuck": Stuck}
+    made: dict[str, Any] = {
+        "quick": Quick,
+        "slow": Slow,
+        "prints": Prints,
+        "loads": Loads,
+        "stuck": Stuck,
+        "tells": Tells,
+    }
     if kind in ("saves", "dies", "learns"):
         (argument,) = arguments
         Saves.folder, Dies.how = Path(argument), argument

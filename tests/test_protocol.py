@@ -7,6 +7,7 @@ import io
 import json
 import math
 import random
+import re
 import types
 import typing
 from pathlib import Path
@@ -26,6 +27,7 @@ RECORDS = [
     Settings,
     *(Hello, Greeting, Call, Cancel, Close, Said, Done, Problem),
 ]
+_DOC = protocol.__doc__ or ""
 SCALARS: dict[Any, list[Any]] = {
     int: [0, -3, 1 << 80],
     float: [0.1, -2.5e-300, 1e300],
@@ -102,6 +104,18 @@ def test_a_subclass_of_stats_keeps_what_counts_lack() -> None:
     assert isinstance(found, Said)
     assert isinstance(found.event, Finished)
     assert found.event.stats == ReplyStats(model="m", ctx_used=3)
+
+
+def test_the_examples_of_the_specification_are_messages() -> None:
+    examples = re.findall(r'{"type": "(\w+)".*}', _DOC)
+    found = [json.loads(each[0].replace("{…}", "{}")) for each in re.finditer(r'{"type".*?}(?=`|\s{2,}|$)', _DOC, re.M)]
+    assert [each["type"] for each in found] == examples
+    assert {"hello", "greeting", "call", "cancel", "close", "said", "done", "problem"} == set(examples)
+    for each in found:
+        line = json.dumps(each).encode() + b"\n"
+        read = [protocol.asked(line), protocol.told(line)]
+        (one,) = [record for record in read if not isinstance(record, Damaged)]
+        assert set(each) - {"type"} <= set(protocol.plain(one))
 
 
 class TestOtherVersions:

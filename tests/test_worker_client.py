@@ -113,6 +113,16 @@ class TestAReply:
         assert isinstance(events[-1], Finished)
         assert events[-1].reason == "cancelled"
 
+    def test_is_not_kept_waiting_by_an_opening_that_was_left(self, start: Start) -> None:
+        def report(event: Event) -> None:
+            raise KeyError(event)
+
+        engine = start("loads")
+        with pytest.raises(KeyError) as caught:
+            engine.open(report)
+        assert engine.preview(QUESTION).text == "hi"
+        assert caught.value.args == (Loading("prepare", 0, 100_000),)
+
     def test_that_nobody_reads_to_its_end_is_saved_and_the_next_one_comes(self, start: Start, tmp_path: Path) -> None:
         engine = start("saves", str(tmp_path))
         events, _ = begun(engine)
@@ -147,10 +157,12 @@ class TestAReply:
         with pytest.raises(OutOfMemory, match="out of memory"):
             list(engine.reply(QUESTION))
 
-    def test_warms_and_opens(self, start: Start) -> None:
-        engine = start("quick")
-        engine.open(lambda event: pytest.fail(str(event)))
+    def test_tells_what_was_to_be_said_while_nobody_listened(self, start: Start) -> None:
+        engine = start("tells")
         engine.warm(QUESTION)
+        first, *rest = engine.reply(QUESTION)
+        assert first == Notice("it is small")
+        assert not any(isinstance(each, Notice | Loading) for each in rest)
 
 
 class TestDeath:
