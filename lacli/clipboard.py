@@ -19,7 +19,7 @@ _MOST_BY_TERMINAL = 74_000
 
 def copied(text: str) -> list[str]:
     """Who was given the text: the name of a tool, `the terminal`; empty for nobody."""
-    takers = [name for name in (_by_tool(text),) if name]
+    takers = [name for name in (by_tool(text),) if name]
     encoded = base64.b64encode(text.encode("utf-8", "replace"))
     if len(encoded) <= _MOST_BY_TERMINAL and _by_terminal(encoded):
         takers.append("the terminal")
@@ -36,7 +36,7 @@ def _by_terminal(encoded: bytes) -> bool:
     return True
 
 
-def _by_tool(text: str) -> str:
+def by_tool(text: str) -> str:
     """The name of the tool that took it."""
     for command in _tools():
         if shutil.which(command[0]) is None:

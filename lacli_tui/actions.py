@@ -82,8 +82,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("message-up", "up,k", "The message before", where=MESSAGE, palette=False),
     Action("message-down", "down,j", "The message after", where=MESSAGE, palette=False),
     # the view
-    Action("page-up", "pageup", "Scroll up", palette=False),
-    Action("page-down", "pagedown", "Scroll down", palette=False),
+    Action("earlier", "pageup", "Scroll up", palette=False),
+    Action("later", "pagedown", "Scroll down", palette=False),
     Action("to-start", "ctrl+home", "Scroll to the start"),
     Action("to-end", "ctrl+end", "Scroll to the end", "And follow the text again."),
     Action("panel", "f2", "Show or hide the Decode panel", footer="panel"),

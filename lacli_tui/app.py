@@ -7,19 +7,23 @@ app.push_screen_wait(ConfirmScreen("…"))` in a worker. None is the result of l
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from textual.app import App
+from textual.widgets import Input, TextArea
 
 from lacli.config import Settings
 from lacli.events import Request
 from lacli.scripted import Replier
 from lacli.sessions.records import Session
 from lacli_tui.actions import APP, action_of, bindings_of
+from lacli_tui.glyphs import plain_terminal
 from lacli_tui.screens.main import MainScreen
+from lacli_tui.themes import THEMES, theme_for, variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,8 @@ class Start:
     settings: Settings = field(default_factory=Settings)
     request: Request = field(default_factory=Request)
     """How replies are to be written; its messages do not count."""
+    model: str = ""
+    """The name of the model in `settings`, as people know it."""
     system: str = ""
     session: Session | None = None
     """The conversation to go on with."""
@@ -36,6 +42,8 @@ class Start:
     """Writes the replies instead of an engine in a child process: for tests."""
     folder: Path = field(default_factory=Path)
     """The project's folder."""
+    project: str = ""
+    """The project's name."""
     keep: bool = True
     """Whether what is said is kept among the sessions."""
     theme: str = ""
@@ -55,46 +63,77 @@ class LacliApp(App[str]):
 
     TITLE = "lacli"
     CSS_PATH = "app.tcss"
-    ENABLE_COMMAND_PALETTE = True
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS = bindings_of(APP)
 
     def __init__(self, start: Start) -> None:
-        super().__init__()
+        super().__init__(ansi_color=None)
         self.start = start
+        self.main = MainScreen(start)
+        for theme in THEMES:
+            self.register_theme(theme)
+        wanted = theme_for(start.theme, few_colours="NO_COLOR" in os.environ or plain_terminal())
+        self.theme = wanted if wanted in self.available_themes else THEMES[0].name
         if not start.animation:
             self.animation_level = "none"
 
     def on_mount(self) -> None:
         """Show the main screen; keys as the user wants them."""
-        if self.start.theme:
-            self.theme = self.start.theme
         self.set_keymap(dict(self.start.keymap))
-        self.main = MainScreen(self.start)
         self.push_screen(self.main)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """What our looks name and textual's themes lack."""
+        return variables(self.current_theme)
 
     def perform(self, id_: str, rest: str = "") -> None:
         """Do the action of this id: what palette, help and slash commands call."""
         action = action_of(id_)
         node = self if action.where == APP else self.main
         method = getattr(node, f"action_{action.method}")
-        self.call_later(method, rest) if action.takes else self.call_later(method)
+        if action.takes:
+            node.call_later(method, rest)
+        else:
+            node.call_later(method)
 
     def action_leave(self) -> None:
-        """Quit, once the engine has let go."""
+        """Quit; the engine is let go of behind the restored terminal."""
         self.exit(self.main.session_id)
 
     def action_help(self) -> None:
         """Show what every key does."""
+        from lacli_tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen(self.start.keymap))
 
     def action_palette(self) -> None:
         """Show all commands."""
-        self.action_command_palette()
+        from lacli_tui.screens.palette import PaletteScreen, offered
 
-    def action_interrupt(self) -> None:
+        def chosen(id_: str | None) -> None:
+            if id_ is not None:
+                self.perform(id_)
+
+        self.push_screen(PaletteScreen(offered(self), self.start.keymap), chosen)
+
+    async def action_interrupt(self) -> None:
         """Copy what is selected; else stop the reply; else say how to leave."""
+        focused = self.focused
+        selected = focused.selected_text if isinstance(focused, TextArea | Input) else ""
+        selected = selected or self.screen.get_selected_text() or ""
+        if selected:
+            self.main.copy(selected)
+        elif self.main.talk.is_replying:
+            await self.main.action_stop()
+        else:
+            self.notify("ctrl+q leaves", markup=False)
 
 
 def run(start: Start) -> str:
     """Run the terminal UI in this terminal until it is left; returns the id of the session, if there is one."""
     app = LacliApp(start)
-    return app.run(mouse=start.mouse, inline=start.inline) or ""
+    try:
+        app.run(mouse=start.mouse, inline=start.inline)
+    finally:
+        app.main.talk.close()
+    return app.main.session_id

@@ -36,6 +36,7 @@ class Ended:
     preview: Preview | None = None
 
 
+_CANCEL_S = 1.0
 Came = tuple[Call, Event | Ended]
 
 
@@ -72,16 +73,18 @@ class Bridge:
             except queue.Empty:
                 return came
 
-    def close(self, seconds: float = 3.0) -> None:
-        """Cancel what is being done and let go of the engine. Waits no longer than so."""
+    def close(self) -> None:
+        """Cancel what is being done and let go of the engine; a loading, which cannot be cancelled, is cut off."""
         self._closed = True
         self._calls.put(None)
-        self._thread.join(seconds)
+        self._thread.join(_CANCEL_S)
+        self.replier.close()
+        self._thread.join(_CANCEL_S)
 
     def _work(self) -> None:
         while (call := self._calls.get()) is not None and not self._closed:
-            self._do(call)
-        self.replier.close()
+            if not call.cancelled.is_set():
+                self._do(call)
 
     def _do(self, call: Call) -> None:
         ended = Ended()

@@ -116,7 +116,7 @@ class Conversation:
             self.pending[:0] = question.attachments
 
     def undo(self) -> str:
-        """Take back what was done last and say what it was: question, retry, back, clear, drop or compact; empty: nothing."""
+        """Take back what was done last and say what: question, retry, back, clear, drop or compact; empty: nothing."""
         if self._before:
             state = self._before.pop()
             self._turns = state.turns

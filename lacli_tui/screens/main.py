@@ -1,41 +1,94 @@
 """The main screen: transcript, prompt and what shows how decoding goes; from top to bottom and left to right:
 
 `#header` · `#sidebar`, `#talk` (with `#transcript`), `#decode` in `#body` · `#status` · `#chips` · `#prompt` · footer.
+
+What the engine says arrives in the bridge's queue; `Arrived` has it taken out by a timer of our own, at most fifteen
+times a second and so that appending never takes more than a quarter of the time. What actions do is in the mixins of
+`lacli_tui/verbs`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
-from textual.widgets import Footer
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Footer, Static
 
-from lacli_tui.actions import MAIN, bindings_of
+from lacli.errors import LacliError, WorkerDied
+from lacli.events import Finished
+from lacli.wording import counted, cut_note, live_line
+from lacli_tui.actions import MAIN, bindings_of, nearest_slash, slash_command
+from lacli_tui.messages import About, Arrived, Decoded, Sent, Stats, Wanted
+from lacli_tui.talk import Talk, Took
+from lacli_tui.verbs.answers import Answers
+from lacli_tui.verbs.chats import Chats
+from lacli_tui.verbs.views import Views
+from lacli_tui.verbs.watch import Watch
 from lacli_tui.widgets.chips import Chips
 from lacli_tui.widgets.decode_panel import DecodePanel
 from lacli_tui.widgets.header import Header
+from lacli_tui.widgets.message import Answer
 from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.status_line import StatusLine
 from lacli_tui.widgets.transcript import Transcript
+from lacli_tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:
     from lacli_tui.app import Start
 
+FLUSH_S = 0.066
+"""Least time between two appends."""
+_SHARE = 4
+"""An append may take one part in so many of the time."""
+_STATS_S = 0.2
+"""Least time between two messages of statistics."""
 
-class MainScreen(Screen[None]):
+
+class MainScreen(Answers, Chats, Views, Watch):
     """The chat."""
 
     BINDINGS = bindings_of(MAIN)
+    DEFAULT_CSS = """
+    MainScreen {
+        & #new-text { height: 1; display: none; text-align: center; color: $accent; }
+        & #new-text.-shown { display: block; }
+    }
+    """
 
     def __init__(self, start: Start) -> None:
         super().__init__()
-        self._begin = start
-        self.idle = True
-        """Whether nothing is asked of the engine."""
-        self.session_id = ""
+        self.begun = start
+        self.talk = Talk(start, self._wake)
+        self._answer_now: Answer | None = None
+        """The one that is being written."""
+        self._asked = ""
+        """What was sent, to be put back where nothing comes of it."""
+        self._flushing: Timer | None = None
+        self._next_flush = 0.0
+        self._next_stats = 0.0
+        self._steps: list[Decoded] = []
+        """Those no `Stats` has told of yet."""
+        self._begins = False
+        self._about: dict[str, Any] = {}
+        self._notice = ""
+        self._editing: int | None = None
+        """The turn whose question stands at the prompt."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether no reply is being written."""
+        return not self.talk.is_replying and self._flushing is None and self.talk.phase != "loading"
+
+    @property
+    def session_id(self) -> str:
         """Of the session that is being kept; empty until there is one."""
+        return self.talk.session_id if self.talk.conversation.turns else ""
 
     def compose(self) -> ComposeResult:
         """The widgets at their places."""
@@ -43,12 +96,338 @@ class MainScreen(Screen[None]):
         with Horizontal(id="body"):
             with Vertical(id="talk"):
                 yield Transcript(id="transcript")
+                yield Static("↓ new text: ctrl+end", id="new-text", markup=False)
             yield DecodePanel(id="decode")
         yield StatusLine(id="status")
         yield Chips(id="chips")
         yield Prompt(id="prompt")
-        yield Footer()
+        yield Footer(show_command_palette=False)
 
-    def on_mount(self) -> None:
-        """Typing begins at once."""
-        self.query_one(Prompt).focus()
+    async def on_mount(self) -> None:
+        """Typing begins at once; everything else behind the first paint."""
+        self.prompt.focus()
+        self.call_after_refresh(self._begin)
+
+    def engine_pid(self) -> int | None:
+        """See `Watch`."""
+        return self.talk.engine_pid
+
+    async def _begin(self) -> None:
+        self.talk.begin()
+        self.watch_surroundings(self.begun.folder)
+        self.changed()
+        await self.show_all()
+        for line in self.begun.notices:
+            await self.tell(line)
+        self.prompt.remember(self.talk.history())
+
+    # What comes from the engine
+
+    def _wake(self) -> None:
+        """From the bridge's thread."""
+        if self.is_attached:
+            self.post_message(Arrived())
+
+    def on_arrived(self) -> None:
+        """Take it as soon as the last append allows."""
+        if self._flushing is None:
+            wait = max(0.0, self._next_flush - time.monotonic())
+            self._flushing = self.set_timer(max(wait, 0.001), self._flush)
+
+    async def _flush(self) -> None:
+        begun = time.monotonic()
+        took = self.talk.take()
+        try:
+            await self._show(took)
+        finally:
+            now = time.monotonic()
+            self._next_flush = now + max(FLUSH_S, _SHARE * (now - begun))
+            self._flushing = None
+        self.changed(ended=took.finished is not None)
+
+    async def _show(self, took: Took) -> None:
+        answer = self._answer_now
+        for notice in took.notices:
+            self._notice = notice.text
+            await self.tell(notice.text, notice.level)
+        if answer is not None and took.steps:
+            answer.steps += took.steps
+            self._steps += took.steps
+            await answer.append(took.text)
+            self._mark_new_text()
+        if took.finished is not None:
+            await self._finish(took)
+        if took.error is not None:
+            await self._failed(took)
+        if took.preview is not None:
+            size, of = len(took.preview.token_ids), took.preview.ctx_size
+            left = max(0, of - size - self.talk.request.max_tokens)
+            await self.tell(f"{size:,} tokens so far; {left:,} left for the question, of {of:,}")
+
+    async def _finish(self, took: Took) -> None:
+        """The reply has ended."""
+        finished, answer, self._answer_now = took.finished, self._answer_now, None
+        assert finished is not None
+        if self.talk.purpose == "summary":
+            await self.show_all()
+            return
+        if answer is None:
+            return
+        if took.turn is None and finished.reason != "stop":
+            await self._nothing_came(answer)
+            return
+        await answer.finish(finished.text, _below(finished, self.talk.request.max_tokens))
+        if finished.dropped:
+            gone = counted(finished.dropped, "message", "messages")
+            await self.tell(f"the oldest {gone} no longer fit into the context and are not sent any more", "warning")
+        self._asked = ""
+
+    async def _nothing_came(self, answer: Answer) -> None:
+        """The question is back at the prompt."""
+        if self.talk.purpose == "again":
+            await self.show_all()
+        elif answer.turn is not None:
+            await self.transcript.take_back(answer.turn)
+        if self._asked and not self.prompt.text:
+            self.prompt.put(self._asked)
+        self._asked = ""
+        self.show_chips()
+
+    async def _failed(self, took: Took) -> None:
+        """Something went wrong: what, and what to do."""
+        error = took.error
+        assert error is not None
+        await self.blame(error)
+        if isinstance(error, WorkerDied):
+            kept = "what was written is kept; " if took.turn is not None else ""
+            await self.tell(f"{kept}the next question starts a new engine; F5 starts it now", "warning")
+        elif took.failed == "open":
+            await self.tell("F5 tries again, ctrl+t chooses another model", "warning")
+
+    def _mark_new_text(self) -> None:
+        self.query_one("#new-text").set_class(not self.transcript.follows, "-shown")
+
+    def on_transcript_followed(self, event: Transcript.Followed) -> None:
+        """The end of the text came into view, or left it."""
+        if event.follows:
+            self.query_one("#new-text").remove_class("-shown")
+
+    def changed(self, ended: bool = False) -> None:
+        """Tell header, panel and status line; statistics five times a second at most."""
+        now = time.monotonic()
+        if not ended and now < self._next_stats and self.talk.is_replying:
+            return
+        self._next_stats = now + _STATS_S
+        self._tell_about()
+        if ended:
+            self.look_at_pool()
+        if self._steps or ended or not self.talk.is_replying:
+            steps, self._steps = self._steps, []
+            begins, self._begins = self._begins, False
+            for widget in self._told():
+                widget.post_message(Stats(self.talk.stats, self.talk.counts, steps, begins, ended))
+        self.refresh_bindings()
+
+    def _tell_about(self) -> None:
+        talk, stats = self.talk, self.talk.stats
+        values: dict[str, Any] = {
+            "project": self.begun.project,
+            "model": talk.model,
+            "quant": stats.quant if stats else "",
+            "ctx_used": stats.ctx_used if stats else 0,
+            "ctx_size": stats.ctx_size if stats else 0,
+            "phase": talk.phase,
+            "loading": talk.loading if talk.phase == "loading" else None,
+            "prefill": talk.prefill if talk.phase == "prefill" else None,
+            "notice": self._notice,
+        }
+        if values != self._about:
+            self._about = values
+            for widget in self._told():
+                widget.post_message(About(**values))
+
+    def _told(self) -> Iterable[Widget]:
+        return self.query(".stats")
+
+    # What the user does
+
+    async def on_sent(self, event: Sent) -> None:
+        """A question or a slash command."""
+        try:
+            if await self._obey(event.text):
+                return
+            if not self.is_busy():
+                await self._ask(event.text)
+        except (LacliError, OSError) as error:
+            await self.blame(error)
+
+    async def _ask(self, text: str) -> None:
+        from lacli.prompts.attach import attached
+
+        notes: list[str] = []
+        words, files = attached(text, note=notes.append)
+        for note in notes:
+            await self.tell(note)
+        self._taken(text)
+        number, self._editing = self._editing, None
+        if number is not None:
+            pending, self.talk.conversation.pending = self.talk.conversation.pending, []
+            files = (*pending, *(each for each in files if each not in pending))
+            question = self.talk.resend(number, words, files)
+            await self.transcript.take_back(number)
+        else:
+            question = self.talk.ask(words, files)
+        self.show_chips()
+        await self.query(Welcome).remove()
+        turn = len(self.talk.conversation.turns)
+        self._answer_now = await self.transcript.ask(question.text, question.attachments, turn)
+        self._begin_answer()
+
+    def _taken(self, text: str) -> None:
+        self._asked = text
+        self.prompt.take()
+        self.talk.typed(text)
+
+    async def answer_comes(self, again: bool = False) -> None:
+        """Make room for the answer that was asked for without a new question."""
+        turn = len(self.talk.conversation.turns) - again
+        if again:
+            self._answer_now = await self.transcript.answer_again(turn)
+        else:
+            self._answer_now = Answer(turn=turn)
+            await self.transcript.mount(self._answer_now)
+            self.transcript.to_end()
+        self._begin_answer()
+
+    def _begin_answer(self) -> None:
+        self._steps.clear()
+        self._begins = True
+        self._notice = ""
+        self._next_flush = 0.0
+        self.changed()
+
+    async def _obey(self, text: str) -> bool:
+        """Do what a slash command says; False where it is a question."""
+        found = re.fullmatch(r"\s*/([A-Za-z?]+)(?:\s+(.*))?", text, re.DOTALL)
+        if found is None:
+            return False
+        name, rest = found[1].lower(), (found[2] or "").strip()
+        action = slash_command(name)
+        if action is None:
+            near = nearest_slash(name, strict=bool(rest))
+            if rest and not near:
+                return False
+            hint = f"did you mean /{near}?" if near else "F1 lists them"
+            await self.tell(f"there is no command /{name}", "error", hint)
+        elif rest and not action.takes:
+            await self.tell(f"/{name} takes nothing after it", "error", "put a blank line before a question like that")
+        else:
+            self._taken(text)
+            self._asked = ""
+            self.program.perform(action.id, rest)
+        return True
+
+    async def on_wanted(self, event: Wanted) -> None:
+        """A widget wants something done."""
+        turn = event.turn
+        if event.action == "message-copy":
+            self.copy(event.rest)
+        elif event.action == "message-block":
+            await self.action_message_block(turn, event.block)
+        elif event.action == "message-save":
+            await self.action_message_save(turn, event.block)
+        elif event.action == "message-apply":
+            await self.action_message_apply(turn, event.block)
+        elif event.action == "message-edit":
+            self._edit(turn)
+        elif event.action == "message-retry":
+            await self._ask_again(turn)
+        elif event.action == "sources":
+            answer = self.answer_of(turn)
+            if answer is not None:
+                await self.show_sources(answer)
+        elif event.action == "to-messages":
+            self.go_to_messages()
+        elif event.action in ("message-up", "message-down"):
+            self.move(-1 if event.action == "message-up" else 1)
+        else:
+            self.program.perform(event.action, event.rest)
+
+    def _edit(self, turn: int | None) -> None:
+        """Put the question of this turn at the prompt; what is sent then takes its place."""
+        turns = self.talk.conversation.turns
+        if turn is None or turn >= len(turns) or self.is_busy():
+            return
+        self._editing = turn
+        question = turns[turn].question
+        self.talk.conversation.pending[:] = question.attachments
+        self.prompt.put(question.text)
+        self.show_chips()
+        self.prompt.focus()
+
+    async def _ask_again(self, turn: int | None) -> None:
+        turns = self.talk.conversation.turns
+        if turn is None or turn >= len(turns) - 1:
+            await self.action_retry()
+        elif not self.is_busy():
+            question = turns[turn].question
+            self.talk.resend(turn, question.text, question.attachments)
+            await self.transcript.take_back(turn)
+            self._answer_now = await self.transcript.ask(question.text, question.attachments, turn)
+            self._begin_answer()
+
+    def on_prompt_emptied(self) -> None:
+        """Backspace in an empty prompt takes away the last chip."""
+        if self.talk.conversation.pending:
+            self.talk.conversation.pending.pop()
+            self.show_chips()
+
+    async def action_stop(self) -> None:
+        """Stop the reply."""
+        if self.talk.stop() == "given up" and self._answer_now is not None:
+            answer, self._answer_now = self._answer_now, None
+            await self._nothing_came(answer)
+        self.changed(ended=True)
+
+    def action_back(self) -> None:
+        """Leave what is edited, go back to the prompt."""
+        if self._editing is not None:
+            self._editing = None
+            self.talk.conversation.pending.clear()
+            self.prompt.put("")
+            self.show_chips()
+        self.prompt.focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Escape stops a reply while there is one, and else goes back to the prompt."""
+        if action == "stop":
+            return self.talk.is_replying
+        if action == "back":
+            return not self.talk.is_replying
+        return True
+
+    # What is seen
+
+    def show_chips(self) -> None:
+        """The files that go with the next question, and what it stands in place of."""
+        chips = self.query_one(Chips)
+        editing = self._editing
+        chips.label("" if editing is None else f"question {editing + 1} again; escape leaves it as it is")
+        chips.show(self.talk.conversation.pending)
+
+    async def show_all(self) -> None:
+        """The whole conversation anew."""
+        self._editing = None
+        self._answer_now = None
+        await self.transcript.show(self.talk.conversation.turns, Welcome())
+        self.show_chips()
+        self.changed(ended=True)
+
+
+def _below(finished: Finished, max_tokens: int) -> str:
+    """The line below an answer: why it is no whole one, and how it was decoded."""
+    parts = ["interrupted"] if finished.reason == "cancelled" else []
+    parts += filter(None, [cut_note(finished, max_tokens, "--max-tokens N for more")])
+    if finished.stats.predicted_n:
+        parts.append(live_line(finished.stats))
+    return " · ".join(parts)

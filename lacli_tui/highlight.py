@@ -1,0 +1,63 @@
+"""Code as lines of coloured runs, made bit by bit so that a long block never holds up a key press.
+
+The kinds are those of `widgets.fence`, which has a colour for each. Imports pygments when the first block is closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+Run = tuple[int, str]
+"""So many characters of one kind."""
+
+_MOST = 200_000
+"""Characters; what is longer stays plain."""
+_KINDS = (
+    ("Token.Comment", "comment"),
+    ("Token.Literal.String", "string"),
+    ("Token.Literal.Number", "number"),
+    ("Token.Keyword", "keyword"),
+    ("Token.Operator.Word", "keyword"),
+    ("Token.Name.Function", "name"),
+    ("Token.Name.Class", "name"),
+    ("Token.Name.Decorator", "name"),
+    ("Token.Name.Tag", "keyword"),
+    ("Token.Name.Attribute", "name"),
+    ("Token.Name.Builtin", "builtin"),
+    ("Token.Name.Exception", "builtin"),
+    ("Token.Generic.Inserted", "string"),
+    ("Token.Generic.Deleted", "comment"),
+    ("Token.Generic.Heading", "name"),
+    ("Token.Generic.Subheading", "name"),
+)
+
+
+def highlighted(code: str, language: str) -> Iterator[list[Run]]:
+    """The runs of each line in turn; nothing where the language is not known."""
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
+    if not language or len(code) > _MOST:
+        return
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return
+    kinds: dict[object, str] = {}
+    line: list[Run] = []
+    for _, token, value in lexer.get_tokens_unprocessed(code):
+        kind = kinds.get(token)
+        if kind is None:
+            kind = kinds[token] = _kind(str(token))
+        first, *more = value.split("\n")
+        if first:
+            line.append((len(first), kind))
+        for part in more:
+            yield line
+            line = [(len(part), kind)] if part else []
+    if line:
+        yield line
+
+
+def _kind(token: str) -> str:
+    return next((kind for name, kind in _KINDS if token == name or token.startswith(name + ".")), "")

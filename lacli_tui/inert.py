@@ -1,0 +1,27 @@
+"""Text that cannot act: control characters as pictures where a model wrote them, gone where they were pasted. Pure."""
+
+from __future__ import annotations
+
+import re
+
+_CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
+_CONTROLS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
+    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|\Z)"  # OSC and other strings, to their end
+    r"|\x1b[ -/]*[0-~]",
+    re.DOTALL,
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def shown(text: str) -> str:
+    """The text with a picture for every control character but tabs and line ends; a lone surrogate as U+FFFD."""
+    text = text.replace("\r\n", "\n").translate(_CONTROLS)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def pasted(text: str) -> str:
+    """The text with \\n line ends and without escape sequences and control characters."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROL.sub("", _SEQUENCE.sub("", text)) if _CONTROL.search(text) else text

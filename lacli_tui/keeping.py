@@ -1,0 +1,99 @@
+"""Saving what is said, in a thread of its own: a disk that is slow, or held by another program, holds up no key.
+
+Calls are done one after the other. Called by `talk`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from lacli.errors import LacliError
+from lacli.events import Counts, Notice
+from lacli.sessions.recorder import Recorder
+from lacli.sessions.records import Session, Turn
+from lacli.sessions.typed import Typed, open_typed
+
+_WAIT_S = 5.0
+
+
+class Keeper:
+    """A `Recorder` behind a queue."""
+
+    def __init__(self, say: Callable[[Notice], None], keep: bool, system: str) -> None:
+        """`say` is called from the thread."""
+        self._recorder = Recorder("chat", say, keep, system)
+        self._say = say
+        self._typed = Typed(None)
+        self._left: list[str] = []
+        """Ids of the sessions that were left, for `back`."""
+        self._thread = ThreadPoolExecutor(1, "keeper")
+
+    @property
+    def session_id(self) -> str:
+        """Of the session that is being kept; empty until a turn is."""
+        return self._recorder.id
+
+    def keep(self, turn: Turn, model: str, replaces: bool = False) -> None:
+        """Keep a turn, or put it in the place of the last one."""
+        self._thread.submit(self._recorder.keep, turn, model, replaces)
+
+    def undo(self) -> None:
+        """Take the last turn away."""
+        self._thread.submit(self._recorder.undo)
+
+    def describe(self, system: str) -> None:
+        """The system message was changed."""
+        self._thread.submit(self._recorder.describe, system)
+
+    def leave(self, turns: Sequence[Turn] = (), model: str = "") -> None:
+        """What is said from now on is another session, which begins with these turns; `back` comes back to this one."""
+        self._thread.submit(self._leave, tuple(turns), model)
+
+    def back(self) -> None:
+        """Go on with the session that was left last."""
+        self._thread.submit(self._back)
+
+    def resume(self, session: Session) -> None:
+        """Add to a session that was read."""
+        self._thread.submit(self._resume, session)
+
+    def new(self) -> None:
+        """Begin another session with the next turn, and do not come back to this one."""
+        self._thread.submit(self._new)
+
+    def history(self, keep: bool) -> list[str]:
+        """What was typed before, the oldest first; what is typed from now on is kept with it."""
+        try:
+            self._typed = open_typed(keep)
+        except (OSError, LacliError):
+            self._say(Notice("what is typed here is not remembered: the state folder cannot be written"))
+        return self._typed.load()
+
+    def type(self, text: str) -> None:
+        """This was typed."""
+        self._thread.submit(self._typed.store, text)
+
+    def close(self) -> None:
+        """Wait, not for ever, until all is kept."""
+        done = self._thread.submit(lambda: None)
+        self._thread.shutdown(wait=False)
+        done.exception(_WAIT_S)
+
+    def _leave(self, turns: tuple[Turn, ...], model: str) -> None:
+        self._left.append(self._recorder.id)
+        self._recorder.new()
+        for turn in turns:
+            self._recorder.keep(replace(turn, counts=Counts()), model)
+
+    def _back(self) -> None:
+        self._recorder.id = self._left.pop() if self._left else ""
+
+    def _resume(self, session: Session) -> None:
+        self._left.clear()
+        self._recorder.resume(session)
+
+    def _new(self) -> None:
+        self._left.clear()
+        self._recorder.new()

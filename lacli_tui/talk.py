@@ -1,0 +1,354 @@
+"""What is said and what is asked of the engine: the conversation, its keeping and the bridge, without a widget.
+
+The main screen calls it with what the user wants and gets, by `take`, what came of it since the last time. One reply at
+a time. `wake` is called from other threads when there is something to take.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from lacli.errors import LacliError, WorkerDied
+from lacli.events import (
+    Attachment,
+    Counts,
+    Finished,
+    Loading,
+    Message,
+    Notice,
+    Piece,
+    Prefill,
+    Preview,
+    ReplyStats,
+    Request,
+)
+from lacli.scripted import Replier
+from lacli.sessions.conversation import Conversation
+from lacli.sessions.records import Session, Turn
+from lacli_tui.bridge import Bridge, Call, Ended
+from lacli_tui.keeping import Keeper
+from lacli_tui.messages import Decoded, Phase
+
+if TYPE_CHECKING:
+    from lacli_tui.app import Start
+
+Purpose = Literal["answer", "again", "summary"]
+_STOP_S = 2.0
+
+
+@dataclass(slots=True)
+class Took:
+    """What came since the last time."""
+
+    text: str = ""
+    """More of the reply."""
+    steps: list[Decoded] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    finished: Finished | None = None
+    """The reply has ended."""
+    turn: Turn | None = None
+    """What it became; None where nothing came of it."""
+    error: BaseException | None = None
+    failed: str = ""
+    """What failed: open, reply or preview."""
+    preview: Preview | None = None
+
+
+class Talk:
+    """A chat with one engine at a time."""
+
+    def __init__(self, start: Start, wake: Callable[[], None]) -> None:
+        self.settings = start.settings
+        self.request = start.request
+        self.conversation = Conversation(start.system)
+        self.phase: Phase = "loading"
+        self.loading: Loading | None = None
+        self.prefill: Prefill | None = None
+        self.stats: ReplyStats | None = None
+        """Of the reply that is written, or was last."""
+        self.purpose: Purpose = "answer"
+        self.model = start.model
+        self._start = start
+        self._wake = wake
+        self._said: list[Notice] = []
+        self._keeper = Keeper(self._say, start.keep, start.system)
+        self._bridge = Bridge(start.replier or self._engine(), wake)
+        self._reply: Call | None = None
+        self._stopping = False
+        self._written: list[str] = []
+        self._opened = False
+        if start.session is not None:
+            self._go_on(start.session)
+
+    @property
+    def session_id(self) -> str:
+        """Of the session that is being kept; empty until there is one."""
+        return self._keeper.session_id
+
+    @property
+    def is_replying(self) -> bool:
+        """Whether a reply is being written, or waits for the model."""
+        return self._reply is not None
+
+    @property
+    def engine_pid(self) -> int | None:
+        """The process that decodes, where it is one of its own."""
+        return getattr(self._bridge.replier, "pid", None)
+
+    @property
+    def counts(self) -> Counts:
+        """Of the whole chat, the reply that is written included."""
+        done = self.conversation.counts
+        return done + self.stats if self._reply is not None and self.stats is not None else done
+
+    def begin(self) -> None:
+        """Load the model, behind."""
+        self.phase = "loading"
+        self._bridge.call("open")
+        self.read_ahead()
+
+    def ask(self, text: str, attachments: Sequence[Attachment] = ()) -> Message:
+        """Ask a question; returns it as it is asked."""
+        messages = self.conversation.ask(text, attachments)
+        self._call(messages, "answer")
+        return messages[-1]
+
+    def retry(self) -> bool:
+        """Ask the last question again; False where there is none."""
+        messages = self.conversation.retry()
+        if messages:
+            self._call(messages, "again")
+        return bool(messages)
+
+    def resend(self, number: int, text: str, attachments: Sequence[Attachment]) -> Message:
+        """Ask this in the place of the question of a turn; what came behind that is gone, but for `undo`."""
+        if number == len(self.conversation.turns) - 1:
+            self.conversation.go_back(number)
+            self._keeper.undo()
+        else:
+            self.conversation.go_back(number)
+            self._keeper.leave(self.conversation.turns, self.model)
+        return self.ask(text, attachments)
+
+    def summarise(self) -> None:
+        """Have the older turns summed up."""
+        self._call(self.conversation.summary_request(), "summary")
+
+    def count_tokens(self) -> None:
+        """Have the prompt so far counted: a preview comes of it."""
+        messages = self.conversation.ahead() or (Message("user", ""),)
+        self._bridge.call("preview", replace(self._request(messages), drop_oldest=False, max_tokens=0))
+
+    def stop(self) -> Literal["", "stopping", "given up"]:
+        """Stop the reply. Where the model is still loading, it is given up: nothing of it will be told."""
+        if self._reply is None:
+            return ""
+        self._reply.cancelled.set()
+        if self._opened:
+            self.phase = "stopping"
+            return "stopping"
+        self._reply = None
+        self.phase = "loading"
+        if self.purpose != "summary":
+            self.conversation.failed()
+        return "given up"
+
+    def undo(self) -> str:
+        """Take back what was done last; returns what it was."""
+        before = len(self.conversation.turns)
+        change = self.conversation.undo()
+        if change in ("clear", "compact"):
+            self._keeper.back()
+        elif change == "retry":
+            self._keeper.keep(self.conversation.turns[-1], self.model, replaces=True)
+        elif change == "back" and len(self.conversation.turns) == before + 1:
+            self._keeper.keep(self.conversation.turns[-1], self.model)
+        elif change == "back":
+            self._keeper.back()
+        elif change == "question":
+            self._keeper.undo()
+        self.read_ahead()
+        return change
+
+    def clear(self) -> None:
+        """Forget the conversation; `undo` brings it back."""
+        if self.conversation.turns:
+            self._keeper.leave()
+        self.conversation.clear()
+        self.stats = None
+
+    def new(self) -> None:
+        """Begin another chat."""
+        self.conversation = Conversation(self.conversation.system)
+        self._keeper.new()
+        self.stats = None
+
+    def resume(self, session: Session) -> None:
+        """Go on with a saved chat."""
+        self._go_on(session)
+        self.read_ahead()
+
+    def describe(self, system: str) -> None:
+        """Tell the model this before everything else, from now on."""
+        self.conversation.system = system
+        self._keeper.describe(system)
+
+    def change_model(self, name: str, alias: str) -> None:
+        """Go on with another model."""
+        self.settings = replace(self.settings, model=name)
+        self.model = alias
+        self.conversation.forget_ids()
+        self.restart()
+
+    def restart(self) -> None:
+        """Start another engine; the one there is ends behind."""
+        old = self._bridge
+        threading.Thread(target=old.close, name="closing", daemon=True).start()
+        if self._start.replier is None:
+            self._bridge = Bridge(self._engine(), self._wake)
+        else:
+            self._bridge = Bridge(self._start.replier, self._wake)
+        self.begin()
+
+    def history(self) -> list[str]:
+        """What was typed in chats before, the oldest first."""
+        return self._keeper.history(self._start.keep and self.settings.pool)
+
+    def typed(self, text: str) -> None:
+        """This was typed, for chats to come."""
+        self._keeper.type(text)
+
+    def read_ahead(self) -> None:
+        """Let the engine read what the next question will begin with."""
+        ahead = self.conversation.ahead()
+        if ahead and self.request.max_tokens and self._reply is None:
+            self._bridge.call("warm", self._request(ahead))
+
+    def take(self) -> Took:
+        """All that came since the last time."""
+        took = Took()
+        took.notices, self._said = self._said, []
+        for call, came in self._bridge.take():
+            if isinstance(came, Loading):
+                self.loading = came
+            elif isinstance(came, Notice):
+                took.notices.append(came)
+            elif isinstance(came, Ended):
+                self._ended(call, came, took)
+            elif call is self._reply:
+                self._told(came, took)
+        return took
+
+    def close(self) -> Took:
+        """Stop, keep what was written, let go of the engine. Returns what was still to be shown."""
+        if self.stop() == "stopping":
+            until = time.monotonic() + _STOP_S
+            while self._reply is not None and time.monotonic() < until:
+                time.sleep(0.01)
+                took = self.take()
+            if self._reply is not None:
+                took = Took()
+                self._broken(None, took)
+        else:
+            took = Took()
+        self._bridge.close()
+        self._keeper.close()
+        return took
+
+    def _engine(self) -> Replier:
+        from lacli.worker_client import WorkerAssistant
+
+        return WorkerAssistant(self.settings)
+
+    def _go_on(self, session: Session) -> None:
+        self.conversation = Conversation.of(session, self._start.system or None)
+        self._keeper.resume(session)
+        if session.model != self.model:
+            self.conversation.forget_ids()
+        self.stats = None
+
+    def _request(self, messages: tuple[Message, ...]) -> Request:
+        return replace(self.request, messages=messages, drop_oldest=True)
+
+    def _call(self, messages: tuple[Message, ...], purpose: Purpose) -> None:
+        self.purpose = purpose
+        self.stats = self.prefill = None
+        self._written.clear()
+        self.phase = "prefill" if self._opened else "loading"
+        self._reply = self._bridge.call("reply", self._request(messages))
+
+    def _told(self, event: Prefill | Piece | Finished, took: Took) -> None:
+        """An event of the reply."""
+        self._opened = True
+        self.loading = None
+        if isinstance(event, Prefill):
+            self.prefill = event
+            self.phase = "stopping" if self.phase == "stopping" else "prefill"
+        elif isinstance(event, Piece):
+            if self.phase != "stopping":
+                self.phase = "decoding"
+            self.stats = event.stats
+            self._written.append(event.text)
+            took.text += event.text
+            took.steps.append(Decoded(event.text, event.sources, event.lengths))
+        else:
+            self._finished(event, took)
+
+    def _finished(self, finished: Finished, took: Took) -> None:
+        self._reply = None
+        self.phase = "idle"
+        self.stats = finished.stats
+        self.model = finished.stats.model or self.model
+        took.finished = finished
+        if self.purpose == "summary":
+            if finished.reason == "stop" and finished.text.strip():
+                self._keeper.leave()
+                self.conversation.compact(finished)
+                for turn in self.conversation.turns:
+                    self._keeper.keep(replace(turn, counts=Counts()), self.model)
+            return
+        took.turn = self.conversation.answered(finished)
+        if took.turn is not None:
+            self._keeper.keep(took.turn, self.model, replaces=self.purpose == "again")
+        self.read_ahead()
+
+    def _ended(self, call: Call, ended: Ended, took: Took) -> None:
+        """A call is over."""
+        if call.what == "warm":
+            return
+        if ended.error is None:
+            took.preview = ended.preview or took.preview
+            if call.what == "open":
+                self._opened = True
+                self.loading = None
+                if self.phase == "loading":
+                    self.phase = "idle" if self._reply is None else "prefill"
+            return
+        took.error, took.failed = ended.error, call.what
+        if call is self._reply:
+            self._broken(ended.error, took)
+        elif call.what == "open":
+            self.phase = "dead"
+            self._opened = False
+
+    def _broken(self, error: BaseException | None, took: Took) -> None:
+        """The reply will have no end: what was seen of it is kept."""
+        self._reply = None
+        dead = isinstance(error, WorkerDied) or not isinstance(error, LacliError)
+        self.phase = "dead" if dead or not self._opened else "idle"
+        self._opened = self._opened and not dead
+        text = "".join(self._written)
+        stats = replace(self.stats or ReplyStats(model=self.model), finish_reason="cancelled")
+        took.finished = Finished(text, (), "cancelled", stats)
+        if self.purpose != "summary":
+            took.turn = self.conversation.answered(took.finished)
+            if took.turn is not None:
+                self._keeper.keep(took.turn, self.model, replaces=self.purpose == "again")
+
+    def _say(self, notice: Notice) -> None:
+        self._said.append(notice)
+        self._wake()

@@ -1,0 +1,76 @@
+"""What the main screen does at an action's wish, as mixins of its class: `answers`, `chats`, `views`.
+
+Each method is `action_<id>` of a line in `lacli_tui.actions`. `Verbs` is what they share: the screen's `talk` and its
+widgets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+
+from lacli.errors import LacliError
+from lacli_tui.widgets.prompt import Prompt
+from lacli_tui.widgets.transcript import Transcript
+
+if TYPE_CHECKING:
+    from lacli_tui.app import LacliApp, Start
+    from lacli_tui.talk import Talk
+
+
+class Verbs(Screen[None]):
+    """What all of them need."""
+
+    talk: Talk
+    begun: Start
+
+    @property
+    def program(self) -> LacliApp:
+        """The app, as ours."""
+        from lacli_tui.app import LacliApp
+
+        assert isinstance(self.app, LacliApp)
+        return self.app
+
+    @property
+    def prompt(self) -> Prompt:
+        """Where questions are typed."""
+        return self.query_one(Prompt)
+
+    @property
+    def transcript(self) -> Transcript:
+        """What was said."""
+        return self.query_one(Transcript)
+
+    async def tell(self, text: str, level: str = "note", hint: str = "") -> None:
+        """A line of news in the transcript."""
+        await self.transcript.tell(text, level, hint)
+
+    async def blame(self, error: BaseException) -> None:
+        """A failure in the transcript."""
+        if isinstance(error, LacliError):
+            await self.tell(error.message, "error", error.hint)
+        elif isinstance(error, OSError):
+            await self.tell(f"{error.filename or 'a file'}: {error.strerror or error}", "error")
+        else:
+            await self.tell(f"{type(error).__name__}: {error}", "error", "a mistake of lacli's: please report it")
+
+    def is_busy(self) -> bool:
+        """Whether a reply is being written; says so."""
+        if self.talk.is_replying:
+            self.notify("a reply is being written; escape stops it", markup=False)
+            return True
+        return False
+
+    def show_chips(self) -> None:
+        """The files that go with the next question."""
+        raise NotImplementedError
+
+    async def show_all(self) -> None:
+        """The whole conversation anew."""
+        raise NotImplementedError
+
+    def changed(self) -> None:
+        """Something that header, panel or footer show has changed."""
+        raise NotImplementedError

@@ -1,0 +1,224 @@
+"""What is done with the chat: ask again, go back, begin anew, go on with another one, another model, files."""
+
+from __future__ import annotations
+
+import os
+
+from textual import work
+
+from lacli.errors import LacliError
+from lacli.wording import counted, counts_table
+from lacli_tui.verbs import Verbs
+
+
+class Chats(Verbs):
+    """Of the main screen."""
+
+    async def action_retry(self) -> None:
+        """Ask the last question again."""
+        if self.is_busy():
+            return
+        turns = self.talk.conversation.turns
+        if not turns:
+            self.notify("there is no question to ask again", markup=False)
+            return
+        request = self.talk.request
+        if not turns[-1].interrupted and (request.temperature == 0 or request.seed is not None):
+            why = "temperature is 0" if request.temperature == 0 else "a seed is set"
+            self.notify(f"the same answer is to be expected, as {why}", markup=False)
+        self.talk.retry()
+        await self.answer_comes(again=True)
+
+    async def answer_comes(self, again: bool = False) -> None:
+        """Make room for the answer that was asked for."""
+        raise NotImplementedError
+
+    async def action_undo(self) -> None:
+        """Take back what was done last."""
+        if self.is_busy():
+            return
+        change = self.talk.undo()
+        if change:
+            await self.show_all()
+        now = counted(len(self.talk.conversation.turns), "turn", "turns")
+        said = {
+            "": "there is nothing to take back",
+            "question": "the last question is taken back",
+            "retry": "the answer before is back",
+            "drop": "the file is back",
+        }
+        self.notify(said.get(change, f"what was there before is back: {now}"), markup=False)
+
+    async def action_clear(self) -> None:
+        """Forget the conversation."""
+        if not self.is_busy():
+            self.talk.clear()
+            await self.show_all()
+            self.notify("the conversation is forgotten; /undo brings it back", markup=False)
+
+    async def action_new(self) -> None:
+        """Begin another chat."""
+        if not self.is_busy():
+            self.talk.new()
+            await self.show_all()
+            self.prompt.focus()
+
+    async def action_system(self, rest: str = "") -> None:
+        """Show or set what the model is told first."""
+        if rest:
+            self.talk.describe(rest)
+            await self.tell("the system message is set; the conversation is read again with the next question")
+        else:
+            await self.tell(self.talk.conversation.system or "there is no system message; /system TEXT sets one")
+
+    async def action_compact(self) -> None:
+        """Have older turns summed up."""
+        if self.is_busy():
+            return
+        if len(self.talk.conversation.turns) < 2:
+            self.notify("there are no older turns to sum up", markup=False)
+            return
+        self.talk.summarise()
+        await self.answer_comes()
+
+    async def action_attach(self, rest: str = "") -> None:
+        """Show the model a file with the next question."""
+        if rest and rest != "@":
+            try:
+                await self.attach(os.path.expanduser(rest.strip("\"'")))
+            except LacliError as error:
+                await self.blame(error)
+        else:
+            self._pick_file(typed=rest == "@")
+
+    @work(group="picker", exclusive=True)
+    async def _pick_file(self, typed: bool) -> None:
+        from lacli_tui.screens.files import FilesScreen
+
+        found = await self.app.push_screen_wait(FilesScreen(self.begun.folder))
+        if found is None:
+            return
+        if typed:
+            self.prompt.insert(f'"{found}" ' if " " in found else f"{found} ")
+        try:
+            await self.attach(found)
+        except LacliError as error:
+            await self.blame(error)
+
+    async def attach(self, path: str) -> None:
+        """This file goes with the next question."""
+        from lacli.prompts.attach import attachment
+
+        notes: list[str] = []
+        found = attachment(path, notes.append)
+        for note in notes:
+            await self.tell(note)
+        pending = self.talk.conversation.pending
+        pending[:] = [*(each for each in pending if each.label != found.label), found]
+        self.show_chips()
+        self.talk.read_ahead()
+
+    async def action_detach(self, rest: str = "") -> None:
+        """Take away an attached file: the n-th of those that are sent, without n the last that waits."""
+        conversation = self.talk.conversation
+        if not rest:
+            if conversation.pending:
+                conversation.pending.pop()
+                self.show_chips()
+            return
+        if not rest.isdecimal() or not 1 <= int(rest) <= len(conversation.attachments):
+            files = "\n".join(f"{number}  {each.label}" for number, each in enumerate(conversation.attachments, 1))
+            await self.tell(f"there is no attached file {rest}", "error", files)
+            return
+        dropped = conversation.drop(int(rest))
+        self.show_chips()
+        await self.tell(f"{dropped.label} is not shown any more")
+
+    async def action_resume(self, rest: str = "") -> None:
+        """Go on with another chat."""
+        if not self.is_busy():
+            self._resume(rest)
+
+    @work(group="picker", exclusive=True)
+    async def _resume(self, rest: str) -> None:
+        from lacli.pool.identity import project_root
+        from lacli.sessions.store import SessionStore, path
+
+        try:
+            if not rest:
+                from lacli_tui.screens.sessions import SessionsScreen
+
+                project = project_root(self.begun.folder)
+                rest = await self.app.push_screen_wait(SessionsScreen(self.talk.session_id, project)) or ""
+            if rest and rest != self.talk.session_id and not self.is_busy():
+                self.talk.resume(SessionStore(path()).session(rest))
+                await self.show_all()
+                self.prompt.focus()
+        except LacliError as error:
+            await self.blame(error)
+
+    async def action_models(self, rest: str = "") -> None:
+        """Go on with another model."""
+        if not self.is_busy():
+            self._choose_model(rest)
+
+    @work(group="picker", exclusive=True)
+    async def _choose_model(self, rest: str) -> None:
+        from lacli.models.registry import load_registry
+
+        try:
+            if not rest:
+                from lacli_tui.screens.models import ModelsScreen
+
+                rest = await self.app.push_screen_wait(ModelsScreen(self.talk.model)) or ""
+            if rest and not self.is_busy():
+                alias = load_registry().resolve(rest).alias
+                self.talk.change_model(rest, alias)
+                await self.tell(f"going on with {alias}, which reads the conversation anew")
+                self.changed()
+        except LacliError as error:
+            await self.blame(error)
+
+    async def action_restart(self) -> None:
+        """Start the engine again."""
+        if not self.is_busy():
+            self.talk.restart()
+            self.changed()
+
+    async def action_stats(self) -> None:
+        """The numbers of the last reply and of the chat."""
+        if self.talk.stats is None:
+            self.notify("no reply yet", markup=False)
+            return
+        columns = [("this reply", self.talk.stats), ("this chat", self.talk.counts)]
+        await self.tell("\n".join(counts_table(columns)))
+
+    async def action_tokens(self) -> None:
+        """The size of the prompt so far."""
+        if not self.is_busy():
+            self.talk.count_tokens()
+
+    @work(group="picker", exclusive=True)
+    async def action_pool(self) -> None:
+        """What this project has taught the drafts."""
+        from lacli_tui.screens.pool import PoolScreen
+
+        await self.app.push_screen_wait(PoolScreen(self.begun.folder))
+
+    @work(group="picker", exclusive=True)
+    async def action_settings(self) -> None:
+        """Settings, paths, versions."""
+        from lacli_tui.screens.settings import SettingsScreen
+
+        await self.app.push_screen_wait(SettingsScreen(self.settings_rows()))
+
+    def settings_rows(self) -> list[tuple[str, str]]:
+        """What shapes the engine and the replies, a name and a value each."""
+        import dataclasses
+
+        rows = []
+        for record, left_out in ((self.talk.settings, ("folder",)), (self.talk.request, ("messages", "place"))):
+            for field in dataclasses.fields(record):
+                if field.name not in left_out:
+                    rows.append((field.name.replace("_", "-"), str(getattr(record, field.name))))
+        return rows

@@ -1,0 +1,56 @@
+"""What is seen: scrolling, sidebar, the focus on messages. The Decode panel is `watch`'s."""
+
+from __future__ import annotations
+
+from lacli_tui.verbs import Verbs
+from lacli_tui.widgets.message import Answer, Said
+
+
+class Views(Verbs):
+    """Of the main screen."""
+
+    async def action_earlier(self) -> None:
+        """Scroll up; at the top, bring turns before."""
+        if self.transcript.scroll_y <= 0:
+            await self.transcript.earlier()
+        self.transcript.release_anchor()
+        self.transcript.scroll_page_up(animate=False)
+
+    async def action_later(self) -> None:
+        """Scroll down."""
+        self.transcript.scroll_page_down(animate=False)
+
+    async def action_to_start(self) -> None:
+        """Scroll to the start."""
+        self.transcript.release_anchor()
+        self.transcript.scroll_home(animate=False)
+
+    async def action_to_end(self) -> None:
+        """Scroll to the end and follow the text."""
+        self.transcript.to_end()
+
+    async def action_sidebar(self) -> None:
+        """Show or hide the sidebar."""
+        self.toggle_class("sidebar")
+
+    def go_to_messages(self) -> None:
+        """Put the focus on the last message."""
+        messages = self.transcript.messages
+        if messages:
+            messages[-1].focus()
+
+    def move(self, step: int) -> None:
+        """Put the focus on the message before or after; behind the last one is the prompt."""
+        messages = self.transcript.messages
+        focused = self.focused
+        at = messages.index(focused) if isinstance(focused, Said) and focused in messages else len(messages)
+        if at + step >= len(messages):
+            self.prompt.focus()
+        elif at + step >= 0:
+            messages[at + step].focus()
+
+    def answer_of(self, turn: int | None) -> Answer | None:
+        if turn is None:
+            return self.transcript.last_answer
+        found = (each for each in self.transcript.messages if isinstance(each, Answer) and each.turn == turn)
+        return next(found, None)

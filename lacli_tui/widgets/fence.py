@@ -1,0 +1,282 @@
+"""A code block: numbered, plain while it is written, coloured once when it is closed, wrapped where it is too wide.
+
+Drawn line by line, and only the lines in view: an append costs what it adds, however long the block is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.cells import cell_len, get_character_cell_size
+from rich.segment import Segment as Drawn
+from rich.style import Style
+from textual.geometry import Size
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+
+from lacli_tui.highlight import Run, highlighted
+from lacli_tui.inert import shown
+
+_TAB = 4
+_SLICE_S, _PAUSE_S = 0.006, 0.025
+"""Time spent colouring without a break, and the break."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of the screen."""
+
+    line: int
+    start: int
+    """Where it begins in its line."""
+    text: str
+    """As it stands in the block, tabs included."""
+
+
+class Fence(Widget):
+    """Told its text by `set_text`; `close` colours it."""
+
+    COMPONENT_CLASSES = frozenset(
+        {
+            "fence--title",
+            *(f"fence--{kind}" for kind in ("comment", "string", "number", "keyword", "name", "builtin")),
+        }
+    )
+    DEFAULT_CSS = """
+    Fence {
+        height: auto;
+        width: 1fr;
+        margin: 0 0 1 0;
+        padding: 0 1;
+        background: $boost;
+        &> .fence--title { color: $text-muted; text-style: bold; }
+        &> .fence--comment { color: $text-muted; text-style: italic; }
+        &> .fence--string { color: $text-success; }
+        &> .fence--number { color: $text-warning; }
+        &> .fence--keyword { color: $text-accent; text-style: bold; }
+        &> .fence--name { color: $text-primary; }
+        &> .fence--builtin { color: $text-secondary; }
+        &:ansi {
+            background: ansi_default;
+            &> .fence--title { color: ansi_default; }
+            &> .fence--comment { color: ansi_bright_black; }
+            &> .fence--string { color: ansi_green; }
+            &> .fence--number { color: ansi_yellow; }
+            &> .fence--keyword { color: ansi_magenta; }
+            &> .fence--name { color: ansi_blue; }
+            &> .fence--builtin { color: ansi_cyan; }
+        }
+    }
+    """
+
+    def __init__(self, number: int = 0, language: str = "") -> None:
+        super().__init__()
+        self.number = number
+        self.language = language
+        self._text = ""
+        self._complete = 0
+        """So many characters of it are in whole lines."""
+        self._lines: list[str] = []
+        self._whole = 0
+        """So many lines are whole."""
+        self._rows: list[_Row] = []
+        self._width = 0
+        """That the rows are wrapped for."""
+        self._runs: list[list[Run]] = []
+        """Of each line that is coloured already."""
+        self._strips: dict[int, Strip] = {}
+        self._coming: Iterator[list[Run]] | None = None
+
+    @property
+    def text(self) -> str:
+        """What is in the block."""
+        return self._text
+
+    def set_text(self, text: str, language: str = "") -> None:
+        """Show this; where it begins with what is shown already, only what is new is looked at."""
+        if language and language != self.language:
+            self.language = language
+            self._strips.pop(0, None)
+        if text == self._text:
+            return
+        if not text.startswith(self._text):
+            self._complete = self._whole = 0
+            self._runs = []
+        self._text = text
+        self._lines[self._whole :] = shown(text[self._complete :]).split("\n")
+        if self._lines and not self._lines[-1]:
+            self._lines.pop()
+        self._wrap(self._whole)
+        self._complete = text.rfind("\n") + 1
+        self._whole = len(self._lines) - (self._complete < len(text))
+        self.refresh(layout=True)
+
+    def close(self) -> None:
+        """The block is complete: colour it, a little at a time."""
+        if self.language and self._coming is None:
+            self._coming = highlighted("\n".join(self._lines), self.language.lower())
+            self._runs = []
+            self._colour()
+
+    def _colour(self) -> None:
+        until = time.perf_counter() + _SLICE_S
+        begun = len(self._runs)
+        coming = self._coming or iter(())
+        while (runs := next(coming, None)) is not None:
+            self._runs.append(runs)
+            if time.perf_counter() > until:
+                self.set_timer(_PAUSE_S, self._colour)
+                break
+        for y, row in enumerate(self._rows, 1):
+            if begun <= row.line < len(self._runs):
+                self._strips.pop(y, None)
+        self.refresh()
+
+    def _wrap(self, first: int) -> None:
+        """Make the rows of the lines from this one on."""
+        while self._rows and self._rows[-1].line >= first:
+            self._strips.pop(len(self._rows), None)
+            self._rows.pop()
+        for number in range(first, len(self._lines)):
+            self._rows += _wrapped(number, self._lines[number], self._width)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """As wide as there is room."""
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """A row for the title, and those of the code."""
+        if width != self._width and width > 0:
+            self._width = width
+            self._strips.clear()
+            self._wrap(0)
+        return 1 + len(self._rows)
+
+    def notify_style_update(self) -> None:
+        """Colours have changed."""
+        self._strips.clear()
+        super().notify_style_update()
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Some of it was selected with the mouse, or is not any more."""
+        self._strips.clear()
+        self.refresh()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text, as it is in the block."""
+        parts = []
+        for y, row in enumerate(self._rows):
+            span = selection.get_span(y)
+            if span is not None:
+                start, end = (_column(row.text, x) for x in span)
+                parts.append(("\n" if parts and not row.start else "") + row.text[start:end])
+        return "".join(parts), "\n"
+
+    def render_line(self, y: int) -> Strip:
+        """A row of the screen."""
+        width = self.size.width
+        strip = self._strips.get(y)
+        if strip is None:
+            strip = self._strips[y] = self._title(width) if y == 0 else self._row(y - 1, width)
+        return strip
+
+    def _title(self, width: int) -> Strip:
+        style = self.rich_style + self.get_component_rich_style("fence--title", partial=True)
+        text = f"[{self.number}] {shown(self.language)}" if self.number else shown(self.language)
+        return Strip([Drawn(text, style)]).adjust_cell_length(width, self.rich_style)
+
+    def _row(self, index: int, width: int) -> Strip:
+        base = self.rich_style
+        if index >= len(self._rows):
+            return Strip.blank(width, base)
+        row = self._rows[index]
+        drawn: list[Drawn] = []
+        column = 0
+        for text, style in self._styled(row, base):
+            text, column = _expanded(text, column)
+            drawn.append(Drawn(text, style))
+        strip = Strip(drawn, column)
+        span = None if self.text_selection is None else self.text_selection.get_span(index)
+        if span is not None:
+            strip = self._selected(strip, *span)
+        return strip.adjust_cell_length(width, base).apply_offsets(0, index)
+
+    def _styled(self, row: _Row, base: Style) -> Iterator[tuple[str, Style]]:
+        """The row in pieces of one colour."""
+        if row.line >= len(self._runs):
+            yield row.text, base
+            return
+        at, end = 0, row.start + len(row.text)
+        for size, kind in self._runs[row.line]:
+            start, stop = max(at, row.start), min(at + size, end)
+            if start < stop:
+                part = self.get_component_rich_style(f"fence--{kind}", partial=True) if kind else None
+                yield row.text[start - row.start : stop - row.start], base + part if part else base
+            at += size
+        if at < end:
+            yield row.text[max(0, at - row.start) :], base
+
+    def _selected(self, strip: Strip, start: int, end: int) -> Strip:
+        style = self.screen.get_component_rich_style("screen--selection")
+        text = strip.text
+        left = cell_len(text[:start])
+        right = cell_len(text) if end < 0 else cell_len(text[:end])
+        if left >= right:
+            return strip
+        before, inside, after = (
+            strip.divide([left, right, strip.cell_length])
+            if right < strip.cell_length
+            else (
+                *strip.divide([left, right]),
+                Strip([]),
+            )
+        )
+        return Strip.join([before, inside.apply_style(style), after])
+
+
+def _wrapped(number: int, line: str, width: int) -> list[_Row]:
+    """The rows of a line, each at most so wide."""
+    if width <= 0 or (line.isascii() and "\t" not in line and len(line) <= width):
+        return [_Row(number, 0, line)]
+    rows = []
+    start = column = 0
+    for index, letter in enumerate(line):
+        size = _TAB - column % _TAB if letter == "\t" else get_character_cell_size(letter)
+        if column + size > width and index > start:
+            rows.append(_Row(number, start, line[start:index]))
+            start, column = index, 0
+            size = _TAB if letter == "\t" else size
+        column += size
+    return [*rows, _Row(number, start, line[start:])]
+
+
+def _expanded(text: str, column: int) -> tuple[str, int]:
+    """The text with blanks for its tabs, and the column behind it."""
+    if "\t" not in text:
+        return text, column + cell_len(text)
+    parts = []
+    for index, part in enumerate(text.split("\t")):
+        if index:
+            blanks = _TAB - column % _TAB
+            parts.append(" " * blanks)
+            column += blanks
+        parts.append(part)
+        column += cell_len(part)
+    return "".join(parts), column
+
+
+def _column(text: str, x: int) -> int:
+    """The place in the text of the character drawn at place `x`; tabs are drawn as several."""
+    if x < 0:
+        return len(text)
+    at = column = 0
+    for index, letter in enumerate(text):
+        if at >= x:
+            return index
+        wide = _TAB - column % _TAB if letter == "\t" else 1
+        at += wide
+        column += wide if letter == "\t" else get_character_cell_size(letter)
+    return len(text)

@@ -1,0 +1,219 @@
+"""A question, an answer, a line of news: the messages of the transcript. Plain data in, no assistant.
+
+An answer grows by `append` while it is written and is complete with `finish`. `Wanted` says what keys on a message are
+to do; `turn` is its place in the conversation, None while there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Static
+
+from lacli.events import Attachment
+from lacli.wording import counted
+from lacli_tui.actions import MESSAGE, bindings_of
+from lacli_tui.inert import shown
+from lacli_tui.messages import Decoded, Wanted
+from lacli_tui.segments import Segment, Segments, segments
+from lacli_tui.widgets.fence import Fence
+from lacli_tui.widgets.prose import Prose
+
+
+class Said(Vertical, can_focus=True):
+    """A message that can have the focus."""
+
+    BINDINGS = bindings_of(MESSAGE)
+    DEFAULT_CSS = """
+    Said {
+        height: auto;
+        padding: 0 1;
+        border-left: outer transparent;
+        &:focus { border-left: outer $accent; }
+        &> .who { color: $text-muted; text-style: bold; height: 1; width: 1fr; }
+        &> .below { color: $text-muted; height: auto; margin: 0 0 1 0; }
+    }
+    """
+
+    def __init__(self, turn: int | None = None) -> None:
+        super().__init__()
+        self.turn = turn
+        self.block: int | None = None
+        """The code block that was chosen last."""
+
+    @property
+    def source(self) -> str:
+        """The text as it was written."""
+        return ""
+
+    def _want(self, action: str) -> None:
+        self.post_message(Wanted(action, turn=self.turn, block=self.block))
+
+    def action_message_copy(self) -> None:
+        """Copy all of it."""
+        self.block = None
+        self.post_message(Wanted("message-copy", self.source, self.turn))
+
+    def action_message_block(self, key: str) -> None:
+        """Copy a code block, which is the chosen one from now on."""
+        self.block = int(key)
+        self._want("message-block")
+
+    def action_message_edit(self) -> None:
+        """Put the question back at the prompt."""
+        self._want("message-edit")
+
+    def action_message_retry(self) -> None:
+        """Ask the question again."""
+        self._want("message-retry")
+
+    def action_message_save(self) -> None:
+        """Save the chosen block, or the last one."""
+        self._want("message-save")
+
+    def action_message_apply(self) -> None:
+        """Apply the chosen block, or the last one, to a file."""
+        self._want("message-apply")
+
+    def action_message_sources(self) -> None:
+        """Colour the tokens by who guessed them, or not any more."""
+        self._want("sources")
+
+    def action_message_up(self) -> None:
+        """Go to the message before."""
+        self._want("message-up")
+
+    def action_message_down(self) -> None:
+        """Go to the message after, behind the last one to the prompt."""
+        self._want("message-down")
+
+
+class Question(Said):
+    """What the user asked."""
+
+    DEFAULT_CSS = """
+    Question {
+        background: $surface;
+        &> .who { color: $text-primary; }
+        &> .words { height: auto; width: 1fr; }
+    }
+    """
+
+    def __init__(self, text: str, attachments: Sequence[Attachment] = (), turn: int | None = None) -> None:
+        super().__init__(turn)
+        self._words = text
+        self._attachments = tuple(attachments)
+
+    @property
+    def source(self) -> str:
+        """The words."""
+        return self._words
+
+    def compose(self) -> ComposeResult:
+        """Who, the words, the files."""
+        yield Static("You", classes="who", markup=False)
+        yield Static(Text(shown(self._words)), classes="words", markup=False)
+        yield Static(Text("\n".join(described(each) for each in self._attachments)), classes="below", markup=False)
+
+
+class Answer(Said):
+    """What the model wrote, or writes."""
+
+    def __init__(self, text: str = "", note: str = "", turn: int | None = None) -> None:
+        super().__init__(turn)
+        self._segments = Segments()
+        self._given = text
+        self._note = note
+        self._parts: list[Prose | Fence] = []
+        self.steps: list[Decoded] = []
+        """What was decoded in each step; of answers written since the program began."""
+
+    @property
+    def source(self) -> str:
+        """The text so far."""
+        return self._segments.text
+
+    def compose(self) -> ComposeResult:
+        """Who, the text, and a line below it."""
+        yield Static("Assistant", classes="who", markup=False)
+        yield Static(Text(self._note), classes="below", markup=False)
+
+    async def on_mount(self) -> None:
+        """Show the text there is already."""
+        if self._given:
+            self._segments.text = self._given
+            await self._show(segments(self._given), ended=True)
+
+    async def append(self, text: str) -> None:
+        """More was written."""
+        if text:
+            await self._show(self._segments.append(text))
+
+    async def finish(self, text: str, note: str = "") -> None:
+        """This is all of it."""
+        self._segments.text = text
+        self.note(note)
+        await self._show(segments(text), ended=True)
+
+    def note(self, text: str) -> None:
+        """Say this below."""
+        self._note = text
+        if self.is_mounted:
+            self.query_one(".below", Static).update(Text(shown(text)))
+
+    async def _show(self, wanted: list[Segment], ended: bool = False) -> None:
+        for index, segment in enumerate(wanted):
+            part = self._parts[index] if index < len(self._parts) else None
+            if part is None or isinstance(part, Fence) != segment.code:
+                await self._replace(index, segment)
+                part = self._parts[index]
+            if isinstance(part, Fence):
+                part.set_text(segment.text, segment.language)
+                if segment.closed or ended:
+                    part.close()
+            else:
+                await part.set_text(segment.text)
+        await self._cut(len(wanted))
+
+    async def _replace(self, index: int, segment: Segment) -> None:
+        """From here on there is something else than what is shown."""
+        await self._cut(index)
+        part = Fence(segment.number, segment.language) if segment.code else Prose()
+        self._parts.append(part)
+        await self.mount(part, before=self.query_one(".below"))
+
+    async def _cut(self, index: int) -> None:
+        gone, self._parts[index:] = self._parts[index:], []
+        for part in gone:
+            await part.remove()
+
+
+class News(Static):
+    """A line from the program: a note, a warning, an error with its remedy."""
+
+    DEFAULT_CSS = """
+    News {
+        height: auto;
+        padding: 0 2;
+        margin: 0 0 1 0;
+        color: $text-muted;
+        &.warning { color: $text-warning; }
+        &.error { color: $text-error; }
+    }
+    """
+
+    def __init__(self, text: str, level: str = "note", hint: str = "") -> None:
+        mark = {"error": "error: ", "warning": "warning: "}.get(level, "")
+        whole = Text(shown(mark + text))
+        if hint:
+            whole.append(shown(f"\n{hint}"), "dim")
+        super().__init__(whole, classes=level, markup=False)
+
+
+def described(attachment: Attachment) -> str:
+    """A file, and how long it is."""
+    lines = attachment.text.count("\n") + (not attachment.text.endswith("\n") and bool(attachment.text))
+    return f"+ {shown(attachment.label)} ({counted(lines, 'line', 'lines')})"

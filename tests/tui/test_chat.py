@@ -1,0 +1,124 @@
+"""Questions and answers: sent, written, stopped, asked again, taken back."""
+
+from __future__ import annotations
+
+from lacli.errors import LacliError, WorkerDied
+from lacli.events import Finished, Notice, Prefill, ReplyStats
+from lacli.scripted import ScriptedAssistant
+from lacli_tui.widgets.prompt import Prompt
+from tests.tui.conftest import Play
+
+CODE = "Here it is:\n\n```python\ndef f():\n\treturn 1\n```\n\nand\n\n```sh\nls\n```\nBye."
+
+
+async def test_an_answer_is_shown_with_its_code_blocks_numbered(pilot: Play) -> None:
+    async with pilot(CODE, size=(80, 40)) as it:
+        await it.ask("hi there")
+        text = it.text()
+        for expected in ("hi there", "Here it is:", "[1] python", "def f():", "[2] sh", "Bye."):
+            assert expected in text
+        assert "```" not in text
+
+
+async def test_square_brackets_are_never_markup(pilot: Play) -> None:
+    reply = "# [/x]\n\nwhy [/INST] and x[/dim] or [bold and [b + 3\n\n| a[/x] |\n|---|\n| [red]b |\n"
+    async with pilot(reply, LacliError("no [/file] there", "try [b]"), size=(100, 50)) as it:
+        await it.ask("why [/INST] and x[/dim] or [bold and [b + 3")
+        await it.ask("again [/x]")
+        text = it.text()
+        for shown in ("[/x]", "x[/dim] or [bold and [b + 3", "a[/x]", "[red]b", "no [/file] there", "try [b]"):
+            assert shown in text
+
+
+async def test_a_reply_is_stopped_with_its_text_kept(pilot: Play) -> None:
+    class Slow(ScriptedAssistant):
+        def reply(self, request, cancel=lambda: False):  # type: ignore[no-untyped-def]
+            import time
+
+            for event in super().reply(request, cancel):
+                time.sleep(0.02)
+                yield event
+
+    async with pilot(replier=Slow(["word " * 300, "second"])) as it:
+        await it.type("go")
+        await it.press("enter")
+        await it.until(lambda: "word word" in it.text())
+        await it.press("escape")
+        await it.idle()
+        turn = it.main.talk.conversation.turns[0]
+        assert turn.interrupted
+        assert turn.answer.text.startswith("word word")
+        assert "interrupted" in it.text()
+        it.app.perform("retry")
+        await it.until(lambda: "second" in it.text())
+        await it.idle()
+        assert [each.answer.text for each in it.main.talk.conversation.turns] == ["second"]
+
+
+async def test_a_failure_puts_the_question_back_at_the_prompt(pilot: Play) -> None:
+    async with pilot(LacliError("the context is full", "drop a file")) as it:
+        await it.ask("my question")
+        assert it.main.query_one(Prompt).text == "my question"
+        assert "the context is full" in it.text()
+        assert "drop a file" in it.text()
+
+
+async def test_a_dead_engine_leaves_what_was_written(pilot: Play) -> None:
+    class Dies(ScriptedAssistant):
+        def reply(self, request, cancel=lambda: False):  # type: ignore[no-untyped-def]
+            if not self.requests:
+                yield from list(super().reply(request, cancel))[:5]
+                raise WorkerDied("the engine's process was killed (SIGKILL)", "memory?")
+            yield from super().reply(request, cancel)
+
+    async with pilot(replier=Dies(["one two three four five six seven eight", "alive"])) as it:
+        await it.ask("hi")
+        text = it.text()
+        assert "killed (SIGKILL)" in text
+        assert "one two three" in text
+        assert it.main.talk.phase == "dead"
+        assert it.main.talk.conversation.turns[0].interrupted
+        await it.ask("again")
+        assert "alive" in it.text()
+        assert it.main.talk.phase == "idle"
+
+
+async def test_a_question_of_before_is_edited_and_sent_again(pilot: Play) -> None:
+    async with pilot("one", "two", "three", "new", size=(80, 40)) as it:
+        for question in ("first", "second", "third"):
+            await it.ask(question)
+        await it.press("shift+tab", "up", "up", "up")
+        await it.press("e")
+        assert it.main.query_one(Prompt).text == "second"
+        await it.ask(" better")
+        turns = it.main.talk.conversation.turns
+        assert [(each.question.text, each.answer.text) for each in turns] == [
+            ("first", "one"),
+            ("second better", "new"),
+        ]
+        assert "three" not in it.text()
+        it.app.perform("undo")
+        it.app.perform("undo")
+        await it.until(lambda: len(it.main.talk.conversation.turns) == 3)
+        assert "three" in it.text()
+
+
+async def test_notices_are_shown_and_left_out_turns_said(pilot: Play) -> None:
+    stats = ReplyStats(predicted_n=1)
+    script = [Notice("guessing is off", "warning"), Prefill(1, 1, 0), Finished("ok", (1,), "stop", stats, dropped=2)]
+    async with pilot("one", script) as it:
+        await it.ask("a")
+        await it.ask("b")
+        assert "guessing is off" in it.text()
+        assert "2 messages no longer fit" in it.text().replace("\n", " ")
+
+
+async def test_slash_commands_are_obeyed_and_mistyped_ones_never_sent(pilot: Play) -> None:
+    async with pilot("one") as it:
+        await it.ask("hi")
+        await it.ask("/clera")
+        assert "did you mean /clear?" in it.text()
+        it.main.query_one(Prompt).put("")
+        await it.ask("/clear")
+        await it.until(lambda: not it.main.talk.conversation.turns)
+        assert len(it.assistant.requests) == 1
