@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import groupby
 
 from lacli_tui.messages import Decoded
 
@@ -67,21 +67,17 @@ class Run:
 
 def runs(text: str, steps: Sequence[Decoded]) -> list[Run]:
     """A reply, cut by who guessed its tokens; what no step accounts for comes last, guessed by nobody."""
-    tokens = [
-        (step, source, length)
-        for step, decoded in enumerate(steps)
-        for source, length in zip(decoded.sources, decoded.lengths, strict=False)
-    ]
-    ends = list(accumulate(length for *_, length in tokens))
+    tokens: list[tuple[int, str, int]] = []
+    end = 0
+    for step, decoded in enumerate(steps):
+        for source, length in zip(decoded.sources, decoded.lengths, strict=False):
+            end += length
+            tokens.append((step if source else -1, source, end))
     found: list[Run] = []
     at = 0
-    for (_, source), group in groupby(
-        enumerate(tokens), key=lambda each: (each[1][0] if each[1][1] else -1, each[1][1])
-    ):
-        end = ends[[index for index, _ in group][-1]]
+    for (_, source), group in groupby(tokens, key=lambda token: token[:2]):
+        *_, (_, _, end) = group
         if text[at:end]:
             found.append(Run(text[at:end], source))
         at = min(end, len(text))
-    if text[at:]:
-        found.append(Run(text[at:], ""))
-    return found
+    return [*found, Run(text[at:], "")] if text[at:] else found

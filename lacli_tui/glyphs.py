@@ -24,12 +24,14 @@ class Glyphs:
     about: str
     """Before a value that is not exact."""
     times: str
+    plain: bool
+    """Whether it is the ASCII one."""
     speck: str
     """A place in a chart where nothing is yet."""
 
 
-FINE = Glyphs(" ▁▂▃▄▅▆▇█", " ▏▎▍▌▋▊▉█", "─", "·", "…", "≈", "×", "·")
-PLAIN = Glyphs(" .:-=+*#", " -=", "-", "|", "~", "~", "x", ".")
+FINE = Glyphs(" ▁▂▃▄▅▆▇█", " ▏▎▍▌▋▊▉█", "─", "·", "…", "≈", "×", False, "·")
+PLAIN = Glyphs(" .:-=+*#", " -=", "-", "|", "~", "~", "x", True, ".")
 
 
 def plain_terminal(environment: Mapping[str, str] = os.environ, encoding: str | None = None) -> bool:

@@ -1,4 +1,4 @@
-"""Colours: the themes `dark`, `light` and `ansi` (the terminal's own 16), and which one a terminal asks for. Plain data.
+"""Colours: the themes `dark`, `light` and `ansi` (the terminal's own 16), and which of them a terminal asks for. Data.
 
 Any other theme that textual knows can be chosen, too. Who guessed a token is told by the variables `$source-prompt` and
 so on, which every theme has; `$line` is for the thin lines between parts of the screen.

@@ -1,16 +1,253 @@
-"""What decoding does right now: the right column."""
+"""What decoding does right now: the right column.
+
+Sections from top to bottom; where there is no room for all, `_PLAN` says which come first. Every number has its place,
+so that nothing moves but what changes.
+"""
 
 from __future__ import annotations
 
-from textual.widgets import Static
+from collections.abc import Callable, Mapping, Sequence
+
+from textual.content import Content
+
+from lacli.events import Counts, ReplyStats
+from lacli.wording import duration, short
+from lacli_tui.decoding import SOURCES
+from lacli_tui.widgets.histogram import bar, buckets, histogram
+from lacli_tui.widgets.progress import progress
+from lacli_tui.widgets.rows import HEAD, MUTED, STRONG, Part, apart, cut, line
+from lacli_tui.widgets.sparkline import sparkline
+from lacli_tui.widgets.watching import Watching
+
+_PLAN = (
+    ("speed", 1),
+    ("steps", 1),
+    ("shares", 1),
+    ("kept", 2),
+    ("project", 1),
+    ("rows", 1),
+    ("notice", 1),
+    ("kept", 3),
+    ("steps", 2),
+    ("chat", 1),
+    ("resting", 1),
+    ("kept", 5),
+    ("steps", 3),
+)
+"""Sections in the order in which they are given room, charts with the rows they get of it."""
+_ORDER = ("speed", "steps", "kept", "shares", "resting", "rows", "chat", "project", "notice")
+_NONE = "-"
 
 
-class DecodePanel(Static):
-    """Told of `messages.Stats` and `messages.About`."""
+class DecodePanel(Watching):
+    """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
 
     DEFAULT_CSS = """
-    DecodePanel { width: 26; height: 1fr; }
+    DecodePanel {
+        width: 26;
+        height: 1fr;
+        padding: 0 1;
+        border-left: solid $line;
+        color: $foreground;
+        &.-plain { border-left: ascii $line; }
+    }
     """
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
-        super().__init__("", markup=False, id=id, classes="stats")
+    def on_mount(self) -> None:
+        """Begin with what is known: nothing."""
+        self.set_class(self.glyphs.plain, "-plain")
+        self.draw()
+
+    def view(self, width: int, height: int) -> Sequence[Content]:
+        """The sections that fit."""
+        makers: dict[str, Callable[[int, int], list[Content]]] = {
+            "speed": self._speed,
+            "steps": self._steps,
+            "kept": self._kept,
+            "shares": self._shares,
+            "resting": self._resting,
+            "rows": self._rows,
+            "chat": self._chat,
+            "project": self._project,
+            "notice": self._notice,
+        }
+        fitting: dict[str, list[Content]] = {}
+        for name, rows in _PLAN:
+            made = makers[name](width, rows)
+            if made and _height(fitting | {name: made}) <= height:
+                fitting[name] = made
+        blank = Content(" " * width)
+        shown: list[Content] = []
+        for name in _ORDER:
+            if name in fitting:
+                shown += [blank, *fitting[name]] if shown else fitting[name]
+        return shown
+
+    def _speed(self, width: int, rows: int) -> list[Content]:
+        """How fast it is, and against what; or what is done before a token can come."""
+        doing, reply = progress(self.about), self.reply
+        if doing is not None and doing.title != "stopping":
+            style = "bold $text-error" if doing.trouble else STRONG
+            head = apart([(cut(doing.title, width), style)], [(doing.amount, MUTED)], width)
+            if len(doing.title) + len(doing.amount) + 1 > width:
+                head = line([(cut(doing.title, width), style)], width)
+            done = bar(doing.share, width, self.glyphs) if doing.share is not None else ""
+            return [head, line([(done, "$primary")], width)]
+        if reply is None:
+            return [line([("ready", STRONG)], width), line([("no reply yet", MUTED)], width)]
+        speed = f"{reply.predicted_per_second:6.1f}" if reply.predicted_per_second is not None else _NONE.rjust(6)
+        right = ("stopping", "$text-warning") if doing is not None else self._gain(reply)
+        plain = self._plain_speed(reply)
+        below = f"{self.glyphs.about}{plain:5.1f} plain" if plain is not None else ""
+        return [
+            apart([(speed + " tok/s", STRONG)], [right], width),
+            line([(below, MUTED)], width),
+        ]
+
+    def _gain(self, reply: ReplyStats) -> Part:
+        """How many times as fast as plain decoding, where that was measured."""
+        if reply.saved_ms is None or reply.step_ms <= 0 or not reply.draft_n:
+            return "", ""
+        factor = 1 + reply.saved_ms / reply.step_ms
+        return f"{self.glyphs.times} {factor:4.2f}", "bold $text-success" if factor >= 1 else "bold $text-warning"
+
+    @staticmethod
+    def _plain_speed(reply: ReplyStats) -> float | None:
+        return 1000 / reply.plain_step_ms if reply.plain_step_ms else None
+
+    def _steps(self, width: int, rows: int) -> list[Content]:
+        """Tokens per step, and the guesses kept in each of the last steps."""
+        now = self.tally.now
+        mean = self.reply.tokens_per_step if self.reply is not None else None
+        chart = sparkline(self.tally.accepted, width, self.glyphs, rows)
+        return [
+            line([("tokens per step", HEAD)], width),
+            apart(
+                [(_number(now), STRONG), (" now", MUTED)],
+                [(_number(mean), STRONG), (" mean", MUTED)],
+                width,
+            ),
+            *(line([(row, "$primary")], width) for row in chart),
+        ]
+
+    def _kept(self, width: int, rows: int) -> list[Content]:
+        """How often how many guesses of a step were right."""
+        counts = self.tally.counts or [0]
+        *bars, labels = histogram(counts, width, rows, self.glyphs)
+        most = f"0 to {min(len(counts), buckets(width)) - 1}" if self.tally.steps else ""
+        return [
+            apart([("guesses kept", HEAD)], [(most, MUTED)], width),
+            *(line([(row, "$primary")], width) for row in bars),
+            line([(labels, MUTED)], width),
+        ]
+
+    def _shares(self, width: int, rows: int) -> list[Content]:
+        """Which part of the text each source has guessed; bars are long as against the best of them."""
+        reply = self.reply or ReplyStats()
+        total = max(1, reply.predicted_n)
+        every = f"{reply.draft_n_accepted / total:4.0%}" if self.reply is not None else ""
+        lines = [apart([("who guessed", HEAD)], [(every, STRONG)], width)]
+        names = max(map(len, SOURCES))
+        room = max(0, width - names - 2 - 1 - 5)
+        most = max([1, *reply.accepted_by_source.values()])
+        for name, letter in SOURCES.items():
+            accepted = reply.accepted_by_source.get(name, 0)
+            tried = reply.drafted_by_source.get(name, 0) > 0
+            middle: Part = (bar(accepted / most, room, self.glyphs), f"$source-{name}")
+            if name in reply.resting:
+                middle = ("rests".ljust(room)[:room], MUTED)
+            share = f"{accepted / total:4.0%}" if tried else _NONE.rjust(4)
+            lines.append(
+                line(
+                    [
+                        (letter + " ", f"bold $source-{name}"),
+                        (name.ljust(names + 1), "" if tried else MUTED),
+                        middle,
+                        (" " + share, "" if tried else MUTED),
+                    ],
+                    width,
+                )
+            )
+        return lines
+
+    def _resting(self, width: int, rows: int) -> list[Content]:
+        """Why somebody is not asked at present."""
+        resting = self.reply.resting if self.reply is not None else ()
+        missed = [name for name in SOURCES if name in resting and name != "window"]
+        lines = []
+        if missed:
+            names = ", ".join(missed) if len(missed) < 3 else f"{len(missed)} sources"
+            lines += _wrapped(f"{names} {'rest' if len(missed) > 1 else 'rests'}: kept guessing wrong", width)
+        if "window" in resting:
+            lines += _wrapped("window rests: its rows would not pay", width)
+        return [line([(text, MUTED)], width) for text in lines]
+
+    def _rows(self, width: int, rows: int) -> list[Content]:
+        """What is bought, and what a forward of so many rows costs against one of a single row."""
+        reply = self.reply
+        if reply is None or not reply.steps:
+            return []
+        mean = reply.rows / reply.steps
+        forward = (reply.step_ms - reply.draft_ms) / reply.steps
+        kept = reply.draft_n_accepted / reply.steps
+        lines = [
+            line([("rows of a step", HEAD)], width),
+            _pair("bought", f"{reply.rows_bought / reply.steps:.1f}, kept {kept:.1f}", width),
+            _pair(f"T({mean:.1f})", f"{forward:.1f} ms", width),
+        ]
+        if reply.plain_step_ms is not None:
+            lines.append(_pair("T(1)", f"{reply.plain_step_ms:.1f} ms", width))
+        return lines
+
+    def _chat(self, width: int, rows: int) -> list[Content]:
+        """All replies of the chat together."""
+        return self._counted("this chat", self.chat, width) if self.chat.replies > 1 else []
+
+    def _project(self, width: int, rows: int) -> list[Content]:
+        """What the project has learned, and what that has saved in all its replies."""
+        if self.pool is None and (self.reply is None or not self.reply.pool_size):
+            return []
+        tokens = self.reply.pool_size if self.reply is not None and self.reply.pool_size else 0
+        tokens = tokens or (self.pool.tokens if self.pool is not None else 0)
+        lines = [line([("this project", HEAD)], width), _pair("pool", f"{tokens:,} tok", width)]
+        if self.pool is not None and self.pool.counts.replies:
+            lines += self._counted("", self.pool.counts, width)
+        return lines
+
+    def _counted(self, heading: str, counts: Counts, width: int) -> list[Content]:
+        lines = [line([(heading, HEAD)], width)] if heading else []
+        lines.append(_pair("tokens", f"{short(counts.predicted_n)}, {_number(counts.tokens_per_step)}/step", width))
+        word = "saved" if counts.saved_n >= 0 else "lost"
+        saved = f"{short(abs(counts.saved_n))} steps"
+        if counts.saved_ms is not None and (counts.saved_ms >= 0) == (counts.saved_n >= 0):
+            saved += f", {duration(abs(counts.saved_ms))}"
+            lines.append(_pair(word, saved, width))
+        else:
+            lines.append(_pair(word, saved, width))
+            if counts.saved_ms is not None:
+                other = "lost" if word == "saved" else "saved"
+                lines.append(_pair(other, duration(abs(counts.saved_ms)), width))
+        return lines
+
+    def _notice(self, width: int, rows: int) -> list[Content]:
+        """What the engine had to say."""
+        return [line([(text, "$text-warning")], width) for text in _wrapped(self.about.notice, width)[:4]]
+
+
+def _height(sections: Mapping[str, Sequence[Content]]) -> int:
+    """Of sections with a blank line between two of them."""
+    return sum(map(len, sections.values())) + len(sections) - 1
+
+
+def _pair(name: str, value: str, width: int) -> Content:
+    return apart([(name, MUTED)], [(value, "")], width)
+
+
+def _number(value: float | None) -> str:
+    return f"{value:4.2f}" if value is not None else _NONE.rjust(4)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """In lines broken at blanks; cells, not characters, are what counts."""
+    whole = Content(cut(text, 400))
+    return [part.plain for part in whole.wrap(width)] if whole.plain and width > 0 else []

@@ -2,15 +2,62 @@
 
 from __future__ import annotations
 
-from textual.widgets import Static
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from lacli.wording import short
+from lacli_tui.widgets.rows import MUTED, STRONG, Part, apart, cut, joined, width_of
+from lacli_tui.widgets.watching import Watching
+
+_FULL = 0.8
+"""The share of the context from which on it is pointed out."""
 
 
-class Header(Static):
-    """Told of `messages.Stats` and `messages.About`."""
+class Header(Watching):
+    """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
 
     DEFAULT_CSS = """
-    Header { height: 1; }
+    Header { height: 1; padding: 0 1; background: $panel; color: $foreground; }
     """
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
-        super().__init__("", markup=False, id=id, classes="stats")
+    def view(self, width: int, height: int) -> Sequence[Content]:
+        """What is most needed comes first, and is left out last."""
+        about, reply = self.about, self.reply
+        between: Part = (f" {self.glyphs.between} ", MUTED)
+        right = joined([group for group in (self._filled(), self._memory()) if group], between, width // 2)
+        room = width - width_of(right) - 2
+        model = about.model or (reply.model if reply is not None else "")
+        quant = about.quant or (reply.quant if reply is not None else "")
+        project = cut(about.project, max(8, room // 2))
+        groups: list[list[Part]] = [[(project, STRONG)]] if project else []
+        if model:
+            groups.append([(cut(model, max(8, room - width_of(joined(groups, between, room)) - 3)), "$primary")])
+        groups += [[(quant, MUTED)]] if quant else []
+        named: list[Part] = [("lacli", "bold $accent"), between]
+        left = joined(groups, between, room - width_of(named))
+        if len(left) < 2 * len(groups) - 1:
+            named, left = [], joined(groups, between, room)
+        return [apart([*named, *left] if left else named[:1], right, width)]
+
+    def _filled(self) -> list[Part]:
+        """How full the context is."""
+        about, reply = self.about, self.reply
+        used, size = about.ctx_used, about.ctx_size
+        if reply is not None and reply.ctx_size:
+            used, size = reply.ctx_used, reply.ctx_size
+        if not size:
+            return []
+        share = used / size
+        style = "bold $text-warning" if share >= _FULL else MUTED
+        return [(f"ctx {short(used):>4}/{short(size)} {min(share, 1.0):4.0%}", style)]
+
+    def _memory(self) -> list[Part]:
+        """Of the GPU where one is used, else of the engine's process."""
+        megabytes, name = self.memory_mb, "mem"
+        if self.reply is not None and self.reply.vram_peak_mb is not None:
+            megabytes, name = self.reply.vram_peak_mb, "GPU"
+        if megabytes is None:
+            return []
+        size = f"{megabytes / 1024:4.1f} GiB" if megabytes >= 1000 else f"{megabytes:4.0f} MiB"
+        return [(f"{name} {size}", MUTED)]

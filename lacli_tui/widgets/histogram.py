@@ -13,7 +13,7 @@ from lacli_tui.widgets.sparkline import columns
 
 def buckets(width: int) -> int:
     """How many columns fit into a width; the last of them is for all higher numbers."""
-    return max(2, min(16, width // 2))
+    return max(2, min(11, width // 2))
 
 
 def histogram(counts: Sequence[int], width: int, rows: int, glyphs: Glyphs) -> list[str]:

@@ -5,7 +5,7 @@ Called by the Decode panel and the status line.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from lacli_tui.glyphs import Glyphs
 
@@ -24,12 +24,12 @@ def columns(values: Sequence[float], top: float, rows: int, glyphs: Glyphs) -> l
     ]
 
 
-def sparkline(values: Sequence[int], width: int, glyphs: Glyphs, rows: int = 1, top: int = 4) -> list[str]:
+def sparkline(values: Iterable[int], width: int, glyphs: Glyphs, rows: int = 1, top: int = 4) -> list[str]:
     """The last `width` values, from the right; the scale is `top`, or what the highest of them needs.
 
     Where nothing was accepted there is a speck on the ground, as a step without luck is a step all the same.
     """
-    shown = list(values[-width:]) if width > 0 else []
+    shown = list(values)[-width:] if width > 0 else []
     lines = columns(shown, max([top, *shown]), rows, glyphs)
     if lines:
         lines[-1] = "".join(glyphs.speck if not value else sign for value, sign in zip(shown, lines[-1], strict=True))

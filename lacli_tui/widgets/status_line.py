@@ -2,15 +2,71 @@
 
 from __future__ import annotations
 
-from textual.widgets import Static
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from lacli.events import ReplyStats
+from lacli.wording import short
+from lacli_tui.widgets.histogram import bar
+from lacli_tui.widgets.progress import Progress, progress
+from lacli_tui.widgets.rows import MUTED, STRONG, Part, cut, joined, line
+from lacli_tui.widgets.sparkline import sparkline
+from lacli_tui.widgets.watching import Watching
+
+_SPARKS = 12
 
 
-class StatusLine(Static):
-    """Told of `messages.Stats` and `messages.About`."""
+class StatusLine(Watching):
+    """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
 
     DEFAULT_CSS = """
-    StatusLine { height: 1; }
+    StatusLine { height: 1; padding: 0 1; background: $surface; color: $foreground; }
     """
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
-        super().__init__("", markup=False, id=id, classes="stats")
+    def view(self, width: int, height: int) -> Sequence[Content]:
+        """What is most needed comes first, and is left out last."""
+        doing = progress(self.about)
+        if doing is not None and (doing.title != "stopping" or self.reply is None):
+            groups = self._doing(doing, width)
+        elif self.reply is None:
+            groups = [[("ready", STRONG)], *self._pool(0)]
+        else:
+            groups = self._decoding(self.reply)
+            if doing is not None:
+                groups.insert(0, [("stopping", "$text-warning")])
+        return [line(joined(groups, (f" {self.glyphs.between} ", MUTED), width), width)]
+
+    def _doing(self, doing: Progress, width: int) -> list[list[Part]]:
+        groups: list[list[Part]] = [[(cut(doing.title, width), "bold $text-error" if doing.trouble else STRONG)]]
+        if doing.share is not None:
+            groups[0] += [(" ", ""), (bar(doing.share, _SPARKS, self.glyphs), "$primary on $panel")]
+        if doing.amount:
+            groups.append([(doing.amount, MUTED)])
+        return groups
+
+    def _decoding(self, reply: ReplyStats) -> list[list[Part]]:
+        groups: list[list[Part]] = []
+        if reply.predicted_per_second is not None:
+            groups.append([(f"{reply.predicted_per_second:5.1f}", STRONG), (" tok/s", MUTED)])
+        else:
+            groups.append([("    -", STRONG), (" tok/s", MUTED)])
+        mean, now = reply.tokens_per_step, self.tally.now
+        if mean is not None:
+            steps: list[Part] = [(f"{mean:4.2f}", STRONG), (" tok/step", MUTED)]
+            if now is not None:
+                steps += [(f", {now:4.2f} now", MUTED)]
+            groups.append(steps)
+        sparks = sparkline(self.tally.accepted, _SPARKS, self.glyphs)
+        groups.append([(sparks[0], "$primary")])
+        groups.append([("guessed ", MUTED), (f"{reply.draft_n_accepted / max(1, reply.predicted_n):4.0%}", STRONG)])
+        if reply.plain_step_ms:
+            groups.append([(f"{self.glyphs.about} {1000 / reply.plain_step_ms:.1f} plain", MUTED)])
+        groups += self._pool(reply.pool_size)
+        if reply.resting:
+            groups.append([(f"rests: {', '.join(reply.resting)}", MUTED)])
+        return groups
+
+    def _pool(self, size: int) -> list[list[Part]]:
+        tokens = size or (self.pool.tokens if self.pool is not None else 0)
+        return [[("pool ", MUTED), (f"{short(tokens)} tok", MUTED)]] if tokens else []

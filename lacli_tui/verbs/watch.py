@@ -1,0 +1,91 @@
+"""What the main screen does about the Decode panel: where there is room for it, whether it is wanted, what it is told
+of the surroundings, and who guessed the tokens of an answer.
+
+A mixin of `screens.main`; `widgets.watching` is what it tells. Pool and memory are read in a thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+
+from lacli_tui.messages import Around
+from lacli_tui.surroundings import PoolFacts, memory_mb, pool_facts
+from lacli_tui.verbs import Verbs
+from lacli_tui.widgets.message import Answer
+from lacli_tui.widgets.sourced import Sourced
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_EVERY_S = 1.0
+
+
+class Watch(Verbs):
+    """Call `watch_surroundings` once mounted, and `look_at_pool` when a reply has ended."""
+
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-narrow"), (100, "-wide"), (140, "-broad")]  # type: ignore[misc]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-tiny"), (10, "-low"), (30, "-high")]  # type: ignore[misc]
+
+    _folder: Path
+    _memory: float | None = None
+    _pool: PoolFacts | None = None
+    _looking = False
+
+    def engine_pid(self) -> int | None:
+        """The process that works for us; None where there is none."""
+        return None
+
+    def watch_surroundings(self, folder: Path) -> None:
+        """Begin to look at memory, and at the pool of this folder's project once now."""
+        self._folder = folder
+        self._look(pool=True)
+        self.set_interval(_EVERY_S, self._look_at_memory)
+
+    def look_at_pool(self) -> None:
+        """It may have grown."""
+        self._look(pool=True)
+
+    def action_panel(self) -> None:
+        """Show or hide the Decode panel; where there is no room for it, its line."""
+        self.toggle_class("-no-panel")
+
+    async def action_sources(self) -> None:
+        """Colour the tokens of the last answer, or show it as before."""
+        answer = self.transcript.last_answer
+        if answer is not None:
+            await self.show_sources(answer)
+
+    async def show_sources(self, answer: Answer) -> None:
+        """The same of any answer; only of those written since the program began it is known who guessed."""
+        showing = answer.query_children(Sourced)
+        if showing:
+            answer.remove_class("-sourced")
+            await showing.remove()
+        elif any(step.lengths for step in answer.steps):
+            answer.add_class("-sourced")
+            await answer.mount(Sourced(answer.source, answer.steps), before=answer.query_one(".below"))
+        else:
+            self.notify("who guessed the tokens of an answer is known only while it is new")
+
+    def _look_at_memory(self) -> None:
+        if not self._looking:
+            self._look(pool=False)
+
+    @work(thread=True, group="surroundings", exit_on_error=False)
+    def _look(self, pool: bool) -> None:
+        self._looking = True
+        try:
+            facts = pool_facts(self._folder) if pool else self._pool
+            memory = memory_mb(self.engine_pid())
+        finally:
+            self._looking = False
+        self.post_message(Around(memory, facts))
+
+    def on_around(self, message: Around) -> None:
+        """Told by the thread: tell it on."""
+        if (message.memory_mb, message.pool) != (self._memory, self._pool):
+            self._memory, self._pool = message.memory_mb, message.pool
+            for widget in self.query(".stats"):
+                widget.post_message(Around(message.memory_mb, message.pool))

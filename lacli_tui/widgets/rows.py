@@ -1,0 +1,62 @@
+"""Lines of a fixed width, made of text and styles: what header, panel and status line are put together from.
+
+Widths are in cells, so that wide and joined characters never move what stands beside them. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+
+from lacli_tui.inert import shown
+
+MUTED = "dim"
+STRONG = "bold"
+HEAD = "bold $secondary"
+
+Part = tuple[str, str]
+"""Text and its style: textual's words, theme variables among them."""
+
+
+def width_of(parts: Sequence[Part]) -> int:
+    """Cells."""
+    return sum(cell_len(text) for text, _ in parts)
+
+
+def cut(text: str, width: int, dots: str = "…") -> str:
+    """In one line and at most so many cells, with dots where something had to go."""
+    line = " ".join(shown(text).split())
+    if cell_len(line) <= width:
+        return line
+    return set_cell_size(line, width - 1).rstrip() + dots if width > 0 else ""
+
+
+def line(parts: Sequence[Part], width: int) -> Content:
+    """These parts from the left, in exactly so many cells."""
+    left = width
+    fitted: list[Part] = []
+    for text, style in parts:
+        used = cell_len(text)
+        if used > left:
+            text, used = set_cell_size(text, left), left
+        fitted.append((text, style))
+        left -= used
+    return Content.assemble(*fitted, " " * left)
+
+
+def apart(left: Sequence[Part], right: Sequence[Part], width: int) -> Content:
+    """Parts at both ends of a line; what is left goes first where both do not fit."""
+    space = width - width_of(left) - width_of(right)
+    return line([*left, (" " * max(1, space), ""), *right], width)
+
+
+def joined(groups: Sequence[Sequence[Part]], between: Part, width: int) -> list[Part]:
+    """As many of these groups as fit, the first ones first, with something between two of them."""
+    found: list[Part] = []
+    for group in groups:
+        more = [between, *group] if found else list(group)
+        if width_of(found) + width_of(more) <= width:
+            found += more
+    return found

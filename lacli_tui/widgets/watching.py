@@ -1,0 +1,64 @@
+"""What header, panel and status line have in common: they are told of numbers and draw themselves from the latest.
+
+A widget of this kind says in `view` what it looks like at a width and height; it never asks anybody for anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.content import Content
+from textual.widgets import Static
+
+from lacli.events import Counts, ReplyStats
+from lacli_tui.decoding import Tally
+from lacli_tui.glyphs import glyphs, plain_terminal
+from lacli_tui.messages import About, Around, Stats
+from lacli_tui.surroundings import PoolFacts
+
+
+class Watching(Static):
+    """Told of `Stats`, `About` and `Around`."""
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
+        super().__init__("", markup=False, id=id, classes="stats")
+        self.glyphs = glyphs(plain_terminal())
+        self.reply: ReplyStats | None = None
+        self.chat = Counts()
+        self.tally = Tally()
+        self.about = About()
+        self.memory_mb: float | None = None
+        self.pool: PoolFacts | None = None
+
+    def view(self, width: int, height: int) -> Sequence[Content]:
+        """The lines to show, each of exactly this width; at most so many."""
+        raise NotImplementedError
+
+    def on_stats(self, message: Stats) -> None:
+        """The reply goes on, or another chat is shown."""
+        self.reply, self.chat = message.reply, message.session
+        if message.reply is None:
+            self.tally = Tally()
+        self.tally.add(message.steps, message.begins)
+        self.draw()
+
+    def on_about(self, message: About) -> None:
+        """Model, project, context or phase changed."""
+        self.about = message
+        self.draw()
+
+    def on_around(self, message: Around) -> None:
+        """Memory or pool changed."""
+        self.memory_mb, self.pool = message.memory_mb, message.pool
+        self.draw()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another size has another view."""
+        self.draw()
+
+    def draw(self) -> None:
+        """Show the view, unless there is no room at all."""
+        width, height = self.content_size
+        if width > 0 and height > 0:
+            self.update(Content("\n").join(self.view(width, height)[:height]))
