@@ -10,14 +10,19 @@ command is called by `App.perform(id, rest)`, which finds the node; the method t
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding, BindingType
 
+from lacli.errors import UsageError
+
 if TYPE_CHECKING:
     from textual.app import App
 
+_KEY = re.compile(r"(?:(?:ctrl|shift|alt|super)\+)*[a-z0-9_?!@#$%&*/.;:<>=+-]+")
 APP, MAIN, PROMPT, MESSAGE = "app", "main", "prompt", "message"
 DIALOG, PICKER = "dialog", "picker"
 """Every screen over the main one, and every one with a list to choose from."""
@@ -153,6 +158,19 @@ def bindings_of(where: str) -> list[BindingType]:
         if action.where == where and action.keys
         for key in (action.keys.split(",") if action.id == "message-block" else [action.keys])
     ]
+
+
+def checked_keymap(keymap: Mapping[str, object]) -> dict[str, str]:
+    """The table [keymap] as textual takes it. Raises UsageError for what names no action or no key."""
+    found = {}
+    for id_, keys in keymap.items():
+        if id_ not in _BY_ID:
+            near = next(iter(difflib.get_close_matches(id_, _BY_ID, 1, 0.0)), "")
+            raise UsageError(f"[keymap] names an action {id_!r} that there is not", f"did you mean {near}?")
+        if not isinstance(keys, str) or not all(_KEY.fullmatch(key.strip()) for key in keys.split(",")):
+            raise UsageError(f"[keymap] {id_} must be keys like {_BY_ID[id_].keys or 'f12'!r}", "several by commas")
+        found[id_] = ",".join(key.strip() for key in keys.split(","))
+    return found
 
 
 def action_of(id_: str) -> Action:

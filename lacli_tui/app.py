@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from textual.app import App
@@ -20,7 +20,7 @@ from lacli.config import Settings
 from lacli.events import Request
 from lacli.scripted import Replier
 from lacli.sessions.records import Session
-from lacli_tui.actions import APP, action_of, bindings_of
+from lacli_tui.actions import APP, action_of, bindings_of, checked_keymap
 from lacli_tui.glyphs import plain_terminal
 from lacli_tui.screens.main import MainScreen
 from lacli_tui.themes import THEMES, theme_for, variables
@@ -79,7 +79,7 @@ class LacliApp(App[str]):
 
     def on_mount(self) -> None:
         """Show the main screen; keys as the user wants them."""
-        self.set_keymap(dict(self.start.keymap))
+        self.set_keymap(self.start.keymap)
         self.push_screen(self.main)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -131,7 +131,7 @@ class LacliApp(App[str]):
 
 def run(start: Start) -> str:
     """Run the terminal UI in this terminal until it is left; returns the id of the session, if there is one."""
-    app = LacliApp(start)
+    app = LacliApp(replace(start, keymap=checked_keymap(start.keymap)))
     try:
         app.run(mouse=start.mouse, inline=start.inline)
     finally:

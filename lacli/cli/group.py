@@ -28,6 +28,7 @@ class Entry(NamedTuple):
 COMMANDS = {
     "ask": Entry("lacli.cli.ask", "One question, one answer; piped stdin is its content."),
     "chat": Entry("lacli.cli.chat", "Talk with the model about your code."),
+    "tui": Entry("lacli.cli.tui", "Chat beside live numbers of decoding, on the whole screen."),
     "complete": Entry("lacli.cli.complete", "Print what belongs at a place in a file."),
     "edit": Entry("lacli.cli.edit", "Rewrite a file, or lines of it, by an instruction."),
     "models": Entry("lacli.cli.models", "List, show and fetch models."),

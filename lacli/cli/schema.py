@@ -21,7 +21,7 @@ from lacli.configuration.keys import Key, Kind, Schema, Table
 
 FREE_OF_IT = ("config", "completion", "spec", "doctor")
 """Commands that must work while a file is broken, to say so or to correct it: no file sets their options."""
-FREE = (("tui",), ("keymap",))
+FREE = (("keymap",),)
 """Tables that others read and check."""
 _NOT_KEYS = ("help", "version", "config", "install")
 _CHOICES = re.compile(r"[a-z0-9][a-z0-9-]*(\|[a-z0-9][a-z0-9-]*)+")

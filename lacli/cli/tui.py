@@ -1,0 +1,123 @@
+"""`lacli tui`, `lacli-tui`: the options of the terminal UI and whether there is a terminal for it; the rest is its own.
+
+`lacli_tui` is imported by name, when all is known to be right: neither package depends on the other.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lacli.cli import configured, diagnostics, resume
+from lacli.cli.options import Common, with_common
+from lacli.cli.terminal import is_terminal
+from lacli.errors import UsageError
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_EXAMPLES = """
+Examples:
+
+  lacli tui
+
+  lacli tui ~/src/site -c                           (go on where you left)
+
+  lacli tui --theme light --no-mouse
+
+  lacli config set tui.theme light
+
+Keys are changed in the table [keymap] of your configuration: stop = "f12". F1 shows them all.
+"""
+_WITHOUT = ("timeout", "no_stdin", "stats", "usage", "json", "plain", "no_stream", "sanitize")
+
+
+@app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@with_common(without=_WITHOUT, max_tokens=1024)
+def tui(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="The project's folder; default: the current one.")
+    ] = None,
+    continue_: Annotated[
+        bool, typer.Option("-c", "--continue", help="Go on with this project's last conversation.")
+    ] = False,
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="ID", help="Go on with this one; its first letters will do.")
+    ] = None,
+    theme: Annotated[
+        str, typer.Option("--theme", metavar="NAME", help="dark, light, ansi or another that textual has.")
+    ] = "",
+    no_mouse: Annotated[
+        bool, typer.Option("--no-mouse", help="Leave the mouse to the terminal, for its own selecting.")
+    ] = False,
+    inline: Annotated[bool, typer.Option("--inline", help="Below the shell's prompt.")] = False,
+    no_animation: Annotated[bool, typer.Option("--no-animation", help="Nothing moves by itself.")] = False,
+    *,
+    common: Common,
+) -> None:
+    """Chat beside live numbers of decoding, on the whole screen."""
+    _check_terminal(inline)
+    if folder is not None:
+        _enter(folder)
+    going_on = resume.going_on(continue_, session)
+    common = resume.with_its_model(going_on, common)
+    from lacli.models.registry import load_registry
+    from lacli.pool.identity import project_root
+
+    here = Path.cwd()
+    ui: Any = importlib.import_module("lacli_tui.app")
+    start = ui.Start(
+        settings=common.settings(),
+        request=common.request(),
+        model=load_registry().resolve(common.model).alias,
+        system=common.system or "",
+        session=going_on,
+        folder=here,
+        project=(project_root(here) or here).name,
+        keep=not common.no_log,
+        theme=theme,
+        animation=not no_animation,
+        mouse=not no_mouse,
+        inline=inline,
+        keymap=_keymap(),
+    )
+    kept = ui.run(start)
+    if kept:
+        diagnostics.note(f"lacli tui --session {kept[:8]} goes on with this conversation")
+
+
+def main() -> int:
+    """`lacli-tui`: the same."""
+    from lacli.cli.app import main as run
+
+    return run(["tui", *sys.argv[1:]])
+
+
+def _check_terminal(inline: bool) -> None:
+    """The UI reads keys from stdin, writes to stderr, and moves the cursor. Raises UsageError."""
+    found = ""
+    if not all(is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        found = "stdin, stdout or stderr is none"
+    elif os.environ.get("TERM", "") in ("", "dumb", "unknown") and sys.platform != "win32":
+        found = f"TERM is {os.environ.get('TERM') or 'not set'}"
+    if found:
+        raise UsageError(f"lacli tui needs a terminal, and {found}", "`lacli chat` does without")
+    if inline and sys.platform == "win32":
+        raise UsageError("--inline does not work on Windows", "leave it away")
+
+
+def _enter(folder: Path) -> None:
+    try:
+        os.chdir(folder.expanduser())
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}", "give a folder") from None
+
+
+def _keymap() -> dict[str, Any]:
+    """The table [keymap] of the user's own file."""
+    found = [each.document.data.get("keymap") for each in configured.found_files() if each.kind == "user"]
+    return next((table for table in found if isinstance(table, dict)), {})
