@@ -278,7 +278,9 @@ class TestClosing:
         engine.close()
         assert not engines()
 
-    def test_of_one_that_does_not_listen_comes_to_an_end(self, start: Start) -> None:
+    def test_of_one_that_does_not_listen_comes_to_an_end(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("lacli.worker_client._ASK_S", 0.3)
+        monkeypatch.setattr("lacli.worker_client._TERMINATE_S", 0.3)
         engine = start("deaf")
         asking = threading.Thread(target=_swallow, args=(engine, Request((Message("user", "x" * 5_000_000),))))
         asking.start()  # and cannot even be asked
