@@ -11,6 +11,8 @@ LacliError                    exit 1   generation failed
 
 from __future__ import annotations
 
+import errno
+
 
 class LacliError(Exception):
     """A failure with its remedy.
@@ -63,3 +65,13 @@ class WorkerDied(LacliError):
         super().__init__(message, hint)
         self.said = said
         """The last that it wrote to its stderr, for a report."""
+
+
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
+
+
+def unwritable(path: object, error: OSError, hint: str, kind: type[LacliError] = LacliError) -> LacliError:
+    """What to raise where a file cannot be written: OutOfMemory where there is no room for it, else an error of this
+    `kind`."""
+    fitting = OutOfMemory if error.errno in _FULL else kind
+    return fitting(f"{path} cannot be written: {error.strerror}", hint)

@@ -15,11 +15,12 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from lacli import atomic
 from lacli.errors import OutOfMemory
 from lacli.models.base import Quant
 from lacli.models.disk import require_space
@@ -101,9 +102,9 @@ def _write(folder: Path, name: str, making: Making, report: Report) -> None:
             for document, text in making.documents.items():
                 write_text(beside / document, text)
             _write_record(beside, making, {name: (beside / name).stat().st_size})
-            _sync_folder(beside)
+            atomic.sync_folder(beside)
             os.replace(beside, folder)
-            _sync_folder(folder.parent)
+            atomic.sync_folder(folder.parent)
         return
     beside = folder / f".{name}.tmp-{os.getpid()}"
     with _removed_on_failure(beside):
@@ -237,13 +238,3 @@ def _removed_on_failure(path: Path) -> Iterator[None]:
         else:
             path.unlink(missing_ok=True)
         raise
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable where the system can (POSIX)."""
-    with suppress(OSError, AttributeError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from lacli import atomic
+
 LOCK_SUFFIX = ".lock"
 BAD_SUFFIX = ".bad"
 KEPT_ASIDE = 3
@@ -98,7 +100,7 @@ def replace(path: Path, beside: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(beside)
         raise
-    sync_folder(path.parent)
+    atomic.sync_folder(path.parent)
 
 
 @contextlib.contextmanager
@@ -111,16 +113,6 @@ def same_age(path: Path) -> Iterator[None]:
     if before is not None:
         with contextlib.suppress(OSError):
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-
-def sync_folder(folder: Path) -> None:
-    """Bring a rename to the disk, where the platform lets a folder be opened for it."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | _COMMON_FLAGS)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from typing import Any
 
 from lacli import paths
 from lacli.configuration.document import literal, parse
-from lacli.errors import LacliError, OutOfMemory, UsageError
+from lacli.errors import LacliError, UsageError, unwritable
 from lacli.pool import files
 from lacli.prompts.content import text_of
 
@@ -258,7 +258,4 @@ def _wrong(path: Path, line: int, message: str, hint: str) -> UsageError:
 
 
 def _unwritable(path: Path, error: OSError) -> LacliError:
-    import errno
-
-    kind = OutOfMemory if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", -1)) else UsageError
-    return kind(f"{path} cannot be written: {error.strerror}", "make room, or check its folder's permissions")
+    return unwritable(path, error, "make room, or check its folder's permissions", UsageError)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lacli.configuration.write import replace
-from lacli.errors import UsageError
+from lacli.errors import OutOfMemory, UsageError
 
 
 def test_a_new_file_is_private_or_not_and_an_old_one_keeps_its_mode(tmp_path: Path) -> None:
@@ -42,6 +42,6 @@ def test_a_failure_leaves_the_old_file_whole_and_nothing_beside_it(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, call, fail)
-    with pytest.raises(UsageError, match="No space left"):
+    with pytest.raises(OutOfMemory, match="No space left"):
         replace(tmp_path / "c.toml", b"new")
     assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("c.toml", b"old")]
