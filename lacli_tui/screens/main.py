@@ -72,6 +72,8 @@ class MainScreen(Answers, Chats, Views, Watch):
         self._flushing: Timer | None = None
         self._next_flush = 0.0
         self._next_stats = 0.0
+        self._late: Timer | None = None
+        """Tells what came too soon after the last statistics."""
         self._steps: list[Decoded] = []
         """Those no `Stats` has told of yet."""
         self._begins = False
@@ -216,6 +218,8 @@ class MainScreen(Answers, Chats, Views, Watch):
         """Tell header, panel and status line; statistics five times a second at most."""
         now = time.monotonic()
         if not ended and now < self._next_stats and self.talk.is_replying:
+            if self._late is None:
+                self._late = self.set_timer(self._next_stats - now, self._changed_late)
             return
         self._next_stats = now + _STATS_S
         self._tell_about()
@@ -227,6 +231,11 @@ class MainScreen(Answers, Chats, Views, Watch):
             for widget in self._told():
                 widget.post_message(Stats(self.talk.stats, self.talk.counts, steps, begins, ended))
         self.refresh_bindings()
+
+    def _changed_late(self) -> None:
+        """What came too soon after the last time; nothing else may come for a while."""
+        self._late = None
+        self.changed()
 
     def _tell_about(self) -> None:
         talk, stats = self.talk, self.talk.stats

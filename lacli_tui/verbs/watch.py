@@ -65,7 +65,7 @@ class Watch(Verbs):
             await showing.remove()
         elif any(step.lengths for step in answer.steps):
             answer.add_class("-sourced")
-            await answer.mount(Sourced(answer.source, answer.steps), before=answer.query_one(".below"))
+            await answer.mount(Sourced(lambda: (answer.source, answer.steps)), before=answer.query_one(".below"))
         else:
             self.notify("who guessed the tokens of an answer is known only while it is new")
 

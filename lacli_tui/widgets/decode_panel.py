@@ -209,7 +209,10 @@ class DecodePanel(Watching):
             return []
         tokens = self.reply.pool_size if self.reply is not None and self.reply.pool_size else 0
         tokens = tokens or (self.pool.tokens if self.pool is not None else 0)
-        lines = [line([("this project", HEAD)], width), _pair("pool", f"{tokens:,} tok", width)]
+        lines = [
+            line([("this project", HEAD)], width),
+            _pair("pool", f"{tokens:,} tok" if tokens else "empty yet", width),
+        ]
         if self.pool is not None and self.pool.counts.replies:
             lines += self._counted("", self.pool.counts, width)
         return lines

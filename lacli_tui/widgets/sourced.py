@@ -6,8 +6,9 @@ guessed run is underlined, too, and where colours are not seen the letter of its
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.content import Content
 from textual.widgets import Static
@@ -17,6 +18,13 @@ from lacli_tui.inert import shown
 from lacli_tui.messages import Decoded
 from lacli_tui.widgets.rows import MUTED
 
+_EVERY_S = 0.2
+_SHARE = 8
+"""Drawing may take one part in so many of the time, as the words of a long reply are all drawn anew."""
+
+_BLANK = "\u00a0"
+"""Keeps the words of an item of the legend together."""
+
 
 class Sourced(Static):
     """Of one reply."""
@@ -25,14 +33,26 @@ class Sourced(Static):
     Sourced { height: auto; width: 1fr; color: $foreground; margin: 0 0 1 0; }
     """
 
-    def __init__(self, text: str, steps: Sequence[Decoded]) -> None:
+    def __init__(self, told: Callable[[], tuple[str, Sequence[Decoded]]]) -> None:
+        """told: the text and its steps so far, which may grow."""
         super().__init__("", markup=False)
-        self._text = text
-        self._steps = tuple(steps)
+        self._told = told
+        self._drawn = -1
+        self._next_draw = 0.0
 
     def on_mount(self) -> None:
-        """Draw it; whether there are colours is known now."""
-        self.update(sourced(self._text, self._steps, letters=self.app.no_color))
+        """Draw it, and again while it grows."""
+        self._draw()
+        self.set_interval(_EVERY_S, self._draw)
+
+    def _draw(self) -> None:
+        begun = time.monotonic()
+        text, steps = self._told()
+        if len(text) == self._drawn or begun < self._next_draw:
+            return
+        self._drawn = len(text)
+        self.update(sourced(text.rstrip(), steps, letters=self.app.no_color))
+        self._next_draw = begun + _SHARE * (time.monotonic() - begun)
 
 
 def sourced(text: str, steps: Sequence[Decoded], letters: bool) -> Content:
@@ -55,9 +75,9 @@ def _legend(steps: Sequence[Decoded]) -> Content:
     parts: list[Content] = []
     for name, letter in SOURCES.items():
         if counts[name]:
-            share = f" {name} {counts[name] / total:.0%}"
-            parts.append(Content.assemble((f" {letter} ", f"bold reverse $source-{name}"), share))
+            share = f"{_BLANK}{name}{_BLANK}{counts[name] / total:.0%}"
+            parts.append(Content.assemble((f"{_BLANK}{letter}{_BLANK}", f"bold reverse $source-{name}"), share))
     if not parts:
         return Content.styled("no token of it was guessed", MUTED)
-    own = f"the model alone {counts[''] / total:.0%}"
+    own = _BLANK.join(["the", "model", "alone", f"{counts[''] / total:.0%}"])
     return Content("   ").join([*parts, Content.styled(own, MUTED)])
