@@ -81,6 +81,10 @@ class Repl:
                     continue
                 if not self.handle(text):
                     return 0
+                if self.draft == text and not reader.has_room(text):
+                    self.draft = ""
+                    reader.remember(text)
+                    diagnostics.note("the question is kept: the up arrow brings it back")
 
     def handle(self, text: str) -> bool:
         """Answer one question or obey one command; False ends the conversation."""

@@ -103,6 +103,12 @@ class Reader:
             return False
         return True
 
+    def has_room(self, text: str) -> bool:
+        """Whether the screen, with this text at the prompt, still shows what was said above it."""
+        size = self._session.output.get_size()
+        rows = sum(1 + len(line) // size.columns for line in text.split("\n"))
+        return rows <= size.rows // 2
+
     def remember(self, text: str) -> None:
         """Put a text that was not sent where the arrow keys find it."""
         if text.strip() and text not in self._session.history.get_strings():

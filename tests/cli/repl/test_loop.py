@@ -56,6 +56,18 @@ def test_questions_are_answered_until_ctrl_d(keys: PipeInput) -> None:
     assert [len(request.messages) for request in made[0].warmed] == [3, 5]  # what was said, and an empty question
 
 
+def test_a_question_that_fills_the_screen_is_not_put_below_the_error_that_it_would_hide(
+    keys: PipeInput, capfd: pytest.CaptureFixture[str]
+) -> None:
+    repl, made = repl_of([PromptTooLong("too long", "shorten it"), "one"])
+    question = CTRL_J.join(["line"] * 50)
+    code, history = run(repl, keys, f"{question}{ENTER}", f"short?{ENTER}", CTRL_D)
+    assert code == 0
+    assert asked(made[0]) == ["short?"]
+    assert history.get_strings() == [question, "short?"]
+    assert "the up arrow brings it back" in capfd.readouterr().err
+
+
 def test_ctrl_j_makes_a_line_and_so_does_enter_between_quotes(keys: PipeInput) -> None:
     repl, made = repl_of(["one", "two"])
     run(repl, keys, f'a{CTRL_J}b{ENTER}"""{ENTER}/help{ENTER}c{ENTER}"""{ENTER}{CTRL_D}')
