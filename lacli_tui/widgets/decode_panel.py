@@ -13,7 +13,7 @@ from textual.content import Content
 from lacli.events import Counts, ReplyStats
 from lacli.wording import duration, short
 from lacli_tui.decoding import SOURCES
-from lacli_tui.widgets.histogram import bar, buckets, histogram
+from lacli_tui.widgets.histogram import bar, histogram
 from lacli_tui.widgets.progress import progress
 from lacli_tui.widgets.rows import HEAD, MUTED, STRONG, Part, apart, cut, line
 from lacli_tui.widgets.sparkline import sparkline
@@ -134,7 +134,7 @@ class DecodePanel(Watching):
         """How often how many guesses of a step were right."""
         counts = self.tally.counts or [0]
         *bars, labels = histogram(counts, width, rows, self.glyphs)
-        most = f"0 to {min(len(counts), buckets(width)) - 1}" if self.tally.steps else ""
+        most = f"most {len(counts) - 1}" if self.tally.steps else ""
         return [
             apart([("guesses kept", HEAD)], [(most, MUTED)], width),
             *(line([(row, "$primary")], width) for row in bars),

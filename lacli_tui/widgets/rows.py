@@ -60,3 +60,14 @@ def joined(groups: Sequence[Sequence[Part]], between: Part, width: int) -> list[
         if width_of(found) + width_of(more) <= width:
             found += more
     return found
+
+
+def flowed(groups: Sequence[Sequence[Part]], gap: int, width: int) -> list[list[Part]]:
+    """All groups in as many lines as they need; none is broken unless it is wider than a line."""
+    lines: list[list[Part]] = []
+    for group in groups:
+        if lines and width_of(lines[-1]) + gap + width_of(group) <= width:
+            lines[-1] += [(" " * gap, ""), *group]
+        else:
+            lines.append(list(group))
+    return lines

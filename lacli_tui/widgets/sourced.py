@@ -16,14 +16,11 @@ from textual.widgets import Static
 from lacli_tui.decoding import SOURCES, runs
 from lacli_tui.inert import shown
 from lacli_tui.messages import Decoded
-from lacli_tui.widgets.rows import MUTED
+from lacli_tui.widgets.rows import MUTED, Part, flowed
 
 _EVERY_S = 0.2
 _SHARE = 8
 """Drawing may take one part in so many of the time, as the words of a long reply are all drawn anew."""
-
-_BLANK = "\u00a0"
-"""Keeps the words of an item of the legend together."""
 
 
 class Sourced(Static):
@@ -37,26 +34,28 @@ class Sourced(Static):
         """told: the text and its steps so far, which may grow."""
         super().__init__("", markup=False)
         self._told = told
-        self._drawn = -1
+        self._drawn = (-1, -1)
+        """So many characters, at this width."""
         self._next_draw = 0.0
 
     def on_mount(self) -> None:
-        """Draw it, and again while it grows."""
-        self._draw()
+        """Draw it once there is room, and again while it grows."""
+        self.call_after_refresh(self._draw)
         self.set_interval(_EVERY_S, self._draw)
 
     def _draw(self) -> None:
         begun = time.monotonic()
         text, steps = self._told()
-        if len(text) == self._drawn or begun < self._next_draw:
+        wanted = (len(text), self.content_size.width)
+        if wanted == self._drawn or wanted[1] <= 0 or begun < self._next_draw:
             return
-        self._drawn = len(text)
-        self.update(sourced(text.rstrip(), steps, letters=self.app.no_color))
+        self._drawn = wanted
+        self.update(sourced(text.rstrip(), steps, self.app.no_color, wanted[1]))
         self._next_draw = begun + _SHARE * (time.monotonic() - begun)
 
 
-def sourced(text: str, steps: Sequence[Decoded], letters: bool) -> Content:
-    """The reply behind its legend."""
+def sourced(text: str, steps: Sequence[Decoded], letters: bool, width: int = 80) -> Content:
+    """The reply below its legend, which takes lines of this width."""
     parts: list[tuple[str, str] | str] = []
     for run in runs(text, steps):
         if run.source not in SOURCES:
@@ -65,19 +64,17 @@ def sourced(text: str, steps: Sequence[Decoded], letters: bool) -> Content:
         if letters:
             parts.append((SOURCES[run.source], "bold reverse"))
         parts.append((shown(run.text), f"underline $source-{run.source}"))
-    return Content.assemble(_legend(steps), "\n\n", *parts)
+    legend = [Content.assemble(*line) for line in flowed(_legend(steps), 3, width)]
+    return Content("\n").join([*legend, "", Content.assemble(*parts)])
 
 
-def _legend(steps: Sequence[Decoded]) -> Content:
-    """Who guessed how many tokens; names only those that did."""
+def _legend(steps: Sequence[Decoded]) -> list[list[Part]]:
+    """Who guessed which part of the tokens; names only those that did."""
     counts = Counter(source for step in steps for source in step.sources)
-    total = counts.total()
-    parts: list[Content] = []
-    for name, letter in SOURCES.items():
-        if counts[name]:
-            share = f"{_BLANK}{name}{_BLANK}{counts[name] / total:.0%}"
-            parts.append(Content.assemble((f"{_BLANK}{letter}{_BLANK}", f"bold reverse $source-{name}"), share))
-    if not parts:
-        return Content.styled("no token of it was guessed", MUTED)
-    own = _BLANK.join(["the", "model", "alone", f"{counts[''] / total:.0%}"])
-    return Content("   ").join([*parts, Content.styled(own, MUTED)])
+    total = max(1, counts.total())
+    groups: list[list[Part]] = [
+        [(f" {letter} ", f"bold reverse $source-{name}"), (f" {name} {counts[name] / total:.0%}", "")]
+        for name, letter in SOURCES.items()
+        if counts[name]
+    ]
+    return [*groups, [(f"the model alone {counts[''] / total:.0%}", MUTED)]]
