@@ -1,6 +1,6 @@
 """Replacing a file as a whole: whoever reads it, and whatever is killed or full, finds the old bytes or the new ones.
 
-Called by what writes a user's files: `edits.disk` and `configuration.write`. What lacli keeps for itself goes through
+Called by what writes files of the user's own: `edits.disk`, `configuration.write`, `sessions export`. What lacli keeps for itself goes through
 `pool.files`. Raises OSError, which the callers translate.
 """
 

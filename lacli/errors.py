@@ -70,8 +70,10 @@ class WorkerDied(LacliError):
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
 
 
-def unwritable(path: object, error: OSError, hint: str, kind: type[LacliError] = LacliError) -> LacliError:
+def unwritable(
+    path: object, error: OSError, hint: str, kind: type[LacliError] = LacliError, state: str = ""
+) -> LacliError:
     """What to raise where a file cannot be written: OutOfMemory where there is no room for it, else an error of this
-    `kind`."""
+    `kind`. `state` says what became of it."""
     fitting = OutOfMemory if error.errno in _FULL else kind
-    return fitting(f"{path} cannot be written: {error.strerror}", hint)
+    return fitting(f"{path} cannot be written: {error.strerror}" + (f"; {state}" if state else ""), hint)

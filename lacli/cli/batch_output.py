@@ -6,7 +6,6 @@ again; half a line at its end, as an interrupted run leaves it, is cut. Called b
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from typing import Any, BinaryIO
 
 from lacli.cli import diagnostics, output
 from lacli.cli.batch_input import Line
-from lacli.errors import LacliError, OutOfMemory, UsageError
+from lacli.errors import LacliError, UsageError, unwritable
 
 _LINE_ENDS = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
 """Marks that JSON lets stand as they are, and at which many a reader of lines ends one."""
@@ -133,11 +132,7 @@ class Replies:
             raise self._failed(error) from None
 
     def _failed(self, error: OSError) -> LacliError:
-        full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG)
-        kind = OutOfMemory if full else LacliError
-        return kind(
-            f"{self._path} cannot be written: {error.strerror}", "repeat the command to go on behind what it holds"
-        )
+        return unwritable(self._path, error, "repeat the command to go on behind what it holds")
 
 
 def _record(text: bytes) -> dict[str, Any] | None:

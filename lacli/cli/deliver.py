@@ -6,7 +6,6 @@ to go to, the text is never lost: it is printed instead. Called by `ask`.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from dataclasses import asdict, dataclass
@@ -14,8 +13,8 @@ from typing import Any
 
 from lacli.cli import diagnostics, output
 from lacli.cli.render import reply_record
-from lacli.cli.write_file import write_file
-from lacli.errors import LacliError, OutOfMemory, UsageError
+from lacli.edits import disk
+from lacli.errors import LacliError, UsageError
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill
 from lacli.text import fences
 
@@ -109,13 +108,12 @@ def put(text: str, path: str, record: dict[str, Any] | None = None) -> None:
             output.end_text("\n" if output.to_terminal() and not text.endswith("\n") else "")
         return
     try:
-        write_file(path, text.encode("utf-8", "replace"))
-    except OSError as error:
+        disk.put(path, text.encode("utf-8", "replace"))
+    except LacliError as error:
         output.text(text)
         output.end_text()
-        full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG)
-        kind = OutOfMemory if full else LacliError
-        raise kind(f"{path} cannot be written: {error.strerror}", "it was printed to stdout instead") from None
+        error.hint = "it was printed to stdout instead"
+        raise
     diagnostics.note(f"written to {path}")
 
 

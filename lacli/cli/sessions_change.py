@@ -11,10 +11,11 @@ from typing import Annotated
 
 import typer
 
+from lacli import atomic
 from lacli.cli.pool_common import YesOption
 from lacli.cli.render import counted
 from lacli.cli.sessions_common import IdArgument, here, log, session_of
-from lacli.errors import LacliError, UsageError
+from lacli.errors import UsageError, unwritable
 
 RM_EXAMPLES = (
     "For example: lacli sessions rm 3fa9 8c01  |  lacli sessions rm --older-than 30d -y  |  "
@@ -99,14 +100,13 @@ def export(
 def _write(file: Path, text: str, force: bool) -> None:
     """Into a file that only its owner can read, as a whole or not at all."""
     from lacli.cli import diagnostics
-    from lacli.pool import files
 
     if os.path.lexists(file) and not force:
         raise UsageError(f"{file} exists", "choose another name, or add --force")
     if file.exists() and not file.is_file():
         raise UsageError(f"{file} is no regular file", "give the name of a file, or - for stdout")
     try:
-        files.replace(file, file.with_name(f".{file.name}.{os.getpid()}.tmp"), text.encode("utf-8", "replace"))
+        atomic.replace(str(file), text.encode("utf-8", "replace"))
     except OSError as error:
-        raise LacliError(f"{file} cannot be written: {error.strerror}", "choose another place") from error
+        raise unwritable(file, error, "choose another place") from error
     diagnostics.note(f"wrote {file}")

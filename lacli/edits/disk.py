@@ -6,21 +6,19 @@ A file is replaced by a rename: whoever reads it, and whatever is killed or full
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacli.errors import LacliError, OutOfMemory, PromptTooLong, UsageError
+from lacli import atomic
+from lacli.errors import LacliError, PromptTooLong, UsageError, unwritable
 
 MOST_BYTES = 1 << 26
 """Beyond every model's context by far."""
 _LOCK_WAIT_S = 2.0
-_FULL = (errno.ENOSPC, errno.EDQUOT if hasattr(errno, "EDQUOT") else errno.ENOSPC, errno.EFBIG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,50 +76,56 @@ def replace(stamp: Stamp, name: str, before: bytes, after: bytes, backup: str | 
 
 def _found(path: str, before: bytes) -> Stamp | None:
     """The file as it is now, mode and owner too; None where it does not hold these bytes any more."""
+    now = _stamp(path)
+    if now is None:
+        return None
+    with open(path, "rb") as file:
+        return now if file.read(len(before) + 1) == before else None
+
+
+def _stamp(path: str) -> Stamp | None:
+    """The regular file that is there; opening anything else might take for ever."""
     try:
         found = os.stat(path)
-        if not stat.S_ISREG(found.st_mode):  # opening it might take for ever
-            return None
-        with open(path, "rb") as file:
-            same = file.read(len(before) + 1) == before
     except FileNotFoundError:
         return None
-    return Stamp(path, stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)) if same else None
+    is_file = stat.S_ISREG(found.st_mode)
+    return Stamp(path, stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)) if is_file else None
 
 
 def put(path: str | Path, data: bytes) -> None:
-    """Make a file of these bytes, or put them in the place of what is in it. Nothing stays of one that fails."""
-    if os.path.lexists(path):
-        before, stamp = read(path)
-        replace(stamp, str(path), before, data)
-        return
+    """Make a file of these bytes, or put them in the place of what is in it, at once or not at all; through links.
+
+    What is no regular file (a device, a named pipe) is written to as it stands. Raises LacliError.
+    """
     try:
-        with open(path, "xb") as file:
-            file.write(data)
+        real = os.path.realpath(path)
+        now = _stamp(real)
+        if now is not None:
+            check_writable(now, str(path))
+            _put_or_overwrite(real, data, now)
+        elif os.path.exists(real):
+            with open(real, "wb", buffering=0) as device:
+                device.write(data)
+        else:
+            atomic.replace(real, data, 0o666)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            if not isinstance(error, FileExistsError | FileNotFoundError):
-                Path(path).unlink(missing_ok=True)
-        raise LacliError(f"{path} cannot be written: {error.strerror}", "give another path") from None
+        raise unwritable(path, error, "give another path") from None
+
+
+def _put_or_overwrite(path: str, data: bytes, now: Stamp) -> None:
+    """Replace the file; where its folder takes no new one, write into it."""
+    try:
+        _put(path, data, now)
+    except PermissionError:
+        if os.access(os.path.dirname(path), os.W_OK):
+            raise
+        with open(path, "wb") as file:
+            file.write(data)
 
 
 def _put(path: str, data: bytes, like: Stamp) -> None:
-    """Write a hidden file beside `path`, then rename it."""
-    folder, base = os.path.split(path)
-    # cut, as names are limited to 255 bytes
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{base[:40]}.lacli-", suffix=".tmp", dir=folder or ".")
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        _dress(temporary, like)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    _sync_folder(folder or ".")
+    atomic.replace(path, data, dress=lambda beside: _dress(beside, like))
 
 
 def _dress(temporary: str, like: Stamp) -> None:
@@ -137,16 +141,6 @@ def _dress(temporary: str, like: Stamp) -> None:
                 with contextlib.suppress(OSError):
                     os.setxattr(temporary, key, os.getxattr(like.path, key))
     os.chmod(temporary, like.mode)
-
-
-def _sync_folder(folder: str) -> None:
-    """Make the rename last through a power cut, where the system can."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -183,8 +177,4 @@ def _translated(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
-            raise OutOfMemory(f"no space left to write {name}; it is as it was", "free some space") from None
-        raise LacliError(
-            f"{name} cannot be written: {error.strerror}; it is as it was", "check its folder, or use --diff"
-        ) from None
+        raise unwritable(name, error, "check its disk and folder, or use --diff", state="it is as it was") from None

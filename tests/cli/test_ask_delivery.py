@@ -151,7 +151,7 @@ class TestFile:
             raise OSError(errno.ENOSPC, "No space left on device")
 
         (folder / "r.txt").write_text("old")
-        monkeypatch.setattr("lacli.cli.write_file.os.fsync", full)
+        monkeypatch.setattr("os.fsync", full)
         result = scripted.run(["ask", "-o", "r.txt", "--no-log", "hi"], ["the reply"])
         assert (result.code, result.out) == (4, "the reply\n")
         assert result.err == (
