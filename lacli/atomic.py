@@ -1,14 +1,13 @@
 """Replacing a file as a whole: whoever reads it, and whatever is killed or full, finds the old bytes or the new ones.
 
-Called by what writes files of the user's own: `edits.disk`, `configuration.write`, `sessions export`. What lacli keeps for itself goes through
-`pool.files`. Raises OSError, which the callers translate.
+Called by what writes files of the user's own: `edits.disk`, `configuration.write`, `sessions export`. What lacli keeps
+for itself goes through `pool.files`. Raises OSError, which the callers translate.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Callable
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -27,7 +26,7 @@ def replace(path: str, data: bytes, mode: int = 0o600, dress: Callable[[str], No
     give it what the old one had.
     """
     folder, base = os.path.split(os.path.abspath(path))
-    beside = os.path.join(folder, f".{base[:_NAME_LENGTH]}.lacli-{secrets.token_hex(4)}.tmp")
+    beside = os.path.join(folder, f".{base[:_NAME_LENGTH]}.lacli-{os.urandom(4).hex()}.tmp")
     descriptor = os.open(beside, _FLAGS, mode)
     try:
         with open(descriptor, "wb") as file:
