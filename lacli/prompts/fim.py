@@ -16,6 +16,7 @@ from lacli.prompts.chat import with_bos
 from lacli.text.cursor import Cursor, cursor_of
 from lacli.text.rules import Rule, Rules
 from lacli.text.rules_blocks import Brackets, Fence, MostLines, WholeLines, block_rule
+from lacli.text.rules_loops import Loops
 from lacli.text.rules_repeat import NextLine, Repetition, RestOfLine
 from lacli.text.stops import Watcher
 from lacli.text.tokenizer import Tokenizer
@@ -76,7 +77,8 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
 
 def rules(place: Place, cursor: Cursor, hidden: str = "", goes_on: bool = False) -> Rules:
     """When a completion of this place is over; for `hidden` and `goes_on` see `Rules`."""
-    made: list[Rule] = [RestOfLine(cursor), NextLine(cursor), Repetition(cursor), Brackets(cursor), WholeLines()]
+    made: list[Rule] = [RestOfLine(cursor), NextLine(cursor), Repetition(cursor), Loops(cursor)]
+    made += [Brackets(cursor), WholeLines()]
     block = block_rule(cursor) if place.scope == "block" else None
     if block is not None:
         made.append(block)

@@ -16,6 +16,7 @@ from lacli.text.scanner import Scanner
 
 _FENCE = re.compile(rb"[ \t\r\n]*(```[^`\n]{0,40}|`{0,2})")
 _BLANKS = b" \t\r\n"
+_OPENERS = (b":", b"{", b"(", b"[")
 _NOWHERE = -1
 
 
@@ -40,6 +41,8 @@ class Written:
     """Whether the file's next line was written, and with it how many blank lines are to come before it."""
     lead: bytes = b""
     """Blanks before the text on the cursor's line, as far as the model wrote them or was shown them."""
+    closed: bool = True
+    """Whether a line that opens a block is worth nothing without it."""
 
     @property
     def line_begin(self) -> int:
@@ -50,6 +53,17 @@ class Written:
     def line(self) -> bytes:
         """The present line."""
         return bytes(self.data[self.line_begin :])
+
+
+def whole(written: Written, cut: int) -> int:
+    """The cut moved before lines that open a block of which nothing is left; the first line is better than none."""
+    while written.closed:
+        text = written.data[:cut].rstrip(_BLANKS)
+        begin = text.rfind(b"\n") + 1
+        if not text.endswith(_OPENERS) or not text[:begin].strip(_BLANKS):
+            break
+        cut = begin
+    return cut
 
 
 class Rule(Protocol):
@@ -84,7 +98,10 @@ class Rules:
         self._blanks = blanks.encode()
         self._fences = fences
         self._goes_on = goes_on
-        self._written = Written(Scanner(cursor.language, list(cursor.stack), cursor.meaning))
+        self._written = Written(
+            Scanner(cursor.language, list(cursor.stack), cursor.meaning),
+            closed=cursor.language.is_code and not cursor.lacking,
+        )
         self._copy = _line_above(cursor)
         self._sure = 0
         self._opening: bytearray | None = bytearray()  # what may yet be no part of the text
@@ -154,7 +171,7 @@ class Rules:
         if wanted and b"\n" not in blanks:
             return _NOWHERE
         at = _end_of_line(blanks, min(wanted, blanks.count(b"\n")))
-        lead = _common(blanks[at:], self._blanks.rpartition(b"\n")[2])
+        lead = common_start(blanks[at:], self._blanks.rpartition(b"\n")[2])
         self._written.lead = lead if self._cursor.in_indent else b""
         return start + at + len(lead)
 
@@ -244,7 +261,7 @@ def _fence_end(data: bytes, over: bool) -> int | None:
     return None if fence[1].startswith(b"```") or (fence[1] and not over) else 0
 
 
-def _common(left: bytes, right: bytes) -> bytes:
+def common_start(left: bytes, right: bytes) -> bytes:
     """What both begin with."""
     count = next((at for at, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), None)
     return left[: min(len(left), len(right)) if count is None else count]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lacli.text.cursor import Cursor
-from lacli.text.rules import Rule, Written
+from lacli.text.rules import Rule, Written, whole
 from lacli.text.scanner import Open
 
 _GOES_ON = frozenset({"else", "elif", "except", "finally"})
@@ -219,7 +219,7 @@ class MostLines:
 
 
 class WholeLines:
-    """Where the limit of tokens ends the text, it ends with a whole line, if it has one."""
+    """Where the limit of tokens ends the text, it ends with a whole line that opens nothing, if it has one."""
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
@@ -228,7 +228,7 @@ class WholeLines:
     def safe(self, written: Written) -> int:
         """See `Rule`."""
         begin = written.line_begin
-        return begin if written.data[:begin].strip() else len(written.data)
+        return whole(written, begin) if written.data[:begin].strip() else len(written.data)
 
     def end(self, written: Written, early: bool) -> int | None:
         """See `Rule`."""

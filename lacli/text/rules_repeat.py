@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from lacli.text.cursor import Cursor
-from lacli.text.rules import Written
+from lacli.text.rules import Written, common_start, whole
 
 _WORD = re.compile(rb"\w")
 _CLOSING = re.compile(rb"[)\]};,\s]*")
-_DIGITS = re.compile(rb"\d+")
+_PART = re.compile(rb"\d+|[A-Za-z][a-z]*|[\x80-\xff]+")
+"""Numbers, and words as names are put together from them."""
 _LONGEST_ALIKE = 240
 """Lines longer than this must be equal: to find out whether they are alike would cost more than it is worth."""
 _LONGEST_BLOCK = 16
@@ -52,7 +53,7 @@ class NextLine:
     """Ends the text before a line that equals the next one of the file, or nearly: indentation included.
 
     Lines of closing brackets alone equal one another by chance; where brackets count, `rules_blocks` judges them.
-    Lines that differ in their numbers only are members of a series.
+    Lines that differ in a number or a word are members of a series, as `xs = …` and `ys = …` are.
     """
 
     def __init__(self, cursor: Cursor) -> None:
@@ -65,7 +66,6 @@ class NextLine:
         self._keeps = 0 if cursor.next_breaks else len(cursor.before)  # blanks, which stand before that line already
         most = max(0, -(-len(self._target) // 10) - 1)  # less than a tenth
         self._most = most if len(self._target) <= _LONGEST_ALIKE else 0
-        self._digits = _DIGITS.findall(self._target)
         self._start()
 
     def _start(self) -> None:
@@ -112,7 +112,7 @@ class NextLine:
             equal = True
         else:
             equal = self._begun and not self._blank and self._row[-1] <= self._most
-            equal = equal and _DIGITS.findall(text) == self._digits
+            equal = equal and _same_words(text, self._target)
         if not equal:
             return None
         written.repeats = True
@@ -156,8 +156,7 @@ class Repetition:
             same = self._lines[-1] == self._lines[-1 - size]
             self._runs[size] = self._runs[size] + 1 if same else 0
             if self._runs[size] >= self._needed(size):
-                begin = self._begins[-self._runs[size]]
-                return begin if begin or written.ends else 0
+                return whole(written, self._begins[-self._runs[size]])
         return None
 
     def _needed(self, size: int) -> int:
@@ -180,6 +179,21 @@ class Repetition:
     def end(self, written: Written, early: bool) -> int | None:
         """See `Rule`."""
         return self._add(written, written.line) if written.line.strip() else None
+
+
+def _same_words(left: bytes, right: bytes) -> bool:
+    """Whether two lines say the same words, but for a letter of a long one."""
+    ours, theirs = _PART.findall(left), _PART.findall(right)
+    return len(ours) == len(theirs) and all(map(_nearly, ours, theirs))
+
+
+def _nearly(left: bytes, right: bytes) -> bool:
+    if left == right or left.isdigit() or right.isdigit():
+        return left == right
+    shorter, longer = sorted((left, right), key=len)
+    head = len(common_start(shorter, longer))
+    tail = len(common_start(shorter[::-1], longer[::-1]))
+    return 4 * min(len(shorter), head + tail) >= 3 * len(longer)
 
 
 def _is_word(byte: int) -> bool:
