@@ -7,6 +7,7 @@ app.push_screen_wait(ConfirmScreen("…"))` in a worker. None is the result of l
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -62,7 +63,7 @@ class LacliApp(App[str]):
     """The terminal UI. Its result is the id of the session it was left in."""
 
     TITLE = "lacli"
-    CSS_PATH = "app.tcss"
+    CSS_PATH = Path(__file__).with_name("app.tcss")
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = bindings_of(APP)
 
@@ -81,6 +82,11 @@ class LacliApp(App[str]):
         """Show the main screen; keys as the user wants them."""
         self.set_keymap(self.start.keymap)
         self.push_screen(self.main)
+
+    def on_ready(self) -> None:
+        """What there is now stays: looking for garbage among it would hold up keys for a tenth of a second."""
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 1000)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """What our looks name and textual's themes lack."""

@@ -31,10 +31,12 @@ class Said(Vertical, can_focus=True):
     Said {
         height: auto;
         padding: 0 1;
-        border-left: outer transparent;
+        margin: 0 0 1 0;
+        border-left: blank;
         &:focus { border-left: outer $accent; }
         &> .who { color: $text-muted; text-style: bold; height: 1; width: 1fr; }
-        &> .below { color: $text-muted; height: auto; margin: 0 0 1 0; }
+        &> .below { color: $text-muted; height: auto; }
+        &> .below.-empty { display: none; }
     }
     """
 
@@ -116,7 +118,8 @@ class Question(Said):
         """Who, the words, the files."""
         yield Static("You", classes="who", markup=False)
         yield Static(Text(shown(self._words)), classes="words", markup=False)
-        yield Static(Text("\n".join(described(each) for each in self._attachments)), classes="below", markup=False)
+        files = "\n".join(described(each) for each in self._attachments)
+        yield Static(Text(files), classes="below" if files else "below -empty", markup=False)
 
 
 class Answer(Said):
@@ -139,7 +142,7 @@ class Answer(Said):
     def compose(self) -> ComposeResult:
         """Who, the text, and a line below it."""
         yield Static("Assistant", classes="who", markup=False)
-        yield Static(Text(self._note), classes="below", markup=False)
+        yield Static(Text(self._note), classes="below" if self._note else "below -empty", markup=False)
 
     async def on_mount(self) -> None:
         """Show the text there is already."""
@@ -162,7 +165,9 @@ class Answer(Said):
         """Say this below."""
         self._note = text
         if self.is_mounted:
-            self.query_one(".below", Static).update(Text(shown(text)))
+            below = self.query_one(".below", Static)
+            below.update(Text(shown(text)))
+            below.set_class(not text, "-empty")
 
     async def _show(self, wanted: list[Segment], ended: bool = False) -> None:
         for index, segment in enumerate(wanted):
