@@ -15,6 +15,7 @@ from lacli.prompts import window
 from lacli.prompts.chat import with_bos
 from lacli.text.cursor import Cursor, cursor_of
 from lacli.text.rules import Rule, Rules
+from lacli.text.rules_beyond import OtherFunction, SuffixAtOnce
 from lacli.text.rules_blocks import Brackets, Fence, MostLines, WholeLines, block_rule
 from lacli.text.rules_loops import Loops
 from lacli.text.rules_repeat import NextLine, Repetition, RestOfLine
@@ -77,11 +78,11 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
 
 def rules(place: Place, cursor: Cursor, hidden: str = "", goes_on: bool = False) -> Rules:
     """When a completion of this place is over; for `hidden` and `goes_on` see `Rules`."""
-    made: list[Rule] = [RestOfLine(cursor), NextLine(cursor), Repetition(cursor), Loops(cursor)]
-    made += [Brackets(cursor), WholeLines()]
+    made: list[Rule] = [RestOfLine(cursor), SuffixAtOnce(cursor), NextLine(cursor), Repetition(cursor)]
+    made += [Loops(cursor), Brackets(cursor), WholeLines()]
     block = block_rule(cursor) if place.scope == "block" else None
     if block is not None:
-        made.append(block)
+        made += [block, OtherFunction(cursor)]
     most = 1 if place.scope == "line" else place.max_lines
     if most:
         made.append(MostLines(most))

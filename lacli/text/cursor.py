@@ -29,6 +29,8 @@ class Cursor:
     """The lines above, the nearest last."""
     below: str
     """The next line under the cursor's that is not blank."""
+    second: str
+    """The one under that which is not blank."""
     breaks: int
     """Line ends from the cursor to `below`; 0 where there is no such line."""
     at_end: bool
@@ -76,6 +78,7 @@ def cursor_of(place: Place) -> Cursor:
     stripped = lower.lstrip()
     blank = lower[: len(lower) - len(stripped)]
     below = blank.rpartition("\n")[2] + stripped.partition("\n")[0] if stripped else ""
+    further = stripped.partition("\n")[2].lstrip()
     scanned = scan(prefix[-_SCANNED:], language)
     closed = _closed_behind(suffix, scanned, language)
     return Cursor(
@@ -84,6 +87,7 @@ def cursor_of(place: Place) -> Cursor:
         rest=rest,
         above=tuple(above[-_LINES_ABOVE:]),
         below=below,
+        second=further.partition("\n")[0],
         breaks=1 + blank.count("\n") if stripped else 0,
         at_end=not suffix.strip(),
         ends_line=not before and (bool(above) or not prefix),

@@ -72,7 +72,7 @@ class IndentedBlock:
         self._inner = False  # whether a statement at the very left has got its block
         self._waits = False  # for the first word of a line
         self._first = True
-        self._floor = _floor_of(cursor) if cursor.in_indent else _indent(_statement(cursor))
+        self._floor = _floor_of(cursor) if cursor.in_indent else indent_of(statement_of(cursor))
         self._inside = self._floor > 0
 
     def feed(self, written: Written, byte: int) -> int | None:
@@ -134,13 +134,13 @@ def _floor_of(cursor: Cursor) -> int:
     """How far a line must be indented to belong to the block of a cursor that has only blanks before it."""
     above = next((line for line in reversed(cursor.above) if line.strip()), "")
     if above.partition("#")[0].rstrip().endswith(":"):
-        return _indent(above) + 1
+        return indent_of(above) + 1
     if cursor.before:
-        return min(len(cursor.before), _indent(above) or len(cursor.before))
-    return min(_indent(above), _indent(cursor.next_line)) if cursor.next_line else 0
+        return min(len(cursor.before), indent_of(above) or len(cursor.before))
+    return min(indent_of(above), indent_of(cursor.next_line)) if cursor.next_line else 0
 
 
-def _statement(cursor: Cursor) -> str:
+def statement_of(cursor: Cursor) -> str:
     """The line on which the cursor's statement begins: brackets may have been opened above."""
     opened = [each.line for each in cursor.stack if each.is_bracket]
     if opened and 0 < cursor.line - opened[0] <= len(cursor.above):
@@ -148,7 +148,8 @@ def _statement(cursor: Cursor) -> str:
     return cursor.before
 
 
-def _indent(line: str) -> int:
+def indent_of(line: str) -> int:
+    """How many blanks a line begins with."""
     return len(line) - len(line.lstrip(" \t"))
 
 
@@ -159,7 +160,7 @@ class BracedBlock:
         self._stack = cursor.stack
         self._depth = len(cursor.stack)
         self._at_left = cursor.in_indent and not cursor.before
-        self._indent = _indent(_nearest(cursor) if cursor.in_indent else cursor.before)
+        self._indent = indent_of(nearest_to(cursor) if cursor.in_indent else cursor.before)
         self._outermost = not any(each.mark == "{" for each in cursor.stack)
         self._own = self._outermost or not cursor.in_indent  # whether what is begun here is the block
         self._opened = False  # whether that has opened a brace
@@ -193,7 +194,8 @@ class BracedBlock:
         return None
 
 
-def _nearest(cursor: Cursor) -> str:
+def nearest_to(cursor: Cursor) -> str:
+    """The line whose indentation is that of a cursor with only blanks before it."""
     return next((line for line in reversed(cursor.above) if line.strip()), "") if not cursor.before else cursor.before
 
 

@@ -14,6 +14,11 @@ _PART = re.compile(rb"\d+|[A-Za-z][a-z]*|[\x80-\xff]+")
 _LONGEST_ALIKE = 240
 """Lines longer than this must be equal: to find out whether they are alike would cost more than it is worth."""
 _LONGEST_BLOCK = 16
+_LEAST_HALF = 6
+"""Characters of a line from which it is known to be half of another."""
+_PAIRS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
+_JOINS = b"=.,*&|+-<>"
+"""What neither ends nor begins a statement."""
 
 
 class RestOfLine:
@@ -126,7 +131,20 @@ class NextLine:
 
     def end(self, written: Written, early: bool) -> int | None:
         """See `Rule`."""
-        return None if not self._active or self._own else self._cut(written, written.line)
+        if not self._active or self._own:
+            return None
+        if self._is_half(written.line.strip()):
+            return written.line_begin if written.ends else 0
+        return self._cut(written, written.line)
+
+    def _is_half(self, text: bytes) -> bool:
+        """Whether a line that the text ends in is no whole one, but the beginning of the next one of the file."""
+        rest = self._target[len(text) :].lstrip()
+        if not self._target.startswith(text) or not rest or len(text) < max(_LEAST_HALF, len(self._target) / 2):
+            return False
+        in_word = _is_letter(text[-1]) and _is_letter(self._target[len(text)])
+        is_open = any(text.count(left) > text.count(right) for left, right in _PAIRS) and text[-1] != 0x7B
+        return in_word or is_open or text[-1] in _JOINS or rest[0] in _JOINS
 
 
 class Repetition:
@@ -179,6 +197,10 @@ class Repetition:
     def end(self, written: Written, early: bool) -> int | None:
         """See `Rule`."""
         return self._add(written, written.line) if written.line.strip() else None
+
+
+def _is_letter(byte: int) -> bool:
+    return byte == 0x5F or chr(byte).isalpha()
 
 
 def _same_words(left: bytes, right: bytes) -> bool:

@@ -49,6 +49,7 @@ class Scanner:
         self._run = 0  # quotes in a row inside a long string
         self._empty = ""  # the quote of an empty string that was just closed: a third one makes it a long one
         self._skip = 0
+        self._quoted = 0  # 1 right behind a quote that may begin a literal, 2 one character later
         self._before_slash = "\n"
 
     def feed(self, character: str) -> str:
@@ -70,8 +71,7 @@ class Scanner:
             self._skip -= 1
             self._last = ""
             return ""
-        if language.name == "rust" and last == "'" and character in '()[]{}"\\':
-            self._skip = 1 + (character == "\\")  # a literal; what else such a quote begins has no end
+        if language.name == "rust" and self._is_literal(character):
             return ""
         if character == empty and language.triple and character in language.long_quotes:
             return self._open(3 * character)
@@ -96,6 +96,18 @@ class Scanner:
             if character == "/":
                 self._before_slash = before
         return ""
+
+    def _is_literal(self, character: str) -> bool:
+        """Whether this belongs to a literal of one character; a lifetime only begins with its quote."""
+        state, self._quoted = self._quoted, 0
+        if character == "'" and state != 1:
+            self._quoted = 0 if state else 1
+            return True
+        if state == 1 and character in '()[]{}"\\':
+            self._skip = 1 + (character == "\\")
+            return True
+        self._quoted = 2 if state == 1 else 0
+        return False
 
     def _comment(self, mark: str) -> str:
         self._last = ""

@@ -37,6 +37,8 @@ def open_in(text: str, language: str) -> str:
         ("let s = `a ${f(`, '`')} (", "javascript", "` { ( '"),
         ("let s = `a ${x} (", "javascript", "`"),
         ("x = a / b; y = /[(]/.test(z", "javascript", "("),
+        ("if self.follows('|') { x('\\\\', '{', 'x') }", "rust", ""),
+        ("match c { Some('\"' | '`') => g('a'), x: &'a [u8]", "rust", "{"),
         ("fn f<'a>(x: &'a str) { let c = '{'; let d = '\\''; g(", "rust", "{ ("),
         ('let s = "a\n(";', "rust", ""),
         ("-- it's (\n(", "lua", "("),

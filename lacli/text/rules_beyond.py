@@ -1,0 +1,99 @@
+"""Rules that end a completion which writes what lies beyond its place: another function, or the suffix at once.
+
+They are for where indentation and brackets do not tell, as a bracket was left open. See `lacli.text.rules`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lacli.text.cursor import Cursor
+from lacli.text.rules import Written
+from lacli.text.rules_blocks import indent_of, nearest_to, statement_of
+
+_BEGINS = re.compile(
+    rb"(?:(?:pub(?:\([a-z]+\))?|export|default|async|static|unsafe|abstract|private|protected|public)\s+)*"
+    rb"(?:def|class|fn|func|function|struct|enum|trait|impl|interface)[ \t<*]"
+)
+_MAY_BEGIN = re.compile(rb"[a-z() \t]+")
+_NOTES = b"/#@*"
+"""What comments, decorators and attributes begin with."""
+_BLANKS = b" \t\r"
+_WORD = re.compile(rb"\w")
+_LEAST_LETTERS = 8
+"""Of a line that is known to be the suffix's: shorter ones may well be meant."""
+
+
+class OtherFunction:
+    """Ends the text before another function or type that stands further left than the cursor's statement.
+
+    Comments, decorators and blank lines above it go with it.
+    """
+
+    def __init__(self, cursor: Cursor) -> None:
+        own = statement_of(cursor) if cursor.language.blocks == "indent" else cursor.before
+        self._limit = indent_of(nearest_to(cursor) if cursor.in_indent else own)
+        self._limit += cursor.before.rstrip().endswith(("{", ":"))  # what it has begun stands further in
+        self._from: int | None = None
+        """Where what may belong to it begins."""
+        self._line = "plain"
+        """What the present line is so far: blank, note, head or plain."""
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        if byte == 0x0A:
+            if self._line in ("plain", "head"):
+                self._from = len(written.data)
+            self._line = "blank"
+            return None
+        if self._line == "blank" and byte not in _BLANKS:
+            left = len(written.line) - 1 < self._limit
+            in_code = all(each.is_bracket for each in written.scanner.stack[-1:]) or byte in _NOTES
+            self._line = "plain" if not left or not in_code else "note" if byte in _NOTES else "head"
+        if self._line == "head":
+            text = written.line.lstrip(_BLANKS)
+            if _BEGINS.match(text):
+                return self._from
+            if not _MAY_BEGIN.fullmatch(text):
+                self._line = "plain"
+        return None
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        return len(written.data) if self._line == "plain" or self._from is None else self._from
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """What belongs to no function is the text's."""
+        return None
+
+
+class SuffixAtOnce:
+    """Leaves nothing of a text that begins with the next two lines of the file, on the line of the cursor."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        lines = [line.strip().encode("utf-8", "replace") for line in (cursor.below, cursor.second)]
+        told = all(lines) and len(_WORD.findall(lines[0])) >= _LEAST_LETTERS
+        self._lines = lines if told and not cursor.in_indent and not cursor.head else []
+        self._at = 0
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        if not self._lines:
+            return None
+        text = written.line.strip()
+        if byte == 0x0A:
+            if text and text != self._lines[self._at]:
+                self._lines = []
+            elif text:
+                self._at += 1
+        elif not self._lines[self._at].startswith(text):
+            self._lines = []
+        return 0 if self._lines and self._at == len(self._lines) else None
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        return 0 if self._lines else len(written.data)
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """See `Rule`."""
+        return 0 if self._lines and self._at else None
