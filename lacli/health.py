@@ -267,6 +267,8 @@ def _log() -> Check:
     try:
         with contextlib.closing(sqlite3.connect(f"{path().absolute().as_uri()}?mode=ro", uri=True, timeout=2)) as log:
             found = log.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.OperationalError as error:  # of the disk, permissions, another program
+        return Check("log", "warn", f"{path()} cannot be read: {error}", "see to the file and its disk")
     except sqlite3.Error as error:
         found = str(error)
     if found != "ok":

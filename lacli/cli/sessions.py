@@ -44,7 +44,8 @@ def sessions(context: typer.Context) -> None:
 def list_(
     everywhere: AllOption = False,
     number: Annotated[
-        int | None, typer.Option("-n", "--number", min=1, help="At most so many; default: 20 on a terminal, else all.")
+        int | None,
+        typer.Option("-n", "--number", min=1, max=2**31, help="At most so many; default: 20 on a terminal, else all."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

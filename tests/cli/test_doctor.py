@@ -125,6 +125,14 @@ def test_little_room_and_no_git_are_warnings(scripted: Scripted, monkeypatch: py
     assert checks["disk"]["state"] == checks["git"]["state"] == "warn"
 
 
+def test_a_log_that_cannot_be_read_is_not_called_damaged(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch, sandbox: Path
+) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    (sandbox / "data" / "sessions.db").mkdir(parents=True)
+    assert "cannot be read: " in found(scripted)["log"]["text"]
+
+
 def test_a_damaged_log_is_a_warning_and_stays_where_it_is(
     scripted: Scripted, monkeypatch: pytest.MonkeyPatch, sandbox: Path
 ) -> None:
@@ -164,6 +172,12 @@ class TestDefault:
         result = scripted.run(["models", "default", "smollm"])
         assert result.code == 3
         assert "did you mean smollm2-135m?" in result.err
+        assert not (sandbox / "config").exists()
+
+    def test_an_empty_name_is_not_the_current_folder(self, scripted: Scripted, sandbox: Path) -> None:
+        result = scripted.run(["models", "default", ""])
+        assert result.code == 2
+        assert "the name of the model is empty" in result.err
         assert not (sandbox / "config").exists()
 
     def test_a_variable_that_wins_is_said(self, scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,6 +60,11 @@ class TestList:
         lines = scripted.run(["sessions", "list", "--all", "-n", "1"]).out.splitlines()
         assert lines == ["bb000000  1 min ago   edit          1  /elsewhere                fix it"]
 
+    def test_more_than_a_database_can_count_is_a_wrong_use(self, scripted: Scripted, log: SessionStore) -> None:
+        result = scripted.run(["sessions", "list", "-n", str(2**64)])
+        assert result.code == 2
+        assert result.err.startswith("lacli: error: invalid value for '-n'")
+
     def test_json_has_all_of_it(self, scripted: Scripted, log: SessionStore, site: Path) -> None:
         found = json.loads(scripted.run(["sessions", "list", "--json"]).out)
         assert [each["id"] for each in found] == ["aa00000000000001", "ab00000000000002"]
