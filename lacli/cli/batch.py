@@ -117,7 +117,7 @@ class _Run:
 
     def _hear(self, place: int, event: Event | Failed) -> None:
         if isinstance(event, Notice):
-            (diagnostics.warning if event.level == "warning" else diagnostics.note)(event.text)
+            diagnostics.notice(event)
         elif isinstance(event, Piece):
             self._tokens += len(event.sources)
         elif isinstance(event, Failed):

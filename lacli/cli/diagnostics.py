@@ -15,6 +15,7 @@ from collections.abc import Callable
 from lacli.cli import output
 from lacli.cli.terminal import can_redraw, column_after, columns, is_terminal, plain, wants_colour
 from lacli.errors import LacliError
+from lacli.events import Notice
 
 INTERRUPTED = 130
 STDOUT_CLOSED = 141
@@ -83,6 +84,11 @@ def warning(text: str) -> None:
     """One line that something may not be as the user thinks; dropped with -q."""
     if not _state.quiet:
         _line(f"lacli: warning: {text}")
+
+
+def notice(event: Notice) -> None:
+    """What an assistant or the log has to say, as the note or warning that it is."""
+    (warning if event.level == "warning" else note)(event.text)
 
 
 def error(message: str, hint: str = "") -> None:

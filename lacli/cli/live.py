@@ -96,7 +96,7 @@ class Live:
         """Remove the status and say what had to wait for the end of the text."""
         diagnostics.erase_status()
         for late in self._late:
-            (diagnostics.warning if late.level == "warning" else diagnostics.note)(late.text)
+            diagnostics.notice(late)
         self._late.clear()
 
     def _write(self, text: str) -> None:

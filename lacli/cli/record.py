@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
-from lacli.events import Notice
 from lacli.sessions.recorder import Recorder
 
 if TYPE_CHECKING:
@@ -14,9 +13,4 @@ if TYPE_CHECKING:
 
 def recorder(common: Common, kind: str) -> Recorder:
     """The recorder of one run of a command; `kind` is its name."""
-    return Recorder(kind, say, keep=not common.no_log, system=common.system or "")
-
-
-def say(notice: Notice) -> None:
-    """Print what cannot be kept."""
-    (diagnostics.warning if notice.level == "warning" else diagnostics.note)(notice.text)
+    return Recorder(kind, diagnostics.notice, keep=not common.no_log, system=common.system or "")

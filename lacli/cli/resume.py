@@ -29,9 +29,9 @@ def going_on(last: bool, prefix: str | None) -> Session | None:
     if not last and prefix is None:
         return None
     from lacli.pool.identity import project_root
-    from lacli.sessions.store import SessionStore, path
+    from lacli.sessions.store import open_store
 
-    store = SessionStore(path())
+    store = open_store(diagnostics.notice)
     if prefix is not None:
         return store.session(prefix)
     found = store.latest(project_root(Path(".")), KINDS)

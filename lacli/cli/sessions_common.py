@@ -24,7 +24,7 @@ def log() -> SessionStore:
     from lacli.cli import diagnostics
     from lacli.sessions.store import SessionStore, path
 
-    return SessionStore(path(), lambda notice: diagnostics.warning(notice.text))
+    return SessionStore(path(), diagnostics.notice)
 
 
 def here() -> Path | None:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli import paths
-from lacli.errors import LacliError
 from lacli.events import Counts, Notice
 from lacli.sessions import rows, search
 from lacli.sessions.database import Database
@@ -38,15 +37,11 @@ def path() -> Path:
     return paths.data_dir() / FILE_NAME
 
 
-def open_store(report: Callable[[Notice], None]) -> SessionStore | None:
-    """The log, if it can be read; else None, and the reason is reported. A damaged file is kept aside."""
-    try:
-        store = SessionStore(path(), report)
-        store.check()
-        return store
-    except LacliError as error:
-        report(Notice(f"{error.message}; nothing is kept"))
-        return None
+def open_store(report: Callable[[Notice], None]) -> SessionStore:
+    """The log for a conversation that is to go on: a damaged file is kept aside at once, and a new one begun."""
+    store = SessionStore(path(), report)
+    store.check()
+    return store
 
 
 class SessionStore:
@@ -216,10 +211,6 @@ class SessionStore:
         gone = self._database.write(work)
         self._database.shrink()
         return gone
-
-    def purge(self, before: float, project: Path | None = None, everywhere: bool = False) -> int:
-        """Delete what was last used before a time (seconds since 1970); returns how many sessions went."""
-        return self.remove([each.id for each in self.list(project, everywhere) if each.used < before])
 
     def days(self, project: Path | None = None, everywhere: bool = False) -> dict[str, Counts]:
         """The counts of all replies by day (YYYY-MM-DD), oldest first; those of removed sessions are in it."""

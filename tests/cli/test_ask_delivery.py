@@ -214,6 +214,16 @@ class TestSessions:
         assert result.code == 0
         assert "this is a new one" in result.err
 
+    def test_continue_with_a_damaged_log_keeps_it_aside_and_begins_one(self, scripted: Scripted) -> None:
+        path().parent.mkdir(parents=True)
+        path().write_bytes(b"this is no database\n" * 500)
+        result = scripted.run(["ask", "-c", "hi"], ["hello"])
+        assert (result.code, result.out) == (0, "hello\n")
+        assert "was damaged: it is kept as" in result.err
+        assert "this is a new one" in result.err
+        (kept,) = sessions()
+        assert SessionStore(path()).session(kept.id).turns[0].answer.text == "hello"
+
     def test_an_unknown_session_is_exit_2(self, scripted: Scripted) -> None:
         assert scripted.run(["ask", "--session", "ffff", "hi"]).code == 2
         assert scripted.run(["ask", "--session", "ffff", "-c", "hi"]).code == 2

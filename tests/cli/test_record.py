@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.record import say
+from lacli.cli.diagnostics import notice as say
 from lacli.events import Counts, Finished, Message, ReplyStats
 from lacli.sessions import database, switch
 from lacli.sessions.recorder import Recorder

@@ -127,7 +127,6 @@ class TestDamaged:
         file.write_bytes(b"this is no database\n" * 500)
         told: list[str] = []
         store = open_store(lambda notice: told.append(notice.text))
-        assert store is not None
         assert store.list(everywhere=True) == []
         assert len(told) == 1
 

@@ -183,14 +183,6 @@ class TestRemoving:
         assert before > 700_000
         assert file.stat().st_size < 100_000
 
-    def test_old_sessions_are_purged_by_their_last_use(self, store: SessionStore) -> None:
-        old, young = store.begin("ask", HERE, "m"), store.begin("chat", HERE, "m")
-        store.append(young, turn(at=10.0))
-        store.append(old, turn(at=20.0))
-        store.append(young, turn(at=30.0))
-        assert store.purge(25.0, everywhere=True) == 1
-        assert [each.id for each in store.list(HERE)] == [young]
-
 
 class TestDays:
     def test_counts_are_added_up_by_day_and_outlive_their_sessions(self, store: SessionStore, file: Path) -> None:
