@@ -85,6 +85,9 @@ class Replies:
         if self._path:
             try:
                 self._file = open(self._path, "ab")
+                if self._goes_on and not _alone(self._file):
+                    self._file.close()
+                    raise UsageError(f"another lacli is writing {self._path}", "wait for it, or give another -o")
                 if self._goes_on:
                     self._file.truncate(self._size)
             except OSError as error:
@@ -135,10 +138,25 @@ class Replies:
         return unwritable(self._path, error, "repeat the command to go on behind what it holds")
 
 
+def _alone(file: BinaryIO) -> bool:
+    """Keep other runs away from the file until it is closed, where the system has such locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
 def _record(text: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     sound = isinstance(record, dict) and isinstance(record.get("index"), int) and isinstance(record.get("key"), str)
     return record if sound else None

@@ -253,12 +253,25 @@ class TestOutputFile:
         scripted.run(["ask", "--batch", path, "-o", str(tmp_path / "out.jsonl")], ["five"])
         assert self.texts(tmp_path) == ["one", "two", "three", "four", "five"]
 
-    @pytest.mark.parametrize("content", ["my notes\n", '{"text": "x"}\n', '{"index": 1, "key": "k"}\n[]\n'])
+    @pytest.mark.parametrize(
+        "content", ["my notes\n", "[" * 99_999 + "\n", '{"text": "x"}\n', '{"index": 1, "key": "k"}\n[]\n']
+    )
+        "content", ["my notes\n", "[" * 99_999 + "\n", '{"text": "x"}\n', '{"index": 1, "key": "k"}\n[]\n']
+    )
     def test_a_file_that_holds_no_replies_is_left_alone(self, content: str, scripted: Scripted, tmp_path: Path) -> None:
         (tmp_path / "out.jsonl").write_text(content)
         result = self.run(scripted, tmp_path, ["x"])
         assert result.code == 2
         assert (tmp_path / "out.jsonl").read_text() == content
+
+    def test_two_runs_do_not_write_one_file(self, scripted: Scripted, tmp_path: Path) -> None:
+        fcntl = pytest.importorskip("fcntl")
+        path, out = write(tmp_path / "p.jsonl", "one"), tmp_path / "o.jsonl"
+        with open(out, "ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            result = scripted.run(["ask", "--batch", path, "-o", str(out)])
+        assert (result.code, "another lacli is writing" in result.err, out.read_bytes()) == (2, True, b"")
+        assert scripted.run(["ask", "--batch", path, "-o", str(out)]).code == 0
 
     def test_so_is_the_file_of_the_prompts_and_a_folder(self, scripted: Scripted, tmp_path: Path) -> None:
         path = write(tmp_path / "p.jsonl", "a")
