@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from lacli.cli.pool_common import JsonOption, ProjectOption, YesOption, caps, confirmed, project_of, size
+from lacli.cli.confirm import confirm
+from lacli.cli.pool_common import JsonOption, ProjectOption, YesOption, caps, project_of, size
 from lacli.wording import pruned
 
 CLEAR_EXAMPLES = "For example: lacli pool clear  |  lacli pool clear --yes --project ~/src/site"
@@ -28,7 +29,7 @@ def clear(project: ProjectOption = None, yes: YesOption = False) -> None:
     if storage.pools_of(described.folder):
         tokens = sum(pool.tokens for pool in described.pools)
         what = f"the {tokens:,} tokens learned" if tokens else "all that was kept"
-        if not confirmed(f"Delete {what} in {root}?", yes):
+        if not confirm(f"Delete {what} in {root}?", yes):
             diagnostics.note("nothing was deleted")
             raise typer.Exit(1)
     with changing(described.folder):
@@ -62,7 +63,7 @@ def prune(
         for root in vanished:
             diagnostics.plain_line(str(root))
         count = "this project" if len(vanished) == 1 else f"these {len(vanished)} projects"
-        if not confirmed(f"Delete what was learned in {count}, which can no longer be found?", yes):
+        if not confirm(f"Delete what was learned in {count}, which can no longer be found?", yes):
             diagnostics.note("nothing was deleted")
             raise typer.Exit(1)
     with changing(pools):

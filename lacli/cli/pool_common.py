@@ -5,7 +5,6 @@ Used by the `pool*` modules only. Imports typer and nothing heavy.
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -51,15 +50,6 @@ def project_of(folder: Path | None) -> tuple[Path, ProjectInfo]:
 
     root = root_of(folder)
     return root, project_info(projects.locate(paths.pools_dir(), root))
-
-
-def confirmed(question: str, yes: bool) -> bool:
-    """Whether the user wants it; where nobody can be asked, --yes must have said so."""
-    if yes:
-        return True
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("nobody can be asked before deleting, as stdin is no terminal", "add --yes")
-    return typer.confirm(question, err=True)
 
 
 def age(since_s: float) -> str:
