@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 
+from lacli_tui.glyphs import plain_terminal
 from lacli_tui.messages import Around
 from lacli_tui.surroundings import PoolFacts, memory_mb, pool_facts
 from lacli_tui.verbs import Verbs
@@ -40,6 +41,7 @@ class Watch(Verbs):
     def watch_surroundings(self, folder: Path) -> None:
         """Begin to look at memory, and at the pool of this folder's project once now."""
         self._folder = folder
+        self.set_class(plain_terminal(), "-plain")
         self._look(pool=True)
         self.set_interval(_EVERY_S, self._look_at_memory)
 

@@ -88,11 +88,12 @@ class DecodePanel(Watching):
         doing, reply = progress(self.about), self.reply
         if doing is not None and doing.title != "stopping":
             style = "bold $text-error" if doing.trouble else STRONG
-            head = apart([(cut(doing.title, width), style)], [(doing.amount, MUTED)], width)
-            if len(doing.title) + len(doing.amount) + 1 > width:
-                head = line([(cut(doing.title, width), style)], width)
-            done = bar(doing.share, width, self.glyphs) if doing.share is not None else ""
-            return [head, line([(done, "$primary")], width)]
+            room = max(0, width - len(doing.amount) - 1)
+            done = bar(doing.share, room, self.glyphs) if doing.share is not None else ""
+            return [
+                line([(cut(doing.title, width), style)], width),
+                apart([(done, "$primary on $panel")], [(doing.amount, MUTED)], width),
+            ]
         if reply is None:
             return [line([("ready", STRONG)], width), line([("no reply yet", MUTED)], width)]
         speed = f"{reply.predicted_per_second:6.1f}" if reply.predicted_per_second is not None else _NONE.rjust(6)
@@ -220,16 +221,9 @@ class DecodePanel(Watching):
     def _counted(self, heading: str, counts: Counts, width: int) -> list[Content]:
         lines = [line([(heading, HEAD)], width)] if heading else []
         lines.append(_pair("tokens", f"{short(counts.predicted_n)}, {_number(counts.tokens_per_step)}/step", width))
-        word = "saved" if counts.saved_n >= 0 else "lost"
-        saved = f"{short(abs(counts.saved_n))} steps"
-        if counts.saved_ms is not None and (counts.saved_ms >= 0) == (counts.saved_n >= 0):
-            saved += f", {duration(abs(counts.saved_ms))}"
-            lines.append(_pair(word, saved, width))
-        else:
-            lines.append(_pair(word, saved, width))
-            if counts.saved_ms is not None:
-                other = "lost" if word == "saved" else "saved"
-                lines.append(_pair(other, duration(abs(counts.saved_ms)), width))
+        lines.append(_pair(f"steps {_word(counts.saved_n)}", short(abs(counts.saved_n)), width))
+        if counts.saved_ms is not None:
+            lines.append(_pair(f"time {_word(counts.saved_ms)}", duration(abs(counts.saved_ms)), width))
         return lines
 
     def _notice(self, width: int, rows: int) -> list[Content]:
@@ -244,6 +238,10 @@ def _height(sections: Mapping[str, Sequence[Content]]) -> int:
 
 def _pair(name: str, value: str, width: int) -> Content:
     return apart([(name, MUTED)], [(value, "")], width)
+
+
+def _word(saved: float) -> str:
+    return "saved" if saved >= 0 else "lost"
 
 
 def _number(value: float | None) -> str:
