@@ -256,8 +256,6 @@ class TestOutputFile:
     @pytest.mark.parametrize(
         "content", ["my notes\n", "[" * 99_999 + "\n", '{"text": "x"}\n', '{"index": 1, "key": "k"}\n[]\n']
     )
-        "content", ["my notes\n", "[" * 99_999 + "\n", '{"text": "x"}\n', '{"index": 1, "key": "k"}\n[]\n']
-    )
     def test_a_file_that_holds_no_replies_is_left_alone(self, content: str, scripted: Scripted, tmp_path: Path) -> None:
         (tmp_path / "out.jsonl").write_text(content)
         result = self.run(scripted, tmp_path, ["x"])
