@@ -123,6 +123,60 @@ class TestOneFile:
         assert shown == "<fim_prefix>def f():\n<fim_suffix>\nx<fim_middle>"
 
 
+STOPS = {
+    "qwen2.5-coder": {
+        *("<|endoftext|>", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|fim_pad|>"),
+        *("<|repo_name|>", "<|file_sep|>", "<|im_start|>", "<|im_end|>"),
+    },
+    "starcoder2": {"<|endoftext|>", "<file_sep>", "<fim_prefix>", "<fim_suffix>", "<fim_middle>"},
+    "codellama": {"\u2581<EOT>", "\u2581<PRE>", "\u2581<SUF>", "\u2581<MID>"},
+    "deepseek-coder": {
+        *("<\uff5cend\u2581of\u2581sentence\uff5c>", "<\uff5cfim\u2581begin\uff5c>"),
+        *("<\uff5cfim\u2581hole\uff5c>", "<\uff5cfim\u2581end\uff5c>"),
+    },
+    "codegemma": {"<|file_separator|>", "<eos>", "<end_of_turn>", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},
+    "codestral": {"[PREFIX]", "[SUFFIX]", "</s>"},
+    "granite": {"<|end_of_text|>", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|fim_pad|>"},
+}
+"""What each family's model cards and papers name as the end of a middle; more may end it, too."""
+LITERAL = {
+    "qwen2.5-coder": ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
+    "granite": ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
+    "starcoder2": ("<fim_prefix>", "<fim_suffix>", "<fim_middle>"),
+    "codellama": ("\u2581<PRE>", "\u2581<SUF>", "\u2581<MID>"),
+    "deepseek-coder": tuple(f"<\uff5cfim\u2581{word}\uff5c>" for word in ("begin", "hole", "end")),
+    "codegemma": ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
+    "codestral": ("[PREFIX]", "[SUFFIX]"),
+}
+
+
+class TestLiteral:
+    """The tables themselves, character by character: look-alikes of ｜ and ▁ would be other tokens."""
+
+    def test_no_family_is_missing(self) -> None:
+        assert set(FAMILIES) == set(LITERAL) == set(STOPS)
+
+    @pytest.mark.parametrize("family", list(LITERAL))
+    def test_markers(self, family: str) -> None:
+        fim = FAMILIES[family]
+        assert tuple(filter(None, (fim.prefix, fim.suffix, fim.middle))) == LITERAL[family]
+        assert fim.order == ("spm" if family == "codestral" else "psm")
+
+    @pytest.mark.parametrize("family", list(STOPS))
+    def test_what_ends_a_middle(self, family: str) -> None:
+        fim = FAMILIES[family]
+        assert {*fim.needed, *fim.stop} >= STOPS[family]
+
+    @pytest.mark.parametrize("family", list(FAMILIES))
+    def test_markers_typed_into_a_file_are_text(self, family: str) -> None:
+        """Case T1."""
+        tokenizer = vocabulary(family)
+        fim = FAMILIES[family]
+        ids = completion(Place(f"a {' '.join(fim.needed)}", f"{' '.join(fim.stop)} b"), fim, tokenizer).token_ids
+        controls = [index for index in ids if index in tokenizer.control_ids and index != tokenizer.bos_id]
+        assert sorted(controls) == sorted(tokenizer.id_of(marker) for marker in fim.needed)
+
+
 class TestOtherFiles:
     place = Place(P, S, "a.py", project="proj", context=OTHERS)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -13,68 +11,15 @@ import pytest
 from lacli.events import Place
 from lacli.prompts import without_fim
 from tests.completions import completed_at
-from tests.text.judge import faults, in_text, unbalanced
+from tests.text.judge import faults
+from tests.text.places import SOURCES, Cut, cuts, indent_of
 
-SOURCES = sorted((Path(__file__).parents[1] / "data" / "sources").iterdir())
-_INSIDE = re.compile(r"(?:\t|    |  )[ \t]*\w")
 OTHER = {
     "py": "\n\ndef other(a):\n    return a\n\n\nclass More:\n    pass\n",
     "js": "\n}\n\nexport function other(a) {\n  return a;\n}\n",
     "go": "\n}\n\nfunc other(a int) int {\n\treturn a\n}\n",
     "rs": "\n}\n\npub fn other(a: i32) -> i32 {\n    a\n}\n",
 }
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A place in a file, and what stood there."""
-
-    name: str
-    prefix: str
-    middle: str
-    suffix: str
-
-    @property
-    def language(self) -> str:
-        return self.name.rpartition(".")[2]
-
-    @property
-    def line(self) -> int:
-        return self.prefix.count("\n") + 1
-
-    @property
-    def column(self) -> int:
-        return len(self.prefix.rpartition("\n")[2]) + 1
-
-
-def cuts(path: Path, each: int, first: int = 12) -> Iterator[Cut]:
-    """Places in functions: one or two balanced lines are taken out, whole or from a word in them."""
-    lines, language = path.read_text("utf-8").split("\n"), path.suffix[1:]
-    number, at = 0, first
-    while at < len(lines) - 6:
-        cut = _cut(path.name, lines, at, number)
-        if cut is not None and not in_text(cut.prefix, language):
-            yield cut
-            number, at = number + 1, at + each
-        else:
-            at += 1
-
-
-def _cut(name: str, lines: list[str], at: int, number: int) -> Cut | None:
-    part = lines[at : at + 1 + number % 2]
-    wrong, left = unbalanced("\n".join(part), name.rpartition(".")[2])
-    if wrong or left or not all(_INSIDE.match(line) for line in (lines[at - 1], *part)):
-        return None
-    head, text, behind = "\n".join(lines[:at]), "\n".join(part), "\n" + "\n".join(lines[at + len(part) :])
-    words = [found.end() for found in re.finditer(r"[ (]", part[0]) if found.start() > _indent(part[0])]
-    skipped = (-1, _indent(part[0]), words[len(words) // 2] if words else -1)[number % 3]
-    if skipped < 0:
-        return Cut(name, head, "\n" + text, behind)
-    return Cut(name, f"{head}\n{text[:skipped]}", text[skipped:], behind)
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def replies(cut: Cut) -> dict[str, str]:
@@ -132,4 +77,4 @@ def test_what_stood_there_is_right_to_the_judge_and_not_taken_away(path: Path) -
         text = completed_at(place, cut.middle, steps=()).rstrip()
         assert cut.middle.startswith(text)
         alike = SequenceMatcher(None, cut.middle.strip(), cut.suffix.strip().split("\n")[0]).ratio() > 0.85
-        assert text or alike or _indent(cut.middle.lstrip("\n")) < _indent(cut.prefix.rpartition("\n")[2] + "x")
+        assert text or alike or indent_of(cut.middle.lstrip("\n")) < indent_of(cut.prefix.rpartition("\n")[2] + "x")
