@@ -18,10 +18,10 @@ from lacli.cli.batch_output import Replies
 from lacli.cli.interrupt import Interrupt
 from lacli.cli.options import Common
 from lacli.cli.record import recorder
-from lacli.cli.render import BETWEEN, counted, counts_record, reply_record
 from lacli.errors import LacliError, UsageError
 from lacli.events import Counts, Event, Failed, Finished, Loading, Notice, Piece, Request
 from lacli.scripted import BatchReplier, Cancel
+from lacli.wording import BETWEEN, counted, counts_record, reply_record
 
 _REDRAW_S = 0.5
 

@@ -11,8 +11,8 @@ import typer
 from lacli.cli import diagnostics, output
 from lacli.cli.live import Live
 from lacli.cli.options import Common, with_common
-from lacli.cli.render import counted
 from lacli.errors import UsageError
+from lacli.wording import counted
 
 if TYPE_CHECKING:
     from lacli.bench.exact import Comparison

@@ -17,13 +17,13 @@ import typer
 from lacli.cli import diagnostics, live, output, resume
 from lacli.cli.options import Common, with_common
 from lacli.cli.record import recorder
-from lacli.cli.render import reply_record
 from lacli.cli.repl import material
 from lacli.cli.repl.loop import Repl
 from lacli.cli.terminal import is_terminal, wants_colour
 from lacli.errors import UsageError
 from lacli.scripted import Replier
 from lacli.sessions.recorder import Recorder
+from lacli.wording import reply_record
 
 if TYPE_CHECKING:
     from lacli.cli.question import Question

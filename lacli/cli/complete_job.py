@@ -12,12 +12,12 @@ from typing import Any
 
 from lacli.cli import diagnostics, output
 from lacli.cli.cursor import Spot, Target, position, spot_of
-from lacli.cli.render import reply_record
 from lacli.cli.stdin import Stdin, argument
 from lacli.edits.diff import label_of, target_of, unified
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Attachment, Finished, Message, Place
+from lacli.wording import reply_record
 
 _REACH = 1 << 16
 """Characters on either side of the cursor that a completion can depend on."""

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lacli.cli.flags import JsonOption
 from lacli.errors import UsageError
 
 app = typer.Typer(
@@ -21,7 +22,6 @@ app = typer.Typer(
     epilog="For example: lacli config  |  lacli config show  |  lacli config set top-p 0.9  |  lacli config validate",
 )
 
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON value instead of lines.")]
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="An option's name, or a command's: ask.max-tokens.")]
 
 _TEMPLATE = """\

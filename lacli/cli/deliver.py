@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lacli.cli import diagnostics, output
-from lacli.cli.render import reply_record
 from lacli.edits import disk
 from lacli.errors import LacliError, UsageError
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill
 from lacli.text import fences
+from lacli.wording import reply_record
 
 _NAMES = {Loading: "loading", Prefill: "prefill", Notice: "notice", Piece: "piece"}
 _STOPPED = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
+
+from lacli.cli.flags import JsonOption
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -19,7 +19,7 @@ Examples:
 
 @app.command(epilog=_EXAMPLES)
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON value instead of lines.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Check Python, PyTorch, the C library, the model, memory, disk, folders, configuration and terminal.
 

@@ -14,12 +14,12 @@ from lacli.cli.confirm import confirm
 from lacli.cli.edit_job import Job, Target
 from lacli.cli.keyboard import open_terminal
 from lacli.cli.options import Common
-from lacli.cli.render import counted, reply_record
 from lacli.cli.terminal import plain
 from lacli.edits.apply import EditResult
 from lacli.edits.diff import target_of, unified
 from lacli.errors import LacliError, UsageError
 from lacli.events import Finished
+from lacli.wording import counted, reply_record
 
 _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 _BOLD = "\x1b[1m"

@@ -21,10 +21,10 @@ from lacli.cli import deadline, diagnostics, output
 from lacli.cli.interrupt import Insistent, Interrupt, obey
 from lacli.cli.keyboard import unechoed
 from lacli.cli.options import Common
-from lacli.cli.render import BETWEEN, cut_note, live_line, loading_line, stats_line, stats_record
 from lacli.cli.terminal import column_after, columns, size
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, ReplyStats, Request
 from lacli.scripted import Replier, Report
+from lacli.wording import BETWEEN, cut_note, live_line, loading_line, stats_line, stats_record
 
 if TYPE_CHECKING:
     from lacli.cli.markdown import Change, Page

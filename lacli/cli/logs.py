@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import typer
 
-from lacli.cli.pool_common import JsonOption, age, size
-from lacli.cli.render import counted
+from lacli.cli.flags import JsonOption
 from lacli.errors import LacliError
+from lacli.wording import age, counted, size
 
 app = typer.Typer(
     help="Whether what is asked and answered is kept, and where.",
@@ -66,7 +67,7 @@ def status(as_json: JsonOption = False) -> None:
     output.line(f"file  {path()}" + (f", {size(extent.byte_size)}" if extent.byte_size else ", not there yet"))
     if extent.sessions:
         held = f"{counted(extent.sessions, 'session', 'sessions')} of {counted(extent.turns, 'turn', 'turns')}"
-        output.line(f"held  {held}, the oldest begun {age(extent.oldest)}")
+        output.line(f"held  {held}, the oldest begun {age(extent.oldest, time.time())}")
 
 
 @app.command("path", epilog='For example: lacli logs path  |  sqlite3 "$(lacli logs path)" .schema')

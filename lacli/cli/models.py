@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lacli.cli import models_choice
+from lacli.cli.flags import JsonOption
 from lacli.cli.options import Common, with_common
 from lacli.errors import LacliError, ModelUnavailable
 
@@ -29,7 +30,6 @@ app = typer.Typer(
     epilog="For example: lacli models  |  lacli models show qwen2.5-coder-1.5b  |  lacli models pull smollm2-135m",
 )
 
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON value instead of lines.")]
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="A name of `lacli models list`, a Hugging Face folder, or a .gguf file.")
 ]

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lacli.cli.flags import JsonOption
 from lacli.errors import OutOfMemory, UsageError
 
 
@@ -61,7 +62,7 @@ def fit(
     device: Annotated[
         str, typer.Option("--device", metavar="auto|cpu|cuda", help="The memory of which device.")
     ] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON value instead of lines.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say whether a model fits into the free memory.
 

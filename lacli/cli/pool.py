@@ -7,6 +7,7 @@ stdout through `output`, remarks to stderr through `diagnostics`.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lacli.cli import pool_build, pool_change, pool_share
-from lacli.cli.pool_common import JsonOption, ProjectOption, age, file_indexes, project_of, size
-from lacli.cli.render import counted, counts_record, counts_table
+from lacli.cli.flags import JsonOption
+from lacli.cli.pool_common import ProjectOption, file_indexes, project_of
 from lacli.errors import LacliError
 from lacli.events import Counts
+from lacli.wording import age, counted, counts_record, counts_table, size
 
 if TYPE_CHECKING:
     from lacli.pool.inventory import PoolInfo, ProjectInfo
@@ -73,7 +75,7 @@ def list_(as_json: JsonOption = False) -> None:
     for each in found:
         tokens = sum(pool.tokens for pool in each.pools)
         updated = max(pool.updated_s for pool in each.pools)
-        output.line(f"{tokens:>11,} tokens  {age(updated):>9}  {each.root or each.folder}")
+        output.line(f"{tokens:>11,} tokens  {age(updated, time.time()):>9}  {each.root or each.folder}")
 
 
 @app.command(epilog="For example: lacli pool path  |  du -sh $(lacli pool path)  |  lacli pool path --project ../site")
@@ -142,7 +144,7 @@ def _show(pool: PoolInfo) -> None:
     for what in (f"the file {pool.damage}" if pool.damage else "", _of_table(pool)):
         if what:
             output.line(f"  state   {what}")
-    made = f", made {age(pool.created_s)}" if pool.created_s else ""
+    made = f", made {age(pool.created_s, time.time())}" if pool.created_s else ""
     output.line(
         f"  holds   {pool.tokens:,} tokens in {counted(pool.segments, 'reply', 'replies')}, {size(pool.byte_size)}"
     )
@@ -151,8 +153,8 @@ def _show(pool: PoolInfo) -> None:
     for index in _of_files(pool):
         files = counted(index["files"], "file", "files")
         output.line(f"  files   {files} of {index['tokens']:,} tokens, index {size(index['bytes'])}")
-    since = f", oldest reply said {age(pool.oldest_s)}" if pool.segments else ""
-    output.line(f"  age     used {age(pool.updated_s)}{made}{since}")
+    since = f", oldest reply said {age(pool.oldest_s, time.time())}" if pool.segments else ""
+    output.line(f"  age     used {age(pool.updated_s, time.time())}{made}{since}")
     if pool.segments:
         output.line(f"  of use  {counted(pool.hits, 'reply', 'replies')} so far, {pool.value:,.0f} tokens lately")
     output.line(f"  model   {pool.model or 'unknown'}, tokenizer {pool.tokenizer[:16] or 'unknown'}")

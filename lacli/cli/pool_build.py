@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lacli.cli.pool_common import JsonOption, ProjectOption, kept_caps, root_of, size
-from lacli.cli.render import counted
+from lacli.cli.flags import JsonOption
+from lacli.cli.pool_common import ProjectOption, kept_caps, root_of
 from lacli.errors import LacliError, ModelUnavailable
+from lacli.wording import counted, size
 
 if TYPE_CHECKING:
     from lacli.text.tokenizer import Tokenizer

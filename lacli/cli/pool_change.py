@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from lacli.cli.confirm import confirm
-from lacli.cli.pool_common import JsonOption, ProjectOption, YesOption, caps, project_of, size
-from lacli.wording import pruned
+from lacli.cli.flags import JsonOption, YesOption
+from lacli.cli.pool_common import ProjectOption, caps, project_of
+from lacli.wording import pruned, size
 
 CLEAR_EXAMPLES = "For example: lacli pool clear  |  lacli pool clear --yes --project ~/src/site"
 PRUNE_EXAMPLES = (

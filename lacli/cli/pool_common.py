@@ -1,19 +1,16 @@
-"""What the commands of `lacli pool` share: which project is meant, asking before deleting, sizes and ages in words.
+"""What the commands of `lacli pool` share: which project is meant, and how much may be kept of it.
 
-Used by the `pool*` modules only. Imports typer and nothing heavy.
+Called by the `pool*` modules and the chat's /pool. Imports typer and nothing heavy.
 """
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lacli.errors import UsageError
-from lacli.wording import age as age_at
-from lacli.wording import size as size
 
 if TYPE_CHECKING:
     from lacli.pool.inventory import ProjectInfo
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
 ProjectOption = Annotated[
     Path | None, typer.Option("--project", metavar="DIR", help="The project DIR lies in; default: the current folder.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON value instead of lines.")]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def root_of(folder: Path | None) -> Path:
@@ -50,11 +45,6 @@ def project_of(folder: Path | None) -> tuple[Path, ProjectInfo]:
 
     root = root_of(folder)
     return root, project_info(projects.locate(paths.pools_dir(), root))
-
-
-def age(since_s: float) -> str:
-    """How long ago, in one unit."""
-    return age_at(since_s, time.time())
 
 
 def caps(project_mb: float | None = None) -> Caps:

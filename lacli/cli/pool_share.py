@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lacli.cli.pool_common import JsonOption, ProjectOption, kept_caps, project_of, root_of, size
-from lacli.cli.render import counted
+from lacli.cli.flags import JsonOption
+from lacli.cli.pool_common import ProjectOption, kept_caps, project_of, root_of
 from lacli.errors import LacliError, UsageError
+from lacli.wording import counted, size
 
 if TYPE_CHECKING:
     from lacli.pool.inventory import PoolInfo

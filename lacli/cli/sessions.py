@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from lacli.cli import sessions_change
-from lacli.cli.pool_common import JsonOption
+from lacli.cli.flags import JsonOption
 from lacli.cli.sessions_common import AllOption, IdArgument, here, log, nothing_kept, session_of
 
 app = typer.Typer(

@@ -12,10 +12,10 @@ from typing import Annotated
 import typer
 
 from lacli import atomic
-from lacli.cli.pool_common import YesOption
-from lacli.cli.render import counted
+from lacli.cli.flags import YesOption
 from lacli.cli.sessions_common import IdArgument, here, log, session_of
 from lacli.errors import UsageError, unwritable
+from lacli.wording import counted
 
 RM_EXAMPLES = (
     "For example: lacli sessions rm 3fa9 8c01  |  lacli sessions rm --older-than 30d -y  |  "

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lacli.cli.pool_common import age
-from lacli.cli.render import counted
 from lacli.cli.terminal import column_after, plain
-from lacli.wording import short_path
+from lacli.wording import age, counted, short_path
 
 if TYPE_CHECKING:
     from lacli.sessions.records import Hit, Session, Summary
@@ -35,7 +34,7 @@ def _cell(column: int, text: str, width: int) -> str:
 def _row(each: Summary, length: int, everywhere: bool) -> list[str]:
     title = f"[interrupted] {each.title}" if each.interrupted else each.title
     project = [short_path(each.project, _PROJECT)] if everywhere else []
-    return [each.id[:length], age(each.used), each.kind, str(each.turns), *project, title]
+    return [each.id[:length], age(each.used, time.time()), each.kind, str(each.turns), *project, title]
 
 
 def place(hit: Hit, width: int) -> str:

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-from lacli.cli.pool_common import JsonOption
-from lacli.cli.render import counts_record
+from lacli.cli.flags import JsonOption
 from lacli.cli.weeks import chart, table, weekly
 from lacli.errors import UsageError
 from lacli.events import Counts
+from lacli.wording import counts_record
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

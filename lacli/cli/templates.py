@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from lacli.cli.flags import JsonOption, YesOption
+
 app = typer.Typer(
     help="Questions to ask again, with places to fill in.",
     rich_markup_mode=None,
@@ -15,9 +17,7 @@ app = typer.Typer(
     "git diff | lacli ask -t review",
 )
 
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON value instead of lines.")]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What it is called; `lacli templates list` says.")]
-YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask whether to go on.")]
 
 _SKELETON = '''\
 # $input is what is asked or piped in, $name a parameter (-p name VALUE), $$ a dollar.

@@ -17,7 +17,6 @@ import typer
 from lacli.cli import deadline, diagnostics, live
 from lacli.cli.interrupt import Ending
 from lacli.cli.options import Common
-from lacli.cli.render import loading_line
 from lacli.cli.repl import commands
 from lacli.cli.repl.background import Background
 from lacli.errors import LacliError, PromptTooLong
@@ -25,6 +24,7 @@ from lacli.events import Attachment, Counts, Finished, Message, Request
 from lacli.scripted import Replier
 from lacli.sessions.conversation import Conversation
 from lacli.sessions.recorder import Recorder
+from lacli.wording import loading_line
 
 if TYPE_CHECKING:
     from lacli.cli.repl.reader import Reader

@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
-from lacli.cli.render import counted
 from lacli.errors import UsageError
 from lacli.events import Attachment
+from lacli.wording import counted
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
-from lacli.cli.render import counted
 from lacli.errors import UsageError
 from lacli.text.fences import Block, blocks
+from lacli.wording import counted
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl

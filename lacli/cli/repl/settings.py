@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from lacli.cli import diagnostics, live
 from lacli.cli.options import Common, with_common
-from lacli.cli.render import counted, counts_table
 from lacli.errors import UsageError
 from lacli.events import Counts, Message
+from lacli.wording import counted, counts_table
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
-from lacli.cli.render import counted
+from lacli.wording import counted
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
@@ -97,10 +98,10 @@ def compact(repl: Repl, rest: str) -> None:
 
 def sessions(repl: Repl, rest: str) -> None:
     """/sessions [ID]"""
-    from lacli.cli.pool_common import age
     from lacli.pool.identity import project_root
     from lacli.sessions.conversation import Conversation
     from lacli.sessions.store import SessionStore, path
+    from lacli.wording import age
 
     store = SessionStore(path())
     if not rest:
@@ -109,7 +110,7 @@ def sessions(repl: Repl, rest: str) -> None:
             mark = "*" if each.id == repl.recorder.id else " "
             turns = counted(each.turns, "turn", "turns")
             diagnostics.plain_line(
-                f"{mark} {each.id[:8]}  {age(each.used):>10}  {turns:>8}  {each.kind:8}  {each.title}"
+                f"{mark} {each.id[:8]}  {age(each.used, time.time()):>10}  {turns:>8}  {each.kind:8}  {each.title}"
             )
         diagnostics.note("/sessions ID goes on with one" if found else "no conversation is kept of this project")
         return

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from lacli.cli.render import counts_record, counts_table, live_line, stats_line, stats_record
 from lacli.cli.terminal import column_after
 from lacli.events import Counts, ReplyStats
+from lacli.wording import counts_record, counts_table, live_line, stats_line, stats_record
 
 STATS = ReplyStats(
     predicted_n=90,
