@@ -19,6 +19,7 @@ from lacli_tui.actions import ACTIONS, DIALOG, bindings_of, keys_of
 from lacli_tui.behind import Behind
 from lacli_tui.glyphs import plain_terminal
 from lacli_tui.inert import shown
+from lacli_tui.widgets.hints import Hints
 
 Result = TypeVar("Result")
 
@@ -65,10 +66,17 @@ class Dialog(ModalScreen[Result | None]):
     }
     Dialog.-small > #frame { width: 72; max-width: 92%; height: auto; max-height: 84%; }
     Dialog.-narrow > #frame, Dialog.-low > #frame { width: 100%; max-width: 100%; }
-    Dialog.-low:not(.-small) > #frame { height: 100%; max-height: 100%; }
+    Dialog.-low > #frame { height: 100%; max-height: 100%; }
+    Dialog.-small.-low > #frame { height: auto; }
     Dialog.-plain > #frame { border: ascii $line; }
     Dialog > #frame > #hints { height: auto; color: $text-muted; margin: 1 0 0 0; }
     Dialog.-low > #frame > #hints { margin: 0; }
+    Dialog > #frame > #page {
+        scrollbar-size-vertical: 1;
+        scrollbar-background: $surface;
+        scrollbar-background-hover: $surface;
+        scrollbar-background-active: $surface;
+    }
     Dialog > #frame > #said { height: auto; color: $warning; display: none; }
     """
 
@@ -80,8 +88,8 @@ class Dialog(ModalScreen[Result | None]):
 
     def compose(self) -> ComposeResult:
         """The frame and what is in it."""
-        frame = Vertical(*self.body(), Static(id="said", markup=False), Static(id="hints", markup=False), id="frame")
-        frame.border_title = Content(f" {shown(self.title or self.TITLE)} ")
+        frame = Vertical(*self.body(), Static(id="said", markup=False), Hints(id="hints"), id="frame")
+        frame.border_title = Content(shown(self.title or self.TITLE))
         yield frame
         self.set_class(plain_terminal(), "-plain")
 
@@ -94,22 +102,15 @@ class Dialog(ModalScreen[Result | None]):
         self.show_hints()
 
     def show_hints(self) -> None:
-        """The keys that apply, in one line."""
-        self.query_one("#hints", Static).update(self.hints())
-
-    def hints(self) -> Content:
-        """Each key with what it does."""
-        words = [
-            (key_name(keys_of(action.id, self.app)[0]), self.footer_of(action.id, action.footer))
-            for where in (*self.WHERES, DIALOG)
-            for action in ACTIONS
-            if action.where == where
-        ]
-        parts: list[Content] = []
-        for key, word in words:
-            if word:
-                parts.append(Content.assemble((key, "bold $accent"), f"\u00a0{word}".replace(" ", "\u00a0")))
-        return Content("   ").join(parts)
+        """The keys that apply, each with what it does."""
+        self.query_one(Hints).show(
+            [
+                (key_name(keys_of(action.id, self.app)[0]), word)
+                for where in (*self.WHERES, DIALOG)
+                for action in ACTIONS
+                if action.where == where and (word := self.footer_of(action.id, action.footer))
+            ]
+        )
 
     def footer_of(self, id_: str, footer: str) -> str:
         """What the line of keys calls an action now; nothing where it does not apply."""
@@ -123,7 +124,7 @@ class Dialog(ModalScreen[Result | None]):
 
     def frame_note(self, text: str) -> None:
         """What stands at the lower edge of the frame."""
-        self.query_one("#frame").border_subtitle = Content(f" {shown(text)} ") if text else ""
+        self.query_one("#frame").border_subtitle = Content(shown(text)) if text else ""
 
     def action_close(self) -> None:
         """Back to where one was."""

@@ -115,7 +115,7 @@ class ModelsScreen(Picker):
         found = [_choice(by_name[each.text], each.marks, self._current) for each in fits]
         path = query.strip()
         if path.startswith((".", "/", "~")) or path.lower().endswith(".gguf"):
-            found.insert(0, Choice(path, path, (("a path", "$text-muted"),), keeps_end=True))
+            found.insert(0, Choice(path, path, (("a path", "dim"),), keeps_end=True))
         key = self._current if marked is None else "" if query else marked.key
         self.choices.show(found, "no model fits; a path begins with . / or ~", key)
 
@@ -127,16 +127,12 @@ class ModelsScreen(Picker):
 
 def _choice(model: Model, marks: tuple[int, ...], current: str) -> Choice:
     if model.fit is None:
-        fits = ("…" if not model.problem else "?", "$text-muted")
+        fits = ("…" if not model.problem else "?", "dim")
     else:
         fits = ("fits", "$success") if model.fit.fits else ("too large", "$error")
-    here = (
-        ("here", "$success")
-        if model.is_here
-        else (size(model.download) if model.download else "to fetch", "$text-muted")
-    )
+    here = ("here", "$success") if model.is_here else (size(model.download) if model.download else "to fetch", "dim")
     mine = ("in use" if model.name == current else "", "$accent")
-    return Choice(model.name, model.name, (fits, here, (model.size, "$text-muted"), mine), marks=marks)
+    return Choice(model.name, model.name, (fits, here, (model.size, "dim"), mine), marks=marks)
 
 
 def about(model: Model) -> str:

@@ -51,7 +51,7 @@ class PaletteScreen(Picker):
         key = key_name(keys[0]) if keys else ""
         slash = f"/{action.slash}" if action.slash else ""
         in_title = tuple(mark for mark in marks if mark < len(action.title))
-        return Choice(action.id, action.title, ((key, "$accent"), (slash, "$text-muted")), marks=in_title)
+        return Choice(action.id, action.title, ((key, "$accent"), (slash, "dim")), marks=in_title)
 
 
 def _words(action: Action) -> str:

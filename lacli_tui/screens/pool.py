@@ -90,7 +90,7 @@ def learned(here: Path) -> list[Learned]:
 class PoolScreen(Lister):
     """The projects with a pool."""
 
-    TITLE = "What was learned"
+    TITLE = "Pools: what was learned, by project"
     WHERES = (POOL, PICKER)
     BINDINGS = bindings_of(POOL)
     DEFAULT_CSS = """
@@ -149,7 +149,7 @@ class PoolScreen(Lister):
         cells = (
             (f"{short(each.tokens)} tok", ""),
             (share, "$success"),
-            (age(each.used_s, self._now()) if each.used_s else "", "$text-muted"),
+            (age(each.used_s, self._now()) if each.used_s else "", "dim"),
             (state, "$error" if each.damage else "$accent"),
         )
         return Choice(str(each.folder), short_path(each.root or each.folder, 200), cells, keeps_end=True)
@@ -228,7 +228,8 @@ class PoolScreen(Lister):
     async def _sure(self, question: str, yes: str) -> bool:
         from lacli_tui.screens.confirm import ConfirmScreen
 
-        return bool(await self.app.push_screen_wait(ConfirmScreen(question, yes)))
+        answer: bool | None = await self.app.push_screen_wait(ConfirmScreen(question, yes))
+        return bool(answer)
 
 
 def _cleared(folder: Path) -> str:

@@ -102,7 +102,7 @@ class PrepareScreen(Dialog[bool]):
         for place, name in enumerate(_STAGES.values()):
             mark = "*" if plain else "✓" if place < at else "›" if place == at else "·"
             mark = " >*"[(place == at) + 2 * (place < at)] if plain else mark
-            style = "$success" if place < at else "bold" if place == at else "$text-muted"
+            style = "$success" if place < at else "bold" if place == at else "dim"
             lines.append(Content.styled(f"{mark} {name}", style))
         self.query_one("#steps", Static).update(Content("\n").join(lines))
         self.query_one("#amount", Static).update(self._amount())
@@ -114,9 +114,9 @@ class PrepareScreen(Dialog[bool]):
             return Content.styled(shown(self._failed), "$error")
         event = self._loading
         if event.stage == "wait":
-            return Content.styled(cut("another lacli prepares it; waiting for that one", width), "$text-muted")
+            return Content.styled(cut("another lacli prepares it; waiting for that one", width), "dim")
         if event.total <= 0:
-            return Content.styled("…", "$text-muted")
+            return Content.styled("…", "dim")
         share = min(1.0, event.done / event.total)
         signs = glyphs(plain_terminal())
         drawn = bar(share, width - 5, signs)

@@ -88,11 +88,11 @@ class SessionsScreen(Picker):
         session = found.session if isinstance(found, Hit) else found
         here = session.id == self._current
         marks = [mark for mark in ("this one" if here else "", "stopped" if session.interrupted else "") if mark]
-        where = (short_path(session.project, 24), "$text-muted")
+        where = (short_path(session.project, 24), "dim")
         cells = (
-            (age(session.used, self._now()), "$text-muted"),
-            (counted(session.turns, "turn", "turns"), "$text-muted"),
-            (session.kind if session.kind != "chat" else "", "$text-muted"),
+            (age(session.used, self._now()), "dim"),
+            (counted(session.turns, "turn", "turns"), "dim"),
+            (session.kind if session.kind != "chat" else "", "dim"),
             (", ".join(marks), "$accent"),
         )
         note = ""

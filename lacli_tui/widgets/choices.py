@@ -141,7 +141,7 @@ class Choices(Widget, can_focus=False):
         """The lines in view."""
         width, fit = self.size.width, self._fit()
         if not self._choices:
-            return Content.styled(cut(self._empty, width), "$text-muted")
+            return Content.styled(cut(self._empty, width), "dim")
         self._top = max(min(self._top, self._at, max(0, len(self._choices) - fit)), self._at - fit + 1)
         seen = range(self._top, min(self._top + fit, len(self._choices)))
         return Content("\n").join(line for at in seen for line in self._lines(at, width))
@@ -151,7 +151,7 @@ class Choices(Widget, can_focus=False):
         style = f"{_CURSOR} bold{' reverse' if self.app.no_color else ''}" if marked else ""
         lines = [self._line(choice, marked, width)]
         if self._height == 2:
-            lines.append(_padded(Content.styled("   " + cut(choice.note, width - 4), "$text-muted"), width))
+            lines.append(_padded(Content.styled("   " + cut(choice.note, width - 4), "dim"), width))
         return [line.stylize_before(style) if not marked else line.stylize(style) for line in lines]
 
     def _line(self, choice: Choice, marked: bool, width: int) -> Content:
@@ -160,11 +160,14 @@ class Choices(Widget, can_focus=False):
             columns.pop()
         room = width - 3 - sum(columns) - 2 * len(columns)
         plain = glyphs(plain_terminal()).plain
+        cells = list(zip(columns, choice.cells, strict=False))
+        while cells and not cells[0][1][0]:  # the title may go on over what is empty
+            room += cells.pop(0)[0] + 2
         parts: list[Content] = [
             Content(" > " if marked and plain else " › " if marked else "   "),
             _padded(_title(choice, max(0, room)), max(0, room)),
         ]
-        for column, (text, style) in zip(columns, choice.cells, strict=False):
+        for column, (text, style) in cells:
             parts += [Content("  "), Content.styled(text.rjust(column - (cell_len(text) - len(text))), style)]
         return _padded(Content("").join(parts), width)
 

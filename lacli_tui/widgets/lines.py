@@ -24,8 +24,12 @@ class Lines(ScrollView, can_focus=True):
     Lines {
         height: 1fr;
         width: 1fr;
+        overflow-x: hidden;
+        scrollbar-gutter: stable;
         scrollbar-size-vertical: 1;
         scrollbar-size-horizontal: 1;
+        scrollbar-background: $surface;
+        scrollbar-corner-color: $surface;
         &> .lines--added { color: $success; }
         &> .lines--gone { color: $error; }
         &> .lines--place { color: $accent; }
@@ -42,6 +46,7 @@ class Lines(ScrollView, can_focus=True):
     def wrap(self, wraps: bool) -> None:
         """Wrap long lines, or let them go on to the right."""
         self.wraps = wraps
+        self.styles.overflow_x = "hidden" if wraps else "auto"
         self._make_rows()
 
     def on_resize(self, event: Resize) -> None:

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from lacli_tui.inert import shown
 from lacli_tui.widgets.rows import cut, width_of
 
-_MOST_NAME = 22
+_MOST_NAME = 18
 _LEAST_TEXT = 24
 
 
@@ -71,8 +71,8 @@ def _drawn(pair: Pair, column: int, width: int) -> list[Content]:
         return [Content.styled(cut(pair.name, width), "$primary bold" if pair.name else "")]
     text = Content(shown(pair.text))
     if pair.more:
-        text = Content.assemble(text, ("  " + shown(pair.more), "$text-muted"))
-    name = Content.styled(cut(pair.name, width), pair.style or "$text-muted")
+        text = Content.assemble(text, ("  " + shown(pair.more), "dim"))
+    name = Content.styled(cut(pair.name, width), pair.style or "dim")
     indent = column + 2
     below = width_of([(pair.name, "")]) > column
     if below and width < 60:
