@@ -24,6 +24,7 @@ from lacli.sessions.records import Session
 from lacli_tui.actions import APP, action_of, bindings_of, checked_keymap
 from lacli_tui.glyphs import plain_terminal
 from lacli_tui.screens.main import MainScreen
+from lacli_tui.terminal import put_right
 from lacli_tui.themes import THEMES, theme_for, variables
 
 
@@ -137,6 +138,7 @@ class LacliApp(App[str]):
 
 def run(start: Start) -> str:
     """Run the terminal UI in this terminal until it is left; returns the id of the session, if there is one."""
+    put_right()
     app = LacliApp(replace(start, keymap=checked_keymap(start.keymap)))
     try:
         app.run(mouse=start.mouse, inline=start.inline)

@@ -7,6 +7,7 @@ when the user sends, `Wanted("attach")` when an @ begins a word. `history` is to
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from textual import events
@@ -19,10 +20,11 @@ from lacli_tui.inert import pasted
 from lacli_tui.messages import Sent, Wanted
 
 MOST_ROWS = 10
-_BURST_S = 0.004
+_BURST_S = 0.012
 """Keys closer together than this are not typed by hand."""
 _HEELS_S = 0.03
 """How long an enter waits for what may follow it."""
+_TEXT = {"enter": "\n", "tab": "\t"}
 _BEFORE_A_WORD = " \t\n([{<\"'`,;"
 
 
@@ -63,7 +65,9 @@ class Prompt(TextArea):
         self._burst: list[str] = []
         self._pouring: Timer | None = None
         self._last_key = 0.0
-        self._sending: Timer | None = None
+        self._held = ""
+        """An enter or a tab that waits for what may follow it."""
+        self._holding = 0
         self._many = False
         """Whether line ends came in this burst: its last enter does not send, either."""
 
@@ -92,33 +96,28 @@ class Prompt(TextArea):
         self._restart_blink()
         in_burst = event.time - self._last_key < _BURST_S
         self._last_key = event.time
-        if self._sending is not None:  # an enter, with this at its heels
-            self._sending.stop()
-            self._sending = None
-            if event.is_printable or event.key in ("enter", "tab"):
-                self._burst.append("\n")
-                self._many = in_burst = True
-        if not in_burst:
-            self._many = False
-        if event.key == "enter" and self._many:
+        text = _TEXT.get(event.key, event.character if event.is_printable else None)
+        if self._held and text is not None:  # an enter or a tab, with this at its heels
+            self._burst.append(_TEXT[self._held])
+            self._held = ""
+            self._many = in_burst = True
+        self._many = self._many and in_burst
+        if self._many and (text is not None or event.key == "escape"):
             event.stop()
-            self._pour_soon("\n")
-        elif event.key in keys_of("send", self.app):  # here and now: as a binding it would come behind later keys
+            self._pour_soon(text or "")
+        elif event.key == "tab" or event.key in keys_of("send", self.app):
             event.stop()
-            self.action_send()
-        elif event.key in keys_of("newline", self.app):
+            self._hold(event.key)
+        elif event.key in keys_of("newline", self.app):  # here and now: as a binding it would come behind later keys
             event.stop()
             self.action_newline()
-        elif event.key == "tab" and self._many:
-            event.stop()
-            self._pour_soon("\t")
-        elif event.is_printable and event.character is not None:
+        elif text is not None:
             event.stop()
             if in_burst:
-                self._pour_soon(event.character)
+                self._pour_soon(text)
             else:
                 self._pour()
-                self._write(event.character)
+                self._write(text)
         else:
             self._pour()
 
@@ -171,14 +170,29 @@ class Prompt(TextArea):
             self.styles.height = rows
             self.call_after_refresh(self.scroll_cursor_visible)
 
-    def action_send(self) -> None:
-        """Send the draft, unless this enter is part of a paste."""
-        if self._sending is None:
-            self._sending = self.set_timer(_HEELS_S, self._send)
+    def _hold(self, key: str) -> None:
+        """Wait a moment for what may follow this key, also for what waits in the queues before us."""
+        if not self._held:
+            self._held = key
+            self._holding += 1
+            number = self._holding
+            release = functools.partial(self.call_later, self._release, number)
+            self.set_timer(_HEELS_S, functools.partial(self.app.call_later, release))
 
-    def _send(self) -> None:
-        self._sending = None
+    def _release(self, number: int) -> None:
+        """Nothing followed: do what the key is for."""
+        key = self._held if number == self._holding else ""
+        if not key:
+            return
+        self._held = ""
         self._pour()
+        if key in keys_of("send", self.app):
+            self.action_send()
+        else:
+            self.screen.focus_next()
+
+    def action_send(self) -> None:
+        """Send the draft."""
         if self.text.strip():
             self.post_message(Sent(self.text))
 

@@ -78,9 +78,7 @@ class Playing:
 
     def text(self) -> str:
         """The screen as it is seen, a line a row."""
-        width, height = self.app.size
-        lines = self.app.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in line).ljust(width) for line in lines[:height])
+        return "\n".join(strip.text for strip in self.app.screen._compositor.render_strips())
 
 
 class Play(Protocol):

@@ -1,0 +1,134 @@
+"""The prompt: pastes, line ends, what was typed before, files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from lacli_tui.inert import pasted, shown
+from lacli_tui.terminal import PasteParser
+from lacli_tui.widgets.prompt import MOST_ROWS, Prompt
+from tests.tui.conftest import Play, Playing
+
+LINES = "".join(f"\tvalue = {number}\n" for number in range(40))
+
+
+def prompt(it: Playing) -> Prompt:
+    return it.main.query_one(Prompt)
+
+
+async def keys_at_once(it: Playing, *keys: str) -> None:
+    """As a terminal without bracketed paste sends a paste."""
+    for key in keys:
+        character = {"enter": "\r", "tab": "\t"}.get(key, key)
+        it.app.post_message(events.Key(key, character))
+    await it.pilot.pause(0.1)
+
+
+class TestPastes:
+    async def test_a_paste_is_one_draft_and_is_sent_once(self, pilot: Play) -> None:
+        async with pilot("ok") as it:
+            prompt(it).post_message(events.Paste(LINES.replace("\n", "\r\n") + "\x1b[31mred\x1b[0m\x07"))
+            await it.pilot.pause()
+            assert prompt(it).text == LINES + "red"
+            assert prompt(it).size.height == MOST_ROWS
+            assert not it.assistant.requests
+            await it.press("enter")
+            await it.idle()
+            assert [request.messages[-1].text for request in it.assistant.requests] == [LINES + "red"]
+
+    async def test_one_that_comes_key_by_key_is_not_sent_line_by_line(self, pilot: Play) -> None:
+        async with pilot("ok") as it:
+            await keys_at_once(it, *"ab", "enter", "tab", *"cd", "enter")
+            assert prompt(it).text == "ab\n\tcd\n"
+            assert not it.assistant.requests
+
+    async def test_a_line_and_an_enter_at_once_are_sent(self, pilot: Play) -> None:
+        async with pilot("ok") as it:
+            await keys_at_once(it, *"hello", "enter")
+            await it.idle()
+            assert it.assistant.requests[0].messages[-1].text == "hello"
+
+    @pytest.mark.parametrize("size", [1, 2, 7, 4096])
+    def test_escape_sequences_inside_are_no_keys_however_it_is_read(self, size: int) -> None:
+        text = "one \x1b[31mtwo\x1b[0m\r\n\x1b[2 three\x1b"
+        data = f"abcdefghijkl\x1b[200~{text}\x1b[201~z"
+        cuts = [0, *range(12 if size > 1 else 18, len(data), size), len(data)]
+        parser = PasteParser()
+        came = [each for start, end in zip(cuts, cuts[1:], strict=False) for each in parser.feed(data[start:end])]
+        assert [each.text for each in came if isinstance(each, events.Paste)] == [text]
+        assert "".join(each.key for each in came if isinstance(each, events.Key)) == "abcdefghijklz"
+
+    def test_nothing_in_it_can_act(self) -> None:
+        assert pasted("a\x1b]52;c;eA==\x07b\x9b31mc\x00\td\re") == "ab31mc\td\ne"
+        assert shown("a\x1b[31m\x07\x9b\ud800\t\r\n") == "a␛[31m␇�?\t\n"
+
+
+async def test_ctrl_j_makes_a_line_and_enter_sends(pilot: Play) -> None:
+    async with pilot("ok") as it:
+        await it.press("a", "ctrl+j", "b")
+        assert prompt(it).text == "a\nb"
+        assert prompt(it).size.height == 2
+        await it.press("enter")
+        await it.idle()
+        assert it.assistant.requests[0].messages[-1].text == "a\nb"
+        assert prompt(it).size.height == 1
+
+
+async def test_the_arrows_find_what_was_typed_before_and_the_draft_again(pilot: Play, sandbox: Path) -> None:
+    async with pilot("ok", "ok") as it:
+        await it.ask("first")
+        await it.ask("second ghp_" + "a1B2c3D4" * 5)
+        await it.type("draft")
+        await it.press("up")
+        assert prompt(it).text.startswith("second")
+        await it.press("up", "up")
+        assert prompt(it).text == "first"
+        await it.press("down", "down")
+        assert prompt(it).text == "draft"
+    kept = (sandbox / "state" / "chat_history").read_text()
+    assert "+first" in kept
+    assert "ghp_" not in kept
+    async with pilot() as it:
+        await it.until(lambda: prompt(it)._typed)
+        await it.press("up")
+        assert prompt(it).text == "first"
+
+
+async def test_a_file_goes_with_the_question_and_can_be_taken_away(pilot: Play, tmp_path: Path) -> None:
+    (tmp_path / "[").mkdir()
+    (tmp_path / "[/a].py").write_text("x = 1\n")
+    (tmp_path / "b.py").write_text("y = 2\n")
+    async with pilot("ok") as it:
+        await it.ask('/file "[/a].py"')
+        await it.until(lambda: "[/a].py (1 line)" in it.text())
+        await it.press("backspace")
+        assert "[/a].py (1 line)" not in it.text()
+        await it.ask("what is in @b.py")
+        asked = it.assistant.requests[0].messages[-1]
+        assert [each.label for each in asked.attachments] == ["b.py"]
+        assert "b.py (1 line)" in it.text()
+
+
+async def test_ctrl_d_leaves_only_an_empty_prompt(pilot: Play) -> None:
+    async with pilot() as it:
+        await it.press("a", "home", "ctrl+d")
+        assert prompt(it).text == ""
+        assert it.app.is_running
+        await it.press("ctrl+d")
+        await it.until(lambda: not it.app.is_running)
+
+
+async def test_wide_and_joined_characters_move_no_border(pilot: Play) -> None:
+    reply = "漢字 👩‍💻 e\u0301 ok\n\n```\n漢字\tx\n```\n"
+    async with pilot(reply, size=(120, 40)) as it:
+        await it.ask("漢字 é")
+        from rich.cells import cell_len
+
+        widths = {cell_len(line) for line in it.text().split("\n")}
+        assert len(widths) == 1
+        await it.type("漢字")
+        await it.press("backspace")
+        assert prompt(it).text == "漢"
