@@ -48,7 +48,8 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
 
         hidden = without_fim.hidden(place)
         token_ids, notes = without_fim.prompt(place, hidden, tokenizer, room)
-        return Completion(token_ids, (), (rules(place, cursor, hidden, goes_on=True),), notes)
+        own = without_fim.Headings(without_fim.headings(place))
+        return Completion(token_ids, (), (rules(place, cursor, hidden, goes_on=True, more=[own]),), notes)
     hidden = cursor.before if cursor.in_indent else ""
     marks = {text: _one_id(text, tokenizer) for text in markers.needed}
     stops = {index for text in markers.stop if (index := tokenizer.id_of(text)) is not None}
@@ -76,9 +77,9 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
     )
 
 
-def rules(place: Place, cursor: Cursor, hidden: str = "", goes_on: bool = False) -> Rules:
-    """When a completion of this place is over; for `hidden` and `goes_on` see `Rules`."""
-    made: list[Rule] = [RestOfLine(cursor), SuffixAtOnce(cursor), NextLine(cursor), Repetition(cursor)]
+def rules(place: Place, cursor: Cursor, hidden: str = "", goes_on: bool = False, more: Sequence[Rule] = ()) -> Rules:
+    """When a completion of this place is over, by `more` rules too; for `hidden` and `goes_on` see `Rules`."""
+    made: list[Rule] = [*more, RestOfLine(cursor), SuffixAtOnce(cursor), NextLine(cursor), Repetition(cursor)]
     made += [Loops(cursor), Brackets(cursor), WholeLines()]
     block = block_rule(cursor) if place.scope == "block" else None
     if block is not None:
