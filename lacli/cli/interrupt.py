@@ -8,6 +8,7 @@ stream replies. Everywhere else Ctrl-C is the ordinary KeyboardInterrupt.
 from __future__ import annotations
 
 import _thread
+import os
 import signal
 import threading
 import time
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from lacli.cli import deadline
+from lacli.cli import deadline, diagnostics
 
 _SECOND_WITHIN_S = 2.0
 _SOON_S = 0.05
@@ -132,8 +133,10 @@ class Ending(_Handlers):
 class Insistent(_Handlers):
     """For loading: Ctrl-C raises, and raises again at `check` and at the end where other code has swallowed it.
 
-    Imports do so: an `except` of theirs takes it for a missing module, and half of the package is never there. When the
-    time allowed is over the same happens by itself, and the block ends with TimedOut.
+    When the time allowed is over the same happens by itself, and the block ends with TimedOut.
+
+    Within an import it ends the process where it stands: what is raised there is swallowed by an `except`, or by a
+    callback with a traceback on stderr, and where it passes through C++ it aborts. Nothing is half done in an import.
     """
 
     def __init__(self) -> None:
@@ -179,4 +182,23 @@ class Insistent(_Handlers):
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self._asked = True
+        if _in_import(frame):
+            code = diagnostics.INTERRUPTED
+            try:
+                code = diagnostics.guard(self._raise)
+            finally:
+                os._exit(code)
         raise KeyboardInterrupt
+
+    def _raise(self) -> int:
+        if self._late:
+            raise deadline.failure(_UNLOADED)
+        raise KeyboardInterrupt
+
+
+def _in_import(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False

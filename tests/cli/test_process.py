@@ -127,6 +127,23 @@ def test_an_interrupt_swallowed_while_loading_ends_the_program_all_the_same(prog
     assert (running.communicate(timeout=30), running.returncode) == ((b"", b"lacli: stopped\n"), 130)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, None])
+def test_within_an_import_an_interrupt_and_the_end_of_the_time_need_nobody_who_listens(
+    program: Program, number: int | None
+) -> None:
+    (program.folder / "swallows.py").write_text(
+        "import sys, time\nprint('ready', file=sys.stderr, flush=True)\n"
+        "class Callback:\n    def __del__(self):\n        time.sleep(20)\n"
+        "Callback()\ntime.sleep(20)\n"
+    )
+    running = started(program, IMPORTS="1", **({} if number else {"LACLI_TIMEOUT": "2"}))
+    assert running.stderr.readline() == b"ready\n"
+    if number:
+        running.send_signal(number)
+    out, err = running.communicate(timeout=15)
+    assert (out, err.count(b"\n"), running.returncode) == (b"", 1, 130 if number else 6)
+
+
 def test_a_silent_stdin_is_named_after_a_while(program: Program) -> None:
     running = started(program, stdin=True)
     assert running.stderr.readline().decode() == READING
