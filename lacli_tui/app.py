@@ -8,13 +8,13 @@ app.push_screen_wait(ConfirmScreen("…"))` in a worker. None is the result of l
 from __future__ import annotations
 
 import gc
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from textual.app import App
+from textual.binding import Binding
 from textual.widgets import Input, TextArea
 
 from lacli.config import Settings
@@ -22,6 +22,7 @@ from lacli.events import Request
 from lacli.scripted import Replier
 from lacli.sessions.records import Session
 from lacli_tui.actions import APP, action_of, bindings_of, checked_keymap
+from lacli_tui.bare import draw_plainly, plain_key
 from lacli_tui.glyphs import plain_terminal
 from lacli_tui.screens.main import MainScreen
 from lacli_tui.terminal import put_right
@@ -74,7 +75,11 @@ class LacliApp(App[str]):
         self.main = MainScreen(start)
         for theme in THEMES:
             self.register_theme(theme)
-        wanted = theme_for(start.theme, few_colours="NO_COLOR" in os.environ or plain_terminal())
+        self.plain = plain_terminal()
+        """Whether the terminal draws ASCII only."""
+        draw_plainly(self.plain)
+        few_colours = self.plain or self.no_color or self.console.color_system == "standard"
+        wanted = theme_for(start.theme, few_colours)
         self.theme = wanted if wanted in self.available_themes else THEMES[0].name
         if not start.animation:
             self.animation_level = "none"
@@ -85,13 +90,22 @@ class LacliApp(App[str]):
         self.push_screen(self.main)
 
     def on_ready(self) -> None:
-        """What there is now stays: looking for garbage among it would hold up keys for a tenth of a second."""
+        """Leave well at the system's wish; and what there is now stays: looking for garbage among it would hold up
+        keys for a tenth of a second."""
+        for name in ("SIGTERM", "SIGHUP"):  # the session is kept and the terminal is as it was
+            with contextlib.suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
+                asyncio.get_running_loop().add_signal_handler(getattr(signal, name), self.action_leave)
         gc.freeze()
         gc.set_threshold(20_000, 20, 1000)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """What our looks name and textual's themes lack."""
         return variables(self.current_theme)
+
+    def get_key_display(self, binding: Binding) -> str:
+        """The name of a key, as footer and help show it."""
+        name = super().get_key_display(binding)
+        return plain_key(name) if self.plain else name
 
     def perform(self, id_: str, rest: str = "") -> None:
         """Do the action of this id: what palette, help and slash commands call."""

@@ -302,18 +302,22 @@ class TestColours:
             await it.until(lambda: "the model alone" in it.text())
             assert "one twoj three" in it.text()
 
-    async def test_a_bare_console_gets_plain_borders(self, pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_a_bare_console_is_given_what_its_font_has(
+        self, pilot: Play, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         async with pilot(WORDS, size=(120, 40)) as fine:
             await fine.ask("hi")
             assert "│" in fine.text()
-        monkeypatch.setattr("lacli_tui.widgets.watching.plain_terminal", lambda: True)
-        monkeypatch.setattr("lacli_tui.verbs.watch.plain_terminal", lambda: True)
-        async with pilot(WORDS, size=(120, 40)) as it:
+        for place in ("widgets.watching", "verbs.watch", "app"):
+            monkeypatch.setattr(f"lacli_tui.{place}.plain_terminal", lambda: True)
+        async with pilot(WORDS + "\n" * 50 + WORDS, size=(120, 40)) as it:
             await it.ask("hi")
+            await it.press("shift+tab")
             panel = it.main.query_one(DecodePanel).region
             drawn = [row[panel.x :] for row in it.text().splitlines()[panel.y : panel.bottom]]
             assert all(row.isascii() for row in drawn)
             assert all(row.startswith("|") for row in drawn)
+            it.text().encode("cp437")
 
 
 async def test_the_numbers_of_a_chat_that_was_left_are_gone(pilot: Play) -> None:

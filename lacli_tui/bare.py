@@ -1,0 +1,27 @@
+"""What textual itself draws beyond ASCII, drawn otherwise on a console that has no more: scroll bars, names of keys."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.scrollbar import ScrollBar, ScrollBarRender
+
+_KEYS = {"⏎": "enter", "␣": "space", "⌫": "bksp", "⇥": "tab", "⎋": "esc", "⇧": "shift+"}
+_KEYS |= {"↑": "up", "↓": "down", "←": "left", "→": "right"}
+
+
+class _WholeCells(ScrollBarRender):
+    """Colours only: ends of a bar fall on whole cells."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
+
+
+def draw_plainly(plain: bool) -> None:
+    """Of all scroll bars, from now on."""
+    ScrollBar.renderer = _WholeCells if plain else ScrollBarRender
+
+
+def plain_key(shown: str) -> str:
+    """The name of a key as textual shows it, in ASCII."""
+    return "".join(_KEYS.get(sign, sign) for sign in shown)
