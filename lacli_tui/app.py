@@ -7,7 +7,10 @@ app.push_screen_wait(ConfirmScreen("…"))` in a worker. None is the result of l
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import gc
+import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
