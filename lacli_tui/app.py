@@ -95,6 +95,8 @@ class LacliApp(App[str]):
     def on_ready(self) -> None:
         """Leave well at the system's wish; and what there is now stays: looking for garbage among it would hold up
         keys for a tenth of a second."""
+        if self.is_headless:
+            return
         for name in ("SIGTERM", "SIGHUP"):  # the session is kept and the terminal is as it was
             with contextlib.suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
                 asyncio.get_running_loop().add_signal_handler(getattr(signal, name), self.action_leave)

@@ -206,13 +206,16 @@ class Talk:
 
     def restart(self) -> None:
         """Start another engine; the one there is ends behind."""
-        old = self._bridge
-        threading.Thread(target=old.close, name="closing", daemon=True).start()
-        if self._start.replier is None:
-            self._bridge = Bridge(self._engine(), self._wake)
-        else:
-            self._bridge = Bridge(self._start.replier, self._wake)
+        self.give_up()
         self.begin()
+
+    def give_up(self) -> None:
+        """Let go of the engine; the next question, or `restart`, starts another one."""
+        threading.Thread(target=self._bridge.close, name="closing", daemon=True).start()
+        self._bridge = Bridge(self._start.replier or self._engine(), self._wake)
+        self._opened = False
+        self.loading = None
+        self.phase = "dead"
 
     def history(self) -> list[str]:
         """What was typed in chats before, the oldest first."""

@@ -28,6 +28,7 @@ from lacli_tui.messages import About, Arrived, Decoded, Sent, Stats, Wanted
 from lacli_tui.talk import Talk, Took
 from lacli_tui.verbs.answers import Answers
 from lacli_tui.verbs.chats import Chats
+from lacli_tui.verbs.preparing import Preparing
 from lacli_tui.verbs.views import Views
 from lacli_tui.verbs.watch import Watch
 from lacli_tui.widgets.chips import Chips
@@ -50,7 +51,7 @@ _STATS_S = 0.2
 """Least time between two messages of statistics."""
 
 
-class MainScreen(Answers, Chats, Views, Watch):
+class MainScreen(Answers, Chats, Preparing, Views, Watch):
     """The chat."""
 
     BINDINGS = bindings_of(MAIN)
@@ -149,6 +150,7 @@ class MainScreen(Answers, Chats, Views, Watch):
 
     async def _show(self, took: Took) -> None:
         answer = self._answer_now
+        await self.show_preparing(took.error if took.failed == "open" else None)
         for notice in took.notices:
             self._notice = notice.text
             await self.tell(notice.text, notice.level)
@@ -393,10 +395,14 @@ class MainScreen(Answers, Chats, Views, Watch):
 
     async def action_stop(self) -> None:
         """Stop the reply."""
+        await self.give_up()
+        self.changed(ended=True)
+
+    async def give_up(self) -> None:
+        """See `Preparing`; a reply that has begun ends with the text so far."""
         if self.talk.stop() == "given up" and self._answer_now is not None:
             answer, self._answer_now = self._answer_now, None
             await self._nothing_came(answer)
-        self.changed(ended=True)
 
     def action_back(self) -> None:
         """Leave what is edited, go back to the prompt."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ class TestPastes:
         data = f"abcdefghijkl\x1b[200~{text}\x1b[201~z"
         cuts = [0, *range(12 if size > 1 else 18, len(data), size), len(data)]
         parser = PasteParser()
-        came = [each for start, end in zip(cuts, cuts[1:], strict=False) for each in parser.feed(data[start:end])]
+        came = [each for start, end in itertools.pairwise(cuts) for each in parser.feed(data[start:end])]
         assert [each.text for each in came if isinstance(each, events.Paste)] == [text]
         assert "".join(each.key for each in came if isinstance(each, events.Key)) == "abcdefghijklz"
 

@@ -1,0 +1,147 @@
+"""What is kept of a chat, and going on with one; code that goes into files; the first start."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from lacli.errors import ModelUnavailable
+from lacli.events import Loading
+from lacli.scripted import ScriptedAssistant
+from lacli.sessions.store import SessionStore, path
+from lacli_tui.screens.diff import DiffScreen
+from lacli_tui.screens.line import LineScreen
+from lacli_tui.screens.prepare import PrepareScreen
+from lacli_tui.widgets.prompt import Prompt
+from tests.tui.conftest import Play
+
+CODE = "Here:\n\n```python\nx = 2\n```\n"
+
+
+async def test_a_chat_is_kept_and_gone_on_with(pilot: Play) -> None:
+    async with pilot("one", "two", model="scripted") as it:
+        await it.ask("first")
+        await it.ask("second")
+        await it.until(lambda: it.main.session_id)
+        it.main.talk.close()
+        kept = it.main.session_id
+    session = SessionStore(path()).session(kept)
+    assert [turn.answer.text for turn in session.turns] == ["one", "two"]
+    async with pilot("three", session=session, model="scripted") as it:
+        assert "second" in it.text()
+        await it.ask("third")
+        messages = it.assistant.requests[0].messages
+        assert [each.text for each in messages] == ["first", "one", "second", "two", "third"]
+        assert messages[1].token_ids
+        it.main.talk.close()
+    assert len(SessionStore(path()).session(kept).turns) == 3
+
+
+async def test_leaving_in_the_middle_of_a_reply_keeps_what_was_written(pilot: Play) -> None:
+    waits = threading.Event()
+
+    class Slow(ScriptedAssistant):
+        def reply(self, request: Any, cancel: Any = lambda: False) -> Any:
+            for number, event in enumerate(super().reply(request, cancel)):
+                if number == 6:
+                    waits.set()
+                    while not cancel():
+                        waits.wait(0.01)
+                yield event
+
+    async with pilot(replier=Slow(["one two three four five six seven eight nine ten"])) as it:
+        await it.type("go")
+        await it.press("enter")
+        await it.until(waits.is_set)
+        it.main.talk.close()
+        kept = it.main.session_id
+    (turn,) = SessionStore(path()).session(kept).turns
+    assert turn.interrupted
+    assert turn.answer.text.startswith("one two")
+
+
+async def test_nothing_is_kept_where_that_is_not_wanted(pilot: Play) -> None:
+    async with pilot("one", keep=False) as it:
+        await it.ask("first")
+        it.main.talk.close()
+    assert not path().exists()
+
+
+async def test_a_code_block_is_saved_and_applied_after_a_diff(pilot: Play, tmp_path: Path) -> None:
+    async with pilot(CODE) as it:
+        await it.ask("x is to be two")
+        await it.press("shift+tab", "s")
+        await it.until(lambda: isinstance(it.app.screen, LineScreen))
+        await it.press(*"new.py", "enter")
+        await it.until(lambda: (tmp_path / "new.py").exists())
+        assert (tmp_path / "new.py").read_text() == "x = 2\n"
+        (tmp_path / "old.py").write_bytes(b"x = 1\r\n")
+        it.app.perform("apply", "old.py")
+        await it.until(lambda: isinstance(it.app.screen, DiffScreen))
+        assert "-x = 1" in it.text()
+        await it.press("escape")
+        await it.until(lambda: it.app.screen is it.main)
+        assert (tmp_path / "old.py").read_bytes() == b"x = 1\r\n"
+        it.app.perform("apply", "old.py")
+        await it.until(lambda: isinstance(it.app.screen, DiffScreen))
+        await it.press("y")
+        await it.until(lambda: it.app.screen is it.main)
+        await it.until(lambda: (tmp_path / "old.py").read_bytes() == b"x = 2\r\n")
+
+
+async def test_the_text_of_a_message_and_its_blocks_are_copied_as_they_are(pilot: Play, monkeypatch: Any) -> None:
+    monkeypatch.setattr("lacli.clipboard.by_tool", lambda text: "")
+    async with pilot("a\n\n```\n\tx  \n```\n") as it:
+        await it.ask("hi")
+        await it.press("shift+tab", "1")
+        await it.until(lambda: it.app.clipboard == "\tx  ")
+        await it.press("y")
+        await it.until(lambda: it.app.clipboard == "a\n\n```\n\tx  \n```\n")
+
+
+class TestTheFirstStart:
+    async def test_shows_how_far_it_is_and_goes_by_itself(self, pilot: Play) -> None:
+        go_on = threading.Event()
+
+        class Fetching(ScriptedAssistant):
+            def open(self, report: Any = None) -> None:
+                report(Loading("fetch", 5_000_000, 50_000_000))
+                assert go_on.wait(10)
+
+        async with pilot(replier=Fetching(["hello"])) as it:
+            await it.until(lambda: isinstance(it.app.screen, PrepareScreen))
+            await it.until(lambda: "10%" in it.text())
+            go_on.set()
+            await it.until(lambda: it.app.screen is it.main)
+            await it.ask("hi")
+            assert "hello" in it.text()
+
+    async def test_need_not_be_waited_for(self, pilot: Play) -> None:
+        closed = threading.Event()
+
+        class Fetching(ScriptedAssistant):
+            def open(self, report: Any = None) -> None:
+                report(Loading("fetch", 5_000_000, 50_000_000))
+                assert closed.wait(10)
+                raise ModelUnavailable("closed")
+
+            def close(self) -> None:
+                closed.set()
+
+        async with pilot(replier=Fetching(["hello"])) as it:
+            await it.until(lambda: isinstance(it.app.screen, PrepareScreen))
+            await it.press("escape")
+            await it.until(lambda: it.main.talk.phase == "dead")
+            assert "F5 goes on" in it.text()
+
+    async def test_says_why_there_is_no_model(self, pilot: Play) -> None:
+        class Missing(ScriptedAssistant):
+            def open(self, report: Any = None) -> None:
+                raise ModelUnavailable("there is no model [x]", "lacli models pull")
+
+        async with pilot(replier=Missing([ModelUnavailable("still none")])) as it:
+            await it.until(lambda: "there is no model [x]" in it.text())
+            assert "lacli models pull" in it.text()
+            await it.ask("hi")
+            assert it.main.query_one(Prompt).text == "hi"
