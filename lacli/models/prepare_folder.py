@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from lacli import atomic
-from lacli.errors import OutOfMemory
+from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.models.base import Quant
 from lacli.models.disk import require_space
 from lacli.models.fetch import Progress, Report
@@ -178,7 +178,13 @@ def with_facts(spec: ModelSpec, config: Mapping[str, Any], template: str | None)
 
 def find_folder(digest: str) -> Path | None:
     """The same content under another file name is prepared only once."""
-    return next(iter(sorted(models_dir().glob(f"[!.]*-{digest[:12]}-f{FORMAT}"))), None)
+    try:
+        found = sorted(models_dir().glob(f"[!.]*-{digest[:12]}-f{FORMAT}"))
+    except OSError as error:
+        raise ModelUnavailable(
+            f"cannot read {models_dir()}: {error.strerror}", "set LACLI_HOME to a folder that is yours"
+        ) from None
+    return next(iter(found), None)
 
 
 def older_formats(digest: str) -> list[Path]:

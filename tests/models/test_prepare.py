@@ -16,6 +16,7 @@ from tiny_models import edit_json, prepare_file, write_folder, write_gguf
 from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.models import disk
 from lacli.models.inventory import presence, remove
+from lacli.models.prepare_folder import find_folder
 from lacli.models.registry import spec_of_path
 from lacli.paths import models_dir
 
@@ -289,3 +290,15 @@ class TestHuggingFaceFolders:
         (folder / "generation_config.json").unlink()
         edit_json(folder / "config.json", eos_token_id=0)
         assert prepare_file(folder).eos_ids == (0, 2)
+
+
+def test_a_folder_of_models_that_cannot_be_searched_is_a_model_that_cannot_be_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def denied(folder: Path, pattern: str) -> list[Path]:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr(Path, "glob", denied)
+    with pytest.raises(ModelUnavailable, match="Permission denied") as raised:
+        find_folder("0" * 64)
+    assert "LACLI_HOME" in raised.value.hint
