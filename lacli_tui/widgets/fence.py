@@ -52,8 +52,8 @@ class Fence(Widget):
         margin: 0 0 1 0;
         padding: 0 1;
         background: $boost;
-        &> .fence--title { color: $text-muted; text-style: bold; }
-        &> .fence--comment { color: $text-muted; text-style: italic; }
+        &> .fence--title { color: $secondary; text-style: bold; }
+        &> .fence--comment { color: $secondary; text-style: italic; }
         &> .fence--string { color: $text-success; }
         &> .fence--number { color: $text-warning; }
         &> .fence--keyword { color: $text-accent; text-style: bold; }

@@ -55,7 +55,7 @@ class Sourced(Static):
 
 
 def sourced(text: str, steps: Sequence[Decoded], letters: bool, width: int = 80) -> Content:
-    """The reply below its legend, which takes lines of this width."""
+    """The reply above its legend, which takes lines of this width and so is in view where the end of the text is."""
     parts: list[tuple[str, str] | str] = []
     for run in runs(text, steps):
         if run.source not in SOURCES:
@@ -65,7 +65,7 @@ def sourced(text: str, steps: Sequence[Decoded], letters: bool, width: int = 80)
             parts.append((SOURCES[run.source], "bold reverse"))
         parts.append((shown(run.text), f"underline $source-{run.source}"))
     legend = [Content.assemble(*line) for line in flowed(_legend(steps), 3, width)]
-    return Content("\n").join([*legend, "", Content.assemble(*parts)])
+    return Content("\n").join([Content.assemble(*parts), "", *legend])
 
 
 def _legend(steps: Sequence[Decoded]) -> list[list[Part]]:

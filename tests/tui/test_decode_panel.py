@@ -272,14 +272,13 @@ class TestSources:
     def test_where_colours_are_not_seen_letters_tell_who_guessed(self) -> None:
         steps = [Decoded("a", ("",), (1,)), Decoded("bc[/x]", ("files", "window", ""), (1, 1, 4))]
         plain = sourced("abc[/x]", steps, letters=True, width=100).plain
-        assert plain.endswith("\nafbwc[/x]")
-        assert sourced("abc[/x]", steps, letters=False, width=100).plain.endswith("\nabc[/x]")
+        assert plain.startswith("afbwc[/x]\n")
+        assert sourced("abc[/x]", steps, letters=False, width=100).plain.startswith("abc[/x]\n")
         assert " f  files 25%" in plain
 
     def test_every_guessed_token_is_underlined_too(self) -> None:
         content = sourced("ab", [Decoded("ab", ("files", ""), (1, 1))], letters=False)
-        start = content.plain.rindex("ab")
-        assert [span.style for span in content.spans if span.start == start] == ["underline $source-files"]
+        assert [span.style for span in content.spans if span.start == 0] == ["underline $source-files"]
 
 
 class TestColours:
