@@ -12,7 +12,6 @@ import json
 import os
 import platform
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -257,6 +256,8 @@ def _existing(folder: Path) -> Path:
 
 
 def _log() -> Check:
+    import sqlite3  # some Pythons are built without
+
     from lacli.sessions import switch
     from lacli.sessions.store import path
 

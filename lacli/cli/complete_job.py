@@ -17,7 +17,7 @@ from lacli.edits.diff import label_of, target_of, unified
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Attachment, Finished, Message, Place
-from lacli.wording import reply_record
+from lacli.wording import counted, reply_record
 
 _REACH = 1 << 16
 """Characters on either side of the cursor that a completion can depend on."""
@@ -120,14 +120,14 @@ class Job:
         if wanted.json:
             output.document(self._record(finished, wanted, data, diff))
         elif wanted.full:
-            printed(data)
+            output.content(data, lambda: self.file.reads(data))
         elif wanted.diff:
-            printed(diff)
+            output.content(diff, lambda: diff.decode("utf-8", "replace"))
         if not finished.text:
             diagnostics.note("nothing to insert here" + (f": {self.where}" if wanted.several else ""))
         elif written and not wanted.json:
             lines = finished.text.strip("\n").count("\n") + 1
-            diagnostics.note(f"{self.where}: {lines} {'line' if lines == 1 else 'lines'} inserted")
+            diagnostics.note(f"{self.where}: {counted(lines, 'line', 'lines')} inserted")
 
     def _record(self, finished: Finished, wanted: Wanted, data: bytes, diff: bytes) -> dict[str, Any]:
         record: dict[str, Any] = {"file": self.file.name, **self.spot.record(self.file), **reply_record(finished)}
@@ -159,15 +159,6 @@ def read(target: Target, stdin_name: str) -> Job:
     else:
         file, path = TextFile.read(target.path), target.path
     if file.odd:
-        bytes_ = "byte is" if file.odd == 1 else "bytes are"
-        diagnostics.note(f"{file.name}: {file.odd} {bytes_} not {file.encoding}, and shown as Latin-1")
+        odd = counted(file.odd, "byte is", "bytes are")
+        diagnostics.note(f"{file.name}: {odd} not {file.encoding}, and shown as Latin-1")
     return Job(file, spot_of(file, target), path)
-
-
-def printed(data: bytes) -> None:
-    """The very bytes in a pipe; on a terminal what of them is text."""
-    if output.to_terminal():
-        output.text(data.decode("utf-8", "replace"))
-        output.end_text("" if data.endswith(b"\n") or not data else "\n")
-    else:
-        output.data(data)

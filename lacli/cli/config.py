@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -202,11 +202,11 @@ def _problems_of(files: list[Path]) -> list[str]:
     from lacli.cli.schema import whole
     from lacli.configuration.layers import found_in, layered
 
-    schema, lines = whole(), []
+    schema = whole()
+    lines: list[str] = []
     for file in files:
         try:
-            problems: Any = layered(found_in(file), schema).problems
-            errors = [problem.error() for problem in problems]
+            errors = [problem.error() for problem in layered(found_in(file), schema).problems]
         except UsageError as error:
             errors = [error]
         lines += [f"{error.message}; {error.hint}" if error.hint else error.message for error in errors]

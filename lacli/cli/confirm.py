@@ -7,14 +7,11 @@ overwrite something.
 from __future__ import annotations
 
 import contextlib
-import os
 
 from lacli.cli import diagnostics
-from lacli.cli.keyboard import open_terminal
+from lacli.cli.keyboard import SCREEN, open_terminal
 from lacli.cli.terminal import plain
 from lacli.errors import UsageError
-
-_SCREEN = "CONOUT$" if os.name == "nt" else "/dev/tty"
 
 
 def confirm(question: str, assume_yes: bool = False) -> bool:
@@ -26,7 +23,7 @@ def confirm(question: str, assume_yes: bool = False) -> bool:
         raise UsageError(f"nobody can be asked here: {question}", "say yes with --yes")
     diagnostics.erase_status()
     with keyboard, contextlib.suppress(OSError, ValueError):
-        with open(_SCREEN, "w", encoding="utf-8", errors="replace") as screen:
+        with open(SCREEN, "w", encoding="utf-8", errors="replace") as screen:
             screen.write(f"{plain(question)} [y/N] ")
         return keyboard.readline().strip().lower() in ("y", "yes")
     return False

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
+from lacli.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,9 @@ def _marked(file: TextFile, marker: str) -> int:
 def _at_byte(file: TextFile, byte: int) -> int:
     size = len(file.data)
     if not 0 <= byte <= size:
-        raise UsageError(f"{file.name} has {_count(size, 'byte')}, so there is no byte {byte}", f"give 0 to {size}")
+        raise UsageError(
+            f"{file.name} has {counted(size, 'byte', 'bytes')}, so there is no byte {byte}", f"give 0 to {size}"
+        )
     if byte <= file.byte_starts[0]:
         return 0
     line = bisect_right(file.byte_starts, byte) - 1
@@ -129,7 +132,7 @@ def _at_line(file: TextFile, target: Target) -> int:
     """The character the cursor stands before."""
     if target.line is None:
         return len(file.text)
-    length = f"{file.name} has {_count(file.line_count, 'line')}"
+    length = f"{file.name} has {counted(file.line_count, 'line', 'lines')}"
     last = file.line_count + (not file.line_count or bool(file.ends[-1]))  # the place after the last one is legal
     if not 1 <= target.line <= last:
         raise UsageError(f"{length}, so there is no line {target.line}", f"give a line from 1 to {last}")
@@ -137,12 +140,9 @@ def _at_line(file: TextFile, target: Target) -> int:
     width = len(file.raw(target.line - 1)) if target.line <= file.line_count else 0
     column = width + 1 if target.column is None else target.column
     if not 1 <= column <= width + 1:
+        wide = counted(width, "character", "characters")
         raise UsageError(
-            f"{length} and line {target.line} {_count(width, 'character')}, so there is no column {column}",
+            f"{length} and line {target.line} {wide}, so there is no column {column}",
             f"give a column from 1 to {width + 1}",
         )
     return start + column - 1
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -22,6 +22,7 @@ from lacli.errors import PromptTooLong, UsageError
 from lacli.events import Finished, Message, Preview, Request
 from lacli.prompts import editing
 from lacli.scripted import Replier
+from lacli.wording import counted
 
 _GROWTH, _MARGIN = 1.3, 256
 """A rewritten part may have so many times the tokens of the old one, and so many for what stands around it."""
@@ -88,7 +89,8 @@ def read(target: Target, words: Sequence[str], files: Sequence[str], common: Com
         raise UsageError("there is no instruction", "say what is to become of the file")
     span = span_of(file, target.first, file.line_count if target.last is None else target.last)
     if file.odd:
-        diagnostics.note(f"{file.name}: {file.odd} bytes are not {file.encoding}; lines that stay keep them")
+        odd = counted(file.odd, "byte is", "bytes are")
+        diagnostics.note(f"{file.name}: {odd} not {file.encoding}; lines that stay keep them")
     return Job(file, span, _question(file, span, asked), asked.text)
 
 

@@ -5,7 +5,6 @@ Called by `edit` once the reply is complete. Whatever is refused leaves the file
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +63,7 @@ def deliver(job: Job, result: EditResult, finished: Finished, wanted: Wanted, co
     if common.json:
         output.document(_record(job, result, finished, written=written))
     elif wanted.full or (job.file.stamp is None and not wanted.diff):
-        _print(result.data, lambda: job.file.reads(result.data))
+        output.content(result.data, lambda: job.file.reads(result.data))
     elif not wanted.in_place:
         _print_diff(job, result)
     if not result.diff:
@@ -129,7 +128,7 @@ def _counts(diff: bytes) -> tuple[int, int]:
 def _print_diff(job: Job, result: EditResult) -> None:
     """As bytes for a program; with colours for people."""
     if not result.diff or not output.coloured() or not output.to_terminal():  # a pipe gets what `patch` takes
-        _print(result.diff, lambda: _diff_text(job, result))
+        output.content(result.diff, lambda: _diff_text(job, result))
         return
     for number, line in enumerate(_diff_text(job, result).removesuffix("\n").split("\n")):
         colour = _BOLD if number < _HEADER_LINES else _COLOURS.get(line[:1], "")
@@ -143,12 +142,3 @@ def _diff_text(job: Job, result: EditResult) -> str:
         new = file.reads(result.data)
         return unified(file.text.encode(), new.encode(), target_of(file.name)).decode("utf-8", "replace")
     return result.diff.decode(file.encoding, "replace")
-
-
-def _print(data: bytes, as_text: Callable[[], str]) -> None:
-    """The very bytes in a pipe; on a terminal what of them is text."""
-    if not output.to_terminal():
-        output.data(data)
-    elif data:
-        output.text(as_text())
-        output.end_text("" if data.endswith(b"\n") else "\n")

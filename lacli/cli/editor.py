@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from lacli.cli.keyboard import KEYBOARD, SCREEN
 from lacli.cli.terminal import is_terminal
 from lacli.errors import LacliError, UsageError
 from lacli.prompts.content import text_of
@@ -54,9 +55,8 @@ def edit(path: Path) -> None:
 
 def _terminal(stack: contextlib.ExitStack, mode: str, otherwise: int) -> int:
     """The terminal, wherever our own streams go; where there is none, an editor with a window needs none either."""
-    name = ("CONIN$" if mode == "r" else "CONOUT$") if os.name == "nt" else "/dev/tty"
     try:
-        descriptor = os.open(name, os.O_RDONLY if mode == "r" else os.O_WRONLY)
+        descriptor = os.open(KEYBOARD, os.O_RDONLY) if mode == "r" else os.open(SCREEN, os.O_WRONLY)
     except OSError:
         return otherwise
     stack.callback(os.close, descriptor)

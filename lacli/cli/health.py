@@ -19,13 +19,11 @@ def checks() -> Iterator[Check]:
 
 def _default_model() -> str | None:
     """The model that is taken where none is named."""
-    from lacli.cli import configured, schema
+    from lacli.cli.models_choice import default_model
 
-    name = os.environ.get("LACLI_MODEL")
     with contextlib.suppress(UsageError):  # a broken file has its own check
-        setting = configured.load(schema.whole()).get((), "model")
-        name = name or (str(setting.value) if setting else None)
-    return name
+        return default_model(again=True)[0] or None
+    return None
 
 
 def _configuration() -> Check:

@@ -14,8 +14,8 @@ from typing import TextIO
 
 from lacli.cli.terminal import is_terminal
 
-_TERMINAL = "CONIN$" if os.name == "nt" else "/dev/tty"
-"""What the system calls the keyboard of this process's terminal, wherever stdin comes from."""
+KEYBOARD, SCREEN = ("CONIN$", "CONOUT$") if os.name == "nt" else ("/dev/tty", "/dev/tty")
+"""What the system calls the two sides of this process's terminal, wherever its streams go."""
 
 
 def open_terminal() -> TextIO | None:
@@ -24,7 +24,7 @@ def open_terminal() -> TextIO | None:
     The caller closes it. Its text is what was typed, one line at a time; bytes that are no UTF-8 are surrogates.
     """
     try:
-        terminal = open(_TERMINAL, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115 - the caller's
+        terminal = open(KEYBOARD, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115 - the caller's
     except (OSError, ValueError):  # no controlling terminal: cron, a container, ssh -T, a service
         return None
     if is_terminal(terminal):

@@ -13,6 +13,7 @@ import json
 import os
 import select
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from lacli.cli.terminal import Sanitiser, can_redraw, is_terminal, plain, wants_colour
@@ -70,6 +71,16 @@ def drawn(content: str) -> None:
 def end_text(final: str = "") -> None:
     """The model text is complete: release what was held back, then write `final`."""
     _write(_sanitiser.finish() + final)
+
+
+def content(data_: bytes, as_text: Callable[[], str]) -> None:
+    """Write a file's content: the very bytes into a pipe, on a terminal what of them is text."""
+    if not to_terminal():
+        data(data_)
+    elif data_:
+        shown = as_text()
+        text(shown)
+        end_text("" if shown.endswith("\n") else "\n")
 
 
 def line(content: str = "") -> None:

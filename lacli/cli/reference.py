@@ -147,7 +147,7 @@ variable, a variable over the project's file, that over yours, and yours over wh
 - **Yours** is `config.toml` in the folder that `lacli config path` prints.
 - **A project's** is the nearest `lacli.toml`, or `pyproject.toml` with a table `[tool.lacli]`, from the current folder
   up to the top of the checkout; both in one folder are a mistake.
-- `--config PATH` (or `LACLI_CONFIG`) reads that file and no other; with `--config {devnull}` nothing is read.
+- `--config PATH` (or `LACLI_CONFIG`) reads that file and no other; with `--config /dev/null` nothing is read.
 - **The top level** is for all commands that have the option; a table is for one command: `[ask]`, `[pool.build]`.
 - A pair `--pool/--no-pool` is one key, `pool = false`. An option that may be repeated is a list.
 
@@ -179,7 +179,7 @@ what is allowed; other keys in a project's file are a mistake, and the command d
 def configuration() -> str:
     """The configuration reference."""
     whole = schema.whole()
-    lines = [_NOTE, _CONFIGURATION.replace("{devnull}", "/dev/null"), "## Keys of the top level\n"]
+    lines = [_NOTE, _CONFIGURATION, "## Keys of the top level\n"]
     lines += _key_table(list(whole.keys[()].values()))
     small: list[str] = []
     for table, keys in whole.keys.items():

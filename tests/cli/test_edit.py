@@ -255,7 +255,7 @@ class TestRefusals:
 
         for module in ("confirm", "edit_result"):
             monkeypatch.setattr(f"lacli.cli.{module}.open_terminal", lambda: io.StringIO(answer))
-        monkeypatch.setattr("lacli.cli.confirm._SCREEN", os.devnull)
+        monkeypatch.setattr("lacli.cli.confirm.SCREEN", os.devnull)
         (folder / "a.py").write_text(OLD * 5)
         result = scripted.run(["edit", "a.py", "add hints", "--in-place"], [block(OLD)], stdin=b"a diff")
         assert (result.code, (folder / "a.py").read_text()) == (code, OLD if code == 0 else OLD * 5)

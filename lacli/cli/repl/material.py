@@ -20,8 +20,7 @@ def file(repl: Repl, rest: str) -> None:
 
     if not rest:
         raise UsageError("/file needs a path", "Tab completes one")
-    path = rest[1:-1] if len(rest) > 1 and rest[0] == rest[-1] and rest[0] in "\"'" else rest
-    found = attachment(os.path.expanduser(path), diagnostics.note)
+    found = attachment(path_of(rest), diagnostics.note)
     pending = repl.conversation.pending
     pending[:] = [each for each in pending if each.label != found.label]
     pending.append(found)
@@ -77,6 +76,12 @@ def template(repl: Repl, rest: str) -> None:
     if told.strip():
         system(repl, told)
     repl.draft = found.filled(words, {})
+
+
+def path_of(typed: str) -> str:
+    """A path as it was typed behind a command, in quotes or not."""
+    quoted = len(typed) > 1 and typed[0] == typed[-1] and typed[0] in "\"'"
+    return os.path.expanduser(typed[1:-1] if quoted else typed)
 
 
 def _described(attachment: Attachment) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
+from lacli.cli.confirm import confirm
+from lacli.cli.repl.material import path_of
 from lacli.errors import UsageError
 from lacli.text.fences import Block, blocks
 from lacli.wording import counted
@@ -34,7 +36,7 @@ def save(repl: Repl, rest: str) -> None:
     """/save [PATH]"""
     from lacli.sessions.export import as_markdown
 
-    path = _path(rest) if rest else Path(f"chat-{time.strftime('%Y-%m-%d-%H%M%S')}.md")
+    path = Path(path_of(rest)) if rest else Path(f"chat-{time.strftime('%Y-%m-%d-%H%M%S')}.md")
     if not repl.conversation.turns:
         raise UsageError("there is nothing to save yet", "ask a question first")
     if path.suffix.lower() in (".md", ".markdown", ".txt"):
@@ -54,7 +56,7 @@ def apply(repl: Repl, rest: str) -> None:
     from lacli.edits.apply import edited, span_of
     from lacli.edits.textfile import TextFile
 
-    path = _path(rest) if rest else _only_file(repl)
+    path = Path(path_of(rest)) if rest else _only_file(repl)
     answer = _answer(repl)
     if not path.exists():
         code = blocks(answer)
@@ -77,7 +79,7 @@ def apply(repl: Repl, rest: str) -> None:
         diagnostics.plain_line(line)
     for text in (*result.notes, *(problem.text for problem in result.problems)):
         diagnostics.note(text)
-    if not _wanted(f"change {path}?"):
+    if not confirm(f"change {path}?"):
         diagnostics.note("nothing was changed")
         return
     file.write(result.data)
@@ -113,23 +115,12 @@ def _only_file(repl: Repl) -> Path:
     return Path(labels.pop())
 
 
-def _path(text: str) -> Path:
-    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-    return Path(os.path.expanduser(text[1:-1] if quoted else text))
-
-
 def _written(path: Path, text: str) -> bool:
     """Whether the text is in the file now; what is there already is replaced only if the user says so."""
     from lacli.edits import disk
 
-    if os.path.lexists(path) and not _wanted(f"{path} exists; overwrite it?"):
+    if os.path.lexists(path) and not confirm(f"{path} exists; overwrite it?"):
         diagnostics.note("nothing was written")
         return False
     disk.put(path, text.encode("utf-8", "replace"))
     return True
-
-
-def _wanted(question: str) -> bool:
-    from lacli.cli.confirm import confirm
-
-    return confirm(question)

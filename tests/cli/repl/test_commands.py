@@ -37,7 +37,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(question)
         return len(seen) > 1
 
-    monkeypatch.setattr("lacli.cli.confirm.confirm", confirm)
+    monkeypatch.setattr("lacli.cli.repl.results.confirm", confirm)
     return seen
 
 
