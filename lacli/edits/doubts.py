@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from lacli.edits.hunks import Hunk, hunks
+from lacli.text.lines import written
 
 _PLACEHOLDER = re.compile(
     r"""(?:\.{3}|…)?\s*(?:the\ |keep\ |all\ )*
@@ -74,7 +75,7 @@ def _stands_for(line: str, lost: int) -> bool:
 
 
 def _shrunken(old: Sequence[str], new: Sequence[str], instruction: str) -> str:
-    had, has = _written(old), _written(new)
+    had, has = written(old), written(new)
     if had and not has:
         return "" if may_shrink(instruction) else "the reply is empty"
     if had < _FEW_LINES or may_shrink(instruction):
@@ -89,8 +90,4 @@ def _shrunken(old: Sequence[str], new: Sequence[str], instruction: str) -> str:
 
 
 def _of(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    return _written(old[hunk.start : hunk.end]), _written(new[hunk.new_start : hunk.new_end])
-
-
-def _written(lines: Sequence[str]) -> int:
-    return sum(bool(line.strip()) for line in lines)
+    return written(old[hunk.start : hunk.end]), written(new[hunk.new_start : hunk.new_end])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from lacli.edits.doubts import doubts
 from lacli.edits.reply import ends_alike, rewritten
 from lacli.text.fences import fence_of
+from lacli.text.lines import written
 
 _LEAST_SHARE = 0.8
 """A block of a smaller share of the lines may be a piece shown first."""
@@ -58,10 +59,6 @@ class BlockEnd:
             and found.whole
             and found.text.rstrip("\n") != self._original.rstrip("\n")
             and ends_alike(found.text, self._original)
-            and _written(found.text) >= _LEAST_SHARE * _written(self._original)
+            and written(found.text.split("\n")) >= _LEAST_SHARE * written(self._original.split("\n"))
             and not doubts(self._original, found.text, "")
         )
-
-
-def _written(text: str) -> int:
-    return sum(bool(line.strip()) for line in text.split("\n"))

@@ -7,13 +7,12 @@ there may be fences as long as its own, where the original has some; and some gi
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from lacli.text.fences import Fence, blocks, fence_of, longer_than_any, without_indent
+from lacli.text.lines import likeness, with_ends
 
 _MOST_OPENINGS, _MOST_ENDS = 3, 400
 """Blocks for which other ends than CommonMark's are tried, and how many of those."""
@@ -70,13 +69,6 @@ def _is_version(candidate: _Candidate, original: str) -> bool:
     return candidate.likeness >= _ALIKE or (candidate.likeness > 0 and ends_alike(candidate.text, original))
 
 
-def likeness(one: str, other: str) -> float:
-    """Share of the lines of both that they have in common, blank ones and indentation not counted; 0 to 1."""
-    ours, theirs = _counted(one), _counted(other)
-    total = ours.total() + theirs.total()
-    return 2 * (ours & theirs).total() / total if total else 1.0
-
-
 def ends_alike(one: str, other: str) -> bool:
     """Whether the last lines are the same, or one a change of the other."""
     final, wanted = _last_line(one), _last_line(other)
@@ -100,7 +92,7 @@ def _candidates(reply: str, original: str) -> Iterator[_Candidate]:
         if block.closed and _left_open(_fences(block.text)) <= original_left_open:
             yield _Candidate(block.text, True, likeness(block.text, original), True)
     for block in found[:_MOST_OPENINGS]:
-        lines = _lines(reply[block.start :])
+        lines = with_ends(reply[block.start :])
         opening = Fence(block.fence, block.language, len(lines[0]) - len(lines[0].lstrip()))
         fences = [(at, fence_of(line)) for at, line in enumerate(lines) if at]
         ends = [at for at, fence in fences if fence is not None and fence.closes(opening)]
@@ -112,14 +104,14 @@ def _candidates(reply: str, original: str) -> Iterator[_Candidate]:
         if not block.closed:
             yield _Candidate(block.text, False, likeness(block.text, original), True)
     if found and found[0].closed:  # cut off behind an inner fence that looked like the end
-        rest = "".join(_lines(reply[found[0].start :])[1:])
+        rest = "".join(with_ends(reply[found[0].start :])[1:])
         if _fences(original):
             yield _Candidate(rest, False, likeness(rest, original), False)
 
 
 def _bare(reply: str, original: str) -> str:
     """The reply itself where it is a version of the original, without the prose around it."""
-    lines = _lines(reply.strip("\n") + "\n")
+    lines = with_ends(reply.strip("\n") + "\n")
     first, final = _first_line(original), _last_line(original)
     if not first:
         return ""
@@ -156,7 +148,7 @@ def _fences(text: str) -> list[Fence]:
     """The lines that could open or close a block around them."""
     if "```" not in text and "~~~" not in text:
         return []
-    return [fence for line in _lines(text) if (fence := fence_of(line)) is not None]
+    return [fence for line in with_ends(text) if (fence := fence_of(line)) is not None]
 
 
 def _left_open(fences: Sequence[Fence]) -> bool:
@@ -170,17 +162,9 @@ def _left_open(fences: Sequence[Fence]) -> bool:
     return opened is not None
 
 
-def _counted(text: str) -> Counter[str]:
-    return Counter(stripped for line in text.split("\n") if (stripped := line.strip()))
-
-
 def _first_line(text: str) -> str:
     return next((line.strip() for line in text.split("\n") if line.strip()), "")
 
 
 def _last_line(text: str) -> str:
     return next((line.strip() for line in reversed(text.split("\n")) if line.strip()), "")
-
-
-def _lines(text: str) -> list[str]:
-    return re.findall(r"[^\n]*\n|[^\n]+", text)

@@ -6,9 +6,10 @@ Called by `neighbours`.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from lacli.text.lines import likeness
 
 LINES = 64
 """Of a piece."""
@@ -46,13 +47,6 @@ def pieces(name: str, text: str) -> list[Snippet]:
     return found
 
 
-def alike(left: str, right: str) -> float:
-    """How much of two texts is the same, by lines: from 0 to 1."""
-    a, b = _lines(left), _lines(right)
-    total = a.total() + b.total()
-    return 2 * (a & b).total() / total if total else 0.0
-
-
 def chosen(files: Sequence[Sequence[Snippet]], cursor_text: str, most_characters: int) -> list[Snippet]:
     """Of each file the pieces that share most words with the text at the cursor, in the order of files and lines.
 
@@ -64,9 +58,9 @@ def chosen(files: Sequence[Sequence[Snippet]], cursor_text: str, most_characters
     for file in files:
         best = sorted(file, key=lambda piece: (-len(words & set(_WORD.findall(piece.text))), piece.start))
         for piece in sorted(best[:_OF_ONE_FILE], key=lambda piece: piece.start):
-            if len(kept) >= _MOST or len(piece.text) > room or alike(piece.text, cursor_text) > _ALIKE:
+            if len(kept) >= _MOST or len(piece.text) > room or likeness(piece.text, cursor_text) > _ALIKE:
                 continue
-            twin = next((index for index, other in enumerate(kept) if alike(piece.text, other.text) > _SAME), None)
+            twin = next((index for index, other in enumerate(kept) if likeness(piece.text, other.text) > _SAME), None)
             if twin is not None:
                 room += len(kept[twin].text)
                 kept[twin] = piece
@@ -74,10 +68,6 @@ def chosen(files: Sequence[Sequence[Snippet]], cursor_text: str, most_characters
                 kept.append(piece)
             room -= len(piece.text)
     return kept
-
-
-def _lines(text: str) -> Counter[str]:
-    return Counter(line.strip() for line in text.split("\n") if line.strip())
 
 
 def joined(snippets: Iterable[Snippet]) -> list[tuple[str, str]]:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lacli.text.lines import with_ends
+
 _FENCE = re.compile(r"(`{3,})[ \t]*([^`]*)|(~{3,})[ \t]*(.*)", re.DOTALL)
 _ITEM = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)")
 _TAB = 4
@@ -152,7 +154,7 @@ def _end(lines: list[tuple[int, str]], opened: int, opening: Fence, inside: int)
 def _lines(text: str) -> list[tuple[int, str]]:
     """Each line with its end, and where it begins."""
     found, at = [], 0
-    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+    for line in with_ends(text):
         found.append((at, line))
         at += len(line)
     return found

@@ -97,6 +97,7 @@ def test_the_probe_of_torch_tells_a_failure_in_one_line(monkeypatch: pytest.Monk
     assert health.probe_torch() == {"error": "ModuleNotFoundError: No module named 'no_such_module'"}
     monkeypatch.setattr(health, "_PROBE", "import os; os._exit(3)")
     assert health.probe_torch() == {"error": "it ended with code 3"}
+    monkeypatch.setattr(health, "_PROBE", "import time; time.sleep(60)")
     monkeypatch.setattr(health, "_TORCH_WAIT_S", 0.01)
     assert "took more than" in health.probe_torch()["error"]
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lacli.edits.reply import ends_alike, likeness, rewritten
+from lacli.edits.reply import ends_alike, rewritten
 from lacli.text.fences import blocks
 
 CODE = "import os\n\n\ndef load(path):\n    return open(path).read()\n\n\nprint(load('x'))\n"
@@ -130,11 +130,6 @@ class TestDetails:
 
     def test_line_separators_of_unicode_are_letters(self) -> None:
         assert text_of("```\na\u2028b\x0c\n```", "a\u2028c\n") == "a\u2028b\x0c\n"
-
-    def test_likeness_counts_lines_of_both(self) -> None:
-        assert likeness("a\nb\n", "  a\n\nb") == 1
-        assert likeness("a\nb\n", "a\nc\n") == 0.5
-        assert likeness("a\n", "b\n") == 0
 
     def test_many_fences_are_searched_in_no_time(self) -> None:
         text = "".join(f"```\n{number}\n```\n" for number in range(1500))

@@ -10,7 +10,7 @@ import pytest
 from lacli.project import neighbours as module
 from lacli.project.imports import imported
 from lacli.project.neighbours import neighbours
-from lacli.project.snippets import LINES, Snippet, alike, chosen, pieces
+from lacli.project.snippets import LINES, Snippet, chosen, pieces
 from lacli.text.languages import language_of
 from tests.project.conftest import git, needs_git, write
 
@@ -66,11 +66,6 @@ class TestPieces:
         found = pieces("a", text)
         assert [piece.start for piece in found] == [0, 50, 100]
         assert all(piece.text.count("\n") < LINES for piece in found)
-
-    def test_alike_counts_lines(self) -> None:
-        assert alike("a\nb\n", "b\n\n  a") == 1
-        assert alike("a\nb", "a\nc") == 0.5
-        assert alike("", "") == 0
 
     def test_twins_and_what_stands_at_the_cursor_are_left_out(self) -> None:
         body = "\n".join(f"value_{number}" for number in range(20))
