@@ -18,12 +18,12 @@ from lacli.cli.options import Common, with_common
 from lacli.cli.overheard import Overheard
 from lacli.cli.question import Question
 from lacli.cli.record import recorder
+from lacli.cli.template_option import TemplateOption, saved_as
 from lacli.cli.tree import Command
 from lacli.errors import UsageError
 from lacli.events import Message, Request
 
 if TYPE_CHECKING:
-    from lacli.prompts.saved import Saved
     from lacli.sessions.records import Session
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -53,28 +53,13 @@ class _Ask(Command):
         pairs.type_descriptor = replace(pairs.type_descriptor, annotation=list[tuple[str, str]])
 
 
-def use_template(context: typer.Context, name: str | None) -> str | None:
-    """A template's settings become defaults of the options that come after it, as a configuration's are."""
-    if name and not context.resilient_parsing:
-        from lacli.prompts.saved import load
-
-        saved = load(name)
-        settings = {key.replace("-", "_"): value for key, value in saved.options.items()}
-        settings |= {"system": saved.system} if saved.system else {}
-        context.default_map = {**(context.default_map or {}), **settings}
-    return name
-
-
 @app.command(cls=_Ask, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @with_common(max_tokens=512)
 def ask(
     prompt: Annotated[
         list[str] | None, typer.Argument(help="The question or instruction; @PATH shows a file, - is stdin.")
     ] = None,
-    template: Annotated[
-        str | None,
-        typer.Option("-t", "--template", metavar="NAME", help="Ask by this template.", callback=use_template),
-    ] = None,
+    template: TemplateOption = None,
     param: Annotated[
         list[str] | None,
         typer.Option("-p", "--param", metavar="NAME VALUE", help="For a $NAME of the template; may be repeated."),
@@ -127,7 +112,7 @@ def ask(
     if interactive and not (prompt or edit or template) and diagnostics.stdin_is_terminal():
         _ask_on(None, session, common, delivery, file or [])
         return
-    asked = Question(prompt or [], common, file or [], _saved(template), given, edit)
+    asked = Question(prompt or [], common, file or [], saved_as(template), given, edit)
     if interactive:
         _ask_on(asked, session, common, delivery)
         return
@@ -177,14 +162,6 @@ def _ask_on(
 def _pairs(values: Sequence[Any]) -> dict[str, str]:
     """The parameters of a template, the last of each name."""
     return {str(name): str(value) for name, value in values}
-
-
-def _saved(name: str | None) -> Saved | None:
-    if name is None:
-        return None
-    from lacli.prompts.saved import load
-
-    return load(name)
 
 
 def _save(name: str, words: Sequence[str], given: Mapping[str, str], common: Common) -> None:

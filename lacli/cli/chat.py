@@ -19,6 +19,7 @@ from lacli.cli.options import Common, with_common
 from lacli.cli.record import recorder
 from lacli.cli.repl import material
 from lacli.cli.repl.loop import Repl
+from lacli.cli.template_option import TemplateOption, saved_as
 from lacli.cli.terminal import is_terminal, wants_colour
 from lacli.errors import UsageError
 from lacli.scripted import Replier
@@ -46,22 +47,11 @@ Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """
 
 
-def _use_template(context: typer.Context, name: str | None) -> str | None:
-    if name:
-        from lacli.cli.ask import use_template
-
-        use_template(context, name)
-    return name
-
-
 @app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @with_common(max_tokens=512)
 def chat(
     prompt: Annotated[list[str] | None, typer.Argument(help="With a prompt or piped stdin: one turn.")] = None,
-    template: Annotated[
-        str | None,
-        typer.Option("-t", "--template", metavar="NAME", help="Begin with this template.", callback=_use_template),
-    ] = None,
+    template: TemplateOption = None,
     file: Annotated[
         list[str] | None, typer.Option("-f", "--file", metavar="PATH", help="Show this file; may be repeated.")
     ] = None,
@@ -125,9 +115,8 @@ def converse(
 
 def _question(words: list[str], common: Common, files: list[str], template: str | None) -> Question:
     from lacli.cli.question import Question
-    from lacli.prompts.saved import load
 
-    return Question(words, common, files, load(template) if template else None)
+    return Question(words, common, files, saved_as(template))
 
 
 def _make(common: Common) -> Replier:
