@@ -203,7 +203,7 @@ class TestPrefill:
         reference.at(0)
         runner, length = reference.runner, PREFILL_CHUNK + 2
         assert runner.prefill(reference.ids[:length], lambda done: False) is None
-        assert runner.length == PREFILL_CHUNK
+        assert 0 < runner.length <= PREFILL_CHUNK  # less where the machine is slow
         scores = runner.prefill(reference.ids[runner.length : length])
         assert scores is not None
         assert torch.equal(scores.logits[0], reference.logits[length - 1])
