@@ -120,7 +120,7 @@ class DecodePanel(Watching):
         """Tokens per step, and the guesses kept in each of the last steps."""
         now = self.tally.now
         mean = self.reply.tokens_per_step if self.reply is not None else None
-        chart = sparkline(self.tally.accepted, width, self.glyphs, rows)
+        chart = sparkline(self.tally.accepted if self.tally.steps else [0] * width, width, self.glyphs, rows)
         return [
             line([("tokens per step", HEAD)], width),
             apart(
@@ -128,7 +128,7 @@ class DecodePanel(Watching):
                 [(_number(mean), STRONG), (" mean", MUTED)],
                 width,
             ),
-            *(line([(row, "$primary")], width) for row in chart),
+            *(line([(row, "$primary" if self.tally.steps else MUTED)], width) for row in chart),
         ]
 
     def _kept(self, width: int, rows: int) -> list[Content]:

@@ -1,0 +1,79 @@
+"""How the main screen looks, at each size and in each state: pictures that a person has looked at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lacli.errors import OutOfMemory
+from lacli.events import Event, Loading, Request
+from lacli.scripted import Cancel, ScriptedAssistant, never
+from lacli_tui.messages import About
+from lacli_tui.widgets.decode_panel import DecodePanel
+from lacli_tui.widgets.watching import Watching
+from tests.tui.conftest import Play
+from tests.tui.looks import looks_as_before, told
+
+QUESTION = "Count the words of a file, please"
+PROJECT = {"project": "myproj", "model": "qwen2.5-coder-1.5b"}
+
+
+class Stalls(ScriptedAssistant):
+    """Writes a part of its reply, and no more until it is stopped."""
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        for count, event in enumerate(super().reply(request, cancel)):
+            while count == 16 and not cancel():
+                time.sleep(0.01)
+            yield event
+
+
+@pytest.mark.parametrize(("size", "theme"), [((80, 24), "dark"), ((120, 40), "light")])
+async def test_before_the_first_question(pilot: Play, tmp_path: Path, size: tuple[int, int], theme: str) -> None:
+    async with pilot(size=size, theme=theme, **PROJECT) as it:
+        looks_as_before(it, f"cold-{size[0]}x{size[1]}", tmp_path)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_while_a_reply_is_written(pilot: Play, tmp_path: Path, size: tuple[int, int]) -> None:
+    async with pilot(replier=Stalls([told()]), size=size, **PROJECT) as it:
+        await it.type(QUESTION)
+        await it.press("enter")
+        await it.until(lambda: it.main.query_one(DecodePanel).tally.steps == 14)
+        await it.pilot.pause()
+        looks_as_before(it, f"writing-{size[0]}x{size[1]}", tmp_path)
+        await it.press("escape")
+        await it.idle()
+
+
+@pytest.mark.parametrize(("size", "theme"), [((200, 60), "dark"), ((100, 30), "light"), ((80, 24), "ansi")])
+async def test_after_a_reply(pilot: Play, tmp_path: Path, size: tuple[int, int], theme: str) -> None:
+    async with pilot(told(), size=size, theme=theme, **PROJECT) as it:
+        await it.ask(QUESTION)
+        looks_as_before(it, f"written-{size[0]}x{size[1]}", tmp_path)
+
+
+async def test_who_guessed_each_token(pilot: Play, tmp_path: Path) -> None:
+    async with pilot(told(), size=(120, 40), **PROJECT) as it:
+        await it.ask(QUESTION)
+        await it.press("ctrl+g")
+        await it.until(lambda: "the model alone" in it.text())
+        looks_as_before(it, "sources-120x40", tmp_path)
+
+
+async def test_while_a_model_is_fetched(pilot: Play, tmp_path: Path) -> None:
+    async with pilot(size=(120, 40), **PROJECT) as it:
+        for widget in it.main.query(Watching):
+            widget.post_message(About(**PROJECT, phase="loading", loading=Loading("fetch", 312_000_000, 986_000_000)))
+        await it.until(lambda: "312/986 MB" in it.text())
+        looks_as_before(it, "fetching-120x40", tmp_path)
+
+
+async def test_an_error(pilot: Play, tmp_path: Path) -> None:
+    error = OutOfMemory("the reply does not fit into memory", "use a shorter prompt or a smaller model")
+    async with pilot(error, size=(80, 24), **PROJECT) as it:
+        await it.ask(QUESTION)
+        looks_as_before(it, "error-80x24", tmp_path)
