@@ -63,7 +63,10 @@ def span_of(file: TextFile, first: int | None = None, last: int | None = None) -
     end = first if last is None else last
     if not 1 <= first <= end <= count:
         lines = f"{count} line" + ("" if count == 1 else "s")
-        raise UsageError(f"{file.name} has {lines}, so there are no lines {first} to {end}", "give a range inside it")
+        wanted = f"is no line {first}" if end == first else f"are no lines {first} to {end}"
+        raise UsageError(
+            f"{file.name} has {lines}, so there {wanted}", "give a range inside it, the lower number first"
+        )
     return Span(first - 1, end)
 
 

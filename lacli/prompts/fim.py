@@ -18,7 +18,7 @@ from lacli.text.rules import Rule, Rules
 from lacli.text.rules_beyond import OtherFunction, SuffixAtOnce
 from lacli.text.rules_blocks import Brackets, Fence, MostLines, WholeLines, block_rule
 from lacli.text.rules_loops import Loops
-from lacli.text.rules_repeat import NextLine, Repetition, RestOfLine
+from lacli.text.rules_repeat import ClosedInText, NextLine, Repetition, RestOfLine
 from lacli.text.stops import Watcher
 from lacli.text.tokenizer import Tokenizer
 
@@ -80,7 +80,7 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
 def rules(place: Place, cursor: Cursor, hidden: str = "", goes_on: bool = False, more: Sequence[Rule] = ()) -> Rules:
     """When a completion of this place is over, by `more` rules too; for `hidden` and `goes_on` see `Rules`."""
     made: list[Rule] = [*more, RestOfLine(cursor), SuffixAtOnce(cursor), NextLine(cursor), Repetition(cursor)]
-    made += [Loops(cursor), Brackets(cursor), WholeLines()]
+    made += [ClosedInText(cursor), Loops(cursor), Brackets(cursor), WholeLines()]
     block = block_rule(cursor) if place.scope == "block" else None
     if block is not None:
         made += [block, OtherFunction(cursor)]

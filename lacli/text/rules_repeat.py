@@ -14,6 +14,7 @@ _PART = re.compile(rb"\d+|[A-Za-z][a-z]*|[\x80-\xff]+")
 _LONGEST_ALIKE = 240
 """Lines longer than this must be equal: to find out whether they are alike would cost more than it is worth."""
 _LONGEST_BLOCK = 16
+_OPENER = {")": "(", "]": "[", "}": "{"}
 _LEAST_HALF = 6
 """Characters of a line from which it is known to be half of another."""
 _PAIRS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
@@ -51,6 +52,37 @@ class RestOfLine:
 
     def end(self, written: Written, early: bool) -> int | None:
         """The text's last bytes are compared with it for all rules alike."""
+        return None
+
+
+class ClosedInText:
+    """Ends the text before a bracket that is right of the cursor already where brackets are text, as in f"{name}"."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        in_text = not cursor.language.is_code or any(not each.is_bracket for each in cursor.stack[-1:])
+        closes = cursor.head[:1] if in_text else ""
+        self._opens, self._closes = _OPENER.get(closes, "").encode(), closes.encode()
+        self._depth = len(cursor.stack)
+        self._open = 0
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        if not self._opens or len(written.scanner.stack) < self._depth:
+            self._opens = b""  # the text around the cursor is over
+            return None
+        self._open += (byte in self._opens) - (byte in self._closes)
+        if self._open < 0:
+            return len(written.data) - 1
+        if byte in self._closes:
+            written.legal = len(written.data)
+        return None
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        return len(written.data)
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """Brackets that were opened may stay open in a text."""
         return None
 
 

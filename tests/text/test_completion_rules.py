@@ -27,6 +27,8 @@ class TestWhatStandsRightOfTheCursor:
             ("print(json.dumps(|))\n", "data)", "data", "a.py"),
             ('x = ["a", |]\n', '"b", "c"]\ny = 2', '"b", "c"', "a.py"),
             ('s = f"{na|}"\n', 'me}"\nprint(s)', "me", "a.py"),
+            ('s = f"{na|}"\n', 'me} and {other}!"\nprint(s)', "me", "a.py"),
+            ("See [this](|).\n", "https://x.org/a_(b)) and [that](y)\n", "https://x.org/a_(b)", "a.md"),
             ("<b>|</b>\n", "bold</b>\n<i>x</i>", "bold", "a.html"),
             ("if (a && |) {\n  x();\n}\n", "b) {\n  y();\n}\n", "b", "a.js"),
             ('v = d["ke|"]\n', 'y"]\nprint(v)', "y", "a.py"),
