@@ -1,6 +1,6 @@
 """The main screen: transcript, prompt and what shows how decoding goes; from top to bottom and left to right:
 
-`#header` · `#sidebar`, `#talk` (with `#transcript`), `#decode` in `#body` · `#status` · `#chips` · `#prompt` · footer.
+`#header` · `#talk` (with `#transcript`), `#decode` in `#body` · `#status` · `#chips` · `#prompt` · footer.
 
 What the engine says arrives in the bridge's queue; `Arrived` has it taken out by a timer of our own, at most fifteen
 times a second and so that appending never takes more than a quarter of the time. What actions do is in the mixins of

@@ -1,4 +1,4 @@
-"""What is seen: scrolling, sidebar, the focus on messages. The Decode panel is `watch`'s."""
+"""What is seen: scrolling, the focus on messages. The Decode panel is `watch`'s."""
 
 from __future__ import annotations
 
@@ -28,10 +28,6 @@ class Views(Verbs):
     async def action_to_end(self) -> None:
         """Scroll to the end and follow the text."""
         self.transcript.to_end()
-
-    async def action_sidebar(self) -> None:
-        """Show or hide the sidebar."""
-        self.toggle_class("sidebar")
 
     def go_to_messages(self) -> None:
         """Put the focus on the last message."""
