@@ -35,15 +35,16 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def log(site: Path, monkeypatch: pytest.MonkeyPatch) -> SessionStore:
     """Three sessions, of which two are of the current folder: aa…, ab… and bb…."""
+    now = time.time()  # ages must not hang on how long the other tests took
     ids = iter(["aa00000000000001", "ab00000000000002", "bb00000000000003"])
     monkeypatch.setattr("secrets.token_hex", lambda count: next(ids))
     store = SessionStore(path())
     first = store.begin("chat", site, "smollm2", "Be terse.")
     attached = (Attachment("src/a.py", "import os\n"),)
-    store.append(first, turn("What does\nos.replace do?", "It renames.", NOW - 7200, attachments=attached))
-    store.append(first, turn("and 错题?", "half an ans", NOW - 3600, reason="cancelled"))
-    store.append(store.begin("ask", site, "smollm2"), turn("\x1b[31mred\x1b[0m alert", "don't", NOW - 86_400 * 40))
-    store.append(store.begin("edit", Path("/elsewhere"), "large"), turn("fix it", "done", NOW - 60))
+    store.append(first, turn("What does\nos.replace do?", "It renames.", now - 7200, attachments=attached))
+    store.append(first, turn("and 错题?", "half an ans", now - 3600, reason="cancelled"))
+    store.append(store.begin("ask", site, "smollm2"), turn("\x1b[31mred\x1b[0m alert", "don't", now - 86_400 * 40))
+    store.append(store.begin("edit", Path("/elsewhere"), "large"), turn("fix it", "done", now - 60))
     return store
 
 
