@@ -136,6 +136,14 @@ def test_a_project_may_not_say_what_could_do_harm(tmp_path: Path, text: str) -> 
     assert of(tmp_path, user=text).problems == ()
 
 
+def test_a_folder_of_the_project_is_no_model_for_it_to_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert not of(tmp_path, project="model = 'mine'\n").problems
+    (tmp_path / "mine").mkdir()
+    (problem,) = of(tmp_path, project="model = 'mine'\n").problems
+    assert "may only name a model" in problem.text
+
+
 def test_what_shapes_the_reply_or_keeps_less_is_a_project_s_to_say(tmp_path: Path) -> None:
     text = "model = 'qwen2.5-coder-1.5b'\ntop-p = 0.5\nstop = 'x'\nno-log = true\n[ask]\ntop-k = 3\n"
     assert of(tmp_path, project=text).problems == ()
