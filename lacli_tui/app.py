@@ -112,6 +112,10 @@ class LacliApp(App[str]):
         name = super().get_key_display(binding)
         return plain_key(name) if self.plain else name
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Over another screen there are no commands, and no help."""
+        return action not in ("palette", "help") or self.screen is self.main
+
     def perform(self, id_: str, rest: str = "") -> None:
         """Do the action of this id: what palette, help and slash commands call."""
         action = action_of(id_)
