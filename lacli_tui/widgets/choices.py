@@ -148,7 +148,10 @@ class Choices(Widget, can_focus=False):
 
     def _lines(self, at: int, width: int) -> list[Content]:
         choice, marked = self._choices[at], at == self._at
-        style = f"{_CURSOR} bold{' reverse' if self.app.no_color else ''}" if marked else ""
+        style = ""
+        if marked:  # of the terminal's own colours none is known to be apart from its background
+            own = self.app.no_color or self.app.current_theme.ansi
+            style = "bold reverse" if own else f"bold {_CURSOR}"
         lines = [self._line(choice, marked, width)]
         if self._height == 2:
             lines.append(_padded(Content.styled("   " + cut(choice.note, width - 4), "dim"), width))
