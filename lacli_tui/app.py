@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from textual.app import App
 from textual.binding import Binding
 from textual.widgets import Input, TextArea
 
@@ -26,6 +25,7 @@ from lacli.scripted import Replier
 from lacli.sessions.records import Session
 from lacli_tui.actions import APP, action_of, bindings_of, checked_keymap
 from lacli_tui.bare import draw_plainly, plain_key
+from lacli_tui.failing import Failing, told
 from lacli_tui.glyphs import plain_terminal
 from lacli_tui.screens.main import MainScreen
 from lacli_tui.terminal import put_right
@@ -64,7 +64,7 @@ class Start:
     now: Callable[[], float] = time.time
 
 
-class LacliApp(App[str]):
+class LacliApp(Failing):
     """The terminal UI. Its result is the id of the session it was left in."""
 
     TITLE = "lacli"
@@ -160,11 +160,14 @@ class LacliApp(App[str]):
 
 
 def run(start: Start) -> str:
-    """Run the terminal UI in this terminal until it is left; returns the id of the session, if there is one."""
+    """Run the terminal UI in this terminal until it is left; returns the id of the session, if there is one. Raises
+    LacliError where the UI itself failed."""
     put_right()
     app = LacliApp(replace(start, keymap=checked_keymap(start.keymap)))
     try:
         app.run(mouse=start.mouse, inline=start.inline)
     finally:
         app.main.talk.close()
+    if app.failure is not None:
+        raise told(app.failure, app.main.session_id) from app.failure
     return app.main.session_id
