@@ -79,6 +79,8 @@ class MainScreen(Answers, Chats, Preparing, Views, Watch):
         """Those no `Stats` has told of yet."""
         self._begins = False
         self._about: dict[str, Any] = {}
+        self._keys_for_reply = False
+        """Whether the footer shows the keys that apply while a reply is written."""
         self._notice = ""
         self._editing: int | None = None
         """The turn whose question stands at the prompt."""
@@ -232,7 +234,9 @@ class MainScreen(Answers, Chats, Preparing, Views, Watch):
             begins, self._begins = self._begins, False
             for widget in self._told():
                 widget.post_message(Stats(self.talk.stats, self.talk.counts, steps, begins, ended))
-        self.refresh_bindings()
+        if self.talk.is_replying != self._keys_for_reply:
+            self._keys_for_reply = self.talk.is_replying
+            self.refresh_bindings()
 
     def _changed_late(self) -> None:
         """What came too soon after the last time; nothing else may come for a while."""

@@ -51,7 +51,7 @@ class Fence(Widget):
         width: 1fr;
         margin: 0 0 1 0;
         padding: 0 1;
-        background: $boost;
+        background: $surface;
         &> .fence--title { color: $secondary; text-style: bold; }
         &> .fence--comment { color: $secondary; text-style: italic; }
         &> .fence--string { color: $text-success; }

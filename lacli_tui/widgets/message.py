@@ -30,6 +30,7 @@ class Said(Vertical, can_focus=True):
     DEFAULT_CSS = """
     Said {
         height: auto;
+        max-width: 124;
         padding: 0 1;
         margin: 0 0 1 0;
         border-left: blank;
@@ -98,7 +99,7 @@ class Question(Said):
 
     DEFAULT_CSS = """
     Question {
-        background: $surface;
+        background: $panel 50%;
         &> .who { color: $text-primary; }
         &> .words { height: auto; width: 1fr; }
     }

@@ -217,6 +217,14 @@ class Prompt(TextArea):
         elif self._at < len(self._typed):
             self._recall(self._at + 1)
 
+    def action_cursor_page_up(self) -> None:
+        """Scroll what was said: a draft is never long enough."""
+        self.post_message(Wanted("earlier"))
+
+    def action_cursor_page_down(self) -> None:
+        """The same."""
+        self.post_message(Wanted("later"))
+
     @property
     def cursor_at_first_row(self) -> bool:
         """Whether the cursor is in the first row of the screen, wrapped lines counted by rows."""

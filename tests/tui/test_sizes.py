@@ -1,0 +1,77 @@
+"""Absurd sizes, and sizes that change while text comes: nothing ends, nothing is lost."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from lacli.scripted import ScriptedAssistant
+from lacli_tui.widgets.prompt import Prompt
+from tests.tui.conftest import Play
+
+TEXT = (
+    "# Title\n\n"
+    + "word " * 60
+    + "\n\n```python\n"
+    + "x = 1  # "
+    + "long " * 40
+    + "\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+)
+
+
+class Slow(ScriptedAssistant):
+    """Writes for about a second."""
+
+    def reply(self, request: Any, cancel: Any = lambda: False) -> Any:
+        for event in super().reply(request, cancel):
+            time.sleep(0.01)
+            yield event
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 1), (10, 3), (40, 10), (500, 200)])
+async def test_any_size_is_lived_with(pilot: Play, size: tuple[int, int]) -> None:
+    async with pilot(TEXT, size=size) as it:
+        await it.type("question")
+        await it.press("enter")
+        await it.idle()
+        await it.pilot.resize_terminal(80, 24)
+        await it.pilot.pause()
+        assert "1" in it.text()
+        assert it.main.talk.conversation.turns[0].answer.text == TEXT
+
+
+async def test_resizes_while_text_comes_keep_draft_and_focus(pilot: Play) -> None:
+    async with pilot(replier=Slow([TEXT])) as it:
+        await it.type("question")
+        await it.press("enter")
+        await it.type("draft")
+        for size in ((2, 1), (80, 24), (30, 8), (200, 60), (79, 29), (101, 31), (1, 40), (120, 40)):
+            await it.pilot.resize_terminal(*size)
+            await it.pilot.pause(0.02)
+        await it.idle()
+        assert it.main.query_one(Prompt).text == "draft"
+        assert it.main.focused is it.main.query_one(Prompt)
+        assert it.main.transcript.last_answer is not None
+        assert it.main.transcript.last_answer.source == TEXT
+
+
+async def test_text_is_followed_only_while_its_end_is_in_view(pilot: Play) -> None:
+    async with pilot("line\n\n" * 60, size=(80, 24)) as it:
+        await it.ask("first")
+        transcript = it.main.transcript
+        assert transcript.scroll_y == transcript.max_scroll_y > 0
+        await it.press("pageup")
+        await it.until(lambda: transcript.scroll_y < transcript.max_scroll_y)
+        at = transcript.scroll_y
+        await it.main.transcript.last_answer.append("more\n\n" * 30)  # type: ignore[union-attr]
+        await it.pilot.pause()
+        it.main._mark_new_text()
+        await it.pilot.pause()
+        assert transcript.scroll_y == at
+        assert "↓ new text" in it.text()
+        await it.press("ctrl+end")
+        await it.pilot.pause()
+        assert transcript.scroll_y == transcript.max_scroll_y
+        assert "↓ new text" not in it.text()
