@@ -82,9 +82,14 @@ def tracked_names(root: Path, wait_s: float = _GIT_WAIT_S) -> tuple[list[bytes],
 
 def untracked_names(root: Path, wait_s: float = _GIT_WAIT_S) -> list[bytes]:
     """What git does not track yet below `root` and nothing ignores; nothing if git cannot tell."""
-    rules = ("--exclude-standard", f"--exclude-per-directory={LACLIIGNORE}")
-    found = git_output(root, ["ls-files", "-z", "--others", *rules], wait_s) or b""
-    return [name for name in found[:_MAX_LISTING].split(b"\0")[:-1] if not name.endswith(b"/")]
+    left: dict[bytes, None] | None = None
+    for rules in ("--exclude-standard", f"--exclude-per-directory={LACLIIGNORE}"):  # together the second one wins
+        found = git_output(root, ["ls-files", "-z", "--others", rules], wait_s)
+        if found is None or len(found) > _MAX_LISTING:
+            return []
+        names = dict.fromkeys(found.split(b"\0"))
+        left = names if left is None else {name: None for name in left if name in names}
+    return [name for name in left or () if name and not name.endswith(b"/")]
 
 
 def walked_names(root: Path) -> list[bytes]:

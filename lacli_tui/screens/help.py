@@ -36,8 +36,10 @@ def help_pairs(keymap: Mapping[str, str]) -> list[Pair]:
         if action.slash:
             name = f"/{action.slash} {action.takes}".strip()
             found.append(Pair(name, action.title, "$accent", action.help))
-    found += [Pair(), Pair("Without a key (ctrl+p finds them all)")]
-    found += [Pair("·", action.title, "$accent", action.help) for action in ACTIONS if _only_in_palette(action, keymap)]
+    rest = [action for action in ACTIONS if _only_in_palette(action, keymap)]
+    if rest:
+        found += [Pair(), Pair("Without a key: ctrl+p finds them")]
+        found += [Pair("·", action.title, "$accent", action.help) for action in rest]
     return found[1:]
 
 

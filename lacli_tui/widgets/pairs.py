@@ -72,7 +72,7 @@ def _drawn(pair: Pair, column: int, width: int) -> list[Content]:
     text = Content(shown(pair.text))
     if pair.more:
         text = Content.assemble(text, ("  " + shown(pair.more), "dim"))
-    name = Content.styled(cut(pair.name, width), pair.style or "dim")
+    name = Content.styled(shown(pair.name), pair.style or "dim").truncate(width, ellipsis=True)
     indent = column + 2
     below = width_of([(pair.name, "")]) > column
     if below and width < 60:

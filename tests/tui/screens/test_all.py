@@ -1,0 +1,197 @@
+"""What all screens share: they fit into every size, escape goes back, no text of users and models is markup."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.screen import Screen
+
+from lacli.events import Loading
+from lacli_tui.actions import ACTIONS
+from lacli_tui.screens.confirm import ConfirmScreen
+from lacli_tui.screens.diff import DiffScreen
+from lacli_tui.screens.files import FilesScreen
+from lacli_tui.screens.help import HelpScreen
+from lacli_tui.screens.line import LineScreen
+from lacli_tui.screens.models import Model, ModelsScreen
+from lacli_tui.screens.palette import PaletteScreen
+from lacli_tui.screens.pool import Learned, PoolScreen
+from lacli_tui.screens.prepare import PrepareScreen
+from lacli_tui.screens.sessions import SessionsScreen
+from lacli_tui.screens.settings import SettingsScreen
+from lacli_tui.widgets.pairs import Pair
+from tests.tui.conftest import Play
+from tests.tui.screens.conftest import NOTHING, Open, over
+from tests.tui.screens.test_sessions import Told
+
+ODD = "[/a].py [bold"
+SCREENS: dict[str, Callable[[], Screen[Any]]] = {
+    "confirm": lambda: ConfirmScreen(f"Delete {ODD}?", yes=ODD),
+    "diff": lambda: DiffScreen(ODD, f"--- {ODD}\n+++ {ODD}\n@@ -1 +1 @@\n-{ODD}\n+a[0] = b[/x]\n", [ODD]),
+    "files": lambda: FilesScreen(Path()),
+    "help": lambda: HelpScreen({"retry": "f6"}),
+    "line": lambda: LineScreen(ODD, ODD, ODD),
+    "models": lambda: ModelsScreen(ODD, lambda tell: [Model(ODD, ODD, "1B", True, problem=ODD)]),
+    "palette": lambda: PaletteScreen([action for action in ACTIONS if action.palette]),
+    "pool": lambda: PoolScreen(Path(), look=lambda folder: [Learned(Path("p"), Path(ODD), 5, damage=ODD, used_s=1.0)]),
+    "prepare": lambda: PrepareScreen(ODD),
+    "sessions": lambda: SessionsScreen("", None, store=Told),
+    "settings": lambda: SettingsScreen([(ODD, ODD)], look=lambda: [Pair(ODD, ODD, more=ODD)]),
+}
+NO = ("confirm", "diff", "prepare")
+SAY_IT = ("confirm", "diff", "line", "models", "pool", "settings", "sessions")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 15), (12, 4)])
+async def test_each_is_seen_in_every_size_and_escape_goes_back(
+    pilot: Play, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    (tmp_path / "[a].py").write_text("x")
+    async with pilot(size=size) as app:
+        for name, made in SCREENS.items():
+            async with over(app, made()) as it:
+                if size >= (40, 15):
+                    assert "esc" in it.it.text(), name
+                if name in SAY_IT and size >= (80, 24):
+                    assert ODD in await it.until("[/a]"), name
+                await it.press("escape")
+                assert it.result is (False if name in NO else None), name
+
+
+async def test_each_lives_through_being_made_small_and_large_again(pilot: Play) -> None:
+    async with pilot() as app:
+        for made in SCREENS.values():
+            async with over(app, made()) as it:
+                for size in ((2, 1), (200, 60)):
+                    await it.it.pilot.resize_terminal(*size)
+                await it.it.pilot.resize_terminal(80, 24)
+                assert it.result is NOTHING
+                assert "esc" in it.it.text()
+                await it.press("escape")
+
+
+async def test_each_is_drawn_without_colours(pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with pilot() as app:
+        for made in SCREENS.values():
+            async with over(app, made()) as it:
+                await it.until("esc")
+                await it.press("escape")
+
+
+async def test_keys_of_the_user_are_used_and_told(opened: Open) -> None:
+    async with opened(ConfirmScreen("Sure?"), keymap={"confirm-yes": "f7", "close": "f8"}) as it:
+        assert "(f7)" in it.it.text()
+        assert "f8 back" in it.it.text()
+        await it.press("y")
+        assert it.result is NOTHING
+        await it.press("f7")
+        assert it.result is True
+
+
+async def test_the_first_start_is_told_step_by_step(opened: Open) -> None:
+    now = [0.0]
+    screen = PrepareScreen("smollm2-135m", lambda: now[0])
+    async with opened(screen) as it:
+        await it.until("fetched and prepared", "once; from then on it works offline")
+        screen.show(Loading("fetch", 0, 98_000_000))
+        now[0] = 10.0
+        screen.show(Loading("fetch", 49_000_000, 98_000_000))
+        seen = await it.until("› fetch the model", "50%", "49.0 MB of 98.0 MB · 4.9 MB/s · 10.0 s left")
+        assert "· prepare it" in seen
+        screen.show(Loading("prepare", 1, 30))
+        await it.until("✓ fetch the model", "✓ check what came", "› prepare it", "1 of 30")
+        screen.show(Loading("wait"))
+        await it.until("another lacli prepares it")
+        screen.fail("the network is off [/x]")
+        await it.until("the network is off [/x]", "esc back")
+
+
+async def test_help_has_every_action_and_the_users_keys(opened: Open) -> None:
+    screen = HelpScreen({"retry": "f6"})
+    async with opened(screen, (200, 140)) as it:
+        seen = await it.until("At the prompt")
+        for action in ACTIONS:
+            assert action.title in seen, action.id
+            if action.slash:
+                assert f"/{action.slash}" in seen
+        assert any(line.split()[1:2] == ["f6"] and "Ask the last question again" in line for line in seen.split("\n"))
+        await it.it.pilot.resize_terminal(80, 24)
+        await it.press("end")
+        await it.until("/exit")
+        await it.press("home")
+        await it.until("At the prompt")
+
+
+async def test_settings_tell_what_was_found_and_copy_it(opened: Open) -> None:
+    copied: list[str] = []
+    look = [Pair("ok   torch", "2.13"), Pair("warn git", "not found", more="install git")]
+    async with opened(SettingsScreen([("quant", "int4")], copied.append, lambda: look)) as it:
+        await it.until("quant", "int4", "ok   torch", "install git")
+        await it.press("y")
+        await it.until("copied")
+    assert "warn git             not found install git\n" in copied[0]
+
+
+async def test_settings_look_at_versions_folders_and_what_doctor_looks_at(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, sandbox: Path
+) -> None:
+    monkeypatch.setattr("lacli.health.probe_torch", lambda: {"version": "2.13.0+cpu", "cuda": False})
+    async with opened(SettingsScreen(), (160, 60)) as it:
+        seen = await it.until("Program", "ok   torch", "ok   log", "scroll")
+    assert str(sandbox / "data" / "sessions.db") in seen
+    assert "fail" not in seen.lower() or "FAIL model" in seen
+
+
+async def test_a_question_is_answered_by_keys_and_by_a_click_and_enter_alone_is_no(pilot: Play) -> None:
+    async with pilot(size=(80, 24)) as app:
+        for keys, answer in (
+            (["enter"], False),
+            (["y"], True),
+            (["n"], False),
+            (["right", "enter"], True),
+            (["tab", "tab", "enter"], False),
+        ):
+            async with over(app, ConfirmScreen("Delete it?", yes="delete")) as it:
+                await it.press(*keys)
+                assert it.result is answer, keys
+        async with over(app, ConfirmScreen("Delete it?")) as it:
+            await it.it.pilot.click("#answers", offset=(14, 0))
+            assert it.result is True
+
+
+async def test_what_is_typed_in_a_line_is_the_result_and_nothing_is_none(pilot: Play) -> None:
+    async with pilot() as app:
+        async with over(app, LineScreen("Save to", "a path", "a")) as it:
+            await it.press("b", "enter")
+            assert it.result == "ab"
+        async with over(app, LineScreen("Save to")) as it:
+            await it.press("enter")
+            assert it.result is None
+
+
+class TestDiff:
+    DIFF = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n-- old\n++ new\n same\twith a tab\n"
+
+    async def test_y_makes_the_change_n_leaves_the_file_and_enter_does_nothing(self, pilot: Play) -> None:
+        async with pilot(size=(80, 24)) as app:
+            async with over(app, DiffScreen("Change a?", self.DIFF, ["a note"])) as it:
+                await it.until("+1 −1 in 1 place", "a note", " same   with a tab")
+                await it.press("enter")
+                assert it.result is NOTHING
+                await it.press("y")
+                assert it.result is True
+            async with over(app, DiffScreen("Change a?", self.DIFF)) as it:
+                await it.press("n")
+                assert it.result is False
+
+    async def test_long_lines_are_wrapped_or_go_on_to_the_right(self, opened: Open) -> None:
+        async with opened(DiffScreen("x", f"@@ -1 +1 @@\n+{'x' * 100}END\n" + "+y\n" * 50)) as it:
+            await it.until("END")
+            await it.press("w")
+            assert "END" not in it.it.text()
+            await it.press("end")
+            await it.until("+y")

@@ -1,0 +1,50 @@
+"""The palette has every action that applies, and does it."""
+
+from __future__ import annotations
+
+import pytest
+
+from lacli_tui.actions import ACTIONS, APP
+from lacli_tui.screens.palette import PaletteScreen, offered
+from lacli_tui.widgets.choices import Choices
+from tests.tui.conftest import Play
+
+
+async def test_every_action_is_found_by_its_title_and_done(pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    async with pilot(size=(80, 24)) as it:
+        wanted = [action for action in offered(it.app)]
+        assert {action.id for action in ACTIONS if action.palette} - {action.id for action in wanted} == {"stop"}
+        for action in wanted:
+            node = it.app if action.where == APP else it.main
+            method = f"action_{action.method}"
+            assert callable(getattr(node, method)), action.id
+            monkeypatch.setattr(node, method, lambda *rest, id_=action.id: done.append(id_))
+            await it.press("ctrl+p")
+            await it.until(lambda: isinstance(it.app.screen, PaletteScreen) and it.app.screen.query(Choices))
+            it.app.screen.query_one("#search").insert_text_at_cursor(action.title)  # type: ignore[attr-defined]
+            await it.pilot.pause()
+            marked = it.app.screen.query_one(Choices).current
+            assert marked is not None
+            assert marked.key == action.id
+            await it.press("enter")
+            await it.until(lambda expected=action.id: done[-1:] == [expected])
+        assert it.app.screen is it.main
+
+
+async def test_it_is_found_by_other_names_and_tells_the_users_keys(pilot: Play) -> None:
+    async with pilot(size=(80, 24), keymap={"retry": "f6"}) as it:
+        await it.press("ctrl+p", "r", "e", "t", "r", "y")
+        await it.until(lambda: any("f6" in line and "/retry" in line for line in it.text().split("\n")))
+        await it.press("ctrl+p", "f1")
+        assert isinstance(it.app.screen, PaletteScreen)
+        await it.press("escape")
+        assert it.app.screen is it.main
+
+
+async def test_nothing_is_done_without_a_choice(pilot: Play) -> None:
+    async with pilot(size=(80, 24)) as it:
+        await it.press("ctrl+p", "z", "z", "z", "enter")
+        assert "no command fits" in it.text()
+        await it.press("escape")
+        assert it.app.screen is it.main
