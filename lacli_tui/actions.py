@@ -92,6 +92,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("to-start", "ctrl+home", "Scroll to the start"),
     Action("to-end", "ctrl+end", "Scroll to the end", "And follow the text again."),
     Action("panel", "f2", "Show or hide the Decode panel", footer="panel"),
+    Action("sidebar", "f3", "Show or hide earlier chats and files"),
     Action("sources", "ctrl+g", "Colour tokens by who guessed them", "Of the last reply; g does it on a message."),
     # sessions, model, screens
     Action("new", "ctrl+n", "New chat", slash="new"),

@@ -36,6 +36,7 @@ from lacli_tui.widgets.decode_panel import DecodePanel
 from lacli_tui.widgets.header import Header
 from lacli_tui.widgets.message import Answer
 from lacli_tui.widgets.prompt import Prompt
+from lacli_tui.widgets.sidebar import Sidebar
 from lacli_tui.widgets.status_line import StatusLine
 from lacli_tui.widgets.transcript import Transcript
 from lacli_tui.widgets.welcome import Welcome
@@ -99,6 +100,7 @@ class MainScreen(Answers, Chats, Preparing, Views, Watch):
         """The widgets at their places."""
         yield Header(id="header")
         with Horizontal(id="body"):
+            yield Sidebar(id="sidebar")
             with Vertical(id="talk"):
                 yield Transcript(id="transcript")
                 yield Static("↓ new text: ctrl+end", id="new-text", markup=False)
@@ -229,6 +231,7 @@ class MainScreen(Answers, Chats, Preparing, Views, Watch):
         self._tell_about()
         if ended:
             self.look_at_pool()
+            self.fill_sidebar()
         if self._steps or ended or not self.talk.is_replying:
             steps, self._steps = self._steps, []
             begins, self._begins = self._begins, False

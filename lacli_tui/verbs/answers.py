@@ -124,7 +124,8 @@ class Answers(Verbs):
             self._code(turn, block)
             path = rest or self._only_file(turn)
             if not rest:
-                path = await self.app.push_screen_wait(LineScreen("Apply the code to", "a path", path)) or ""
+                typed = await self.app.push_screen_wait(LineScreen("Apply the code to", "a path", path))
+                path = typed or ""
             if path:
                 await self._apply_to(Path(os.path.expanduser(path)), turn, block)
         except (LacliError, OSError) as error:

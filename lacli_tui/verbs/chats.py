@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 
 from textual import work
+from textual.widgets import OptionList
 
 from lacli.errors import LacliError
 from lacli.wording import counted, counts_table
 from lacli_tui.verbs import Verbs
+from lacli_tui.widgets.sidebar import MOST, Sidebar
 
 
 class Chats(Verbs):
@@ -149,13 +151,41 @@ class Chats(Verbs):
                 from lacli_tui.screens.sessions import SessionsScreen
 
                 project = project_root(self.begun.folder)
-                rest = await self.app.push_screen_wait(SessionsScreen(self.talk.session_id, project)) or ""
+                chosen = await self.app.push_screen_wait(SessionsScreen(self.talk.session_id, project))
+                rest = chosen or ""
             if rest and rest != self.talk.session_id and not self.is_busy():
                 self.talk.resume(SessionStore(path()).session(rest))
                 await self.show_all()
                 self.prompt.focus()
         except LacliError as error:
             await self.blame(error)
+
+    def action_sidebar(self) -> None:
+        """Show or hide earlier chats and files."""
+        self.toggle_class("-sidebar")
+        self.fill_sidebar()
+        if self.has_class("-sidebar"):
+            self.query_one(Sidebar).query_one(OptionList).focus()
+        else:
+            self.prompt.focus()
+
+    def fill_sidebar(self) -> None:
+        """Tell the sidebar what there is, where it is seen."""
+        if self.has_class("-sidebar"):
+            self.query_one(Sidebar).show_files(self.talk.conversation.attachments)
+            self._list_chats()
+
+    @work(thread=True, group="sidebar", exclusive=True, exit_on_error=False)
+    def _list_chats(self) -> None:
+        from lacli.pool.identity import project_root
+        from lacli.sessions.store import SessionStore, path
+
+        try:
+            chats = SessionStore(path()).list(project_root(self.begun.folder), limit=MOST)
+        except LacliError:
+            chats = []
+        sidebar = self.query_one(Sidebar)
+        self.app.call_from_thread(sidebar.show_chats, chats, self.talk.session_id, self.begun.now())
 
     async def action_models(self, rest: str = "") -> None:
         """Go on with another model."""
@@ -170,7 +200,8 @@ class Chats(Verbs):
             if not rest:
                 from lacli_tui.screens.models import ModelsScreen
 
-                rest = await self.app.push_screen_wait(ModelsScreen(self.talk.model)) or ""
+                chosen = await self.app.push_screen_wait(ModelsScreen(self.talk.model))
+                rest = chosen or ""
             if rest and not self.is_busy():
                 alias = load_registry().resolve(rest).alias
                 self.talk.change_model(rest, alias)

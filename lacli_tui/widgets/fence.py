@@ -39,12 +39,10 @@ class _Row:
 class Fence(Widget):
     """Told its text by `set_text`; `close` colours it."""
 
-    COMPONENT_CLASSES = frozenset(
-        {
-            "fence--title",
-            *(f"fence--{kind}" for kind in ("comment", "string", "number", "keyword", "name", "builtin")),
-        }
-    )
+    COMPONENT_CLASSES = {  # noqa: RUF012 - as textual has it
+        "fence--title",
+        *(f"fence--{kind}" for kind in ("comment", "string", "number", "keyword", "name", "builtin")),
+    }
     DEFAULT_CSS = """
     Fence {
         height: auto;
@@ -167,7 +165,7 @@ class Fence(Widget):
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text, as it is in the block."""
-        parts = []
+        parts: list[str] = []
         for y, row in enumerate(self._rows):
             span = selection.get_span(y)
             if span is not None:

@@ -44,7 +44,7 @@ async def test_leaving_in_the_middle_of_a_reply_keeps_what_was_written(pilot: Pl
     class Slow(ScriptedAssistant):
         def reply(self, request: Any, cancel: Any = lambda: False) -> Any:
             for number, event in enumerate(super().reply(request, cancel)):
-                if number == 6:
+                if number == 3:
                     waits.set()
                     while not cancel():
                         waits.wait(0.01)
@@ -79,7 +79,7 @@ async def test_a_code_block_is_saved_and_applied_after_a_diff(pilot: Play, tmp_p
         (tmp_path / "old.py").write_bytes(b"x = 1\r\n")
         it.app.perform("apply", "old.py")
         await it.until(lambda: isinstance(it.app.screen, DiffScreen))
-        assert "-x = 1" in it.text()
+        await it.until(lambda: "-x = 1" in it.text())
         await it.press("escape")
         await it.until(lambda: it.app.screen is it.main)
         assert (tmp_path / "old.py").read_bytes() == b"x = 1\r\n"
@@ -145,3 +145,22 @@ class TestTheFirstStart:
             assert "lacli models pull" in it.text()
             await it.ask("hi")
             assert it.main.query_one(Prompt).text == "hi"
+
+
+async def test_the_sidebar_has_chats_to_go_on_with_and_the_files_shown(pilot: Play, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "b.py").write_text("y = 2\n")
+    async with pilot("one", "two", model="scripted", size=(120, 40)) as it:
+        await it.ask("about [/x] in @b.py")
+        await it.until(lambda: it.main.session_id)
+        await it.press("f3")
+        await it.until(lambda: "about [/x]" in it.text()[: it.text().index("You")])
+        assert "files shown" in it.text()
+        await it.press("ctrl+n")
+        await it.until(lambda: not it.main.talk.conversation.turns)
+        await it.press("f3", "f3")
+        await it.until(lambda: "about [/x]" in it.text())
+        await it.press("down", "enter")
+        await it.until(lambda: len(it.main.talk.conversation.turns) == 1)
+        await it.press("f3")
+        assert "files shown" not in it.text()
