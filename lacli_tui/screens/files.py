@@ -27,7 +27,7 @@ class FilesScreen(Picker):
 
     def search(self, query: str) -> None:
         """Show the files that fit."""
-        self.behind.do("files", lambda: self._search(query))
+        self.search_behind(lambda: self._search(query))
 
     def _search(self, query: str) -> tuple[list[Fit], int]:
         from lacli.project.offered import offered_names
@@ -46,6 +46,7 @@ class FilesScreen(Picker):
         fits, self._found = found
         nothing = "no file fits" if self.query_text else "no file here"
         self.choices.show([Choice(each.text, each.text, marks=each.marks, keeps_end=True) for each in fits], nothing)
+        self.found()
 
     def marked(self, choice: Choice | None) -> None:
         """Tell how many there are, of which the best are shown."""

@@ -6,7 +6,7 @@ changes; whatever may wait goes `behind`. The result is the key of the chosen li
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from textual import on
 from textual.widget import Widget
@@ -37,6 +37,9 @@ class Lister(Dialog[str]):
         """Another line is marked."""
 
     @on(Choices.Chosen)
+    def _clicked(self) -> None:
+        self.action_choose()
+
     def action_choose(self) -> None:
         """Take the marked line."""
         choice = self.choices.current
@@ -91,6 +94,9 @@ class Picker(Lister):
     def __init__(self, query: str = "") -> None:
         super().__init__()
         self._query = query
+        self._searching = False
+        self._wants_first = False
+        """Whether enter was pressed before what is typed was found."""
 
     def body(self) -> Iterable[Widget]:
         """The field and the list."""
@@ -116,6 +122,32 @@ class Picker(Lister):
     @on(Input.Changed, "#search")
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        if event.value != self._query:
-            self._query = event.value
-            self.search(event.value)
+        self._look()
+
+    def _look(self) -> None:
+        """Search for what is typed, unless that was done."""
+        query = self.query_text
+        if query != self._query:
+            self._query = query
+            self._wants_first = False
+            self.search(query)
+
+    def search_behind(self, work: Callable[[], object]) -> None:
+        """Have a search done in a thread, which `found` ends; its message is called "search"."""
+        self._searching = True
+        self.behind.do("search", work)
+
+    def found(self) -> None:
+        """What is typed is found, and shown."""
+        self._searching = False
+        if self._wants_first:
+            self._wants_first = False
+            self.action_choose()
+
+    def action_choose(self) -> None:
+        """Take the marked line, of what is typed now: keys may be faster than searches."""
+        self._look()
+        if self._searching and self._query:
+            self._wants_first = True
+        else:
+            super().action_choose()

@@ -57,7 +57,7 @@ class SessionsScreen(Picker):
     def search(self, query: str) -> None:
         """Show the chats in which this was said; all of them for nothing."""
         everywhere = self._everywhere
-        self.behind.do("search", lambda: self._search(query, everywhere))
+        self.search_behind(lambda: self._search(query, everywhere))
 
     def _search(self, query: str, everywhere: bool) -> Sequence[Hit] | Sequence[Summary]:
         store = self._store()
@@ -81,6 +81,7 @@ class SessionsScreen(Picker):
         none = "nowhere was this said" if self.query_text.strip() else f"no chat is {kept}"
         current = self.choices.current
         self.choices.show([self._choice(each) for each in found], none, current.key if current else "")
+        self.found()
 
     def _choice(self, found: Hit | Summary) -> Choice:
         from lacli.sessions.records import Hit

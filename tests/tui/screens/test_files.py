@@ -89,6 +89,17 @@ async def test_a_few_letters_and_enter_choose_a_file(opened: Open, tmp_path: Pat
         assert it.result == "tests/test_main.py"
 
 
+async def test_enter_right_behind_the_letters_waits_for_what_they_find(opened: Open, tmp_path: Path) -> None:
+    top = repository(tmp_path / "p", "a.py", "b.py", "c.py")
+    screen = FilesScreen(top)
+    async with opened(screen) as it:
+        await it.until("1 of 3")
+        screen.query_one("#search").insert_text_at_cursor("c")  # type: ignore[attr-defined]
+        screen.action_choose()
+        assert it.result is NOTHING
+        await it.it.until(lambda: it.result == "c.py")
+
+
 async def test_keys_move_the_mark_through_twenty_thousand_files(opened: Open, tmp_path: Path) -> None:
     names = [f"pkg{n % 97}/module_{n}.py" for n in range(20_000)]
     screen = FilesScreen(tmp_path)

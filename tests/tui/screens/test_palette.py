@@ -48,3 +48,15 @@ async def test_nothing_is_done_without_a_choice(pilot: Play) -> None:
         assert "no command fits" in it.text()
         await it.press("escape")
         assert it.app.screen is it.main
+
+
+async def test_keys_that_come_faster_than_the_list_choose_what_was_typed(pilot: Play) -> None:
+    async with pilot(size=(80, 24)) as it:
+        it.app.action_palette()
+        await it.until(lambda: isinstance(it.app.screen, PaletteScreen) and it.app.screen.query(Choices))
+        screen = it.app.screen
+        done: list[str] = []
+        it.app.perform = lambda id_, rest="": done.append(id_)  # type: ignore[method-assign]
+        screen.query_one("#search").insert_text_at_cursor("quit")  # type: ignore[attr-defined]
+        screen.action_choose()  # type: ignore[attr-defined]
+        await it.until(lambda: done == ["leave"])
