@@ -234,14 +234,14 @@ class Chats(Verbs):
         """What this project has taught the drafts."""
         from lacli_tui.screens.pool import PoolScreen
 
-        await self.app.push_screen_wait(PoolScreen(self.begun.folder))
+        await self.app.push_screen_wait(PoolScreen(self.begun.folder, self.talk.settings))
 
     @work(group="picker", exclusive=True)
     async def action_settings(self) -> None:
         """Settings, paths, versions."""
         from lacli_tui.screens.settings import SettingsScreen
 
-        await self.app.push_screen_wait(SettingsScreen(self.settings_rows()))
+        await self.app.push_screen_wait(SettingsScreen(self.settings_rows(), self.program.main.copy))
 
     def settings_rows(self) -> list[tuple[str, str]]:
         """What shapes the engine and the replies, a name and a value each."""
