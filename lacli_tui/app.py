@@ -101,7 +101,7 @@ class LacliApp(Failing):
             with contextlib.suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
                 asyncio.get_running_loop().add_signal_handler(getattr(signal, name), self.action_leave)
         gc.freeze()
-        gc.set_threshold(20_000, 20, 1000)
+        gc.set_threshold(5_000, 10, 1_000)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """What our looks name and textual's themes lack."""

@@ -48,6 +48,7 @@ FLUSH_S = 0.066
 """Least time between two appends."""
 _SHARE = 4
 """An append may take one part in so many of the time."""
+_PRACTICE_S = 0.3
 _STATS_S = 0.2
 """Least time between two messages of statistics."""
 
@@ -127,6 +128,15 @@ class MainScreen(Answers, Chats, Preparing, Views, Watch):
         for line in self.begun.notices:
             await self.tell(line)
         self.prompt.remember(self.talk.history())
+        if not self.app.is_headless:
+            self.set_timer(_PRACTICE_S, self._practise)
+
+    async def _practise(self) -> None:
+        """Have the looks of an answer read and its libraries imported before the first one is written."""
+        answer = Answer("# a\n\nb `c`\n\n- d\n\n1. e\n\n> f\n\n```python\ng = 1\n```\n")
+        answer.display = False
+        await self.query_one("#talk").mount(answer)
+        await answer.remove()
 
     # What comes from the engine
 
