@@ -85,9 +85,13 @@ class Place:
         return open_pool(pool_key(root, tokenizer.fingerprint), pools, "read", 49_152)
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """All that was written: files as they are, replies as text, and what the successor table can spell."""
+        """All that was written: files as they are, replies as text, and what the successor table can spell.
+
+        But for the log: it is the user's own transcript, to go on with and to search; `--no-log` is below.
+        """
         for file in sorted(self.top.rglob("*")):
-            if file.is_file() and "cache" not in file.relative_to(self.top).parts:
+            apart = "cache" in file.relative_to(self.top).parts or file.name.startswith("sessions.db")
+            if file.is_file() and not apart:
                 yield str(file), file.read_bytes().decode("utf-8", errors="replace")
         tokenizer = Tokenizer.load(self.tokenizer_folder)
         pool = self.pool()
@@ -241,6 +245,14 @@ def test_values_of_env_and_ignored_files_are_not_kept(place: Place) -> None:
     (place.project / ".env").unlink()
     (place.project / "local.toml").unlink()
     assert found(place, values) == []
+
+
+def test_without_the_log_there_is_no_transcript(place: Place) -> None:
+    key = _key("github classic")
+    place.run([f"TOKEN = '{key.secret}'\n", HARMLESS], *([["ask", "-n", "90", "--no-log", f"is {key.secret} good?"]] * 2))
+    assert list(place.top.rglob("sessions.db*")) == []
+    place.run([HARMLESS], ["ask", "-n", "90", f"is {key.secret} good?"])
+    assert any(key.secret.encode() in file.read_bytes() for file in place.top.rglob("sessions.db*"))
 
 
 def test_a_key_in_a_repetition_loop(place: Place) -> None:
