@@ -95,7 +95,11 @@ def ask(
     *,
     common: Common,
 ) -> None:
-    """Ask one question; piped stdin is content, the argument says what to do with it."""
+    """Ask one question; piped stdin is content, the argument says what to do with it.
+
+    A line of --batch is the prompt as a JSON string, or an object: `prompt` or `messages`, and if wanted `id`,
+    `system`, `stop`, `max_tokens`, `temperature`, `top_p`, `top_k`, `repetition_penalty`, `seed`.
+    """
     given = _pairs(param or ())
     if save is not None:
         _save(save, prompt or [], given, common)

@@ -37,7 +37,7 @@ Examples:
 
   lacli chat
 
-  lacli chat -c                                     (go on where you left)
+  lacli chat -c                                     (go on where you left off)
 
   lacli chat "Explain list comprehensions"          (one turn)
 
@@ -164,7 +164,7 @@ def _talk(repl: Repl, resumed: bool) -> int:
         return repl.run(reader)
     finally:
         if repl.recorder.id and repl.conversation.turns and is_terminal(sys.stderr):
-            diagnostics.note(f"lacli chat --session {repl.recorder.id[:8]} goes on with this conversation")
+            diagnostics.note(f"`lacli chat --session {repl.recorder.id[:8]}` goes on with this conversation")
 
 
 def _take_terminal() -> bool:

@@ -28,7 +28,7 @@ Examples:
 @app.command(epilog=_EXAMPLES)
 def completion(
     shell: Annotated[
-        str | None, typer.Argument(metavar="[bash|zsh|fish|powershell]", help="Default: the shell you are in.")
+        str | None, typer.Argument(metavar="bash|zsh|fish|powershell", help="Default: the shell you are in.")
     ] = None,
     install: Annotated[
         bool,

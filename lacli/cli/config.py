@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from lacli.cli.flags import JsonOption
-from lacli.errors import UsageError
+from lacli.errors import LacliError, UsageError
 
 app = typer.Typer(
     help="Show, check and change the configuration files.",
@@ -77,7 +77,7 @@ def path(as_json: JsonOption = False) -> None:
 @app.command(epilog="For example: lacli config show  |  lacli config show ask  |  lacli config show --json")
 def show(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="[COMMAND]", help="Of this command; default: what all share.")
+        list[str] | None, typer.Argument(metavar="COMMAND", help="Of this command; default: what all share.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -127,6 +127,19 @@ def set_(
 
     target = _project_file() if local else configured.config_file()
     diagnostics.note(set_value(target, key, value, project=local))
+    if key.rpartition(".")[2] == "model":
+        _warn_of_unknown_model(value)
+
+
+def _warn_of_unknown_model(name: str) -> None:
+    """Whoever misspells a model should know before the next question fails; it may also be made later."""
+    from lacli.cli import diagnostics
+    from lacli.models.registry import load_registry
+
+    try:
+        load_registry().resolve(name)
+    except LacliError as error:
+        diagnostics.warning("; ".join(filter(None, [str(error), error.hint])))
 
 
 @app.command(epilog="For example: lacli config edit  |  EDITOR='code --wait' lacli config edit --local")
@@ -152,7 +165,7 @@ def edit(
 @app.command(epilog="For example: lacli config validate  |  lacli config validate lacli.toml")
 def validate(
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILE]...", help="These files; default: those that apply here.")
+        list[Path] | None, typer.Argument(metavar="FILE", help="These files; default: those that apply here.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -27,8 +27,6 @@ def default(
         output.line(taken or registry.default)
         diagnostics.note(f"set by {origin}" if origin else "that is what is built in, or in your models.toml")
         return
-    if not name.strip():  # as a path it would be the current folder
-        raise UsageError("the name of the model is empty", "`lacli models list` shows all")
     spec = registry.resolve(name)
     chosen = str(spec.path) if spec.path is not None else spec.alias
     diagnostics.note(set_value(configured.config_file(), "model", chosen, project=False))

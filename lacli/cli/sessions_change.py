@@ -28,7 +28,7 @@ _UNITS = {"h": 3_600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 
 
 def rm(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The beginnings of ids.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="The beginnings of ids.")] = None,
     older_than: Annotated[
         str, typer.Option("--older-than", metavar="AGE", help="Those of all projects not used for so long: 30d, 12w.")
     ] = "",

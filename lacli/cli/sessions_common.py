@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 AllOption = Annotated[bool, typer.Option("--all", help="Of all projects, not of the current folder's alone.")]
 IdArgument = Annotated[
-    str, typer.Argument(metavar="[ID]", help="The beginning of an id; default: the session used last in this project.")
+    str, typer.Argument(metavar="ID", help="The beginning of an id; default: the session used last in this project.")
 ]
 
 

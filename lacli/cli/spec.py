@@ -95,7 +95,7 @@ def option(parameter: Any) -> dict[str, Any]:
     return {
         "flags": list(parameter.opts),
         "off_flags": list(parameter.secondary_opts),
-        "value": _value_name(parameter),
+        "value": value_name(parameter),
         "kind": schema.kind(parameter),
         "choices": list(schema.choices(parameter)),
         "default": parameter.default if not callable(parameter.default) else None,
@@ -107,7 +107,7 @@ def option(parameter: Any) -> dict[str, Any]:
     }
 
 
-def _value_name(parameter: Any) -> str:
+def value_name(parameter: Any) -> str:
     """What stands for the value in the help; empty for a switch."""
     from lacli.cli import schema
 

@@ -86,6 +86,17 @@ class Node:
         tail = getattr(self, "subcommand_metavar", None)
         return [*pieces, tail] if tail else pieces
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments and options, with what the reference calls their values instead of their types in Python."""
+        from lacli.cli.spec import value_name
+
+        for each in self.params:
+            if each.param_type_name == "argument":
+                each.display_type_rich = lambda ctx: None
+            else:
+                each.metavar = value_name(each) or None
+        super().format_options(ctx, formatter)  # type: ignore[misc]
+
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """The examples, a line each, so that they can be copied; then the rest."""
         shown, rest = examples.split(self.epilog)  # type: ignore[attr-defined]
@@ -155,6 +166,12 @@ class Group(Node, TyperGroup):
             f"there is no command {path} {name!r}",
             f"did you mean `{path} {near[0]}`?" if near else f"see `{path} --help`",
         )
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands, each with its whole first line: typer cuts it to the screen."""
+        lines = [(name, (each.help or "").partition("\n")[0]) for name, each in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(lines)
 
     def invoke(self, ctx: Any) -> Any:
         """Run it, or the command below that was named."""

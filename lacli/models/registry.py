@@ -108,6 +108,8 @@ class Registry:
         """The model of this alias, hub id, folder or .gguf file; None = the default one."""
         if name is None:
             return self.models[self.default]
+        if not name.strip():  # as a path it would be the current folder
+            raise UsageError("the name of the model is empty", "`lacli models list` shows all")
         if name in self.models:
             return self.models[name]
         if _is_path(name):

@@ -243,6 +243,14 @@ def test_set_makes_a_private_file_and_keeps_comments(scripted: Scripted, sandbox
     assert list(file.parent.iterdir()) == [file]
 
 
+def test_set_tells_of_a_model_that_is_unknown(scripted: Scripted) -> None:
+    assert "warning" not in scripted.run(["config", "set", "model", "qwen2.5-coder-3b"]).err
+    result = scripted.run(["config", "set", "ask.model", "qwen2.5-coder-4b"])
+    assert result.code == 0
+    assert "warning: no model named 'qwen2.5-coder-4b'; did you mean qwen2.5-coder" in result.err
+    assert "the name of the model is empty" in scripted.run(["config", "set", "model", ""]).err
+
+
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,23 @@ def test_a_mistake_names_the_command_and_the_nearest_word(scripted: Scripted, ar
 def test_variables_are_told_of_once_and_not_with_every_option(scripted: Scripted) -> None:
     for command in (["ask"], ["complete"], ["pool", "info"], ["completion"]):
         assert "env var" not in scripted.run([*command, "--help"]).out
+
+
+@pytest.mark.parametrize("command", [["ask"], ["complete"], ["models", "fit"], ["sessions", "rm"], ["stats"]])
+def test_help_names_values_as_the_reference_does(scripted: Scripted, command: list[str]) -> None:
+    shown = scripted.run([*command, "--help"]).out
+    assert not re.search(r"<\w", shown.partition("Examples:")[0].replace("x<=", ""))
+    assert "[]" not in shown
+    if command == ["ask"]:
+        assert "-n, --max-tokens N " in shown
+        assert "--stop TEXT " in shown
+        assert "  PROMPT  The question" in shown
+
+
+def test_a_group_shows_the_whole_line_of_each_command(scripted: Scripted) -> None:
+    shown = scripted.run(["config", "--help"]).out
+    assert "..." not in shown.partition("Commands:")[2].partition("Examples:")[0]
+    assert "is, comments too." in shown
 
 
 @pytest.mark.parametrize("command", ["edit", "complete"])

@@ -179,3 +179,7 @@ class TestResolve:
         (tmp_path / "a.txt").touch()
         with pytest.raises(UsageError, match="neither a folder nor"):
             load_registry().resolve(str(tmp_path / "a.txt"))
+
+    def test_an_empty_name_is_not_the_current_folder(self) -> None:
+        with pytest.raises(UsageError, match="the name of the model is empty"):
+            load_registry().resolve(" ")
