@@ -83,7 +83,7 @@ def reply_record(finished: Finished) -> dict[str, Any]:
 
 def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     """One line for people: what was written, how fast, and who guessed it; `without_pool` says that there is none."""
-    parts = [f"{stats.predicted_n} tok in {counted(stats.steps, 'step', 'steps')}"]
+    parts = [f"{stats.predicted_n:,} tok in {counted(stats.steps, 'step', 'steps')}"]
     if stats.tokens_per_step is not None:
         parts.append(f"{stats.tokens_per_step:.2f} tok/step")
     if stats.predicted_per_second is not None:
@@ -93,7 +93,7 @@ def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     parts.append(without_pool or f"pool {stats.pool_size:,} tok")
     parts.append(f"first token {duration(stats.ttft_ms)}")
     if stats.reused_n:
-        parts.append(f"{stats.reused_n} prompt tok reused")
+        parts.append(f"{stats.reused_n:,} prompt tok reused")
     if stats.kernel:
         parts.append(f"{stats.quant} on {stats.kernel}")
     return BETWEEN.join(parts)
@@ -117,7 +117,7 @@ def counts_table(columns: Sequence[tuple[str, Counts]]) -> list[str]:
     if names:
         lines.append((_LEGEND, []))
     for name in sorted(names, key=lambda name: -counts[-1].accepted_by_source.get(name, 0)):
-        lines.append((f"by {name}", [_of_source(each, name) for each in counts]))
+        lines.append((f"  {name}", [_of_source(each, name) for each in counts]))
     return [label.ljust(12) + "".join(cell.rjust(14) for cell in cells) for label, cells in lines]
 
 

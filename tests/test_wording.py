@@ -61,16 +61,16 @@ def test_the_table_of_two_columns_fits_into_40_characters() -> None:
     assert max(map(len, lines)) <= 40
     assert lines[0].split() == ["this", "reply", "this", "chat"]
     cells = {line[:12].strip(): line[26:].strip() for line in lines}
-    assert cells["by prompt"] == "13M/999M  57%"
-    assert cells["by successor"] == "0/12k   0%"
+    assert cells["prompt"] == "13M/999M  57%"
+    assert cells["successor"] == "0/12k   0%"
     assert cells["saved time"] == "-2777.8 h"
 
 
 def test_sources_that_hit_most_come_first_and_every_number_of_the_record_is_there() -> None:
     (*_, legend, prompt, successor) = counts_table([("", STATS)])
     assert legend == "guesses: right/tried, share of the text"
-    assert prompt.split() == ["by", "prompt", "50/300", "56%"]
-    assert successor.split() == ["by", "successor", "9/100", "10%"]
+    assert prompt.split() == ["prompt", "50/300", "56%"]
+    assert successor.split() == ["successor", "9/100", "10%"]
 
 
 def test_the_record_of_a_reply_holds_the_counts_under_the_same_names() -> None:

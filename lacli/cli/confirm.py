@@ -20,7 +20,7 @@ def confirm(question: str, assume_yes: bool = False) -> bool:
         return True
     keyboard = open_terminal()
     if keyboard is None:
-        raise UsageError(f"nobody can be asked here: {question}", "say yes with --yes")
+        raise UsageError(f"nobody is here to answer {question!r}", "add --yes")
     diagnostics.erase_status()
     with keyboard, contextlib.suppress(OSError, ValueError):
         with open(SCREEN, "w", encoding="utf-8", errors="replace") as screen:

@@ -28,6 +28,7 @@ _GROWTH, _MARGIN = 1.3, 256
 """A rewritten part may have so many times the tokens of the old one, and so many for what stands around it."""
 _FOR_NEW = 2048
 """What is written into an empty file may have so many."""
+_NO_INSTRUCTION = ("there is no instruction", "say behind the file what is to become of it, or pipe that in")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,9 @@ def read(target: Target, words: Sequence[str], files: Sequence[str], common: Com
         file = TextFile.of_bytes(Stdin().data(), "stdin")
     else:
         file = TextFile.read(target.path)
-        asked = Question(words, common, files).message()
+        asked = Question(words, common, files).message(_NO_INSTRUCTION)
     if not asked.text.strip():
-        raise UsageError("there is no instruction", "say what is to become of the file")
+        raise UsageError(*_NO_INSTRUCTION)
     span = span_of(file, target.first, file.line_count if target.last is None else target.last)
     if file.odd:
         odd = counted(file.odd, "byte is", "bytes are")

@@ -46,7 +46,7 @@ def off() -> None:
     from lacli.cli import diagnostics
 
     _turn(False)
-    diagnostics.note("no word of what is said is kept from now on, only the sums for lacli stats")
+    diagnostics.note("no word of what is said is kept from now on, only the sums for `lacli stats`")
 
 
 @app.command(epilog="For example: lacli logs status  |  lacli logs status --json")
@@ -58,7 +58,7 @@ def status(as_json: JsonOption = False) -> None:
 
     is_on = switch.is_on()
     if not as_json:
-        output.line("on: questions and answers are kept" if is_on else "off: only the sums for lacli stats are kept")
+        output.line("on: questions and answers are kept" if is_on else "off: only the sums for `lacli stats` are kept")
     extent = SessionStore(path()).extent()
     if as_json:
         record: dict[str, Any] = {"on": is_on, "path": str(path()), "sessions": extent.sessions, "turns": extent.turns}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 STDIN = "stdin"
 """The label of what was piped in."""
+_NOTHING = ("there is nothing to ask", "give a prompt, or pipe text into stdin")
 
 
 class Question:
@@ -61,8 +62,8 @@ class Question:
         """Whether standard input is not complete after a short wait."""
         return self._stdin is not None and self._stdin.is_slow()
 
-    def message(self) -> Message:
-        """All of it, once standard input has ended. Raises UsageError where there is nothing to ask."""
+    def message(self, without: tuple[str, str] = _NOTHING) -> Message:
+        """All of it, once standard input has ended. Raises UsageError, this one `without` anything to ask."""
         words, attachments = self._words, self._attachments
         content = self._stdin.text() if self._stdin is not None else ""
         saved = self._saved if self._saved is not None and self._saved.prompt.strip() else None
@@ -78,7 +79,7 @@ class Question:
                 raise UsageError(f"template {saved.name} needs its $input", "give words, or pipe text into stdin")
             words = saved.filled(words.rstrip("\n"), self._given)
         if not words.strip() and not attachments:
-            raise UsageError("there is nothing to ask", "give a prompt, or pipe text into stdin")
+            raise UsageError(*without)
         return Message("user", words, attachments=attachments)
 
     def system(self, common: Common) -> str:

@@ -121,7 +121,7 @@ def save(
     if exists and not confirm(f"there is a template {name}; replace it?", yes):
         raise typer.Exit(1)
     path = saved.save(saved.Saved(name, text, argument(system)), replace=exists)
-    diagnostics.note(f"saved as {path}; use it with lacli ask -t {name}")
+    diagnostics.note(f"saved as {path}; use it with `lacli ask -t {name}`")
 
 
 @app.command(epilog="For example: lacli templates edit review  |  EDITOR=nano lacli templates edit new-one")

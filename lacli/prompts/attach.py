@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from lacli.errors import PromptTooLong, UsageError
 from lacli.events import Attachment
 from lacli.prompts.content import text_of
+from lacli.text.languages import of_path
 
 MOST_BYTES = 1 << 26
 """Beyond every model's context by far; what has more is not even read."""
@@ -28,6 +29,8 @@ _MENTION = re.compile(
 _BEHIND = re.compile(r"""(?:[.,;:!?)\]}>"'`*]|'s|:\d+(?:-\d+)?)*""")
 """What may stand behind a path and belongs to the sentence."""
 _MOST_BEHIND = 40
+_FILE_NAME = re.compile(r"""[^\s,;:!?()\[\]{}<>"'`*]*\w""")
+"""The part of a mention that may be the name of a file."""
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 Note = Callable[[str], None]
 
@@ -65,6 +68,7 @@ def attached(
             return mention[0][1:]
         path, rest = _path_of(mention, note)
         if not path:
+            _tell_of_missing(mention, note)
             return mention[0]
         add(os.path.expanduser(path))
         return path + rest
@@ -94,6 +98,14 @@ def _path_of(mention: re.Match[str], note: Note) -> tuple[str, str]:
         if _BEHIND.fullmatch(bare, size) and _exists(path, note):
             return path, bare[size:]
     return "", ""
+
+
+def _tell_of_missing(mention: re.Match[str], note: Note) -> None:
+    """A misspelt path would be a question about nothing; @property and @app.get are none."""
+    bare = _FILE_NAME.match(mention["bare"] or "")
+    path = mention["double"] or mention["single"] or (bare[0] if bare else "")
+    if of_path(path) is not None and not os.path.lexists(os.path.expanduser(path)):
+        note(f"there is no file {path}; @{path} stays a word of the question")
 
 
 def _exists(path: str, note: Note) -> bool:

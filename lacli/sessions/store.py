@@ -243,7 +243,7 @@ def _full_id(connection: sqlite3.Connection, prefix: str) -> str:
         "SELECT id, kind, title FROM sessions WHERE substr(id, 1, ?) = ? ORDER BY used_s DESC", (len(wanted), wanted)
     ).fetchall()
     if not wanted or not found:
-        raise NoSuchSession(f"no session's id begins with {prefix!r}", "see lacli sessions list --all")
+        raise NoSuchSession(f"no session's id begins with {prefix!r}", "see `lacli sessions list --all`")
     if len(found) == 1:
         return rows.text_of(found[0][0])
     named = ", ".join(f"{id_} ({kind}: {title[:30]})" for id_, kind, title in found[:_SHOWN])

@@ -282,7 +282,7 @@ class TestRefusals:
             (["bin", "x"], 2, "bin is a binary file"),
             (["a.py:3-99", "x"], 2, "a.py has 5 lines"),
             (["a.py:0", "x"], 2, "a.py has 5 lines"),
-            (["a.py"], 2, "nothing to ask"),
+            (["a.py"], 2, "there is no instruction; say behind the file what is to become of it, or pipe that in"),
             (["-"], 2, "there is no instruction"),
             (["a.py", "x", "--diff", "--full"], 2, "exclude each other"),
             (["a.py", "x", "--backup", ".b"], 2, "--backup is for --in-place"),

@@ -77,7 +77,7 @@ class TestSave:
         saved.save(Saved("a", "old"))
         result = scripted.run(["templates", "save", "a", "new"])
         assert result.code == 2
-        assert "nobody can be asked here" in result.err
+        assert "nobody is here to answer 'there is a template a; replace it?'; add --yes" in result.err
         assert "--yes" in result.err
         assert saved.load("a").prompt == "old"
         assert scripted.run(["templates", "save", "a", "new", "--yes"]).code == 0

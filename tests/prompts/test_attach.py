@@ -72,6 +72,20 @@ class TestMentions:
         assert attached("look into @src/ and @src", note=notes.append) == ("look into @src/ and @src", ())
         assert notes == ["@src/ is a folder and is not shown; name files in it"]
 
+    @pytest.mark.parametrize(
+        ("text", "missing"),
+        [
+            ("what is @nope.py?", "nope.py"),
+            ("(@src/nope.go's end)", "src/nope.go"),
+            ('see @"no notes.md"', "no notes.md"),
+            ("@property @app.get('/x') @babel/core @a.b me@nope.py \\@nope.py", ""),
+        ],
+    )
+    def test_a_name_of_a_file_that_is_not_there_is_told(self, text: str, missing: str) -> None:
+        notes: list[str] = []
+        assert attached(text, note=notes.append)[1] == ()
+        assert notes == ([f"there is no file {missing}; @{missing} stays a word of the question"] if missing else [])
+
     def test_the_same_file_is_attached_once(self) -> None:
         assert labels("@a.py @./a.py @a.py") == ["a.py"]
         assert [each.label for each in attached("@a.py", ["./a.py"])[1]] == ["./a.py"]

@@ -38,9 +38,10 @@ def model(repl: Repl, rest: str) -> None:
         from lacli.models.inventory import presence
 
         now = registry.resolve(repl.common.model).alias
+        widest = max(map(len, registry.models))
         for name, spec in registry.models.items():
-            here = "" if presence(spec).ready else "  (not on this computer)"
-            diagnostics.plain_line(f"{'*' if name == now else ' '} {name}{here}")
+            here = "here" if presence(spec).ready else "not here"
+            diagnostics.plain_line(f"{'*' if name == now else ' '} {name:{widest}}  {here}")
         diagnostics.note("/model NAME goes on with another; a folder or .gguf file will do, too")
         return
     spec = registry.resolve(rest)  # an unknown name is found out before anything is let go

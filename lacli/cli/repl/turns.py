@@ -130,8 +130,8 @@ def show_resumed(repl: Repl) -> None:
     diagnostics.note(f"going on with session {repl.recorder.id[:8]}, {counted(len(turns), 'turn', 'turns')}")
     if turns:
         last = turns[-1]
-        diagnostics.plain_line(f"> {_short(last.question.text)}")
-        diagnostics.plain_line(_short(last.answer.text, 300) + (" (interrupted)" if last.interrupted else ""))
+        diagnostics.plain_line(f"> {_short(last.question.text)}", " ")
+        diagnostics.plain_line(_short(last.answer.text, 300) + (" (interrupted)" if last.interrupted else ""), " ")
 
 
 def _short(text: str, most: int = 60) -> str:

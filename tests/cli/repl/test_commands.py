@@ -286,6 +286,8 @@ class TestSettings:
             repl.handle(line)
         shown = capfd.readouterr().err
         assert "* smollm2-135m" in shown
+        listed = [line for line in shown.splitlines() if line.endswith("here")]
+        assert {line.find(" not here") if "not" in line else line.find(" here") for line in listed} == {22}
         assert "5 tokens so far (1 turn)" in shown
         assert "512 kept free for the reply, 1,531 left for the question, of 2,048" in shown
         assert "no pool yet" in shown
