@@ -126,7 +126,7 @@ class Prompt(TextArea):
         event.prevent_default()
         event.stop()
         self._pour()
-        self._write(pasted(event.text))
+        self._write(pasted(event.text), typed=False)
 
     def _pour_soon(self, character: str) -> None:
         self._burst.append(character)
@@ -141,17 +141,20 @@ class Prompt(TextArea):
         if self._burst:
             text = "".join(self._burst)
             self._burst.clear()
-            self._write(text)
+            self._write(text, typed=not self._many)
 
-    def _write(self, text: str) -> None:
-        begins_mention = text == "@" and self._begins_word()
+    def _write(self, text: str, typed: bool = True) -> None:
+        begins_mention = typed and text.endswith("@") and self._begins_word(text[:-1])
         result = self._replace_via_keyboard(text, *self.selection)
         if result is not None:
             self.move_cursor(result.end_location)
         if begins_mention:
             self.post_message(Wanted("attach", "@"))
 
-    def _begins_word(self) -> bool:
+    def _begins_word(self, before: str) -> bool:
+        """Whether a word begins behind this, which is put at the cursor."""
+        if before:
+            return before[-1] in _BEFORE_A_WORD
         row, column = self.cursor_location
         return column == 0 or self.document.get_line(row)[column - 1] in _BEFORE_A_WORD
 

@@ -9,6 +9,7 @@ import pytest
 from textual import events
 
 from lacli_tui.inert import pasted, shown
+from lacli_tui.screens.files import FilesScreen
 from lacli_tui.terminal import PasteParser
 from lacli_tui.widgets.prompt import MOST_ROWS, Prompt
 from tests.tui.conftest import Play, Playing
@@ -133,3 +134,21 @@ async def test_wide_and_joined_characters_move_no_border(pilot: Play) -> None:
         await it.type("漢字")
         await it.press("backspace")
         assert prompt(it).text == "漢"
+
+
+async def test_an_at_sign_before_a_word_opens_the_picker_of_files(pilot: Play, tmp_path: Path) -> None:
+    (tmp_path / "circle one.py").write_text("r = 1\n")
+    async with pilot("ok") as it:
+        await it.press("a", "@", "b", "space")
+        assert it.app.screen is it.main
+        await it.press("@")
+        await it.until(lambda: isinstance(it.app.screen, FilesScreen))
+        await it.until(lambda: "circle one.py" in it.text())
+        await it.press("c", "i", "r", "enter")
+        await it.until(lambda: it.app.screen is it.main)
+        await it.until(lambda: "circle one.py (1 line)" in it.text())
+        assert prompt(it).text == 'a@b @"circle one.py" '
+        await it.press("enter")
+        await it.idle()
+        (attached,) = it.assistant.requests[0].messages[-1].attachments
+        assert attached.label == "circle one.py"
