@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from textual.binding import Binding
+from textual.filter import Monochrome, NoColor
 from textual.widgets import Input, TextArea
 
 from lacli.config import Settings
@@ -84,6 +85,8 @@ class LacliApp(Failing):
         few_colours = self.plain or self.no_color or self.console.color_system == "standard"
         wanted = theme_for(start.theme, few_colours)
         self.theme = wanted if wanted in self.available_themes else THEMES[0].name
+        if self.no_color and self.native_ansi_color:  # textual chose by the theme it began with
+            self._filters = [NoColor() if isinstance(each, Monochrome) else each for each in self._filters]
         if not start.animation:
             self.animation_level = "none"
 
