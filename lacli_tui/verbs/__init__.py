@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
-from lacli.errors import LacliError
+from lacli.errors import LacliError, PromptTooLong
 from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from lacli_tui.app import LacliApp, Start
     from lacli_tui.talk import Talk
+
+_TOO_LONG = "/drop n takes a file away, /compact sums up older turns; --ctx N at the start makes room"
 
 
 class Verbs(Screen[None]):
@@ -50,7 +52,8 @@ class Verbs(Screen[None]):
     async def blame(self, error: BaseException) -> None:
         """A failure in the transcript."""
         if isinstance(error, LacliError):
-            await self.tell(error.message, "error", error.hint)
+            by_flags = isinstance(error, PromptTooLong) and "--" in error.hint
+            await self.tell(error.message, "error", _TOO_LONG if by_flags else error.hint)
         elif isinstance(error, OSError):
             await self.tell(f"{error.filename or 'a file'}: {error.strerror or error}", "error")
         else:
