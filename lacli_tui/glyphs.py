@@ -45,3 +45,11 @@ def plain_terminal(environment: Mapping[str, str] = os.environ, encoding: str | 
 def glyphs(plain: bool) -> Glyphs:
     """The set for a terminal."""
     return PLAIN if plain else FINE
+
+
+_LIKE = str.maketrans("…›·−–—“”‘’×≈•✓", "~>|---\"\"''x~**")
+
+
+def drawable(text: str) -> str:
+    """Our own words with signs that every terminal has, where this one may have no others; cell for cell."""
+    return text.translate(_LIKE) if plain_terminal() else text

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lacli_tui.actions import CONFIRM, bindings_of, keys_of
+from lacli_tui.glyphs import drawable
 from lacli_tui.inert import shown
 from lacli_tui.screens.dialog import Dialog, key_name
 
@@ -35,7 +36,7 @@ class ConfirmScreen(Dialog[bool]):
 
     def body(self) -> Iterable[Widget]:
         """The question and its answers."""
-        yield Static(Content(shown(self._question)), id="question", markup=False)
+        yield Static(Content(drawable(shown(self._question))), id="question", markup=False)
         yield Answers(id="answers")
 
     def on_mount(self) -> None:
@@ -47,7 +48,7 @@ class ConfirmScreen(Dialog[bool]):
         names = []
         for at, (answer, id_) in enumerate(zip(self._answers, ("confirm-no", "confirm-yes"), strict=True)):
             key = key_name(keys_of(id_, self.app)[0])
-            mark = "› " if at == which else "  "
+            mark = drawable("› ") if at == which else "  "
             names.append((f" {mark}{answer} ({key}) ", at == which))
         self.query_one(Answers).show(names)
 

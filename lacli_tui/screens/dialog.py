@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from lacli_tui.actions import ACTIONS, DIALOG, bindings_of, keys_of
 from lacli_tui.behind import Behind
-from lacli_tui.glyphs import plain_terminal
+from lacli_tui.glyphs import drawable, plain_terminal
 from lacli_tui.inert import shown
 from lacli_tui.widgets.hints import Hints
 
@@ -38,7 +38,8 @@ _KEYS = {
 def key_name(key: str) -> str:
     """A key as people write it."""
     *held, last = key.split("+")
-    return "+".join([*held, _KEYS.get(last, last)])
+    name = _KEYS.get(last, last)
+    return "+".join([*held, last if not name.isascii() and plain_terminal() else name])
 
 
 class Dialog(ModalScreen[Result | None]):
@@ -89,7 +90,7 @@ class Dialog(ModalScreen[Result | None]):
     def compose(self) -> ComposeResult:
         """The frame and what is in it."""
         frame = Vertical(*self.body(), Static(id="said", markup=False), Hints(id="hints"), id="frame")
-        frame.border_title = Content(shown(self.title or self.TITLE))
+        frame.border_title = Content(drawable(shown(self.title or self.TITLE)))
         yield frame
         self.set_class(plain_terminal(), "-plain")
 
@@ -119,12 +120,12 @@ class Dialog(ModalScreen[Result | None]):
     def say(self, text: str) -> None:
         """A line of news above the keys; none where there is none."""
         line = self.query_one("#said", Static)
-        line.update(Content(shown(text)))
+        line.update(Content(drawable(shown(text))))
         line.display = bool(text)
 
     def frame_note(self, text: str) -> None:
         """What stands at the lower edge of the frame."""
-        self.query_one("#frame").border_subtitle = Content(shown(text)) if text else ""
+        self.query_one("#frame").border_subtitle = Content(drawable(shown(text))) if text else ""
 
     def action_close(self) -> None:
         """Back to where one was."""

@@ -71,4 +71,4 @@ class HelpScreen(Dialog[None]):
     def on_mount(self) -> None:
         """Arrow keys scroll."""
         self.query_one("#page").focus()
-        self.frame_note("↑ ↓ pgup pgdn scroll")
+        self.frame_note(" ".join([*map(key_name, ("up", "down", "pageup", "pagedown")), "scroll"]))

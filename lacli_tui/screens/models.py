@@ -15,6 +15,7 @@ from textual.widgets import Static
 from lacli.wording import size
 from lacli_tui.behind import Came, said
 from lacli_tui.fuzzy import Lines
+from lacli_tui.glyphs import drawable
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
 
@@ -122,7 +123,7 @@ class ModelsScreen(Picker):
     def marked(self, choice: Choice | None) -> None:
         """What the marked one is and needs."""
         model = next((each for each in self._known if choice and each.name == choice.key), None)
-        self.query_one("#about", Static).update("" if model is None else about(model))
+        self.query_one("#about", Static).update("" if model is None else drawable(about(model)))
 
 
 def _choice(model: Model, marks: tuple[int, ...], current: str) -> Choice:

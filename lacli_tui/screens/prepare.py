@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from lacli.events import Loading
 from lacli.wording import duration, size
-from lacli_tui.glyphs import glyphs, plain_terminal
+from lacli_tui.glyphs import drawable, glyphs, plain_terminal
 from lacli_tui.inert import shown
 from lacli_tui.screens.dialog import Dialog
 from lacli_tui.widgets.histogram import bar
@@ -115,10 +115,10 @@ class PrepareScreen(Dialog[bool]):
         event = self._loading
         if event.stage == "wait":
             return Content.styled(cut("another lacli prepares it; waiting for that one", width), "dim")
-        if event.total <= 0:
-            return Content.styled("…", "dim")
-        share = min(1.0, event.done / event.total)
         signs = glyphs(plain_terminal())
+        if event.total <= 0:
+            return Content.styled(signs.dots, "dim")
+        share = min(1.0, event.done / event.total)
         drawn = bar(share, width - 5, signs)
         left = Content.styled(drawn, "$primary on $panel" if not signs.plain else "$primary")
         return Content("\n").join(
@@ -135,4 +135,4 @@ class PrepareScreen(Dialog[bool]):
         if took >= _SETTLED_S and event.done > had:
             pace = (event.done - had) / took
             parts += [f"{size(round(pace))}/s", f"{duration(1000 * (event.total - event.done) / pace)} left"]
-        return " · ".join(parts)
+        return drawable(" · ".join(parts))

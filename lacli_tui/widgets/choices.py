@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from lacli_tui.glyphs import glyphs, plain_terminal
+from lacli_tui.glyphs import drawable
 from lacli_tui.inert import shown
 from lacli_tui.widgets.rows import Part, cut, width_of
 
@@ -141,7 +141,7 @@ class Choices(Widget, can_focus=False):
         """The lines in view."""
         width, fit = self.size.width, self._fit()
         if not self._choices:
-            return Content.styled(cut(self._empty, width), "dim")
+            return Content.styled(cut(drawable(self._empty), width), "dim")
         self._top = max(min(self._top, self._at, max(0, len(self._choices) - fit)), self._at - fit + 1)
         seen = range(self._top, min(self._top + fit, len(self._choices)))
         return Content("\n").join(line for at in seen for line in self._lines(at, width))
@@ -154,7 +154,7 @@ class Choices(Widget, can_focus=False):
             style = "bold reverse" if own else f"bold {_CURSOR}"
         lines = [self._line(choice, marked, width)]
         if self._height == 2:
-            lines.append(_padded(Content.styled("   " + cut(choice.note, width - 4), "dim"), width))
+            lines.append(_padded(Content.styled("   " + drawable(cut(choice.note, width - 4)), "dim"), width))
         return [line.stylize_before(style) if not marked else line.stylize(style) for line in lines]
 
     def _line(self, choice: Choice, marked: bool, width: int) -> Content:
@@ -162,15 +162,15 @@ class Choices(Widget, can_focus=False):
         while columns and width - 3 - sum(columns) - 2 * len(columns) < _LEAST_TITLE:
             columns.pop()
         room = width - 3 - sum(columns) - 2 * len(columns)
-        plain = glyphs(plain_terminal()).plain
         cells = list(zip(columns, choice.cells, strict=False))
         while cells and not cells[0][1][0]:  # the title may go on over what is empty
             room += cells.pop(0)[0] + 2
         parts: list[Content] = [
-            Content(" > " if marked and plain else " › " if marked else "   "),
+            Content(drawable(" › ") if marked else "   "),
             _padded(_title(choice, max(0, room)), max(0, room)),
         ]
-        for column, (text, style) in cells:
+        for column, (words, style) in cells:
+            text = drawable(words)
             parts += [Content("  "), Content.styled(text.rjust(column - (cell_len(text) - len(text))), style)]
         return _padded(Content("").join(parts), width)
 
@@ -181,19 +181,19 @@ def _padded(line: Content, width: int) -> Content:
 
 def _title(choice: Choice, width: int) -> Content:
     """The title in at most so many cells, with what fits marked."""
-    text = shown(choice.title).translate(_BLANKS)
+    text = drawable(shown(choice.title).translate(_BLANKS))
     content = Content.styled(text, choice.style)
     for at in choice.marks:
         content = content.stylize("$accent bold underline", at, at + 1)
     if width_of([(text, "")]) <= width:
         return content
     if not choice.keeps_end:
-        return content.truncate(width, ellipsis=True)
+        return content.truncate(max(0, width - 1)) + Content(drawable("…"))
     start, left = len(text), width - 1
     while start and left >= get_character_cell_size(text[start - 1]):
         start -= 1
         left -= get_character_cell_size(text[start])
-    return Content("…") + content[start:]
+    return Content(drawable("…")) + content[start:]
 
 
 _BLANKS = {ord("\n"): " ", ord("\t"): " ", ord("\r"): " "}

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
+from lacli_tui.glyphs import drawable
 from lacli_tui.inert import shown
 from lacli_tui.widgets.rows import cut, width_of
 
@@ -69,10 +70,10 @@ class Pairs(Widget, can_focus=False):
 def _drawn(pair: Pair, column: int, width: int) -> list[Content]:
     if not pair.text:
         return [Content.styled(cut(pair.name, width), "$primary bold" if pair.name else "")]
-    text = Content(shown(pair.text))
+    text = Content(drawable(shown(pair.text)))
     if pair.more:
-        text = Content.assemble(text, ("  " + shown(pair.more), "dim"))
-    name = Content.styled(shown(pair.name), pair.style or "dim").truncate(width, ellipsis=True)
+        text = Content.assemble(text, ("  " + drawable(shown(pair.more)), "dim"))
+    name = Content.styled(drawable(shown(pair.name)), pair.style or "dim").truncate(width, ellipsis=True)
     indent = column + 2
     below = width_of([(pair.name, "")]) > column
     if below and width < 60:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from rich.text import Text
 from textual.widgets import Static
 
+from lacli_tui.glyphs import drawable
+
 _LINES = (
     ("Ask about this project's code. For example:", ""),
     ("  Write a function that reads a CSV file into a list of records.", "italic"),
@@ -26,5 +28,5 @@ class Welcome(Static):
     def __init__(self) -> None:
         text = Text()
         for line, style in _LINES:
-            text.append(line + "\n", style)
+            text.append(drawable(line) + "\n", style)
         super().__init__(text, markup=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
 
 from lacli.events import Loading
@@ -76,9 +77,23 @@ async def test_each_lives_through_being_made_small_and_large_again(pilot: Play) 
 async def test_each_is_drawn_without_colours(pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with pilot() as app:
+        filters = [type(each) for each in app.app.get_line_filters()]
+        assert NoColor in filters
+        assert Monochrome not in filters  # which makes black on black of the terminal's own colours
         for made in SCREENS.values():
             async with over(app, made()) as it:
                 await it.until("esc")
+                await it.press("escape")
+
+
+async def test_a_bare_console_gets_ascii(pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "linux")
+    async with pilot(size=(80, 24)) as app:
+        for name, made in SCREENS.items():
+            async with over(app, made()) as it:
+                await it.until("esc")
+                await it.it.pilot.pause()
+                assert {letter for letter in it.it.text() if letter > "~"} == set(), name
                 await it.press("escape")
 
 
