@@ -61,7 +61,7 @@ def test_stats_show_the_last_reply_and_the_sum_of_the_chat(capfd: pytest.Capture
     lines = [line.split() for line in capfd.readouterr().err.splitlines()]
     assert [line for line in lines if line[:1] == ["tokens"]] == [["tokens", "3", "8"], ["tokens", "1", "1"]]
     assert ["saved", "steps", "1", "3"] in lines
-    assert ["by", "project", "1/3", "33%", "3/9", "38%"] in lines
+    assert ["project", "1/3", "33%", "3/9", "38%"] in lines
 
 
 def test_a_command_with_words_it_does_not_take_is_refused_and_neither_obeyed_nor_sent(
