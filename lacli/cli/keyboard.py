@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import sys
 from collections.abc import Iterator
 from typing import TextIO
@@ -61,6 +62,30 @@ def unechoed(prompt_follows: bool = False) -> Iterator[None]:
         if _in_foreground(descriptor):  # in the background the terminal is the shell's again, and setting it stops us
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+
+def typed_lines() -> bytes:
+    """The lines that were typed before anybody read them; empty where there are none or that cannot be known.
+
+    Outside of the block above the terminal has made each Enter an LF, which a prompt of ours takes for Ctrl-J. Raises
+    EOFError where the first key was Ctrl-D.
+    """
+    descriptor = _keyboard()
+    if descriptor is None:
+        return b""
+    import termios
+
+    if not termios.tcgetattr(descriptor)[3] & termios.ICANON:  # whole lines cannot be told from keys
+        return b""
+    lines = bytearray()
+    while select.select([descriptor], [], [], 0)[0]:
+        line = os.read(descriptor, 1 << 16)
+        if not line and not lines:
+            raise EOFError
+        if not line:
+            break
+        lines += line
+    return bytes(lines)
 
 
 def _keyboard() -> int | None:

@@ -21,6 +21,8 @@ from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.output import ColorDepth, create_output
 from prompt_toolkit.shortcuts import CompleteStyle
 
+from lacli.cli.keyboard import typed_lines
+
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
     from prompt_toolkit.history import History
@@ -38,6 +40,7 @@ class Reader:
         # Nothing hangs on where the cursor is, so it is not asked for: some terminals never answer.
         os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
         self._status = ""
+        self._listens = given is None
         self._session: PromptSession[str] = PromptSession(
             history=history,
             completer=completer,
@@ -75,7 +78,10 @@ class Reader:
 
         app.after_render += rendered
         try:
-            return _decoded(self._session.prompt(_PROMPT, enable_suspend=True))
+            ahead = typed_lines().decode("utf-8", "surrogateescape") if self._listens else ""
+            is_sent = ahead.count("\n") == 1 and ahead.endswith("\n")  # of several, which may be a paste, none is
+            typed = ahead.rstrip("\n") if is_sent else ahead
+            return _decoded(self._session.prompt(_PROMPT, default=typed, accept_default=is_sent, enable_suspend=True))
         finally:
             app.after_render -= rendered
 

@@ -132,6 +132,30 @@ def test_a_line_typed_ahead_is_sent_alone_and_not_behind_a_question_that_came_ba
     assert terminal.finish() == 0
 
 
+def test_a_line_typed_before_the_prompt_is_there_is_sent_and_several_wait_to_be_looked_at(
+    program: Program, hold: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCRIPTS", json.dumps(["first", "second"]))
+    for keys, more in ((b"one?\r", b""), (b"one?\rtwo\r", b"\r")):
+        terminal = Terminal(program.command("chat"))
+        terminal.send(keys)
+        terminal.wait_for(READY)
+        terminal.send(more)
+        terminal.wait_for(b"first")
+        terminal.wait_for(READY)
+        terminal.send(b"\x04")
+        assert terminal.finish() == 0
+    store = SessionStore(path())
+    kept = [turn.question.text for each in store.list(everywhere=True) for turn in store.session(each.id).turns]
+    assert [text.rstrip("\n") for text in kept] == ["one?\ntwo", "one?"]
+
+
+def test_ctrl_d_typed_before_the_prompt_is_there_leaves(program: Program, hold: Path) -> None:
+    terminal = Terminal(program.command("chat"))
+    terminal.send(b"\x04")
+    assert terminal.finish() == 0
+
+
 def test_a_loading_that_fails_ends_the_chat_with_its_code_and_one_line(
     program: Program, hold: Path, sandbox: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
