@@ -9,7 +9,6 @@ times a second and so that appending never takes more than a quarter of the time
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -20,17 +19,13 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Footer, Static
 
-from lacli.errors import LacliError, WorkerDied
+from lacli.errors import WorkerDied
 from lacli.events import Finished
 from lacli.wording import counted, cut_note, live_line
-from lacli_tui.actions import MAIN, bindings_of, nearest_slash, slash_command
-from lacli_tui.messages import About, Arrived, Decoded, Sent, Stats, Wanted
+from lacli_tui.actions import MAIN, bindings_of
+from lacli_tui.messages import About, Arrived, Stats
 from lacli_tui.talk import Talk, Took
-from lacli_tui.verbs.answers import Answers
-from lacli_tui.verbs.chats import Chats
-from lacli_tui.verbs.preparing import Preparing
-from lacli_tui.verbs.views import Views
-from lacli_tui.verbs.watch import Watch
+from lacli_tui.verbs.sending import Sending
 from lacli_tui.widgets.chips import Chips
 from lacli_tui.widgets.decode_panel import DecodePanel
 from lacli_tui.widgets.header import Header
@@ -53,7 +48,7 @@ _STATS_S = 0.2
 """Least time between two messages of statistics."""
 
 
-class MainScreen(Answers, Chats, Preparing, Views, Watch):
+class MainScreen(Sending):
     """The chat."""
 
     BINDINGS = bindings_of(MAIN)
@@ -68,24 +63,14 @@ class MainScreen(Answers, Chats, Preparing, Views, Watch):
         super().__init__()
         self.begun = start
         self.talk = Talk(start, self._wake)
-        self._answer_now: Answer | None = None
-        """The one that is being written."""
-        self._asked = ""
-        """What was sent, to be put back where nothing comes of it."""
         self._flushing: Timer | None = None
-        self._next_flush = 0.0
         self._next_stats = 0.0
         self._late: Timer | None = None
         """Tells what came too soon after the last statistics."""
-        self._steps: list[Decoded] = []
-        """Those no `Stats` has told of yet."""
-        self._begins = False
+        self._steps = []
         self._about: dict[str, Any] = {}
         self._keys_for_reply = False
         """Whether the footer shows the keys that apply while a reply is written."""
-        self._notice = ""
-        self._editing: int | None = None
-        """The turn whose question stands at the prompt."""
 
     @property
     def idle(self) -> bool:
@@ -276,167 +261,6 @@ class MainScreen(Answers, Chats, Preparing, Views, Watch):
 
     def _told(self) -> Iterable[Widget]:
         return self.query(".stats")
-
-    # What the user does
-
-    async def on_sent(self, event: Sent) -> None:
-        """A question or a slash command."""
-        try:
-            if await self._obey(event.text):
-                return
-            if not self.is_busy():
-                await self._ask(event.text)
-        except (LacliError, OSError) as error:
-            await self.blame(error)
-
-    async def _ask(self, text: str) -> None:
-        from lacli.prompts.attach import attached
-
-        notes: list[str] = []
-        words, files = attached(text, note=notes.append)
-        for note in notes:
-            await self.tell(note)
-        self._taken(text)
-        number, self._editing = self._editing, None
-        if number is not None:
-            pending, self.talk.conversation.pending = self.talk.conversation.pending, []
-            files = (*pending, *(each for each in files if each not in pending))
-            question = self.talk.resend(number, words, files)
-            await self.transcript.take_back(number)
-        else:
-            question = self.talk.ask(words, files)
-        self.show_chips()
-        await self.query(Welcome).remove()
-        turn = len(self.talk.conversation.turns)
-        self._answer_now = await self.transcript.ask(question.text, question.attachments, turn)
-        self._begin_answer()
-
-    def _taken(self, text: str) -> None:
-        self._asked = text
-        self.prompt.take()
-        self.talk.typed(text)
-
-    async def answer_comes(self, again: bool = False) -> None:
-        """Make room for the answer that was asked for without a new question."""
-        turn = len(self.talk.conversation.turns) - again
-        if again:
-            self._answer_now = await self.transcript.answer_again(turn)
-        else:
-            self._answer_now = Answer(turn=turn)
-            await self.transcript.mount(self._answer_now)
-            self.transcript.to_end()
-        self._begin_answer()
-
-    def _begin_answer(self) -> None:
-        self._steps.clear()
-        self._begins = True
-        self._notice = ""
-        self._next_flush = 0.0
-        self.changed()
-
-    async def _obey(self, text: str) -> bool:
-        """Do what a slash command says; False where it is a question."""
-        found = re.fullmatch(r"\s*/([A-Za-z?]+)(?:\s+(.*))?", text, re.DOTALL)
-        if found is None:
-            return False
-        name, rest = found[1].lower(), (found[2] or "").strip()
-        action = slash_command(name)
-        if action is None:
-            near = nearest_slash(name, strict=bool(rest))
-            if rest and not near:
-                return False
-            hint = f"did you mean /{near}?" if near else "F1 lists them"
-            await self.tell(f"there is no command /{name}", "error", hint)
-        elif rest and not action.takes:
-            await self.tell(f"/{name} takes nothing after it", "error", "put a blank line before a question like that")
-        else:
-            self._taken(text)
-            self._asked = ""
-            self.program.perform(action.id, rest)
-        return True
-
-    async def on_wanted(self, event: Wanted) -> None:
-        """A widget wants something done."""
-        turn = event.turn
-        if event.action == "message-copy":
-            self.copy(event.rest)
-        elif event.action == "message-block":
-            await self.action_message_block(turn, event.block)
-        elif event.action == "message-save":
-            await self.action_message_save(turn, event.block)
-        elif event.action == "message-apply":
-            await self.action_message_apply(turn, event.block)
-        elif event.action == "message-edit":
-            self._edit(turn)
-        elif event.action == "message-retry":
-            await self._ask_again(turn)
-        elif event.action == "sources":
-            answer = self.answer_of(turn)
-            if answer is not None:
-                await self.show_sources(answer)
-        elif event.action == "to-messages":
-            self.go_to_messages()
-        elif event.action in ("message-up", "message-down"):
-            self.move(-1 if event.action == "message-up" else 1)
-        else:
-            self.program.perform(event.action, event.rest)
-
-    def _edit(self, turn: int | None) -> None:
-        """Put the question of this turn at the prompt; what is sent then takes its place."""
-        turns = self.talk.conversation.turns
-        if turn is None or turn >= len(turns) or self.is_busy():
-            return
-        self._editing = turn
-        question = turns[turn].question
-        self.talk.conversation.pending[:] = question.attachments
-        self.prompt.put(question.text)
-        self.show_chips()
-        self.prompt.focus()
-
-    async def _ask_again(self, turn: int | None) -> None:
-        turns = self.talk.conversation.turns
-        if turn is None or turn >= len(turns) - 1:
-            await self.action_retry()
-        elif not self.is_busy():
-            question = turns[turn].question
-            self.talk.resend(turn, question.text, question.attachments)
-            await self.transcript.take_back(turn)
-            self._answer_now = await self.transcript.ask(question.text, question.attachments, turn)
-            self._begin_answer()
-
-    def on_prompt_emptied(self) -> None:
-        """Backspace in an empty prompt takes away the last chip."""
-        if self.talk.conversation.pending:
-            self.talk.conversation.pending.pop()
-            self.show_chips()
-
-    async def action_stop(self) -> None:
-        """Stop the reply."""
-        await self.give_up()
-        self.changed(ended=True)
-
-    async def give_up(self) -> None:
-        """See `Preparing`; a reply that has begun ends with the text so far."""
-        if self.talk.stop() == "given up" and self._answer_now is not None:
-            answer, self._answer_now = self._answer_now, None
-            await self._nothing_came(answer)
-
-    def action_back(self) -> None:
-        """Leave what is edited, go back to the prompt."""
-        if self._editing is not None:
-            self._editing = None
-            self.talk.conversation.pending.clear()
-            self.prompt.put("")
-            self.show_chips()
-        self.prompt.focus()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Escape stops a reply while there is one, and else goes back to the prompt."""
-        if action == "stop":
-            return self.talk.is_replying
-        if action == "back":
-            return not self.talk.is_replying
-        return True
 
     # What is seen
 

@@ -1,4 +1,4 @@
-"""What the main screen does at an action's wish, as mixins of its class: `answers`, `chats`, `views`.
+"""What the main screen does at an action's wish, as mixins of its class: `sending` has all of them.
 
 Each method is `action_<id>` of a line in `lacli_tui.actions`. `Verbs` is what they share: the screen's `talk` and its
 widgets.
@@ -74,6 +74,6 @@ class Verbs(Screen[None]):
         """The whole conversation anew."""
         raise NotImplementedError
 
-    def changed(self) -> None:
+    def changed(self, ended: bool = False) -> None:
         """Something that header, panel or footer show has changed."""
         raise NotImplementedError
