@@ -173,6 +173,11 @@ class Prompt(TextArea):
             self.styles.height = rows
             self.call_after_refresh(self.scroll_cursor_visible)
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something was typed that has not had its effect."""
+        return bool(self._held or self._burst)
+
     def _hold(self, key: str) -> None:
         """Wait a moment for what may follow this key, also for what waits in the queues before us."""
         if not self._held:

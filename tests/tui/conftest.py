@@ -52,6 +52,8 @@ class Playing:
     async def press(self, *keys: str) -> None:
         """Press keys, and let the screen settle."""
         await self.pilot.press(*keys)
+        await self.until(lambda: not self.main.prompt.is_waiting)
+        await self.pilot.pause()
         await self.pilot.pause()
 
     async def type(self, text: str) -> None:
