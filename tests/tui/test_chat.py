@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from textual.geometry import Offset
+from textual.selection import SELECT_ALL, Selection
+
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import Finished, Notice, Prefill, ReplyStats
 from lacli.scripted import ScriptedAssistant
+from lacli_tui.widgets.fence import Fence
 from lacli_tui.widgets.prompt import Prompt
 from tests.tui.conftest import Play
 
@@ -122,3 +126,18 @@ async def test_slash_commands_are_obeyed_and_mistyped_ones_never_sent(pilot: Pla
         await it.ask("/clear")
         await it.until(lambda: not it.main.talk.conversation.turns)
         assert len(it.assistant.requests) == 1
+
+
+async def test_what_is_selected_of_code_is_the_text_itself(pilot: Play) -> None:
+    code = "\tif x:\n\t\treturn '漢字' + " + "y" * 90 + "\n"
+    async with pilot(f"```python\n{code}```\n", size=(60, 30)) as it:
+        await it.ask("hi")
+        fence = it.main.query_one(Fence)
+        it.main.selections = {fence: SELECT_ALL}
+        await it.pilot.pause()
+        assert fence.get_selection(SELECT_ALL) == (code.rstrip("\n"), "\n")
+        assert "return '漢字'" in it.text()
+        part = Selection(Offset(7, 0), Offset(14, 1))
+        assert fence.get_selection(part) == ("x:\n\t\treturn", "\n")
+        await it.press("ctrl+c")
+        await it.until(lambda: it.app.clipboard == code.rstrip("\n"))
