@@ -25,8 +25,8 @@ _STAGES = {
     "fetch": "fetch the model",
     "check": "check what came",
     "prepare": "prepare it for this computer",
-    "prime": "learn its first guesses",
     "load": "load it",
+    "prime": "learn its first guesses",
 }
 _SETTLED_S = 2.0
 """A pace is told once it was measured for so long."""
