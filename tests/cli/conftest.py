@@ -186,6 +186,7 @@ class Terminal:
         ready, _, _ = select.select([self._fd], [], [], max(0.0, until - time.monotonic()))
         if not ready:
             os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)  # or other tests would count it among their own
             raise AssertionError(f"still running: {self.seen!r}")
         try:
             data = os.read(self._fd, 4096)
