@@ -54,6 +54,11 @@ class Written:
         """The present line."""
         return bytes(self.data[self.line_begin :])
 
+    def encloses(self, begin: int, end: int) -> bool:
+        """Whether something was opened in this part, and all that closed in it, too: so that it can go as a whole."""
+        inside = [*self.depths, len(self.scanner.stack)][begin + 1 : end + 1]
+        return max(inside) > self.depths[begin] <= min(inside)
+
 
 def whole(written: Written, cut: int) -> int:
     """The cut moved before lines that open a block of which nothing is left; the first line is better than none."""
@@ -234,13 +239,19 @@ class Rules:
         return solid + (_end_of_line(tail, tail.count(b"\n") - cursor.breaks) if self._written.repeats else 0)
 
     def _overlap(self, cut: int) -> int:
-        """Where the text's end stops being the beginning of what stands right of the cursor."""
+        """Where the text's end stops being the beginning of what stands right of the cursor.
+
+        A bracket that the text closed goes only together with the one that it opened.
+        """
         head = self._cursor.head.encode()
-        data = self._written.data[:cut]
+        written = self._written
+        data = written.data[:cut]
         solid = len(data.rstrip(_BLANKS))
-        for count in range(min(len(head), solid - min(self._written.legal, solid)), 0, -1):
-            if data[solid - count : solid] == head[:count]:
-                return solid - count
+        for begin in range(max(0, solid - len(head)), solid):
+            if data[begin:solid] == head[: solid - begin] and (
+                begin >= written.legal or written.encloses(begin, solid)
+            ):
+                return begin
         return cut
 
 

@@ -40,7 +40,9 @@ class RestOfLine:
                 return None
             end -= 1
         begin = end - len(head)
-        if begin < written.legal or written.data[begin:end] != head or written.depths[begin] != self._depth:
+        if begin < 0 or written.data[begin:end] != head or written.depths[begin] != self._depth:
+            return None
+        if begin < written.legal and not written.encloses(begin, end):
             return None
         if begin and _is_word(head[0]) and _is_word(written.data[begin - 1]):
             return None

@@ -37,6 +37,8 @@ class TestWhatStandsRightOfTheCursor:
             ("function f() {\n  return |;\n}", 'g("a;b");\n}', 'g("a;b")', "a.js"),
             ("if x|:\n    pass\n", " == d[1:2]:\n", " == d[1:2]", "a.py"),
             ("let s = `a ${|} b`;\n", "x} b`;\n", "x", "a.js"),
+            ("def |wait(self, t=None):\n    pass\n", "wait(self, t=None):\n    return 1\n", "", "a.py"),
+            ("x = |f(a).b\n", "g.f(a)", "g.", "a.py"),
             ("call(|)\n", "\n    a,\n    b,\n)\n", "\n    a,\n    b,\n", "a.py"),
         ],
     )
