@@ -67,7 +67,7 @@ def _value(configuration: Configuration, table: Where, key: Key) -> Value:
         return Value(table, key.name, value, variable)
     setting = configuration.get(table, key.name, common=key.common)
     if setting is None:
-        return Value(table, key.name, key.default, "built-in")
+        return Value(table, key.name, None if key.default == "" else key.default, "built-in")
     return Value(table, key.name, setting.value, f"{setting.file}:{setting.line}")
 
 
