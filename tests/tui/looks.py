@@ -6,6 +6,8 @@ Textual is pinned exactly, and so its pictures stay; what Rich writes around the
 
 from __future__ import annotations
 
+import difflib
+import html
 import os
 import re
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ from pathlib import Path
 from lacli.events import Event, Finished, Piece, Prefill, ReplyStats
 from tests.tui.conftest import Playing
 
-_FOLDER = Path(__file__).parent / "snapshots"
+FOLDER = Path(__file__).parent / "snapshots"
 _SOURCES = ("project", "prompt", "files", "session", "successor", "window")
 _KEPT = (0, 2, 1, 4, 0, 0, 3, 6, 1, 2, 0, 5, 9, 1)
 
@@ -90,18 +92,42 @@ def _after(before: ReplyStats, steps: int, source: str, tokens: int) -> ReplySta
 def looks_as_before(it: Playing, name: str, tmp_path: Path) -> None:
     """The screen as it is, against the picture of that name."""
     seen = it.app.export_screenshot()
-    kept = _FOLDER / f"{name}.svg"
+    kept = FOLDER / f"{name}.svg"
     if os.environ.get("SNAPSHOTS") == "write":
-        _FOLDER.mkdir(exist_ok=True)
+        FOLDER.mkdir(exist_ok=True)
         kept.write_text(seen, encoding="utf-8")
         return
     if _essence(seen) != _essence(kept.read_text(encoding="utf-8")):
         new = tmp_path / f"{name}.svg"
         new.write_text(seen, encoding="utf-8")
-        raise AssertionError(f"{name} looks otherwise than before: compare {new} with {kept}")
+        raise AssertionError(f"{name} looks otherwise than before: {new}, not {kept}\n{difference(kept, new)}")
 
 
 def _essence(svg: str) -> str:
     """Cells and their styles: no ids, which are drawn from all of it, and no fonts."""
     svg = re.sub(r"terminal-\d+-?", "", svg)
     return re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
+
+
+def difference(kept: Path, new: Path) -> str:
+    """The rows that are otherwise; where all words are the same, the cells with other styles."""
+    before, after = (_rows(path.read_text(encoding="utf-8")) for path in (kept, new))
+    words = [["".join(words for words, _ in row) for row in rows] for rows in (before, after)]
+    if words[0] != words[1]:
+        return "\n".join(difflib.unified_diff(*words, "before", "now", n=0, lineterm=""))
+    pairs = (
+        (number, *cells)
+        for number, rows in enumerate(zip(before, after, strict=False), 1)
+        for cells in zip(*rows, strict=False)
+    )
+    styled = [f"row {number}: {now[0]!r}: {then[1]} is now {now[1]}" for number, then, now in pairs if then != now]
+    return "\n".join(["the words are the same, their styles or grounds are not", *styled[:20]])
+
+
+def _rows(svg: str) -> list[list[tuple[str, str]]]:
+    """The words of each row with their styles."""
+    styles = dict(re.findall(r"\.terminal-\d+-(r\d+) \{ (.*?) \}", svg))
+    rows: dict[float, list[tuple[float, str, str]]] = {}
+    for style, x, y, words in re.findall(r'<text class="terminal-\d+-(r\d+)" x="(.*?)" y="(.*?)".*?>(.*?)</text>', svg):
+        rows.setdefault(float(y), []).append((float(x), html.unescape(words).replace("\xa0", " "), styles[style]))
+    return [[(words, style) for _, words, style in sorted(row)] for _, row in sorted(rows.items())]

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from lacli.errors import OutOfMemory
+from lacli.errors import OutOfMemory, WorkerDied
 from lacli.events import Event, Loading, Request
 from lacli.scripted import Cancel, ScriptedAssistant, never
 from lacli_tui.messages import About
 from lacli_tui.widgets.decode_panel import DecodePanel
 from lacli_tui.widgets.watching import Watching
 from tests.tui.conftest import Play
-from tests.tui.looks import looks_as_before, told
+from tests.tui.looks import FOLDER, difference, looks_as_before, told
 
 QUESTION = "Count the words of a file, please"
 PROJECT = {"project": "myproj", "model": "qwen2.5-coder-1.5b"}
@@ -77,3 +77,51 @@ async def test_an_error(pilot: Play, tmp_path: Path) -> None:
     async with pilot(error, size=(80, 24), **PROJECT) as it:
         await it.ask(QUESTION)
         looks_as_before(it, "error-80x24", tmp_path)
+
+
+async def test_an_engine_that_died_without_colours(
+    pilot: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Dies(ScriptedAssistant):
+        def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+            yield from list(super().reply(request, cancel))[:16]
+            raise WorkerDied("the engine's process was killed (SIGKILL)", "the system may have run out of memory")
+
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with pilot(replier=Dies([told()]), size=(100, 30), **PROJECT) as it:
+        await it.ask(QUESTION)
+        looks_as_before(it, "died-100x30", tmp_path)
+
+
+async def test_a_picker(pilot: Play, tmp_path: Path) -> None:
+    for name in ("main.py", "parser.py", "printer.py"):
+        (tmp_path / "src").mkdir(exist_ok=True)
+        (tmp_path / "src" / name).write_text("x\n")
+    async with pilot(told(), size=(80, 24), **PROJECT) as it:
+        await it.ask(QUESTION)
+        await it.press("ctrl+f")
+        await it.until(lambda: "1 of 3" in it.text())
+        await it.press("p", "r", "down")
+        await it.until(lambda: "2 of 2" in it.text())
+        looks_as_before(it, "picker-80x24", tmp_path)
+
+
+async def test_help(pilot: Play, tmp_path: Path) -> None:
+    async with pilot(size=(80, 24), **PROJECT) as it:
+        await it.press("f1")
+        await it.until(lambda: "At the prompt" in it.text())
+        await it.pilot.pause()
+        looks_as_before(it, "help-80x24", tmp_path)
+
+
+async def test_what_looks_otherwise_is_told_by_rows(pilot: Play, tmp_path: Path) -> None:
+    kept, new = FOLDER / "cold-80x24.svg", tmp_path / "new.svg"
+    async with pilot(size=(80, 24), **PROJECT) as it:
+        await it.type("x")
+        new.write_text(it.app.export_screenshot(), encoding="utf-8")
+    seen = difference(kept, new).split("\n")
+    assert seen[-1] == "+x"
+    assert seen[-2].startswith("-Ask about your code")
+    async with pilot(size=(80, 24), theme="light", **PROJECT) as it:
+        new.write_text(it.app.export_screenshot(), encoding="utf-8")
+    assert "the words are the same" in difference(kept, new)
