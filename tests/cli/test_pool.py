@@ -96,7 +96,7 @@ class TestInfo:
         assert (code, err) == (0, "")
         lines = [line.split() for line in out.splitlines()]
         assert ["saved", "steps", "38"] in lines
-        assert ["by", "project", "30/80", "50%"] in lines
+        assert ["project", "30/80", "50%"] in lines
         assert ["table", "2", "entries"] in [line[:3] for line in lines]
 
 
