@@ -90,9 +90,9 @@ def test_a_day_in_short(tmux: Tmux) -> None:
 
     tmux.type("/retry")
     tmux.keys("Enter")
-    tmux.until(lambda pane: "esc stop" in pane)
+    tmux.until(lambda pane: "esc stop" in pane and "interrupted" not in pane)
     tmux.keys("Escape")
-    tmux.until(lambda pane: "esc stop" not in pane)
+    tmux.until(lambda pane: "interrupted" in pane and "esc stop" not in pane)
 
     tmux.keys("C-n")
     tmux.until(lambda pane: "Ask about this project" in pane)
