@@ -6,7 +6,9 @@ A test sees a `LACLI_HOME` of its own, no network but loopback, and none of the 
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import os
+import re
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # workers share the cores: 
 _FOREIGN = ("LACLI_", "HF_", "XDG_", "TRANSFORMERS_", "GIT_", "LC_", "LANG", "TYPER_")
 _KEPT = {"LACLI_CACHE_SEED", "HF_HUB_OFFLINE"}
 _connect = socket.socket.connect
+_numbers = itertools.count()
 
 
 def _connect_locally(self: socket.socket, address: Any) -> None:
@@ -36,6 +39,13 @@ def _connect_locally(self: socket.socket, address: Any) -> None:
     _connect(self, address)
 
 
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """As pytest's own, but numbered here: pytest looks through all folders for each number, quadratic in the tests."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return tmp_path_factory.mktemp(f"{name}-{next(_numbers)}", numbered=False)
+
+
 @pytest.fixture(autouse=True)
 def sandbox(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty `LACLI_HOME`, a clean environment, no network. Returns the home."""
@@ -44,7 +54,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
             monkeypatch.delenv(name)
     for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONIOENCODING", "PYTHONUTF8"):
         monkeypatch.delenv(name, raising=False)
-    home = tmp_path_factory.mktemp("home")
+    home = tmp_path_factory.mktemp(f"home-{next(_numbers)}", numbered=False)
     monkeypatch.setenv("LACLI_HOME", str(home))
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
