@@ -1,4 +1,4 @@
-"""`lacli` whose model says what it is told: everything else of it is real. Run as a process by the test of secrets.
+"""`lacli` whose model says what it is told: everything else of it is real. Forked by the test of secrets, run by run.
 
 SAYS names a file (JSON) of what it says, reply after reply; COMMANDS (JSON) are the command lines of one process,
 where there are many.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ from lacli.models.scores import scores_of
 
 
 class Teller:
-    """A `lacli.models.base.Runner` that continues every prompt with the next of its replies, then ends."""
+    """A `lacli.models.base.Runner` that continues a prompt with the reply it was given, then ends."""
 
     vocab_size = 49_152
     context_size = 8_192
@@ -29,8 +30,7 @@ class Teller:
     kernel = "torch"
     notes: tuple[str, ...] = ()
 
-    def __init__(self, replies: Sequence[Sequence[int]], end: int, pause_s: float = 0.0) -> None:
-        self._replies = list(replies)
+    def __init__(self, end: int, pause_s: float = 0.0) -> None:
         self._end, self._pause_s = end, pause_s
         self._cache: list[int] = []
         self._rows: Rows | None = None
@@ -43,10 +43,9 @@ class Teller:
     def length(self) -> int:
         return len(self._cache)
 
-    def next_reply(self, prompt_length: int) -> None:
-        """From this place of the context on the next reply is said."""
-        self._begun = prompt_length
-        self._reply = self._replies.pop(0) if self._replies else ()
+    def begin(self, prompt_length: int, reply: Sequence[int]) -> None:
+        """From this place of the context on this reply is said."""
+        self._begun, self._reply = prompt_length, reply
 
     def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
         self._cache += token_ids
@@ -96,29 +95,31 @@ class Teller:
 
 def main() -> int:
     """Run the command lines of COMMANDS one after another, or the process's own, with a teller for a runner."""
-    import lacli.context
     import lacli.loading
     import lacli.models.load
     import lacli.pool.secrets
+    import lacli.reply
     from lacli.cli.app import main as lacli_main
     from lacli.engine.cost import CostCurve
+    from lacli.prompts.without_fim import hidden
     from lacli.text.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.load(Path(os.environ["TELLER_TOKENIZER"]))
-    said = [tokenizer.encode(text) for text in json.loads(Path(os.environ["SAYS"]).read_text(encoding="utf-8"))]
-    teller = Teller(said, end=2, pause_s=float(os.environ.get("PAUSE", "0")))
-    real = lacli.context.fitted
+    said = json.loads(Path(os.environ["SAYS"]).read_text(encoding="utf-8"))
+    teller = Teller(end=2, pause_s=float(os.environ.get("PAUSE", "0")))
+    real = lacli.reply.fitted
 
-    def fitted(*arguments: Any) -> Any:
-        prompt = real(*arguments)
-        teller.next_reply(len(prompt.token_ids))
+    def fitted(request: Any, *arguments: Any) -> Any:
+        prompt = real(request, *arguments)
+        blanks = "" if request.place is None else hidden(request.place)  # a model writes those before a place again
+        teller.begin(len(prompt.token_ids), tokenizer.encode(blanks + said.pop(0)) if said else ())
         return prompt
 
     def load_runner(*_: Any) -> Teller:
         teller.truncate(0)
         return teller
 
-    lacli.context.fitted = fitted
+    lacli.reply.fitted = fitted  # of replies alone: reading ahead and counting a prompt say nothing
     lacli.models.load.load_runner = load_runner  # type: ignore[assignment]
     lacli.loading._primer = lambda *_: None  # what a teller says is no habit to keep in the shared cache
     lacli.loading._curve = lambda *_, **__: CostCurve({1: 10.0, 16: 10.1, 17: 100.0})  # type: ignore[assignment]
@@ -129,5 +130,54 @@ def main() -> int:
     return max(lacli_main(command) for command in commands) if commands else lacli_main()
 
 
+def serve(line: socket.socket) -> int:
+    """Be the program whenever `line` asks for it, each time in a child of its own: torch is imported once for all.
+
+    A request is JSON with the child's stdin, stdout and stderr; the answers are its process id, then its exit code.
+    """
+    import lacli.assistant
+    import lacli.cli.app
+    import lacli.cli.history
+    import lacli.loading
+    import lacli.models.load
+    import lacli.reply  # noqa: F401 - all of them are there for the children
+
+    while True:
+        data, files, _, _ = socket.recv_fds(line, 1 << 20, 3)
+        if not data:
+            return 0
+        asked = json.loads(data)
+        child = os.fork()
+        if child == 0:
+            line.close()
+            _become(asked, files)
+            return main()
+        for file in files:
+            os.close(file)
+        line.sendall(f"{child}\n".encode())
+        line.sendall(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n".encode())
+
+
+def _become(asked: dict[str, Any], files: Sequence[int]) -> None:
+    """This process as one that was just started with these arguments, at this terminal if it is one."""
+    import fcntl
+    import termios
+
+    os.setsid()
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    if os.isatty(0):
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(number, mode, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115 - as long as the process lives
+        for number, mode in ((0, "r"), (1, "w"), (2, "w"))
+    )
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    os.chdir(asked["folder"])
+    sys.argv[1:] = asked["arguments"]
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(serve(socket.socket(fileno=int(sys.argv[1]))))

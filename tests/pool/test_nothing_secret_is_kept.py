@@ -9,11 +9,14 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,53 +32,91 @@ PIECE = 12
 HARMLESS = "def add(a, b):\n    return a + b\n"
 
 
+class Server:
+    """`tests.pool.secret_program`, imported once, that forks for every run. One run at a time."""
+
+    def __init__(self) -> None:
+        ours, its = socket.socketpair()
+        command = [sys.executable, "-m", "tests.pool.secret_program", str(its.fileno())]
+        with its:
+            self._process = subprocess.Popen(command, cwd=ROOT, pass_fds=[its.fileno()])
+        self._line = ours
+        self._answers = ours.makefile()
+        self._child = 0
+
+    def start(self, asked: dict[str, Any], *files: int) -> int:
+        """Run it with these as stdin, stdout and stderr; returns its process id. What a failed test left is ended."""
+        if self._child:
+            os.kill(self._child, signal.SIGKILL)
+            self.code()
+        socket.send_fds(self._line, [json.dumps(asked).encode()], files)
+        self._child = int(self._answers.readline())
+        return self._child
+
+    def code(self) -> int:
+        """Wait for its end."""
+        code, self._child = int(self._answers.readline()), 0
+        return code
+
+    def close(self) -> None:
+        if self._child:
+            os.kill(self._child, signal.SIGKILL)
+        self._answers.close()
+        self._line.close()
+        self._process.wait(30)
+
+
+class Talk(Terminal):
+    """The program on a pseudo-terminal."""
+
+    def __init__(self, place: Place, says: Sequence[str], *arguments: str, **more: str) -> None:
+        import pty
+        import termios
+
+        self._server = place.server
+        self._fd, inner = pty.openpty()
+        termios.tcsetwinsize(inner, (30, 400))
+        self._pid = place.start(says, arguments, (inner, inner, inner), TERM="xterm", **more)
+        os.close(inner)
+        self.seen = b""
+        self._waited = 0
+
+    def finish(self, timeout: float = 20) -> int:
+        until = time.monotonic() + timeout
+        while self._read(until):
+            pass
+        os.close(self._fd)
+        return self._server.code()
+
+
 @dataclass
 class Place:
     """A project, the folders lacli may write to, and a lacli whose model says what it is told."""
 
     top: Path
     tokenizer_folder: Path
+    server: Server
 
     @property
     def project(self) -> Path:
         return self.top / "project"
 
-    def environment(self, says: Sequence[str], commands: Sequence[Sequence[str]] = ()) -> dict[str, str]:
+    def start(self, says: Sequence[str], arguments: Sequence[str], files: Sequence[int], **more: str) -> int:
+        """One process; its id."""
         told = self.top.parent / "says.json"  # outside of what is looked through
         told.write_text(json.dumps(says), encoding="utf-8")
-        return os.environ | {
-            "SAYS": str(told),
-            "COMMANDS": json.dumps(commands),
-            "TELLER_TOKENIZER": str(self.tokenizer_folder),
-            "PYTHONPATH": str(ROOT),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
+        environment = os.environ | {"SAYS": str(told), "TELLER_TOKENIZER": str(self.tokenizer_folder)} | more
+        asked = {"environment": environment, "folder": str(self.project), "arguments": arguments}
+        return self.server.start(asked, *files)
 
-    def start(self, says: Sequence[str], *command: str, **more: str) -> subprocess.Popen[bytes]:
-        """One command as a process of its own."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "tests.pool.secret_program", *command],
-            cwd=self.project,
-            env=self.environment(says) | more,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-        )
-
-    def run(self, says: Sequence[str], *commands: Sequence[str]) -> str:
+    def run(self, says: Sequence[str], *commands: Sequence[str], **more: str) -> str:
         """What the commands wrote to stdout, run in one process."""
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.pool.secret_program"],
-            cwd=self.project,
-            env=self.environment(says, commands),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr.decode()[-2000:]
-        return done.stdout.decode()
+        out, err = self.top.parent / "out", self.top.parent / "err"
+        with open(os.devnull) as nothing, out.open("wb") as to_out, err.open("wb") as to_err:
+            files = (nothing.fileno(), to_out.fileno(), to_err.fileno())
+            self.start(says, (), files, COMMANDS=json.dumps(commands), **more)
+            assert self.server.code() == 0, err.read_text(encoding="utf-8")[-2000:]
+        return out.read_text(encoding="utf-8")
 
     def pool(self) -> Pool:
         tokenizer = Tokenizer.load(self.tokenizer_folder)
@@ -130,8 +171,17 @@ def found(place: Place, secrets: Sequence[str]) -> list[tuple[str, str]]:
     return leaks
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def place(tmp_path: Path, sandbox: Path, prepared_default: object, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(
+    tmp_path: Path, sandbox: Path, server: Server, prepared_default: object, monkeypatch: pytest.MonkeyPatch
+) -> Place:
     top = tmp_path / "all"
     for name in ("project", "home", "tmp", "lacli"):
         (top / name).mkdir(parents=True)
@@ -140,7 +190,7 @@ def place(tmp_path: Path, sandbox: Path, prepared_default: object, monkeypatch: 
     monkeypatch.setenv("HOME", str(top / "home"))
     monkeypatch.setenv("TMPDIR", str(top / "tmp"))
     subprocess.run(["git", "init", "-q", str(top / "project")], check=True)
-    return Place(top, Path(prepared_default.folder))  # type: ignore[attr-defined]
+    return Place(top, Path(prepared_default.folder), server)  # type: ignore[attr-defined]
 
 
 def _chosen() -> list[Key]:
@@ -148,32 +198,51 @@ def _chosen() -> list[Key]:
     return random.Random(3).sample(made, 205)
 
 
+def _told(key: Key, number: int) -> str:
+    """A reply with the key in it, each time in another of the places where it can stand."""
+    names = ("line", "code", "prose", "fence", "backticks")
+    standing = [text for name, text in places(key) if name in names]
+    return standing[number % len(standing)]
+
+
 def test_no_key_that_was_printed_is_in_any_file(place: Place) -> None:
-    """One key a reply, each in another place, in turn by `ask`, `chat` and `complete` with their options."""
+    """One key a reply, each in another place, in turn by every command that replies, with its options."""
     chosen = _chosen()
     assert len(chosen) >= 200
-    says, commands = [], []
-    (place.project / "a.py").write_text("import os\n\n", encoding="utf-8")
+    says, commands, asked = [], [], []
+    (place.project / "a.md").write_text("Notes\n\n", encoding="utf-8")
     kinds = (
         ["ask", "-n", "400", "write it"],
         ["chat", "-n", "400", "--json", "go on"],
-        ["complete", "-n", "400", "a.py"],
+        ["complete", "-n", "400", "--scope", "file", "a.md"],
         ["ask", "-n", "400", "--stats", "-vv", "again"],
+        ["complete", "-n", "400", "--scope", "file", "--diff", "a.md"],
         ["ask", "-n", "400", "--json", "and now"],
+        ["edit", "-n", "400", "--yes", "a.md", "add it"],
+        ["edit", "-n", "400", "--yes", "--full", "a.md", "add it"],
+        ["complete", "-n", "400", "--scope", "file", "--json", "a.md"],
     )
     for number, key in enumerate(chosen):
-        standing = [text for name, text in places(key) if name in ("line", "code", "prose", "fence", "backticks")]
-        says.append(standing[number % len(standing)])
-        commands.append(kinds[number % len(kinds)])
+        kind = kinds[number % len(kinds)]
+        edits = kind[0] == "edit"
+        says.append(f"````markdown\nNotes\n\n{_told(key, number)}\n````\n" if edits else _told(key, number))
+        commands.append(kind)
+    batch = keys(seed=5)[::8]
+    for number, key in enumerate(batch):
+        says.append(_told(key, number))
+        asked.append(json.dumps({"prompt": f"write part {number}", "max_tokens": 400}) + "\n")
+    (place.project / "prompts.jsonl").write_text("".join(asked), encoding="utf-8")
+    commands.append(["ask", "--batch", "prompts.jsonl"])
     out = place.run([*says, HARMLESS], *commands, ["ask", "-n", "60", "something harmless"])
     shown = out.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
-    assert [key.kind for key in chosen if key.secret not in shown] == []
+    printed = [*chosen, *batch]
+    assert [key.kind for key in printed if key.secret not in shown] == []
     assert place.pool().size > 0, "the harmless reply is kept"
-    assert found(place, [key.secret for key in chosen]) == []
+    assert found(place, [key.secret for key in printed]) == []
     exported = place.top / "tmp" / "exported"
     place.run([], ["pool", "export", str(exported)])
     assert exported.stat().st_size > 0
-    assert found(place, [key.secret for key in chosen]) == []
+    assert found(place, [key.secret for key in printed]) == []
 
 
 ONE = keys(seed=4)
@@ -186,9 +255,7 @@ def _key(kind: str) -> Key:
 def test_without_the_filter_replies_and_chains_give_keys_away(place: Place) -> None:
     """The search itself would notice."""
     key = _key("github classic")
-    running = place.start([f"{key.text} then\n" * 3], "ask", "-n", "160", "write it", FILTER_OFF="1")
-    _, err = running.communicate(timeout=60)
-    assert running.returncode == 0, err
+    place.run([f"{key.text} then\n" * 3], ["ask", "-n", "160", "write it"], FILTER_OFF="1")
     kinds = {where for where, _ in found(place, [key.secret])}
     assert {"a reply in the pool", "the successor table"} <= kinds
 
@@ -216,19 +283,21 @@ def test_the_budget_cuts_through_a_key(place: Place) -> None:
 
 def test_ctrl_c_half_way_through_a_key(place: Place) -> None:
     key = _key("small letters")
-    running = place.start(
-        [f"It is {key.text} and more."], "ask", "-n", "90", "--no-lookahead", "write it", PAUSE="0.05"
-    )
-    assert running.stdout is not None
+    reader, writer = os.pipe()
+    says, command = [f"It is {key.text} and more."], ["ask", "-n", "90", "--no-lookahead", "write it"]
+    with open(os.devnull, "r+") as nothing:
+        child = place.start(says, command, (nothing.fileno(), writer, nothing.fileno()), PAUSE="0.05")
+    os.close(writer)
     seen = b""
-    while key.secret[:16].encode() not in seen:
-        read = running.stdout.read(8)
-        assert read, seen
-        seen += read
-    running.send_signal(signal.SIGINT)
-    rest, _ = running.communicate(timeout=60)
-    assert running.returncode == 130
-    assert key.text.encode() not in seen + rest
+    with open(reader, "rb", buffering=0) as out:
+        while key.secret[:16].encode() not in seen:
+            read = out.read(8)
+            assert read, seen
+            seen += read
+        os.kill(child, signal.SIGINT)
+        seen += out.read()
+    assert place.server.code() == 130
+    assert key.text.encode() not in seen
     assert found(place, [key.secret]) == []
 
 
@@ -249,7 +318,9 @@ def test_values_of_env_and_ignored_files_are_not_kept(place: Place) -> None:
 
 def test_without_the_log_there_is_no_transcript(place: Place) -> None:
     key = _key("github classic")
-    place.run([f"TOKEN = '{key.secret}'\n", HARMLESS], *([["ask", "-n", "90", "--no-log", f"is {key.secret} good?"]] * 2))
+    place.run(
+        [f"TOKEN = '{key.secret}'\n", HARMLESS], *([["ask", "-n", "90", "--no-log", f"is {key.secret} good?"]] * 2)
+    )
     assert list(place.top.rglob("sessions.db*")) == []
     place.run([HARMLESS], ["ask", "-n", "90", f"is {key.secret} good?"])
     assert any(key.secret.encode() in file.read_bytes() for file in place.top.rglob("sessions.db*"))
@@ -264,8 +335,7 @@ def test_a_key_in_a_repetition_loop(place: Place) -> None:
 
 def _talk(place: Place, says: Sequence[str], *typed: str) -> bytes:
     """A chat on a terminal; every line but a command is answered."""
-    place.environment(says)
-    terminal = Terminal([sys.executable, "-m", "tests.pool.secret_program", "chat", "-n", "90"], columns=400)
+    terminal = Talk(place, says, "chat", "-n", "90")
     for line in typed:
         terminal.wait_for(b"\x1b[?2004h", timeout=60)
         terminal.send(line.encode() + b"\r")
@@ -276,40 +346,30 @@ def _talk(place: Place, says: Sequence[str], *typed: str) -> bytes:
     return terminal.seen
 
 
-@pytest.fixture
-def talking(place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
-    for name, value in place.environment([]).items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(place.project)
-    return place
-
-
-def test_a_key_said_or_asked_in_an_earlier_turn(talking: Place) -> None:
+def test_a_key_said_or_asked_in_an_earlier_turn(place: Place) -> None:
     said, asked = _key("openai project"), _key("small letters and digits")
     says = [f"Use {said.text} here.", HARMLESS, HARMLESS, HARMLESS]
-    seen = _talk(talking, says, "write it", f"and {asked.text}", "/clear", "write it", "write it again")
+    seen = _talk(place, says, "write it", f"and {asked.text}", "/clear", "write it", "write it again")
     assert said.secret[:40].encode() in seen
-    assert talking.pool().size > 0
-    assert found(talking, [said.secret, asked.secret]) == []
+    assert place.pool().size > 0
+    assert found(place, [said.secret, asked.secret]) == []
 
 
-def test_half_a_key_in_one_reply_and_half_in_the_next(talking: Place) -> None:
+def test_half_a_key_in_one_reply_and_half_in_the_next(place: Place) -> None:
     """Four conversations of one process."""
     chosen = [_key(kind) for kind in ("openai", "hexadecimal", "small letters and digits", "base 64")]
     says: list[str] = []
     for key in chosen:
         half = len(key.text) // 2
         says += [f"It is {key.text[:half]}", key.text[half:]]
-    _talk(talking, says, *(["write it", "go on", "/clear"] * len(chosen)))
-    assert found(talking, [key.secret for key in chosen]) == []
+    _talk(place, says, *(["write it", "go on", "/clear"] * len(chosen)))
+    assert found(place, [key.secret for key in chosen]) == []
 
 
-def test_ctrl_c_half_way_through_the_keys_of_a_chat(talking: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_half_way_through_the_keys_of_a_chat(place: Place) -> None:
     chosen = [_key(kind) for kind in ("openai", "hexadecimal")]
-    talking.environment([f"It is {key.text} and more." for key in chosen])
-    monkeypatch.setenv("PAUSE", "0.05")
-    command = [sys.executable, "-m", "tests.pool.secret_program", "chat", "-n", "90", "-q", "--no-lookahead"]
-    terminal = Terminal(command, columns=400)
+    says = [f"It is {key.text} and more." for key in chosen]
+    terminal = Talk(place, says, "chat", "-n", "90", "-q", "--no-lookahead", PAUSE="0.05")
     for key in chosen:
         terminal.wait_for(b"\x1b[?2004h", timeout=60)
         terminal.send(b"write it\r")
@@ -319,4 +379,4 @@ def test_ctrl_c_half_way_through_the_keys_of_a_chat(talking: Place, monkeypatch:
     terminal.send(b"\x04")
     assert terminal.finish(timeout=30) == 0
     assert all(key.text.encode() not in terminal.seen for key in chosen)
-    assert found(talking, [key.secret for key in chosen]) == []
+    assert found(place, [key.secret for key in chosen]) == []
