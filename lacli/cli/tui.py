@@ -25,7 +25,7 @@ Examples:
 
   lacli tui
 
-  lacli tui ~/src/site -c                           (go on where you left)
+  lacli tui ~/src/site -c                           (go on where you left off)
 
   lacli tui --theme light --no-mouse
 
@@ -87,7 +87,7 @@ def tui(
     )
     kept = ui.run(start)
     if kept:
-        diagnostics.note(f"lacli tui --session {kept[:8]} goes on with this conversation")
+        diagnostics.note(f"`lacli tui --session {kept[:8]}` goes on with this conversation")
 
 
 def main() -> int:
