@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
-from lacli.models.base import Rows, Scores
-from lacli.models.scores import scores_of
+from lacli.models.base import TOP, Rows, Scores
 
 
 class Teller:
@@ -51,13 +51,13 @@ class Teller:
         self._cache += token_ids
         if on_chunk is not None and not on_chunk(len(token_ids)):
             return None
-        return scores_of(self._logits([self._cache]))
+        return self._scores([self._cache])
 
     def forward(self, rows: Rows) -> Scores:
         if self._pause_s:
             time.sleep(self._pause_s)
         self._rows = rows
-        return scores_of(self._logits([self._cache + self._path(row) for row in rows.wanted]))
+        return self._scores([self._cache + self._path(row) for row in rows.wanted])
 
     def keep(self, path: Sequence[int]) -> None:
         assert self._rows is not None
@@ -74,23 +74,28 @@ class Teller:
             row = self._rows.parents[row]
         return ids[::-1]
 
-    def _logits(self, contexts: Sequence[Sequence[int]]) -> torch.Tensor:
+    def _scores(self, contexts: Sequence[Sequence[int]]) -> Scores:
         """What the reply has at each place, and near misses: what a successor table is made of.
 
-        One buffer, in which the few numbers set last time are put back: to fill a vocabulary anew takes longer than all
-        the rest.
+        One buffer, in which the few numbers set last time are put back, and the best of it as they were set: to fill or
+        to search a vocabulary takes longer than all the rest.
         """
         for row, token_ids in self._set:
             self._buffer[row, token_ids] = 0.0
         self._set = []
+        best = np.zeros((len(contexts), TOP), np.int32)
+        logits = np.zeros((len(contexts), TOP), np.float32)
         for row, context in enumerate(contexts):
             place = len(context) - self._begun
-            near = list(self._reply[max(0, place - 4) : max(0, place + 4)])
+            near = set(self._reply[max(0, place - 4) : max(0, place + 4)])
             said = self._reply[place] if 0 <= place < len(self._reply) else self._end
-            self._buffer[row, near] = 5.0
-            self._buffer[row, said] = 10.0
-            self._set.append((row, [*near, said]))
-        return self._buffer[: len(contexts)]
+            order = [said, *sorted(near - {said})]
+            order += [index for index in range(TOP + len(order)) if index not in order]
+            values = [10.0] + [5.0] * len(near - {said})
+            best[row], logits[row, : len(values)] = order[:TOP], values
+            self._buffer[row, order[: len(values)]] = torch.tensor(values)
+            self._set.append((row, order[: len(values)]))
+        return Scores(self._buffer[: len(contexts)], best, logits)
 
 
 def main() -> int:
