@@ -103,3 +103,11 @@ def test_a_day_in_short(tmux: Tmux) -> None:
 
     tmux.keys("C-q")
     tmux.until(lambda pane: "lacli tui --session" in pane, 20)
+    tmux.type('echo "code $?"; ps -t "$(tty)" -o stat=,args= | cut -c1-60; echo all')
+    tmux.keys("Enter")
+    pane = tmux.until(lambda pane: "\nall" in pane, 20)
+    assert "\ncode 0" in pane, pane
+    left = pane.split("\ncode 0")[-1]
+    assert "defunct" not in left, pane
+    assert "worker" not in left, pane
+    assert "python" not in left, pane
