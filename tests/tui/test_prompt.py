@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from textual import events
 
+from lacli.events import Event, Request
+from lacli.scripted import Cancel, ScriptedAssistant, never
 from lacli_tui.inert import pasted, shown
 from lacli_tui.screens.files import FilesScreen
 from lacli_tui.terminal import PasteParser
@@ -40,6 +44,30 @@ class TestPastes:
             await it.press("enter")
             await it.idle()
             assert [request.messages[-1].text for request in it.assistant.requests] == [LINES + "red"]
+
+    async def test_twenty_thousand_lines_while_a_reply_is_written_are_one_draft(self, pilot: Play) -> None:
+        text = "\tvalue = [/x]\n" * 20_000
+        writes = threading.Event()
+
+        class Waits(ScriptedAssistant):
+            def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+                for count, event in enumerate(super().reply(request, cancel)):
+                    while count == 3 and not cancel():
+                        writes.wait(0.01)
+                    yield event
+
+        async with pilot(replier=Waits(["word " * 50])) as it:
+            await it.type("go")
+            await it.press("enter")
+            await it.until(lambda: it.main.talk.phase == "decoding")
+            prompt(it).post_message(events.Paste(text))
+            await it.until(lambda: prompt(it).text == text)
+            assert prompt(it).size.height == MOST_ROWS
+            await it.press("enter")
+            assert prompt(it).text == text
+            await it.press("escape")
+            await it.idle()
+            assert [request.messages[-1].text for request in it.assistant.requests] == ["go"]
 
     async def test_one_that_comes_key_by_key_is_not_sent_line_by_line(self, pilot: Play) -> None:
         async with pilot("ok") as it:
