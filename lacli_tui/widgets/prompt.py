@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from textual import events
 from textual.message import Message
+from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import TextArea
 
@@ -89,6 +90,10 @@ class Prompt(TextArea):
             self._typed.append(text)
         self.put("")
         return text
+
+    def render_line(self, y: int) -> Strip:
+        """Nothing where there is no column: textual cannot wrap the placeholder into none."""
+        return super().render_line(y) if self.content_size.width > 0 else Strip.blank(0)
 
     async def _on_key(self, event: events.Key) -> None:
         """Text goes into the draft; every other key is somebody's binding."""

@@ -42,6 +42,17 @@ async def test_any_size_is_lived_with(pilot: Play, size: tuple[int, int]) -> Non
         assert it.main.talk.conversation.turns[0].answer.text == TEXT
 
 
+@pytest.mark.parametrize("size", [(1, 40), (2, 80), (3, 30)])
+async def test_a_window_too_narrow_for_the_empty_prompt_is_lived_with(pilot: Play, size: tuple[int, int]) -> None:
+    async with pilot(TEXT) as it:
+        await it.pilot.resize_terminal(*size)
+        await it.pilot.pause()
+        it.text()
+        await it.pilot.resize_terminal(80, 24)
+        await it.ask("question")
+        assert it.main.talk.conversation.turns[0].answer.text == TEXT
+
+
 async def test_resizes_while_text_comes_keep_draft_and_focus(pilot: Play) -> None:
     async with pilot(replier=Slow([TEXT])) as it:
         await it.type("question")
