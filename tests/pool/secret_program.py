@@ -100,6 +100,7 @@ class Teller:
 
 def main() -> int:
     """Run the command lines of COMMANDS one after another, or the process's own, with a teller for a runner."""
+    import lacli.context
     import lacli.loading
     import lacli.models.load
     import lacli.pool.secrets
@@ -112,7 +113,7 @@ def main() -> int:
     tokenizer = Tokenizer.load(Path(os.environ["TELLER_TOKENIZER"]))
     said = json.loads(Path(os.environ["SAYS"]).read_text(encoding="utf-8"))
     teller = Teller(end=2, pause_s=float(os.environ.get("PAUSE", "0")))
-    real = lacli.reply.fitted
+    real = lacli.context.fitted
 
     def fitted(request: Any, *arguments: Any) -> Any:
         prompt = real(request, *arguments)
@@ -124,10 +125,11 @@ def main() -> int:
         teller.truncate(0)
         return teller
 
-    lacli.reply.fitted = fitted  # of replies alone: reading ahead and counting a prompt say nothing
+    # of replies alone: a chat that reads ahead and an edit that counts its tokens say nothing
+    lacli.reply.fitted = fitted  # type: ignore[attr-defined,assignment]
     lacli.models.load.load_runner = load_runner  # type: ignore[assignment]
     lacli.loading._primer = lambda *_: None  # what a teller says is no habit to keep in the shared cache
-    lacli.loading._curve = lambda *_, **__: CostCurve({1: 10.0, 16: 10.1, 17: 100.0})  # type: ignore[assignment]
+    lacli.loading._curve = lambda *_, **__: CostCurve({1: 10.0, 16: 10.1, 17: 100.0})
     Tokenizer.load = classmethod(lambda cls, folder: tokenizer)  # type: ignore[method-assign,assignment]
     if "FILTER_OFF" in os.environ:  # shows that what looks for leaks would find them
         lacli.pool.secrets.refuse = lambda text, wary=False: None

@@ -222,7 +222,7 @@ def test_no_key_that_was_printed_is_in_any_file(place: Place) -> None:
         ["edit", "-n", "400", "--yes", "--full", "a.md", "add it"],
         ["complete", "-n", "400", "--scope", "file", "--json", "a.md"],
     )
-    alone, together = chosen[:54], chosen[54:]  # a command takes its time
+    alone, together = chosen[:36], chosen[36:]  # a command takes its time
     for number, key in enumerate(alone):
         kind = kinds[number % len(kinds)]
         edits = kind[0] == "edit"
@@ -333,7 +333,7 @@ def test_a_key_in_a_repetition_loop(place: Place) -> None:
 
 
 def _talk(place: Place, says: Sequence[str], *typed: str) -> bytes:
-    """A chat on a terminal; every line but a command is answered."""
+    """A chat on a terminal, which reads ahead while nobody types; every line but a command is answered."""
     terminal = Talk(place, says, "chat", "-n", "90")
     for line in typed:
         terminal.wait_for(b"\x1b[?2004h", timeout=60)
