@@ -5,6 +5,7 @@ A test sees a `LACLI_HOME` of its own, no network but loopback, and none of the 
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import itertools
 import os
@@ -60,6 +61,16 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(socket.socket, "connect", _connect_locally)
     return home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signatures_read_once() -> Iterator[None]:
+    """Each run of a command in this process makes all commands anew; their signatures, which take long, stay."""
+    import typer.main
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_params_from_function", functools.cache(typer.main.get_params_from_function))
+        yield
 
 
 @pytest.fixture(scope="session")

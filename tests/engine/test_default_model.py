@@ -6,7 +6,7 @@ Short prompts and few rows, as it is a real model on few cores; the bench compar
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -41,22 +41,33 @@ class Plain:
     ids: list[int]
 
 
+ON_TORCH = {"torch-int8": ("greedy", "sampling-with-penalty"), "torch-none": ("sampling",)}
+"""The modes for PyTorch's kernels, which are slow: between them every kind of guess and of sampling."""
+
+PlainOf = Callable[[str], Plain]
+
+
 @pytest.fixture(scope="module")
-def plain(default_runner: FusedRunner, prepared_default: PreparedModel) -> dict[str, Plain]:
+def plain(default_runner: FusedRunner, prepared_default: PreparedModel) -> PlainOf:
+    """What a mode says, written once for each runner."""
     torch.set_num_threads(1)
-    tokenizer = Tokenizer.load(prepared_default.folder)
+    made: dict[str, Plain] = {}
     texts = dict(zip(MODES, (PROMPTS[0], PROMPTS[1], PROMPTS[0], PROMPTS[2]), strict=True))
-    made = {}
-    for mode, options in MODES.items():
-        prompt = tokenizer.encode(texts[mode])
-        made[mode] = Plain(prompt, reply(default_runner, prompt, COUNT, options=options, limits=PLAIN).ids)
-        assert len(made[mode].ids) == COUNT
-    return made
+
+    def of(mode: str) -> Plain:
+        if mode not in made:
+            prompt = Tokenizer.load(prepared_default.folder).encode(texts[mode])
+            ids = reply(default_runner, prompt, COUNT, options=MODES[mode], limits=PLAIN).ids
+            assert len(ids) == COUNT
+            made[mode] = Plain(prompt, ids)
+        return made[mode]
+
+    return of
 
 
-def pools(plain: dict[str, Plain], mode: str) -> Iterator[tuple[str, list[DraftSource], Limits]]:
+def pools(plain: PlainOf, mode: str) -> Iterator[tuple[str, list[DraftSource], Limits]]:
     """Name, sources and limits; costly ones for one mode each."""
-    prompt, ids = len(plain[mode].prompt), plain[mode].ids
+    prompt, ids = len(plain(mode).prompt), plain(mode).ids
     wrong = [token if place % 4 else token + 1 for place, token in enumerate(ids)]
     yield "warm", [ProjectSource([ids]), SessionSource()], Limits(window=0, max_rows=16)
     yield "poisoned", [ProjectSource([wrong]), LiarSource(prompt, ids, 49_152)], Limits(window=0, max_rows=8)
@@ -66,25 +77,33 @@ def pools(plain: dict[str, Plain], mode: str) -> Iterator[tuple[str, list[DraftS
         yield "maximal", [OracleSource(prompt, ids)], Limits(window=0, max_rows=32)
     if mode == "penalty":
         noise = random.Random(0).choices(range(49_152), k=500)
-        others = [other.ids for name, other in plain.items() if name != mode]
+        others = [plain(other).ids for other in MODES if other != mode]
         yield "stale", [ProjectSource([*others, noise]), PromptSource()], Limits(window=2, ngram=4, max_rows=10)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_no_pool_changes_the_text(default_runner: FusedRunner, plain: dict[str, Plain], mode: str) -> None:
+@pytest.mark.parametrize(
+    ("default_runner", "mode"),
+    [
+        *((quant, mode) for quant in ("int4", "int8", "none") for mode in MODES),
+        *((runner, mode) for runner, modes in ON_TORCH.items() for mode in modes),
+    ],
+    indirect=["default_runner"],
+)
+def test_no_pool_changes_the_text(default_runner: FusedRunner, plain: PlainOf, mode: str) -> None:
     torch.set_num_threads(1)
     for name, sources, limits in pools(plain, mode):
-        done = reply(default_runner, plain[mode].prompt, COUNT, sources, options=MODES[mode], limits=limits)
-        assert done.ids == plain[mode].ids, name
+        done = reply(default_runner, plain(mode).prompt, COUNT, sources, options=MODES[mode], limits=limits)
+        assert done.ids == plain(mode).ids, name
         if name in ("warm", "maximal"):
             assert done.forwards <= 5, name
         if name == "poisoned":
             assert any(step.rows > 1 for step in done.steps)
 
 
-def test_a_penalty_changes_the_text(plain: dict[str, Plain]) -> None:
-    assert plain["penalty"].prompt == plain["greedy"].prompt
-    assert plain["penalty"].ids != plain["greedy"].ids
+@pytest.mark.parametrize("default_runner", ["int4", "int8", "none"], indirect=True)
+def test_a_penalty_changes_the_text(plain: PlainOf) -> None:
+    assert plain("penalty").prompt == plain("greedy").prompt
+    assert plain("penalty").ids != plain("greedy").ids
 
 
 class TestAgainstTransformers:
