@@ -103,7 +103,7 @@ def test_a_day_in_short(tmux: Tmux) -> None:
 
     tmux.keys("C-q")
     tmux.until(lambda pane: "lacli tui --session" in pane, 20)
-    tmux.type('echo "code $?"; ps -t "$(tty)" -o stat=,args= | cut -c1-60; echo all')
+    tmux.type('printf "\\ncode %s\\n" $?; ps -t "$(tty)" -o stat=,args= | cut -c1-60; echo all')
     tmux.keys("Enter")
     pane = tmux.until(lambda pane: "\nall" in pane, 20)
     assert "\ncode 0" in pane, pane
