@@ -191,6 +191,12 @@ def counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
+def number_of(typed: str, most: int) -> int | None:
+    """The number from 1 to `most` that was typed; None for all else, be it longer than Python reads."""
+    number = int(typed) if typed.isdecimal() and len(typed) < 10 else 0
+    return number if 1 <= number <= most else None
+
+
 def pruned(done: Pruned) -> str:
     """What `lacli pool prune` did, in one line."""
     parts = [f"{counted(done.compacted, 'pool', 'pools')} compacted"] if done.compacted else []

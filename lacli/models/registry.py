@@ -128,11 +128,11 @@ class Registry:
 def spec_of_path(path: Path) -> ModelSpec:
     """An unregistered model: a Hugging Face folder or a .gguf file. Its own files say the rest."""
     path = Path(os.path.abspath(path))
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike Path's own it cannot fail
         kind: Kind = "hf"
-    elif path.exists() and path.suffix.lower() == ".gguf":
+    elif os.path.exists(path) and path.suffix.lower() == ".gguf":
         kind = "gguf"
-    elif path.exists():
+    elif os.path.exists(path):
         raise UsageError(
             f"{path} is neither a folder nor a .gguf file",
             "give a Hugging Face folder, a .gguf file or a name from `lacli models list`",
@@ -202,7 +202,7 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[Problem] |
 def _is_path(name: str) -> bool:
     if name.lower().endswith(".gguf") or name.startswith((".", "~")) or os.path.isabs(name):
         return True
-    return ((os.sep in name or "/" in name or "\\" in name) and Path(name).exists()) or Path(name).is_dir()
+    return ((os.sep in name or "/" in name or "\\" in name) and os.path.exists(name)) or os.path.isdir(name)
 
 
 def _read(file: Path, problems: list[Problem]) -> dict[str, Any]:

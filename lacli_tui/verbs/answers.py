@@ -11,7 +11,7 @@ from textual import work
 from lacli.errors import LacliError, UsageError
 from lacli.sessions.records import Turn
 from lacli.text.fences import Block, blocks
-from lacli.wording import counted
+from lacli.wording import counted, number_of
 from lacli_tui.verbs import Verbs
 
 _COPY_FILE = "copied.txt"
@@ -172,10 +172,11 @@ class Answers(Verbs):
     @staticmethod
     def _block(answer: str, number: str) -> Block:
         found = blocks(answer)
-        if not number.isdecimal() or not 1 <= int(number) <= len(found):
+        chosen = number_of(number, len(found))
+        if chosen is None:
             have = counted(len(found), "code block", "code blocks")
             raise UsageError(f"there is no code block {number}: the answer has {have}")
-        return found[int(number) - 1]
+        return found[chosen - 1]
 
     def _code(self, turn: int | None, block: int | None) -> tuple[str, str]:
         """A code block and what it is called; without one, all of an answer that has none."""

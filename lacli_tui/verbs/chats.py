@@ -8,7 +8,7 @@ from textual import work
 from textual.widgets import OptionList
 
 from lacli.errors import LacliError
-from lacli.wording import counted, counts_table
+from lacli.wording import counted, counts_table, number_of
 from lacli_tui.verbs import Verbs
 from lacli_tui.widgets.sidebar import MOST, Sidebar
 
@@ -128,11 +128,12 @@ class Chats(Verbs):
                 conversation.pending.pop()
                 self.show_chips()
             return
-        if not rest.isdecimal() or not 1 <= int(rest) <= len(conversation.attachments):
+        chosen = number_of(rest, len(conversation.attachments))
+        if chosen is None:
             files = "\n".join(f"{number}  {each.label}" for number, each in enumerate(conversation.attachments, 1))
             await self.tell(f"there is no attached file {rest}", "error", files)
             return
-        dropped = conversation.drop(int(rest))
+        dropped = conversation.drop(chosen)
         self.show_chips()
         await self.tell(f"{dropped.label} is not shown any more")
 

@@ -180,6 +180,11 @@ class TestResolve:
         with pytest.raises(UsageError, match="neither a folder nor"):
             load_registry().resolve(str(tmp_path / "a.txt"))
 
+    @pytest.mark.parametrize("before", ["", "./", "a/"])
+    def test_a_name_longer_than_a_path_may_be_is_no_model(self, before: str) -> None:
+        with pytest.raises(ModelUnavailable):
+            load_registry().resolve(before + "x" * 5000)
+
     def test_an_empty_name_is_not_the_current_folder(self) -> None:
         with pytest.raises(UsageError, match="the name of the model is empty"):
             load_registry().resolve(" ")

@@ -128,6 +128,15 @@ async def test_slash_commands_are_obeyed_and_mistyped_ones_never_sent(pilot: Pla
         assert len(it.assistant.requests) == 1
 
 
+async def test_a_number_longer_than_python_reads_is_a_wrong_one(pilot: Play) -> None:
+    async with pilot(CODE) as it:
+        await it.ask("hi")
+        for typed, told in (("/copy", "there is no code block 999"), ("/drop", "there is no attached file 999")):
+            it.main.query_one(Prompt).put(f"{typed} {'9' * 5000}")
+            await it.press("enter")
+            await it.until(lambda told=told: any(told in str(each.render()) for each in it.main.query("*")))
+
+
 async def test_what_is_selected_of_code_is_the_text_itself(pilot: Play) -> None:
     code = "\tif x:\n\t\treturn '漢字' + " + "y" * 90 + "\n"
     async with pilot(f"```python\n{code}```\n", size=(60, 30)) as it:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lacli.cli import diagnostics
 from lacli.errors import UsageError
 from lacli.events import Attachment
-from lacli.wording import counted
+from lacli.wording import counted, number_of
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
@@ -41,9 +41,10 @@ def drop(repl: Repl, rest: str) -> None:
             diagnostics.plain_line(f"{number:3}  {_described(each)}, {when}")
         diagnostics.note("/drop n takes one away")
         return
-    if not rest.isdecimal() or not 1 <= int(rest) <= len(attachments):
+    chosen = number_of(rest, len(attachments))
+    if chosen is None:
         raise UsageError(f"there is no attached file {rest}", "/drop lists them")
-    dropped = conversation.drop(int(rest))
+    dropped = conversation.drop(chosen)
     diagnostics.note(f"{dropped.label} is not shown any more")
 
 

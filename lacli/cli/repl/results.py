@@ -12,7 +12,7 @@ from lacli.cli.confirm import confirm
 from lacli.cli.repl.material import path_of
 from lacli.errors import UsageError
 from lacli.text.fences import Block, blocks
-from lacli.wording import counted
+from lacli.wording import counted, number_of
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
@@ -94,10 +94,11 @@ def _answer(repl: Repl) -> str:
 
 def _block(answer: str, number: str) -> Block:
     found = blocks(answer)
-    if not number.isdecimal() or not 1 <= int(number) <= len(found):
+    chosen = number_of(number, len(found))
+    if chosen is None:
         have = counted(len(found), "code block", "code blocks")
         raise UsageError(f"there is no code block {number}: the last answer has {have}", "/copy takes all of it")
-    return found[int(number) - 1]
+    return found[chosen - 1]
 
 
 def _whole(block: Block) -> Block:
