@@ -61,14 +61,12 @@ def tui(
 ) -> None:
     """Chat beside live numbers of decoding, on the whole screen."""
     _check_terminal(inline)
-    if folder is not None:
-        _enter(folder)
+    here = _entered(folder)
     going_on = resume.going_on(continue_, session)
     common = resume.with_its_model(going_on, common)
     from lacli.models.registry import load_registry
     from lacli.pool.identity import project_root
 
-    here = Path.cwd()
     ui: Any = importlib.import_module("lacli_tui.app")
     start = ui.Start(
         settings=common.settings(),
@@ -110,10 +108,15 @@ def _check_terminal(inline: bool) -> None:
         raise UsageError("--inline does not work on Windows", "leave it away")
 
 
-def _enter(folder: Path) -> None:
+def _entered(folder: Path | None) -> Path:
+    """The project's folder, which is the current one from now on. Raises UsageError."""
     try:
-        os.chdir(folder.expanduser())
+        if folder is not None:
+            os.chdir(folder.expanduser())
+        return Path.cwd()
     except OSError as error:
+        if folder is None:
+            raise UsageError("the current folder no longer exists", "change to another folder") from None
         raise UsageError(f"{folder}: {error.strerror}", "give a folder") from None
 
 

@@ -32,7 +32,20 @@ def test_a_terminal_that_can_nothing_is_one_line_too(program: Program, name: str
 def test_a_folder_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tui, "_check_terminal", lambda inline: None)
     with pytest.raises(UsageError, match="nowhere"):
-        tui._enter(Path("nowhere"))
+        tui._entered(Path("nowhere"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody removes the current folder there")
+def test_a_current_folder_that_is_gone_is_said(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tui, "_check_terminal", lambda inline: None)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    result = scripted.run(["tui"])
+    assert result.code == 2
+    assert result.err == "lacli: error: the current folder no longer exists; change to another folder\n"
 
 
 def test_keys_come_from_the_users_own_file(sandbox: Path) -> None:
