@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lacli.models.base import Quant, Runner
     from lacli.models.prepare import PreparedModel
@@ -113,6 +113,12 @@ def prepared_float(model_home: Path) -> PreparedModel:
     return _prepared(model_home, "none")
 
 
+@pytest.fixture(scope="session")
+def prepared_as(model_home: Path) -> Callable[[Quant], PreparedModel]:
+    """The default model, prepared as this quantisation asks for."""
+    return lambda quant: _prepared(model_home, quant)
+
+
 def _prepared(home: Path, quant: Quant) -> PreparedModel:
     with _home(home):
         from lacli.models.prepare import prepare
@@ -162,7 +168,14 @@ class _home:
             os.environ["LACLI_HOME"] = self._before
 
 
-_WITH_MODEL = {"model_home", "prepared_default", "prepared_float", "default_runner", "sandbox_with_model"}
+_WITH_MODEL = {
+    "model_home",
+    "prepared_as",
+    "prepared_default",
+    "prepared_float",
+    "default_runner",
+    "sandbox_with_model",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -63,12 +63,12 @@ class TestText:
             assert [(each.text, each.token_ids, each.reason) for each in done] == expected
 
     @pytest.mark.parametrize("quant", ["int4", "none"])
-    def test_in_every_quantisation(self, quant: Any, loaded: Any, make: Make, prepared_default: Any) -> None:
+    def test_in_every_quantisation(self, quant: Any, loaded: Any, make: Make, prepared_as: Any) -> None:
         from lacli.engine.sequence import CachedSequence
         from lacli.models.load import load_runner
 
         assistant = make(pool=False)
-        runner = load_runner(prepared_default, quant, threads=1, context=512)
+        runner = load_runner(prepared_as(quant), quant, threads=1, context=512)
         assistant._loaded = dataclasses.replace(assistant._loaded, cached=CachedSequence(runner))  # type: ignore[type-var]
         requests = [REQUESTS[index] for index in (0, 2, 3, 6)]
         expected = [reply(assistant, one).text for one in requests]
