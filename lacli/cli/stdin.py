@@ -5,6 +5,7 @@ Called by `ask`, `chat` and `complete`. Also turns arguments, which the system h
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -25,6 +26,7 @@ class Stdin:
     """Standard input, read in the background from now on, so that a model may load meanwhile."""
 
     def __init__(self) -> None:
+        self._descriptor = _descriptor()
         self._data = bytearray()
         self._failure: OSError | PromptTooLong | None = None
         self._done = threading.Event()
@@ -52,7 +54,7 @@ class Stdin:
 
     def _read(self) -> None:
         try:
-            descriptor = _descriptor()
+            descriptor = self._descriptor
             # os.read and not sys.stdin: a daemon thread inside a buffered read aborts the interpreter at exit
             while chunk := os.read(descriptor, 1 << 16) if descriptor is not None else sys.stdin.buffer.read():
                 self._notice.cancel()
@@ -64,6 +66,9 @@ class Stdin:
         finally:
             self._notice.cancel()
             self._done.set()
+            if self._descriptor is not None:
+                with contextlib.suppress(OSError):
+                    os.close(self._descriptor)
 
     def _say_waiting(self) -> None:
         diagnostics.note("reading stdin… (--no-stdin or </dev/null to skip)")
@@ -90,7 +95,8 @@ def argument(text: str) -> str:
 
 
 def _descriptor() -> int | None:
+    """One of our own for standard input: where that is closed meanwhile, its number may become another file's."""
     try:
-        return sys.stdin.fileno()
+        return os.dup(sys.stdin.fileno())
     except (io.UnsupportedOperation, ValueError, AttributeError):
         return None
