@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 from lacli.errors import LacliError
-from lacli.events import Counts, Notice
+from lacli.events import Notice
 from lacli.sessions.recorder import Recorder
 from lacli.sessions.records import Session, Turn
 from lacli.sessions.typed import Typed, open_typed
@@ -26,8 +25,6 @@ class Keeper:
         self._recorder = Recorder("chat", say, keep, system)
         self._say = say
         self._typed = Typed(None)
-        self._left: list[str] = []
-        """Ids of the sessions that were left, for `back`."""
         self._thread = ThreadPoolExecutor(1, "keeper")
 
     @property
@@ -49,19 +46,19 @@ class Keeper:
 
     def leave(self, turns: Sequence[Turn] = (), model: str = "") -> None:
         """What is said from now on is another session, which begins with these turns; `back` comes back to this one."""
-        self._thread.submit(self._leave, tuple(turns), model)
+        self._thread.submit(self._recorder.leave, tuple(turns), model)
 
     def back(self) -> None:
         """Go on with the session that was left last."""
-        self._thread.submit(self._back)
+        self._thread.submit(self._recorder.back)
 
     def resume(self, session: Session) -> None:
         """Add to a session that was read."""
-        self._thread.submit(self._resume, session)
+        self._thread.submit(self._recorder.resume, session)
 
     def new(self) -> None:
         """Begin another session with the next turn, and do not come back to this one."""
-        self._thread.submit(self._new)
+        self._thread.submit(self._recorder.new)
 
     def history(self, keep: bool) -> list[str]:
         """What was typed before, the oldest first; what is typed from now on is kept with it."""
@@ -80,20 +77,3 @@ class Keeper:
         done = self._thread.submit(lambda: None)
         self._thread.shutdown(wait=False)
         done.exception(_WAIT_S)
-
-    def _leave(self, turns: tuple[Turn, ...], model: str) -> None:
-        self._left.append(self._recorder.id)
-        self._recorder.new()
-        for turn in turns:
-            self._recorder.keep(replace(turn, counts=Counts()), model)
-
-    def _back(self) -> None:
-        self._recorder.id = self._left.pop() if self._left else ""
-
-    def _resume(self, session: Session) -> None:
-        self._left.clear()
-        self._recorder.resume(session)
-
-    def _new(self) -> None:
-        self._left.clear()
-        self._recorder.new()

@@ -309,10 +309,8 @@ class Talk:
         took.finished = finished
         if self.purpose == "summary":
             if finished.reason == "stop" and finished.text.strip():
-                self._keeper.leave()
                 self.conversation.compact(finished)
-                for turn in self.conversation.turns:
-                    self._keeper.keep(replace(turn, counts=Counts()), self.model)
+                self._keeper.leave(self.conversation.turns, self.model)
             return
         took.turn = self.conversation.answered(finished)
         if took.turn is not None:

@@ -9,7 +9,8 @@ Called by both front ends.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,9 +43,12 @@ class Recorder:
         self._begun = ""
         """The id of a session of which nothing could be written yet."""
         self._written: set[str] = set()
+        self._left: list[str] = []
+        """Ids of the sessions that were left, for `back`."""
 
     def resume(self, session: Session) -> None:
         """Add the following turns to a session that was read."""
+        self._left.clear()
         self.id = session.id
         self._begun = ""
         self._written.add(session.id)
@@ -57,8 +61,21 @@ class Recorder:
             self._write(lambda store, id_: store.describe(id_, system))
 
     def new(self) -> None:
-        """Begin another session with the next turn."""
+        """Begin another session with the next turn, and do not come back to this one."""
+        self._left.clear()
         self.id = self._begun = ""
+
+    def leave(self, turns: Sequence[Turn] = (), model: str = "") -> None:
+        """What is said from now on is another session, which begins with these turns; `back` comes back to this one.
+        Their counts are in the log already."""
+        self._left.append(self.id)
+        self.id = self._begun = ""
+        for turn in turns:
+            self.keep(replace(turn, counts=Counts()), model)
+
+    def back(self) -> None:
+        """Go on with the session that was left last."""
+        self.id = self._left.pop() if self._left else ""
 
     def turn(self, question: Message, finished: Finished) -> None:
         """Keep a question and its reply; nothing where not a token came of it, unless the model had nothing to say."""
@@ -104,7 +121,7 @@ class Recorder:
             self._write_waiting(store)
             self.id, self._begun = self._begun, ""
         except (LacliError, OSError) as error:
-            if self.id not in self._written:  # set by whoever goes back to a session that could not be written
+            if self.id not in self._written:  # set by `back`, to a session that could not be written
                 self.id = ""
             if not self._failed:
                 self._failed = True

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from lacli.cli.options import Common
 from lacli.cli.repl import commands
 from lacli.cli.repl.background import Background
 from lacli.errors import LacliError, PromptTooLong
-from lacli.events import Attachment, Counts, Finished, Message, Request
+from lacli.events import Attachment, Finished, Message, Request
 from lacli.scripted import Replier
 from lacli.sessions.conversation import Conversation
 from lacli.sessions.recorder import Recorder
@@ -47,8 +46,6 @@ class Repl:
         """What the prompt begins with the next time."""
         self.history_file: Path | None = None
         self.assistant = self._behind(make(common))
-        self.earlier: list[str] = []
-        """Ids of the sessions that were left by /clear and /compact, for /undo."""
         self._make = make
         self._reader: Reader | None = None
         self._before_model: Common | None = None
@@ -167,16 +164,6 @@ class Repl:
         """Go on with the model these options name; the one before serves again if it cannot be loaded."""
         self._before_model = self._before_model or self.common
         self._replace_assistant(common)
-
-    def leaves_session(self) -> None:
-        """What is said from now on is another session; `/undo` comes back to this one."""
-        self.earlier.append(self.recorder.id)
-        self.recorder.new()
-
-    def keep_again(self) -> None:
-        """Write the conversation as it is now as a new session; its counts are in the log already."""
-        for turn in self.conversation.turns:
-            self.recorder.keep(replace(turn, counts=Counts()), self.model)
 
     @property
     def model(self) -> str:

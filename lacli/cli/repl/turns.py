@@ -27,7 +27,7 @@ def leave(repl: Repl, rest: str) -> None:
 def clear(repl: Repl, rest: str) -> None:
     """/clear"""
     if repl.conversation.turns:
-        repl.leaves_session()
+        repl.recorder.leave()
     repl.conversation.clear()
     repl.last = None
     diagnostics.note("the conversation is forgotten; /undo brings it back")
@@ -52,7 +52,7 @@ def undo(repl: Repl, rest: str) -> None:
     change = repl.conversation.undo()
     now = repl.conversation.turns
     if change in ("clear", "compact"):
-        repl.recorder.id = repl.earlier.pop() if repl.earlier else ""
+        repl.recorder.back()
     elif change == "retry":
         repl.recorder.keep(now[-1], repl.model, replaces=True)
     elif change == "question":
@@ -85,10 +85,9 @@ def compact(repl: Repl, rest: str) -> None:
     if finished is None or finished.reason == "cancelled" or not finished.text.strip():
         diagnostics.note("nothing was changed")
         return
-    repl.leaves_session()
     unread = conversation.left_out > 0 or finished.dropped > 0
     went = conversation.compact(finished)
-    repl.keep_again()
+    repl.recorder.leave(conversation.turns, repl.model)
     partly = "; those that no longer fit into the context are not in it" if unread else ""
     diagnostics.note(
         f"this summary stands for {counted(went, 'older turn', 'older turns')} from now on{partly}; "
@@ -117,7 +116,6 @@ def sessions(repl: Repl, rest: str) -> None:
     session = store.session(rest)
     repl.conversation = Conversation.of(session)
     repl.recorder.resume(session)
-    repl.earlier.clear()
     repl.last = None
     if session.model != repl.model:
         repl.conversation.forget_ids()
