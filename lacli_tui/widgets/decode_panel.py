@@ -54,9 +54,8 @@ class DecodePanel(Watching):
     """
 
     def on_mount(self) -> None:
-        """Begin with what is known: nothing."""
+        """A frame that the terminal can draw."""
         self.set_class(self.glyphs.plain, "-plain")
-        self.draw()
 
     def view(self, width: int, height: int) -> Sequence[Content]:
         """The sections that fit."""

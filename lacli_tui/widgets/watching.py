@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual import events
 from textual.content import Content
-from textual.widgets import Static
+from textual.widget import Widget
 
 from lacli.events import Counts, ReplyStats
 from lacli_tui.decoding import Tally
@@ -18,11 +17,11 @@ from lacli_tui.messages import About, Around, Stats
 from lacli_tui.surroundings import PoolFacts
 
 
-class Watching(Static):
+class Watching(Widget):
     """Told of `Stats`, `About` and `Around`."""
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
-        super().__init__("", markup=False, id=id, classes="stats")
+        super().__init__(id=id, classes="stats")
         self.glyphs = glyphs(plain_terminal())
         self.reply: ReplyStats | None = None
         self.chat = Counts()
@@ -41,24 +40,19 @@ class Watching(Static):
         if message.reply is None:
             self.tally = Tally()
         self.tally.add(message.steps, message.begins)
-        self.draw()
+        self.refresh()
 
     def on_about(self, message: About) -> None:
         """Model, project, context or phase changed."""
         self.about = message
-        self.draw()
+        self.refresh()
 
     def on_around(self, message: Around) -> None:
         """Memory or pool changed."""
         self.memory_mb, self.pool = message.memory_mb, message.pool
-        self.draw()
+        self.refresh()
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Another size has another view."""
-        self.draw()
-
-    def draw(self) -> None:
-        """Show the view, unless there is no room at all."""
+    def render(self) -> Content:
+        """The view; made once for all that was told since the last frame, and without another layout."""
         width, height = self.content_size
-        if width > 0 and height > 0:
-            self.update(Content("\n").join(self.view(width, height)[:height]))
+        return Content("\n").join(self.view(width, height)[:height]) if width > 0 and height > 0 else Content("")
