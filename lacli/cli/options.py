@@ -284,6 +284,12 @@ class Common:
         )
 
 
+@functools.cache
+def _annotations() -> dict[str, Any]:
+    """What typer is told of each option; making them takes over a millisecond, and a run asks more than once."""
+    return inspect.get_annotations(Common, eval_str=True)
+
+
 def configure_streams(quiet: bool, verbose: int, color: str, sanitize: bool = False) -> None:
     """What the options say of both streams."""
     diagnostics.configure(quiet, verbose, color)
@@ -302,7 +308,7 @@ def with_common(
             for field in dataclasses.fields(Common)
             if field.name in GLOBAL or ((only is None or field.name in only) and field.name not in without)
         ]
-        annotations = inspect.get_annotations(Common, eval_str=True)
+        annotations = _annotations()
 
         @functools.wraps(command)
         def run(**values: Any) -> None:
