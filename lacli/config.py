@@ -1,7 +1,8 @@
-"""What shapes an assistant, as one frozen record. Front ends fill it; imports nothing heavy."""
+"""What shapes an assistant, as one frozen record, and whether the network is off. Imports nothing heavy."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,3 +38,9 @@ class Settings:
     """Never touch the network."""
     folder: Path | None = None
     """Where the project is looked for; None is the current folder."""
+
+
+def told_offline(*variables: str) -> bool:
+    """Whether HF_HUB_OFFLINE, or another of these variables, says that the network is not to be used."""
+    given = (os.environ.get(name, "") for name in ("HF_HUB_OFFLINE", *variables))
+    return any(value.lower() in ("1", "true", "yes", "on") for value in given)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lacli import __version__, paths
+from lacli.config import told_offline
 from lacli.errors import LacliError
 
 _TORCH_WAIT_S = 120.0
@@ -187,7 +188,7 @@ def _model(name: str | None) -> Check:
     pull = f"lacli models pull {spec.alias if spec.path is None else spec.path}"
     if here.files is not None:
         return Check("model", "warn", f"{spec.alias} is here, and not prepared: the first question waits for it", pull)
-    if _is_offline():
+    if told_offline("LACLI_OFFLINE"):
         return Check(
             "model", "fail", f"{spec.alias} is not on this computer, and the network is off", "give another -m"
         )
@@ -215,13 +216,8 @@ def _disk() -> Check:
     return Check("disk", "ok", text)
 
 
-def _is_offline() -> bool:
-    given = (os.environ.get(name, "") for name in ("HF_HUB_OFFLINE", "LACLI_OFFLINE"))
-    return any(value.lower() in ("1", "true", "yes", "on") for value in given)
-
-
 def _network() -> Check:
-    if _is_offline():
+    if told_offline("LACLI_OFFLINE"):
         return Check("network", "ok", "off, by HF_HUB_OFFLINE or LACLI_OFFLINE: only what is on this computer is used")
     return Check("network", "ok", "may be used to fetch models, and for nothing else")
 

@@ -11,7 +11,6 @@ import dataclasses
 import functools
 import inspect
 import math
-import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args
@@ -19,7 +18,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from lacli.cli import deadline, diagnostics, environment, output
-from lacli.config import Settings
+from lacli.config import Settings, told_offline
 from lacli.errors import LacliError, UsageError
 from lacli.events import Message, Place, Request
 from lacli.models.base import Quant
@@ -262,7 +261,7 @@ class Common:
             ngram=self.ngram,
             guesses=self.guesses,
             context=self.ctx,
-            offline=self.offline or os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"),
+            offline=self.offline or told_offline(),
         )
 
     def request(

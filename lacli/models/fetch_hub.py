@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from lacli.config import told_offline
 from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.models.disk import locked, make_folder, require_space
 from lacli.models.fetch import STALL_S, Progress, Report, folder_bytes, variables_in_force, watched
@@ -85,7 +86,7 @@ def ensure_hub(spec: ModelSpec, source: Source, report: Report, offline: bool) -
         "without a network: copy the model's folder here and use -m ./folder, "
         f"or set HF_HOME to a cache that has {source.repo}"
     )
-    if offline or os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "on", "yes", "true"):
+    if offline or told_offline():
         raise ModelUnavailable(f"{spec.alias} is not complete on this machine and lacli is offline: {here}", by_hand)
     with locked(
         models_dir() / source.repo.replace("/", "--"),
