@@ -21,9 +21,8 @@ from typing import Any, BinaryIO
 from lacli.cli.options import Common
 from lacli.errors import UsageError
 from lacli.events import Message, Request
+from lacli.prompts.content import MOST_BYTES
 
-_MOST_BYTES = 1 << 26
-"""Of a line: beyond every model's context by far."""
 _ROLES = ("system", "user", "assistant")
 _NUMBERS: dict[str, tuple[type, float, float]] = {
     "max_tokens": (int, 0, 2**31),
@@ -89,7 +88,7 @@ class Prompts:
         self._file.seek(0)
         index = 0
         for number in range(1, sys.maxsize):
-            data = self._file.readline(_MOST_BYTES)
+            data = self._file.readline(MOST_BYTES)
             if not data:
                 return
             try:
@@ -101,8 +100,8 @@ class Prompts:
                 index += 1
 
     def _line(self, index: int, data: bytes, first: bool) -> Line | None:
-        if len(data) == _MOST_BYTES:
-            raise _Wrong(f"it has {_MOST_BYTES:,} bytes or more", "no model reads so much")
+        if len(data) == MOST_BYTES:
+            raise _Wrong(f"it has {MOST_BYTES:,} bytes or more", "no model reads so much")
         try:
             text = data.decode("utf-8-sig" if first else "utf-8").strip()
             given = json.loads(text, parse_constant=_refuse, parse_float=_finite) if text else None

@@ -14,12 +14,10 @@ import threading
 from lacli.cli import deadline, diagnostics
 from lacli.cli.terminal import is_terminal
 from lacli.errors import PromptTooLong
-from lacli.prompts.content import text_of
+from lacli.prompts.content import MOST_BYTES, text_of
 
 _NOTICE_AFTER_S = 2.0
 _LOAD_MEANWHILE_AFTER_S = 0.25
-MOST_BYTES = 1 << 26
-"""Beyond every model's context by far: a stream without end must not fill the memory."""
 
 
 class Stdin:

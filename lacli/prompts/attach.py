@@ -14,11 +14,9 @@ from collections.abc import Callable, Sequence
 
 from lacli.errors import PromptTooLong, UsageError
 from lacli.events import Attachment
-from lacli.prompts.content import text_of
+from lacli.prompts.content import MOST_BYTES, text_of
 from lacli.text.languages import of_path
 
-MOST_BYTES = 1 << 26
-"""Beyond every model's context by far; what has more is not even read."""
 _PIECE = 1 << 20
 _MENTION = re.compile(
     r"""(?<![^\s(\[{<"'`,;])  # at the start of a word: no e-mail address

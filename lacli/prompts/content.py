@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from lacli.events import Attachment
 from lacli.text.fences import longer_than_any
 
+MOST_BYTES = 1 << 26
+"""Beyond every model's context by far: what has more is not read, and a stream without end does not fill the memory."""
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
