@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual.content import Content
-from textual.geometry import Size
-from textual.widget import Widget
 
 from lacli_tui.glyphs import drawable
 from lacli_tui.inert import shown
+from lacli_tui.widgets.flowing import Flowing
 from lacli_tui.widgets.rows import cut, width_of
 
 _MOST_NAME = 18
@@ -29,12 +28,8 @@ class Pair:
     """Behind the text, less bright."""
 
 
-class Pairs(Widget, can_focus=False):
+class Pairs(Flowing):
     """Told by `show`."""
-
-    DEFAULT_CSS = """
-    Pairs { height: auto; width: 1fr; }
-    """
 
     def __init__(self, pairs: Sequence[Pair] = (), id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id)
@@ -47,19 +42,8 @@ class Pairs(Widget, can_focus=False):
         self._made = (-1, [])
         self.refresh(layout=True)
 
-    def get_content_width(self, container: Size, viewport: Size) -> int:
-        """As wide as there is room."""
-        return container.width
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As high as its lines, once they are wrapped."""
-        return len(self._lines(width))
-
-    def render(self) -> Content:
-        """All lines."""
-        return Content("\n").join(self._lines(self.size.width))
-
-    def _lines(self, width: int) -> list[Content]:
+    def lines(self, width: int) -> list[Content]:
+        """All pairs; made once for a width."""
         if self._made[0] != width:
             names = [width_of([(each.name, "")]) for each in self._pairs if each.text]
             column = min(max(names, default=0), _MOST_NAME, max(4, width - _LEAST_TEXT - 2))
