@@ -44,6 +44,11 @@ def not_finite() -> LacliError:
     return LacliError("the model gave logits that are not finite", "the weights may be damaged; try --quant none")
 
 
+def nothing_to_prefill() -> LacliError:
+    """What a `prefill` of no tokens raises."""
+    return LacliError("there is nothing to prefill", "give a prompt of at least one token")
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """The rows of one forward: a tree of guessed tokens below the last emitted one."""

@@ -13,9 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lacli.errors import LacliError
 from lacli.models.attention import tree_attention, tree_bias
-from lacli.models.base import Rows, Scores
+from lacli.models.base import Rows, Scores, nothing_to_prefill
 from lacli.models.fused_config import FusedConfig
 from lacli.models.kv import BranchCache
 from lacli.models.quant import QuantLinear
@@ -104,7 +103,7 @@ class FusedRunner:
             if on_chunk is not None and not on_chunk(start + rows):
                 return None
         if hidden is None:
-            raise LacliError("there is nothing to prefill", "give a prompt of at least one token")
+            raise nothing_to_prefill()
         return self._scores(hidden[-1:])
 
     @torch.inference_mode()

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from lacli.errors import LacliError, OutOfMemory
+from lacli.errors import OutOfMemory
 from lacli.kernels.library import TOP, Library
 from lacli.kernels.structs import Cache, CacheKind, Model, Part
-from lacli.models.base import Rows, Scores
+from lacli.models.base import Rows, Scores, nothing_to_prefill
 from lacli.models.fused_config import FusedConfig
 from lacli.models.pace import Pace
 from lacli.models.rotary import RotaryTable
@@ -92,7 +92,7 @@ class NativeRunner:
     def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
         """See `base.Runner.prefill`."""
         if not token_ids:
-            raise LacliError("there is nothing to prefill", "give a prompt of at least one token")
+            raise nothing_to_prefill()
         scores, done = None, 0
         while done < len(token_ids):
             chunk = token_ids[done : done + self._pace.rows]

@@ -19,7 +19,7 @@ from transformers.cache_utils import CacheLayerMixin, DynamicCache
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
 from lacli.kernels.library import library
-from lacli.models.base import Quant, Rows, Scores
+from lacli.models.base import Quant, Rows, Scores, nothing_to_prefill
 from lacli.models.positions import most_positions
 from lacli.models.quant import PackedLinear
 from lacli.models.rope import RopeSwitch
@@ -107,7 +107,7 @@ class GenericRunner:
     def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
         """See `base.Runner.prefill`."""
         if not token_ids:
-            raise LacliError("there is nothing to prefill", "give a prompt of at least one token")
+            raise nothing_to_prefill()
         start = self.length
         sequence = [*self._token_ids, *token_ids]
         past = self._pasts[self._rope.regime(len(sequence))]
