@@ -261,11 +261,11 @@ def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, An
 
 
 def _runs_as(spec: ModelSpec, four_bit: bool, parameters: int) -> dict[str, str]:
-    from lacli.models.choice import for_cpu, on_device
+    from lacli.models.choice import for_cpu, int8_size, on_device
 
     asked: Any = spec.quant if spec.quant != "auto" else None
     return {
-        "cpu": asked or for_cpu(four_bit, int8_bytes=parameters * 17 // 16)[0],
+        "cpu": asked or for_cpu(four_bit, int8_bytes=int8_size(parameters))[0],
         "cuda": on_device(asked, "cuda")[0] or "",
     }
 

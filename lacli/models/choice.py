@@ -1,6 +1,6 @@
 """Which quantisation a model runs in: what a name means on a device, and what is taken where none is given.
 
-May not: look at weights. Called by loading, `lacli models`, prepare.py and hf_prepare.py. Imports nothing heavy.
+May not: look at weights. Called by loading, `lacli models`, fit.py and what prepares. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ def on_device(asked: Quant | None, device: str) -> tuple[Quant | None, str]:
         return "nf4", ""
     runs = ON_CUDA.get(asked, asked)
     return runs, f"{asked} is for CPUs; on CUDA the model runs as {runs}" if runs != asked else ""
+
+
+def int8_size(parameters: int) -> int:
+    """Bytes of so many weights in int8, each block with its scale: before they are known one by one."""
+    return parameters * 17 // 16
 
 
 def for_cpu(four_bit: bool, int8_bytes: int) -> tuple[Quant, str]:

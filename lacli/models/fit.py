@@ -101,14 +101,14 @@ def _number(config: Mapping[str, Any], key: str) -> int:
 
 def _quant(spec: ModelSpec, here: Presence, device: str) -> str:
     """What it would run as: what is prepared, what is asked for, or what is taken without being asked."""
-    from lacli.models.choice import for_cpu, on_device
+    from lacli.models.choice import for_cpu, int8_size, on_device
 
     asked: Any = spec.quant if spec.quant != "auto" else None
     if device == "cuda":
         return on_device(asked, device)[0] or "nf4"
     prepared = next((name for folder in here.prepared for name in variants(folder)), None)
     four_bit = any("q4" in source.member.lower() for source in spec.sources)
-    return asked or prepared or for_cpu(four_bit, int8_bytes=spec.parameters * 17 // 16)[0]
+    return asked or prepared or for_cpu(four_bit, int8_bytes=int8_size(spec.parameters))[0]
 
 
 def _config(spec: ModelSpec, here: Presence) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any
 
+from lacli.models.choice import int8_size
 from lacli.models.gguf_config import OWN, read_config
 from lacli.models.gguf_read import GgufFile
 from lacli.models.gguf_weights import gguf_weights, mostly_four_bits
@@ -63,7 +64,7 @@ def making(file: GgufFile, digest: str) -> Making:
         "markers": markers,
         "packed": own,
         "four_bit": own and mostly_four_bits(file),
-        "int8_bytes": packed_bytes(weights, "int8") if own else file.parameters * 17 // 16,
+        "int8_bytes": packed_bytes(weights, "int8") if own else int8_size(file.parameters),
         "notes": [*notes, *tokenizer.notes, *end_notes],
     }
     return Making(documents, weights, record, half)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
 from lacli.models.base import Quant
-from lacli.models.choice import for_cpu
+from lacli.models.choice import for_cpu, int8_size
 from lacli.models.disk import content_hash, locked
 from lacli.models.fetch import Progress, Report, ensure_local
 from lacli.models.hf_eos import end_ids, markers_of, token_text, turn_end, vocabulary_of
@@ -53,7 +53,7 @@ def prepare_hf(spec: ModelSpec, quant: Quant | None, report: Report, offline: bo
     weights = hf_weights(found)
     notes: tuple[str, ...] = ()
     if quant is None:
-        size = packed_bytes(weights, "int8") if _is_packed(found) else found.parameters * 17 // 16
+        size = packed_bytes(weights, "int8") if _is_packed(found) else int8_size(found.parameters)
         quant, note = for_cpu(four_bit=False, int8_bytes=size)
         notes = (note,) if note else ()
     packed_file: Path | None = None
