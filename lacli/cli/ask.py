@@ -13,6 +13,7 @@ import typer
 
 from lacli.cli import diagnostics, resume
 from lacli.cli.deliver import Delivery
+from lacli.cli.flags import ContinueOption, FileOption, SessionOption
 from lacli.cli.one_turn import one_turn, show_prompt
 from lacli.cli.options import Common, with_common
 from lacli.cli.overheard import Overheard
@@ -67,9 +68,7 @@ def ask(
     save: Annotated[
         str | None, typer.Option("--save", metavar="NAME", help="Keep prompt, -s and -p as a template; ask nothing.")
     ] = None,
-    file: Annotated[
-        list[str] | None, typer.Option("-f", "--file", metavar="PATH", help="Show this file; may be repeated.")
-    ] = None,
+    file: FileOption = None,
     extract: Annotated[bool, typer.Option("-x", "--extract", help="Print the first code block only.")] = False,
     extract_last: Annotated[
         bool, typer.Option("--xl", "--extract-last", help="Print the last code block only.")
@@ -81,12 +80,8 @@ def ask(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the prompt as the model would be given it; ask nothing.")
     ] = False,
-    continue_: Annotated[
-        bool, typer.Option("-c", "--continue", help="Go on with this project's last conversation.")
-    ] = False,
-    session_id: Annotated[
-        str | None, typer.Option("--session", metavar="ID", help="Go on with this one; its first letters will do.")
-    ] = None,
+    continue_: ContinueOption = False,
+    session_id: SessionOption = None,
     interactive: Annotated[bool, typer.Option("-i", "--interactive", help="Ask on at the terminal.")] = False,
     edit: Annotated[bool, typer.Option("-e", "--edit", help="Write the prompt in your editor.")] = False,
     batch: Annotated[

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lacli.cli import diagnostics, live, output, resume
+from lacli.cli.flags import ContinueOption, FileOption, SessionOption
 from lacli.cli.options import Common, with_common
 from lacli.cli.record import recorder
 from lacli.cli.repl import material
@@ -52,15 +53,9 @@ Every option can be set by a variable: --top-p is LACLI_TOP_P.
 def chat(
     prompt: Annotated[list[str] | None, typer.Argument(help="With a prompt or piped stdin: one turn.")] = None,
     template: TemplateOption = None,
-    file: Annotated[
-        list[str] | None, typer.Option("-f", "--file", metavar="PATH", help="Show this file; may be repeated.")
-    ] = None,
-    continue_: Annotated[
-        bool, typer.Option("-c", "--continue", help="Go on with this project's last conversation.")
-    ] = False,
-    session: Annotated[
-        str | None, typer.Option("--session", metavar="ID", help="Go on with this one; its first letters will do.")
-    ] = None,
+    file: FileOption = None,
+    continue_: ContinueOption = False,
+    session: SessionOption = None,
     interactive: Annotated[
         bool, typer.Option("-i", "--interactive", help="Ask on at the terminal after a prompt or a pipe.")
     ] = False,

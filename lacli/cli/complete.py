@@ -12,6 +12,7 @@ from lacli.cli import live
 from lacli.cli.complete_job import View, Wanted, check_once, read
 from lacli.cli.complete_run import Run
 from lacli.cli.cursor import parse_target, placed
+from lacli.cli.flags import BackupOption, InPlaceOption
 from lacli.cli.options import Common, with_common
 from lacli.errors import UsageError
 from lacli.text import languages
@@ -55,10 +56,8 @@ def complete(
     ] = "",
     full: Annotated[bool, typer.Option("--full", help="Print the whole file with the text in it.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0`.")] = False,
-    in_place: Annotated[bool, typer.Option("--in-place", help="Change the file.")] = False,
-    backup: Annotated[
-        str | None, typer.Option("--backup", metavar="SUFFIX", help="Keep the old file under its name and this.")
-    ] = None,
+    in_place: InPlaceOption = False,
+    backup: BackupOption = None,
     scope: Annotated[
         str, typer.Option("--scope", metavar="|".join(_SCOPES), help="Where the text must end at the latest.")
     ] = "block",

@@ -10,6 +10,7 @@ import typer
 from lacli.cli import live, record
 from lacli.cli.edit_job import Job, budget, parse_target, read
 from lacli.cli.edit_result import Wanted, deliver
+from lacli.cli.flags import BackupOption, InPlaceOption
 from lacli.cli.one_turn import show_prompt
 from lacli.cli.options import Common, with_common
 from lacli.events import Finished
@@ -41,11 +42,9 @@ def edit(
     ] = None,
     *,
     diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0`; the default.")] = False,
-    in_place: Annotated[bool, typer.Option("--in-place", help="Change the file.")] = False,
+    in_place: InPlaceOption = False,
     full: Annotated[bool, typer.Option("--full", help="Print the whole file as it would be.")] = False,
-    backup: Annotated[
-        str | None, typer.Option("--backup", metavar="SUFFIX", help="Keep the old file under its name and this.")
-    ] = None,
+    backup: BackupOption = None,
     files: Annotated[
         list[str] | None,
         typer.Option("-f", "--file", metavar="PATH", help="Show this file, too; may be repeated."),

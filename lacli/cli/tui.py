@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from lacli.cli import configured, diagnostics, resume
+from lacli.cli.flags import ContinueOption, SessionOption
 from lacli.cli.options import Common, with_common
 from lacli.cli.terminal import is_terminal
 from lacli.errors import UsageError
@@ -42,12 +43,8 @@ def tui(
     folder: Annotated[
         Path | None, typer.Argument(metavar="[DIR]", help="The project's folder; default: the current one.")
     ] = None,
-    continue_: Annotated[
-        bool, typer.Option("-c", "--continue", help="Go on with this project's last conversation.")
-    ] = False,
-    session: Annotated[
-        str | None, typer.Option("--session", metavar="ID", help="Go on with this one; its first letters will do.")
-    ] = None,
+    continue_: ContinueOption = False,
+    session: SessionOption = None,
     theme: Annotated[
         str, typer.Option("--theme", metavar="NAME", help="dark, light, ansi or another that textual has.")
     ] = "",
