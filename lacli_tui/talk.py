@@ -268,10 +268,8 @@ class Talk:
         return WorkerAssistant(self.settings)
 
     def _go_on(self, session: Session) -> None:
-        self.conversation = Conversation.of(session, self._start.system or None)
+        self.conversation = Conversation.of(session, self._start.system, self.model)
         self._keeper.resume(session)
-        if session.model != self.model:
-            self.conversation.forget_ids()
         self.stats = None
 
     def _request(self, messages: tuple[Message, ...]) -> Request:

@@ -64,7 +64,4 @@ def conversation(session: Session | None, common: Common, keeper: Recorder, syst
     from lacli.models.registry import load_registry
 
     keeper.resume(session)
-    found = Conversation.of(session, system or None)
-    if load_registry().resolve(common.model).alias != session.model:
-        found.forget_ids()
-    return found
+    return Conversation.of(session, system, load_registry().resolve(common.model).alias)

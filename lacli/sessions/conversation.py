@@ -45,9 +45,13 @@ class Conversation:
         self._before: list[_State] = []
 
     @staticmethod
-    def of(session: Session, system: str | None = None) -> Conversation:
-        """A saved conversation, to go on with; `system` replaces its own where one is given."""
-        return Conversation(session.system if system is None else system, session.turns)
+    def of(session: Session, system: str = "", model: str | None = None) -> Conversation:
+        """A saved conversation, to go on with; `system` replaces its own where one is given. `model` goes on with it;
+        without one, that of the session."""
+        found = Conversation(system or session.system, session.turns)
+        if model is not None and model != session.model:
+            found.forget_ids()
+        return found
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -69,6 +73,11 @@ class Conversation:
         """Those of past questions that are still sent, in order, then those that wait for the next one."""
         sent = [each for turn in self._turns[self._left_out :] for each in turn.question.attachments]
         return sent + self.pending
+
+    def attach(self, attachment: Attachment) -> None:
+        """This goes with the next question, in the place of one of the same label that waits already."""
+        self.pending[:] = [each for each in self.pending if each.label != attachment.label]
+        self.pending.append(attachment)
 
     def ask(self, text: str, attachments: Sequence[Attachment] = ()) -> tuple[Message, ...]:
         """The messages of a request for the next answer; `answered` or `failed` says what became of it."""

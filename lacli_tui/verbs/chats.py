@@ -115,8 +115,7 @@ class Chats(Verbs):
         found = attachment(path, notes.append)
         for note in notes:
             await self.tell(note)
-        pending = self.talk.conversation.pending
-        pending[:] = [*(each for each in pending if each.label != found.label), found]
+        self.talk.conversation.attach(found)
         self.show_chips()
         self.talk.read_ahead()
 

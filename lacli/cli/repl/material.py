@@ -21,9 +21,7 @@ def file(repl: Repl, rest: str) -> None:
     if not rest:
         raise UsageError("/file needs a path", "Tab completes one")
     found = attachment(path_of(rest), diagnostics.note)
-    pending = repl.conversation.pending
-    pending[:] = [each for each in pending if each.label != found.label]
-    pending.append(found)
+    repl.conversation.attach(found)
     diagnostics.note(f"{_described(found)} goes with the next question")
 
 

@@ -114,11 +114,9 @@ def sessions(repl: Repl, rest: str) -> None:
         diagnostics.note("/sessions ID goes on with one" if found else "no conversation is kept of this project")
         return
     session = store.session(rest)
-    repl.conversation = Conversation.of(session)
+    repl.conversation = Conversation.of(session, model=repl.model)
     repl.recorder.resume(session)
     repl.last = None
-    if session.model != repl.model:
-        repl.conversation.forget_ids()
     show_resumed(repl)
 
 
