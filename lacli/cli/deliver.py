@@ -87,7 +87,7 @@ class Delivery:
         if self.jsonl:
             output.document({"event": "finished", **record})
         elif self.json:
-            put(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n", path, record)
+            put_record(record, path)
         elif self.silent:
             text = finished.text if code is None else code.text
             put(text if text.endswith("\n") or not text else f"{text}\n", path)
@@ -98,14 +98,19 @@ class Delivery:
             diagnostics.warning(f"the code block is not complete: {why}")
 
 
-def put(text: str, path: str, record: dict[str, Any] | None = None) -> None:
-    """Write a text, or the JSON `record` it spells, to stdout or to a file; where that fails, to stdout after all."""
+def put_record(record: dict[str, Any], path: str) -> None:
+    """Write one JSON value as `put` writes a text."""
+    if path:
+        put(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n", path)
+    else:
+        output.document(record)
+
+
+def put(text: str, path: str) -> None:
+    """Write a text to stdout or to a file; where that fails, to stdout after all."""
     if not path:
-        if record is not None:
-            output.document(record)
-        else:
-            output.text(text)
-            output.end_text("\n" if output.to_terminal() and not text.endswith("\n") else "")
+        output.text(text)
+        output.end_text("\n" if output.to_terminal() and not text.endswith("\n") else "")
         return
     try:
         disk.put(path, text.encode("utf-8", "replace"))

@@ -5,11 +5,10 @@ And the prompt of any request without a reply, which is --dry-run of `ask`, `com
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from lacli.cli import diagnostics, live
-from lacli.cli.deliver import Delivery, put
+from lacli.cli.deliver import Delivery, put, put_record
 from lacli.cli.options import Common
 from lacli.cli.overheard import Overheard
 from lacli.cli.question import Question
@@ -59,7 +58,7 @@ def show_prompt(assistant: Replier, request: Request, common: Common, path: str 
             "token_ids": preview.token_ids,
             "notes": preview.notes,
         }
-        put(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n", path, record)
+        put_record(record, path)
         return
     put(preview.text, path)
     diagnostics.note(f"{len(preview.token_ids):,} tokens; the context has {preview.ctx_size:,}")
