@@ -54,6 +54,14 @@ class EditResult:
     notes: tuple[str, ...] = ()
     """Lines for the user."""
 
+    def remarks(self, path: object) -> list[str]:
+        """What is said in a chat to whoever decides whether this file becomes the result. Raises UsageError where there
+        is nothing to take."""
+        final = next((problem.text for problem in self.problems if problem.final), "")
+        if final:
+            raise UsageError(f"{path} is left as it is: {final}", "ask for the whole file in one code block")
+        return [*self.notes, *(problem.text for problem in self.problems)]
+
 
 def span_of(file: TextFile, first: int | None = None, last: int | None = None) -> Span:
     """Lines `first` to `last`, counted from 1; all of the file without them. Raises UsageError outside of it."""

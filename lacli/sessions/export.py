@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from lacli.sessions.records import Session, Turn
@@ -21,6 +22,16 @@ def moment(at: float) -> str:
 def markdown(session: Session) -> str:
     """All that is kept of a session, attachments too, so that its code blocks stay code blocks."""
     return "\n\n".join(_parts(session)) + "\n"
+
+
+def file_name() -> str:
+    """What a chat is saved as where no name is given."""
+    return f"chat-{time.strftime('%Y-%m-%d-%H%M%S')}.md"
+
+
+def takes_chat(path: Path) -> bool:
+    """Whether all of a chat belongs into a file of this name, and not the code of its last answer."""
+    return path.suffix.lower() in (".md", ".markdown", ".txt")
 
 
 def as_markdown(system: str, turns: Sequence[Turn]) -> str:

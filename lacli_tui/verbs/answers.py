@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 from textual import work
@@ -63,18 +62,18 @@ class Answers(Verbs):
         self._save(rest)
 
     @work(group="file", exclusive=True)
-    async def _save(self, rest: str, turn: int | None = None, block: int | None = None) -> None:
-        from lacli.sessions.export import as_markdown
+    async def _save(self, rest: str) -> None:
+        from lacli.sessions.export import as_markdown, file_name, takes_chat
 
         try:
             turns = self.talk.conversation.turns
             if not turns:
                 raise UsageError("there is nothing to save yet", "ask a question first")
-            path = Path(os.path.expanduser(rest or f"chat-{time.strftime('%Y-%m-%d-%H%M%S')}.md"))
-            if block is None and turn is None and path.suffix.lower() in (".md", ".markdown", ".txt"):
+            path = Path(os.path.expanduser(rest or file_name()))
+            if takes_chat(path):
                 text, what = as_markdown(self.talk.conversation.system, turns), "the chat"
             else:
-                text, what = self._code(turn, block)
+                text, what = self._code(None, None)
             await self._put(path, text, what)
         except (LacliError, OSError) as error:
             await self.blame(error)
@@ -122,7 +121,7 @@ class Answers(Verbs):
 
         try:
             self._code(turn, block)
-            path = rest or self._only_file(turn)
+            path = rest or self._only_file()
             if not rest:
                 typed = await self.app.push_screen_wait(LineScreen("Apply the code to", "a path", path))
                 path = typed or ""
@@ -146,15 +145,12 @@ class Answers(Verbs):
             result = edited(file, span_of(file), said.answer.text, said.question.text, ended=said.reason == "stop")
         else:
             result = replaced(file, span_of(file), self._code(turn, block)[0], said.question.text)
-        final = next((problem.text for problem in result.problems if problem.final), "")
-        if final:
-            raise UsageError(f"{path} is left as it is: {final}", "ask for the whole file in one code block")
+        remarks = result.remarks(path)
         if not result.diff:
             await self.tell(f"{path} has just this text already")
             return
-        notes = [*result.notes, *(problem.text for problem in result.problems)]
         diff = result.diff.decode("utf-8", "replace")
-        if await self.app.push_screen_wait(DiffScreen(f"Change {path}?", diff, notes)):
+        if await self.app.push_screen_wait(DiffScreen(f"Change {path}?", diff, remarks)):
             file.write(result.data)
             await self.tell(f"{path} was changed")
         else:
@@ -189,7 +185,7 @@ class Answers(Verbs):
             raise UsageError("this code block is not complete", "ask again, with a higher --max-tokens")
         return chosen.text, f"code block {found.index(chosen) + 1}"
 
-    def _only_file(self, turn: int | None) -> str:
+    def _only_file(self) -> str:
         """The file that is likely meant: the only one that was attached."""
         files = {each.label for each in self.talk.conversation.attachments if os.path.isfile(each.label)}
         return files.pop() if len(files) == 1 else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,12 +33,12 @@ def copy(repl: Repl, rest: str) -> None:
 
 def save(repl: Repl, rest: str) -> None:
     """/save [PATH]"""
-    from lacli.sessions.export import as_markdown
+    from lacli.sessions.export import as_markdown, file_name, takes_chat
 
-    path = Path(path_of(rest)) if rest else Path(f"chat-{time.strftime('%Y-%m-%d-%H%M%S')}.md")
+    path = Path(path_of(rest) if rest else file_name())
     if not repl.conversation.turns:
         raise UsageError("there is nothing to save yet", "ask a question first")
-    if path.suffix.lower() in (".md", ".markdown", ".txt"):
+    if takes_chat(path):
         text, what = as_markdown(repl.conversation.system, repl.conversation.turns), "the chat"
     else:
         answer = _answer(repl)
@@ -69,15 +68,13 @@ def apply(repl: Repl, rest: str) -> None:
     file = TextFile.read(path)
     file.check_writable()
     result = edited(file, span_of(file), answer, turn.question.text, ended=turn.reason == "stop")
-    final = next((problem.text for problem in result.problems if problem.final), "")
-    if final:
-        raise UsageError(f"{path} is left as it is: {final}", "ask for the whole file in one code block")
+    remarks = result.remarks(path)
     if not result.diff:
         diagnostics.note(f"{path} has just this text already")
         return
     for line in result.diff.decode("utf-8", "replace").splitlines():
         diagnostics.plain_line(line)
-    for text in (*result.notes, *(problem.text for problem in result.problems)):
+    for text in remarks:
         diagnostics.note(text)
     if not confirm(f"change {path}?"):
         diagnostics.note("nothing was changed")
