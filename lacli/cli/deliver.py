@@ -64,11 +64,12 @@ class Delivery:
     def hear(self, event: Event) -> None:
         """An event of the reply, as it comes."""
         if self.jsonl and not isinstance(event, Finished):
-            record = {"event": _NAMES[type(event)], **asdict(event)}
-            if isinstance(event, Piece):
-                record = {"event": "piece", "text": event.text, "tokens": len(event.sources)}
+            if isinstance(event, Piece):  # without its statistics, which would be copied for each
+                told: dict[str, Any] = {"text": event.text, "tokens": len(event.sources)}
+            else:
+                told = asdict(event)
             diagnostics.erase_status()
-            output.document(record)
+            output.document({"event": _NAMES[type(event)], **told})
 
     def finish(self, finished: Finished, session: str) -> None:
         """Write what was not written yet. A reply that was stopped is no reason to replace a file."""
