@@ -17,7 +17,7 @@ from lacli.scripted import Cancel, Report, ignore, never
 
 if TYPE_CHECKING:
     from lacli.loading import Loaded
-    from lacli.models.registry import ModelSpec
+    from lacli.models.spec import ModelSpec
 
 _ANY_WORDS = ("Q", "7")
 """Two questions whose first tokens differ: what both prompts begin with, every next one will."""

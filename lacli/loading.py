@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lacli.models.base import Quant
     from lacli.models.fetch import Progress
     from lacli.models.prepare import PreparedModel
-    from lacli.models.registry import ModelSpec
+    from lacli.models.spec import ModelSpec
     from lacli.pool.store import Caps, Pool
     from lacli.project.files import ProjectFiles
     from lacli.text.tokenizer import Tokenizer

@@ -20,7 +20,8 @@ from lacli.errors import LacliError, ModelUnavailable
 if TYPE_CHECKING:
     from lacli.models.fetch import Progress
     from lacli.models.inventory import Presence
-    from lacli.models.registry import ModelSpec, Registry
+    from lacli.models.registry import Registry
+    from lacli.models.spec import ModelSpec
 
 app = typer.Typer(
     help="The models lacli knows, and which of them are on this computer.",

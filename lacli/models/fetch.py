@@ -24,7 +24,7 @@ from pathlib import Path
 
 from lacli.errors import ModelUnavailable, OutOfMemory, UsageError
 from lacli.models.disk import content_hash, file_hash, locked, make_folder, megabytes, require_space
-from lacli.models.registry import ModelSpec, Source
+from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
 
 STALL_S = 18.0

@@ -19,7 +19,7 @@ from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.models.disk import locked, make_folder, require_space
 from lacli.models.fetch import STALL_S, Progress, Report, folder_bytes, variables_in_force, watched
 from lacli.models.hf_folder import missing_files
-from lacli.models.registry import ModelSpec, Source
+from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
 
 _VARIABLES = (

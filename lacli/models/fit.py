@@ -15,7 +15,7 @@ from typing import Any
 
 from lacli.models.inventory import Presence, presence, variants
 from lacli.models.positions import most_positions
-from lacli.models.registry import ModelSpec
+from lacli.models.spec import ModelSpec
 
 _PROGRAM = 400_000_000
 """What Python and PyTorch take by themselves."""

@@ -30,7 +30,7 @@ from lacli.models.prepare_folder import (
     with_facts,
 )
 from lacli.models.prepare_weights import Blocked, Packed, Weight, packed_bytes
-from lacli.models.registry import ModelSpec
+from lacli.models.spec import ModelSpec
 
 if TYPE_CHECKING:
     import numpy as np

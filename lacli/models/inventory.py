@@ -14,7 +14,7 @@ from lacli.models.disk import locked
 from lacli.models.fetch import folder_bytes, sweep_partials, target_of
 from lacli.models.fetch_hub import cached_snapshot, is_complete, repository_folder
 from lacli.models.prepare_folder import FLOAT_NAME, PACKED_NAMES, RECORD_NAME, read_record, sweep
-from lacli.models.registry import ModelSpec, Source
+from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
 
 

@@ -26,7 +26,7 @@ from lacli.models.prepare_folder import (
     variant_name,
     with_facts,
 )
-from lacli.models.registry import ModelSpec
+from lacli.models.spec import ModelSpec
 
 __all__ = ["PreparedModel", "Quant", "described", "prepare"]
 

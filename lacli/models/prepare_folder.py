@@ -27,7 +27,7 @@ from lacli.models.disk import require_space
 from lacli.models.fetch import Progress, Report
 from lacli.models.positions import most_positions
 from lacli.models.prepare_weights import Packed, Weight, float_bytes, packed_bytes, write_float, write_packed
-from lacli.models.registry import ModelSpec
+from lacli.models.spec import ModelSpec
 from lacli.paths import models_dir
 
 FORMAT = 3

@@ -21,7 +21,7 @@ from lacli_tui.widgets.choices import Choice
 
 if TYPE_CHECKING:
     from lacli.models.fit import Fit
-    from lacli.models.registry import ModelSpec
+    from lacli.models.spec import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)

