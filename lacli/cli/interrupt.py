@@ -18,7 +18,8 @@ from typing import Any
 
 from lacli.cli import deadline, diagnostics
 
-_SECOND_WITHIN_S = 2.0
+SECOND_WITHIN_S = 2.0
+"""How soon a second Ctrl-C belongs to the first: it means it."""
 _SOON_S = 0.05
 _UNLOADED = "before the model was loaded"
 _FATAL = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -94,7 +95,7 @@ class Interrupt(_Handlers):
         now = time.monotonic()
         if number != signal.SIGINT:
             self._fatal = number
-        elif now - self._at <= _SECOND_WITHIN_S:
+        elif now - self._at <= SECOND_WITHIN_S:
             raise KeyboardInterrupt
         else:
             self._at = now

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lacli.cli import deadline, diagnostics, live
-from lacli.cli.interrupt import Ending
+from lacli.cli.interrupt import SECOND_WITHIN_S, Ending
 from lacli.cli.options import Common
 from lacli.cli.repl import commands
 from lacli.cli.repl.background import Background
@@ -28,7 +28,6 @@ from lacli.wording import loading_line
 if TYPE_CHECKING:
     from lacli.cli.repl.reader import Reader
 
-_SECOND_WITHIN_S = 2.0
 _TOO_LONG = "/drop n takes a file away, /set truncate middle leaves out a part of it; --ctx N at the start makes room"
 Make = Callable[[Common], Replier]
 
@@ -240,7 +239,7 @@ class Repl:
             if self._reader is not None:
                 self._reader.remember(typed)
             return False
-        if now - self._interrupted_at <= _SECOND_WITHIN_S:
+        if now - self._interrupted_at <= SECOND_WITHIN_S:
             return True
         if not typed:
             diagnostics.note("Ctrl-D or /exit leaves")
