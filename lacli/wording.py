@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lacli.events import Counts, Finished, Loading, ReplyStats
+from lacli.events import Attachment, Counts, Finished, Loading, ReplyStats
 
 if TYPE_CHECKING:
     from lacli.pool.prune import Pruned
@@ -195,6 +195,17 @@ def number_of(typed: str, most: int) -> int | None:
     """The number from 1 to `most` that was typed; None for all else, be it longer than Python reads."""
     number = int(typed) if typed.isdecimal() and len(typed) < 10 else 0
     return number if 1 <= number <= most else None
+
+
+def unvarying(temperature: float, seed: int | None) -> str:
+    """Why the same question is to be answered the same; nothing where the answer may vary."""
+    return "temperature is 0" if temperature == 0 else "a seed is set" if seed is not None else ""
+
+
+def described(attachment: Attachment) -> str:
+    """What is attached, and how long it is."""
+    lines = attachment.text.count("\n") + (not attachment.text.endswith("\n") and bool(attachment.text))
+    return f"{attachment.label} ({counted(lines, 'line', 'lines')})"
 
 
 def pruned(done: Pruned) -> str:

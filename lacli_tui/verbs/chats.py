@@ -8,7 +8,7 @@ from textual import work
 from textual.widgets import OptionList
 
 from lacli.errors import LacliError
-from lacli.wording import counted, counts_table, number_of
+from lacli.wording import counted, counts_table, number_of, unvarying
 from lacli_tui.verbs import Verbs
 from lacli_tui.widgets.sidebar import MOST, Sidebar
 
@@ -25,8 +25,8 @@ class Chats(Verbs):
             self.notify("there is no question to ask again", markup=False)
             return
         request = self.talk.request
-        if not turns[-1].interrupted and (request.temperature == 0 or request.seed is not None):
-            why = "temperature is 0" if request.temperature == 0 else "a seed is set"
+        why = unvarying(request.temperature, request.seed)
+        if why and not turns[-1].interrupted:
             self.notify(f"the same answer is to be expected, as {why}", markup=False)
         self.talk.retry()
         await self.answer_comes(again=True)

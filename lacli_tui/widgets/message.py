@@ -13,8 +13,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static
 
+from lacli import wording
 from lacli.events import Attachment
-from lacli.wording import counted
 from lacli_tui.actions import MESSAGE, bindings_of
 from lacli_tui.inert import shown
 from lacli_tui.messages import Decoded, Wanted
@@ -221,5 +221,4 @@ class News(Static):
 
 def described(attachment: Attachment) -> str:
     """A file, and how long it is."""
-    lines = attachment.text.count("\n") + (not attachment.text.endswith("\n") and bool(attachment.text))
-    return f"+ {shown(attachment.label)} ({counted(lines, 'line', 'lines')})"
+    return f"+ {shown(wording.described(attachment))}"

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
 from lacli.errors import UsageError
-from lacli.events import Attachment
-from lacli.wording import counted, number_of
+from lacli.wording import described, number_of
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
@@ -22,7 +21,7 @@ def file(repl: Repl, rest: str) -> None:
         raise UsageError("/file needs a path", "Tab completes one")
     found = attachment(path_of(rest), diagnostics.note)
     repl.conversation.attach(found)
-    diagnostics.note(f"{_described(found)} goes with the next question")
+    diagnostics.note(f"{described(found)} goes with the next question")
 
 
 def drop(repl: Repl, rest: str) -> None:
@@ -36,7 +35,7 @@ def drop(repl: Repl, rest: str) -> None:
         waiting = len(attachments) - len(conversation.pending)
         for number, each in enumerate(attachments, 1):
             when = "waits for the next question" if number > waiting else "went with a question"
-            diagnostics.plain_line(f"{number:3}  {_described(each)}, {when}")
+            diagnostics.plain_line(f"{number:3}  {described(each)}, {when}")
         diagnostics.note("/drop n takes one away")
         return
     chosen = number_of(rest, len(attachments))
@@ -81,8 +80,3 @@ def path_of(typed: str) -> str:
     """A path as it was typed behind a command, in quotes or not."""
     quoted = len(typed) > 1 and typed[0] == typed[-1] and typed[0] in "\"'"
     return os.path.expanduser(typed[1:-1] if quoted else typed)
-
-
-def _described(attachment: Attachment) -> str:
-    lines = attachment.text.count("\n") + (not attachment.text.endswith("\n") and bool(attachment.text))
-    return f"{attachment.label} ({counted(lines, 'line', 'lines')})"

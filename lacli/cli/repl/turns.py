@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
-from lacli.wording import counted
+from lacli.wording import counted, unvarying
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
@@ -38,9 +38,8 @@ def retry(repl: Repl, rest: str) -> None:
     if not repl.conversation.turns:
         diagnostics.note("there is no question to ask again")
         return
-    interrupted = repl.conversation.turns[-1].interrupted
-    if not interrupted and (repl.common.temperature == 0 or repl.common.seed is not None):
-        why = "temperature is 0" if repl.common.temperature == 0 else "a seed is set"
+    why = unvarying(repl.common.temperature, repl.common.seed)
+    if why and not repl.conversation.turns[-1].interrupted:
         remedy = "/set temperature 0.7" if repl.common.temperature == 0 else "/set seed none"
         diagnostics.note(f"the same answer is to be expected, as {why}; {remedy} makes it vary")
     repl.retry()
