@@ -6,7 +6,6 @@ the next question, after going back, and after a session was opened again. Calle
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -112,8 +111,7 @@ class Conversation:
             self.failed()
             return None
         self._question = None
-        answer = Message("assistant", finished.text, finished.token_ids)
-        turn = Turn(finished.shown or question, answer, finished.reason, finished.stats, time.time())
+        turn = Turn.of(finished.shown or question, finished)
         before = self._turns[:-1] if self._again else self._turns
         self._change("retry" if self._again else "question", (*before, turn))
         return turn
@@ -179,8 +177,7 @@ class Conversation:
     def compact(self, finished: Finished) -> int:
         """Put the summary in the place of all turns but the last; returns how many went."""
         *old, last = self._turns
-        question, answer = Message("user", _SUMMARISED), Message("assistant", finished.text, finished.token_ids)
-        turn = Turn(question, answer, finished.reason, finished.stats, time.time())
+        turn = Turn.of(Message("user", _SUMMARISED), finished)
         self._change("compact", (turn, last))
         self._left_out = 0
         return len(old)

@@ -82,8 +82,7 @@ class Recorder:
         from lacli.sessions.records import Turn
 
         if finished.text or finished.token_ids or finished.reason == "stop":
-            answer = Message("assistant", finished.text, finished.token_ids)
-            self.keep(Turn(question, answer, finished.reason, finished.stats, time.time()), finished.stats.model)
+            self.keep(Turn.of(question, finished), finished.stats.model)
 
     def keep(self, turn: Turn, model: str, replaces: bool = False) -> None:
         """Keep a turn, or put it in the place of the last one: its question was asked again."""

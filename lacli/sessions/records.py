@@ -5,11 +5,12 @@ Written and read by `store`; the front ends and `conversation` see these and not
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from lacli.errors import LacliError, UsageError
-from lacli.events import Counts, Message
+from lacli.events import Counts, Finished, Message
 
 INTERRUPTED = "cancelled"
 """The reason of a reply that was stopped before its end; what had been written of it is kept."""
@@ -35,6 +36,12 @@ class Turn:
     counts: Counts
     at: float
     """When the reply ended, seconds since 1970."""
+
+    @staticmethod
+    def of(question: Message, finished: Finished) -> Turn:
+        """A question with the reply that has just ended."""
+        answer = Message("assistant", finished.text, finished.token_ids)
+        return Turn(question, answer, finished.reason, finished.stats, time.time())
 
     @property
     def interrupted(self) -> bool:
