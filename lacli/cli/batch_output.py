@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from lacli.cli import diagnostics, output
 from lacli.cli.batch_input import Line
+from lacli.cli.deliver import check_place
 from lacli.errors import LacliError, UsageError, unwritable
 
 _LINE_ENDS = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
@@ -166,10 +167,6 @@ def check(path: str, source: str) -> None:
     """Refuse a file that cannot be written, or that is the prompts' own, while nothing has been spent on replies."""
     if not path:
         return
-    if os.path.isdir(path):
-        raise UsageError(f"{path} is a folder", "give a file for -o")
+    check_place(path)
     if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
         raise UsageError(f"{path} is the file of the prompts", "give another file for -o")
-    folder = os.path.dirname(os.path.realpath(path))
-    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
-        raise UsageError(f"{path} cannot be written", "give another file for -o, or change its permissions")

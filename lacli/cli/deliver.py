@@ -46,20 +46,12 @@ class Delivery:
         return bool(self.json or self.jsonl or self.extract or self.path)
 
     def check(self) -> None:
-        """Refuse a file that cannot be written while nothing has been spent on a reply yet."""
+        """Refuse what excludes each other, and a file that cannot be written."""
         if self.jsonl and (self.json or self.extract or self.path):
             other = "--json" if self.json else "-x" if self.extract else "-o"
             raise UsageError(f"--jsonl and {other} exclude each other", "leave one away")
-        if not self.path:
-            return
-        folder = os.path.dirname(os.path.realpath(self.path))
-        if os.path.isdir(self.path):
-            raise UsageError(f"{self.path} is a folder", "give a file for -o")
-        if not os.path.isdir(folder):
-            raise UsageError(f"there is no folder {folder}", "make it first, or give another file for -o")
-        writable = os.access(self.path, os.W_OK) if os.path.exists(self.path) else os.access(folder, os.W_OK)
-        if not writable:
-            raise UsageError(f"{self.path} cannot be written", "give another file for -o, or change its permissions")
+        if self.path:
+            check_place(self.path)
 
     def hear(self, event: Event) -> None:
         """An event of the reply, as it comes."""
@@ -97,6 +89,17 @@ class Delivery:
         elif code is not None and not code.closed:
             why = _STOPPED.get(finished.reason, "the model did not end it")
             diagnostics.warning(f"the code block is not complete: {why}")
+
+
+def check_place(path: str) -> None:
+    """Refuse a file for -o that cannot be written while nothing has been spent on a reply yet."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path):
+        raise UsageError(f"{path} is a folder", "give a file for -o")
+    if not os.path.isdir(folder):
+        raise UsageError(f"there is no folder {folder}", "make it first, or give another file for -o")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise UsageError(f"{path} cannot be written", "give another file for -o, or change its permissions")
 
 
 def put_record(record: dict[str, Any], path: str) -> None:
