@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import re
 import stat
@@ -58,8 +59,19 @@ class Document:
     text: str
     """As in the file, its line ends too, without the byte order mark."""
     data: dict[str, Any]
-    places: Places
     bom: bool = False
+
+    @property
+    def places(self) -> Places:
+        """Where everything stands; looked for with the first question, as most files that are read are never asked."""
+        return places_of(self.text)
+
+    def below(self, root: Where) -> Any:
+        """What the file says below this table; {} where nothing does, and what is no table as it is."""
+        found: Any = self.data
+        for name in root:
+            found = found.get(name, {}) if isinstance(found, dict) else found
+        return found
 
     def line(self, path: Where) -> int:
         """The line of a key or table; of what holds it, where it stands inside a value."""
@@ -139,7 +151,7 @@ def parse(path: Path, data: bytes) -> Document:
             "a text stands between two quotes" if "'\\n'" in words or "Invalid value" in words else "correct that line"
         )
         raise UsageError(f"{path}:{line}: no valid TOML: {words[:1].lower()}{words[1:]}", hint) from None
-    return Document(path, text, found, places_of(text), bom)
+    return Document(path, text, found, bom)
 
 
 def _unclosed_line(text: str, message: str) -> int:
@@ -201,6 +213,7 @@ def _before_comments(text: str, at: int) -> int:
     return at
 
 
+@functools.lru_cache(maxsize=8)
 def places_of(text: str) -> Places:
     """Where the keys of a valid TOML text stand."""
     places, at, line, counted = Places(), 0, 1, 0

@@ -99,9 +99,7 @@ class Checked:
 
 def check(document: Document, schema: Schema, root: Where = ()) -> Checked:
     """Hold what stands below `root` in the file against the known keys."""
-    data: Any = document.data
-    for name in root:
-        data = data.get(name, {}) if isinstance(data, dict) else data
+    data = document.below(root)
     found = Checked()
     if not isinstance(data, dict):
         found.problems.append(Problem(document.path, document.line(root), f"{'.'.join(root)} must be a table"))

@@ -79,8 +79,8 @@ def project_files(folders: Iterable[Path]) -> list[Found]:
     """The file of the project in the nearest of these folders that has one; a mistake where it has two."""
     for folder in folders:
         own, shared = folder / PROJECT_FILE, folder / "pyproject.toml"
-        found = [Found("project", read(own))] if _is_there(own) else []
-        if _is_there(shared) and (document := _configured(shared)) is not None:
+        found = [Found("project", read(own))] if os.path.lexists(own) else []
+        if os.path.lexists(shared) and (document := _configured(shared)) is not None:
             found.append(Found("project", document, _PYPROJECT))
         if len(found) == 2:
             line = found[1].document.line(_PYPROJECT)
@@ -107,18 +107,10 @@ def files_of(folder: Path) -> list[Path]:
     """The files in this folder that mean to configure lacli, broken ones too."""
     own, shared = folder / PROJECT_FILE, folder / "pyproject.toml"
     try:
-        speaks = _is_there(shared) and _configured(shared) is not None
+        speaks = os.path.lexists(shared) and _configured(shared) is not None
     except UsageError:
         speaks = True
-    return ([own] if _is_there(own) else []) + ([shared] if speaks else [])
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        path.lstat()
-    except OSError:
-        return False
-    return True
+    return ([own] if os.path.lexists(own) else []) + ([shared] if speaks else [])
 
 
 def found_in(path: Path) -> list[Found]:
@@ -130,14 +122,12 @@ def found_in(path: Path) -> list[Found]:
 
 def user_file(path: Path, named: bool) -> list[Found]:
     """The user's file, if there is one; one that was `named` must be there."""
-    return [Found("user", read(path))] if named or _is_there(path) else []
+    return [Found("user", read(path))] if named or os.path.lexists(path) else []
 
 
 def _tables_of_the_user(found: Found) -> list[Problem]:
     """The tables of a project's file that only the user's own may have."""
-    data: Any = found.document.data
-    for name in found.root:
-        data = data.get(name, {}) if isinstance(data, dict) else {}
+    data = found.document.below(found.root)
     there = [name for name in USER_TABLES if isinstance(data, dict) and name in data]
     return [
         Problem(found.document.path, found.document.line((*found.root, name)), f"a project may not set [{name}]")
