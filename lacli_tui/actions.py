@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from textual.binding import Binding, BindingType
 
 from lacli.errors import UsageError
+from lacli.text import slash
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -188,9 +189,9 @@ def slash_command(word: str) -> Action | None:
     return _BY_SLASH.get(word)
 
 
-def nearest_slash(word: str, strict: bool) -> str:
-    """The slash command that was meant, perhaps; `strict` where the word may well be none."""
-    return next(iter(difflib.get_close_matches(word, _BY_SLASH, 1, 0.7 if strict else 0.5)), "")
+def nearest_slash(word: str, rest: str) -> str:
+    """The slash command that was meant, perhaps, by this word and what stands behind it."""
+    return slash.meant(word, rest, _BY_SLASH)
 
 
 _BY_ID = {action.id: action for action in ACTIONS}

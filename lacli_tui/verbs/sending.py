@@ -5,9 +5,8 @@ A mixin of `screens.main`, which shows what comes of it.
 
 from __future__ import annotations
 
-import re
-
 from lacli.errors import LacliError
+from lacli.text import slash
 from lacli_tui.actions import nearest_slash, slash_command
 from lacli_tui.messages import Decoded, Sent, Wanted
 from lacli_tui.verbs.answers import Answers
@@ -96,13 +95,13 @@ class Sending(Answers, Chats, Preparing, Views, Watch):
 
     async def _obey(self, text: str) -> bool:
         """Do what a slash command says; False where it is a question."""
-        found = re.fullmatch(r"\s*/([A-Za-z?]+)(?:\s+(.*))?", text, re.DOTALL)
+        found = slash.split(text)
         if found is None:
             return False
-        name, rest = found[1].lower(), (found[2] or "").strip()
+        name, rest = found[0].lower(), found[1]
         action = slash_command(name)
         if action is None:
-            near = nearest_slash(name, strict=bool(rest))
+            near = nearest_slash(name, rest)
             if rest and not near:
                 return False
             hint = f"did you mean /{near}?" if near else "F1 lists them"

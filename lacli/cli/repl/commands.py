@@ -5,21 +5,17 @@ What each does is in `turns`, `material`, `settings` and `results`. Called by th
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
 from lacli.cli.repl import material, results, settings, turns
+from lacli.text import slash
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
-
-_ALIKE = 0.7
-"""How near a word must be to a command to be taken for a typing mistake where a question follows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +74,10 @@ _BY_NAME = {command.name: command for command in TABLE} | {"?": TABLE[0], "quit"
 
 def obey(repl: Repl, text: str) -> bool | None:
     """Run the command this is; None where it is a question, False where it ends the conversation."""
-    found = re.fullmatch(r"\s*/([A-Za-z?]+)(?:\s+(.*))?", text, re.DOTALL)
+    found = slash.split(text)
     if found is None:
         return None
-    name, rest = found[1], (found[2] or "").strip()
+    name, rest = found
     command = _BY_NAME.get(name.lower())
     if command is None:
         return _unknown(name, rest)
@@ -97,9 +93,9 @@ def obey(repl: Repl, text: str) -> bool | None:
 
 def _unknown(name: str, rest: str) -> bool | None:
     """A word that is no command is never sent; with words behind it, it is a path, unless it is nearly a command."""
-    near = difflib.get_close_matches(name.lower(), _BY_NAME, 1, _ALIKE if rest else 0.5)
+    near = slash.meant(name, rest, _BY_NAME)
     if rest and (not near or os.path.exists(f"/{name}")):
         return None
-    remedy = f"did you mean /{near[0]}?" if near else "/help lists them"
+    remedy = f"did you mean /{near}?" if near else "/help lists them"
     diagnostics.note(f"there is no command /{name}; {remedy}")
     return True
