@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 
@@ -36,18 +36,7 @@ class FimMarkers:
         return tuple(marker for marker in (self.prefix, self.suffix, self.middle) if marker)
 
 
-KEYS = (
-    "prefix",
-    "suffix",
-    "middle",
-    "order",
-    "stop",
-    "file_separator",
-    "repository",
-    "repository_end",
-    "file_end",
-    "path",
-)
+KEYS = tuple(each.name for each in fields(FimMarkers))
 REQUIRED = ("prefix", "suffix")
 
 
