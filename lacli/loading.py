@@ -210,8 +210,8 @@ def _map_torch() -> None:
 def _quant(settings: Settings, spec: ModelSpec, device: str, report: Report) -> Quant | None:
     from lacli.models.choice import on_device
 
-    asked = settings.quant or (spec.quant if spec.quant != "auto" else None)
-    quant, note = on_device(asked, device)  # type: ignore[arg-type]  # checked by the option and the registry
+    asked = settings.quant or spec.fixed_quant
+    quant, note = on_device(asked, device)  # type: ignore[arg-type]  # checked by the option
     if note:
         report(Notice(note))
     return quant

@@ -180,8 +180,7 @@ def pull(
         from lacli.models.load import choose_device
         from lacli.models.prepare import prepare
 
-        asked: Any = spec.quant if spec.quant != "auto" else None
-        prepared = prepare(spec, on_device(asked, choose_device("auto"))[0], report, common.offline)
+        prepared = prepare(spec, on_device(spec.fixed_quant, choose_device("auto"))[0], report, common.offline)
     finally:
         live.finish()
     for note in prepared.notes:
@@ -264,7 +263,7 @@ def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, An
 def _runs_as(spec: ModelSpec, four_bit: bool, parameters: int) -> dict[str, str]:
     from lacli.models.choice import for_cpu, int8_size, on_device
 
-    asked: Any = spec.quant if spec.quant != "auto" else None
+    asked = spec.fixed_quant
     return {
         "cpu": asked or for_cpu(four_bit, int8_bytes=int8_size(parameters))[0],
         "cuda": on_device(asked, "cuda")[0] or "",

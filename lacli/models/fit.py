@@ -103,7 +103,7 @@ def _quant(spec: ModelSpec, here: Presence, device: str) -> str:
     """What it would run as: what is prepared, what is asked for, or what is taken without being asked."""
     from lacli.models.choice import for_cpu, int8_size, on_device
 
-    asked: Any = spec.quant if spec.quant != "auto" else None
+    asked = spec.fixed_quant
     if device == "cuda":
         return on_device(asked, device)[0] or "nf4"
     prepared = next((name for folder in here.prepared for name in variants(folder)), None)

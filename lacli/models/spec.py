@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from lacli.models.base import Quant
 from lacli.models.fim_markers import FimMarkers
@@ -61,6 +61,11 @@ class ModelSpec:
     """The folder or file given on the command line; None for registered models."""
     note: str = ""
     """Shown with the first fetch."""
+
+    @property
+    def fixed_quant(self) -> Quant | None:
+        """The quantisation, where it is not `auto`."""
+        return None if self.quant == "auto" else cast("Quant", self.quant)
 
 
 @dataclass(frozen=True, slots=True)
