@@ -70,7 +70,7 @@ def megabytes(name: str) -> float | None:
 def in_range(name: str, value: float) -> float:
     """A size in megabytes, checked."""
     if not 0 <= value <= MOST_MB:
-        raise UsageError(f"{name} {value:g} is no size", f"give megabytes from 0 (keep nothing) to {MOST_MB:,}")
+        raise UsageError(f"{name} {value} is no size", f"give megabytes from 0 (keep nothing) to {MOST_MB:,}")
     return value
 
 

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import inspect
 import math
+import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args
@@ -49,7 +50,7 @@ def _number(low: float, high: float, above: bool = False) -> _Check:
         if value is None:
             return None
         inside = low < value <= high if above else low <= value <= high  # both False for nan
-        if not inside or math.isinf(value):
+        if not inside or value > sys.float_info.max:  # also a whole number that has no float
             raise UsageError(f"{name} {value} is out of range", f"give a number {wanted}")
         return value
 

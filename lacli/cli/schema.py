@@ -27,13 +27,11 @@ _NOT_KEYS = ("help", "version", "config", "install")
 _CHOICES = re.compile(r"[a-z0-9][a-z0-9-]*(\|[a-z0-9][a-z0-9-]*)+")
 
 
-def _megabytes(name: str, value: Any) -> Any:
-    return environment.in_range(name, float(value))
-
-
 _SIZES = {
-    "project-mb": Key("project-mb", "number", "Most megabytes kept of one project; 0 keeps nothing.", check=_megabytes),
-    "total-mb": Key("total-mb", "number", "Most megabytes kept of all projects together.", check=_megabytes),
+    "project-mb": Key(
+        "project-mb", "number", "Most megabytes kept of one project; 0 keeps nothing.", check=environment.in_range
+    ),
+    "total-mb": Key("total-mb", "number", "Most megabytes kept of all projects together.", check=environment.in_range),
 }
 """Keys that are no options: how much of the disk pools may take."""
 
