@@ -60,8 +60,6 @@ class Start:
     inline: bool = False
     keymap: Mapping[str, str] = field(default_factory=dict)
     """Ids of actions to their keys."""
-    notices: tuple[str, ...] = ()
-    """Lines to show at the start."""
     now: Callable[[], float] = time.time
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lacli.errors import LacliError
 from lacli.events import Event, Preview, Request
 from lacli.scripted import Replier
 
@@ -98,9 +97,7 @@ class Bridge:
                 self.replier.warm(call.request, lambda: self._unwanted(call))
             else:
                 self.replier.open(lambda event: self._put(call, event))
-        except LacliError as error:
-            ended = Ended(error)
-        except Exception as error:  # a mistake of ours: shown like a failure, as the UI must live on
+        except Exception as error:  # a mistake of ours, too, is shown like a failure, as the UI must live on
             ended = Ended(error)
         self._put(call, ended)
 

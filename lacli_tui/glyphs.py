@@ -16,7 +16,6 @@ class Glyphs:
     """From nothing to a full cell, bottom up: what a column ends with."""
     parts: str
     """The same from the left to the right: what a bar ends with."""
-    rule: str
     between: str
     """Stands between values of a line."""
     dots: str
@@ -30,8 +29,8 @@ class Glyphs:
     """A place in a chart where nothing is yet."""
 
 
-FINE = Glyphs(" ▁▂▃▄▅▆▇█", " ▏▎▍▌▋▊▉█", "─", "·", "…", "≈", "×", False, "·")
-PLAIN = Glyphs(" .:-=+*#", " -=", "-", "|", "~", "~", "x", True, ".")
+FINE = Glyphs(" ▁▂▃▄▅▆▇█", " ▏▎▍▌▋▊▉█", "·", "…", "≈", "×", False, "·")
+PLAIN = Glyphs(" .:-=+*#", " -=", "|", "~", "~", "x", True, ".")
 
 
 def plain_terminal(environment: Mapping[str, str] = os.environ, encoding: str | None = None) -> bool:

@@ -26,12 +26,12 @@ class ConfirmScreen(Dialog[bool]):
     ConfirmScreen > #frame > #answers { height: 1; }
     """
 
-    def __init__(self, question: str, yes: str = "yes", no: str = "no") -> None:
+    def __init__(self, question: str, yes: str = "yes") -> None:
         super().__init__()
         self.title = "Sure?"
         self.add_class("-small")
         self._question = question
-        self._answers = (no, yes)
+        self._answers = ("no", yes)
         self._marked = 0
 
     def body(self) -> Iterable[Widget]:

@@ -110,8 +110,6 @@ class MainScreen(Sending):
         self.watch_surroundings(self.begun.folder)
         self.changed()
         await self.show_all()
-        for line in self.begun.notices:
-            await self.tell(line)
         self.prompt.remember(self.talk.history())
         if not self.app.is_headless:
             self.set_timer(_PRACTICE_S, self._practise)

@@ -100,8 +100,7 @@ class PrepareScreen(Dialog[bool]):
         at = stages.index(stage) if stage in stages else -1
         lines = []
         for place, name in enumerate(_STAGES.values()):
-            mark = "*" if plain else "✓" if place < at else "›" if place == at else "·"
-            mark = " >*"[(place == at) + 2 * (place < at)] if plain else mark
+            mark = (" >*" if plain else "·›✓")[(place == at) + 2 * (place < at)]
             style = "$success" if place < at else "bold" if place == at else "dim"
             lines.append(Content.styled(f"{mark} {name}", style))
         self.query_one("#steps", Static).update(Content("\n").join(lines))

@@ -43,11 +43,10 @@ class SessionsScreen(Picker):
         self,
         current: str = "",
         project: Path | None = None,
-        query: str = "",
         store: Callable[[], SessionStore] = _opened,
         now: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(query)
+        super().__init__()
         self._current = current
         self._project = project
         self._everywhere = project is None

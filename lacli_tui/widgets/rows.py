@@ -25,12 +25,12 @@ def width_of(parts: Sequence[Part]) -> int:
     return sum(cell_len(text) for text, _ in parts)
 
 
-def cut(text: str, width: int, dots: str = "…") -> str:
+def cut(text: str, width: int) -> str:
     """In one line and at most so many cells, with dots where something had to go."""
     line = " ".join(shown(text).split())
     if cell_len(line) <= width:
         return line
-    return set_cell_size(line, width - 1).rstrip() + dots if width > 0 else ""
+    return set_cell_size(line, width - 1).rstrip() + "…" if width > 0 else ""
 
 
 def line(parts: Sequence[Part], width: int) -> Content:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from lacli_tui.glyphs import Glyphs
 
+_TOP = 4
+
 
 def columns(values: Sequence[float], top: float, rows: int, glyphs: Glyphs) -> list[str]:
     """Each value as a column, `rows` high where it is `top`; the lines from top to bottom.
@@ -24,13 +26,13 @@ def columns(values: Sequence[float], top: float, rows: int, glyphs: Glyphs) -> l
     ]
 
 
-def sparkline(values: Iterable[int], width: int, glyphs: Glyphs, rows: int = 1, top: int = 4) -> list[str]:
-    """The last `width` values, from the right; the scale is `top`, or what the highest of them needs.
+def sparkline(values: Iterable[int], width: int, glyphs: Glyphs, rows: int = 1) -> list[str]:
+    """The last `width` values, from the right; the scale is `_TOP`, or what the highest of them needs.
 
     Where nothing was accepted there is a speck on the ground, as a step without luck is a step all the same.
     """
     shown = list(values)[-width:] if width > 0 else []
-    lines = columns(shown, max([top, *shown]), rows, glyphs)
+    lines = columns(shown, max([_TOP, *shown]), rows, glyphs)
     if lines:
         lines[-1] = "".join(glyphs.speck if not value else sign for value, sign in zip(shown, lines[-1], strict=True))
     return [line.rjust(width) for line in lines]
