@@ -19,7 +19,8 @@ _MOST_BY_TERMINAL = 74_000
 
 def copied(text: str) -> list[str]:
     """Who was given the text: the name of a tool, `the terminal`; empty for nobody."""
-    takers = [name for name in (by_tool(text),) if name]
+    tool = by_tool(text)
+    takers = [tool] if tool else []
     encoded = base64.b64encode(text.encode("utf-8", "replace"))
     if len(encoded) <= _MOST_BY_TERMINAL and _by_terminal(encoded):
         takers.append("the terminal")

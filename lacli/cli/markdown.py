@@ -135,10 +135,10 @@ class Page:
     def _may_be_header(self, line: str, rows: Sequence[Row]) -> bool:
         """Whether the next line may make a table of this one, all of which can still be drawn anew."""
         fits = not self._printed and sum(height(row, self._size()[0]) for row in rows) <= self._most()
-        return fits and "|" in line and fence_of(line, len(line) - len(line.lstrip())) is None
+        return fits and "|" in line and _fence(line) is None
 
     def _complete_code(self, line: str, opening: Fence) -> None:
-        closing = fence_of(line, len(line) - len(line.lstrip()))
+        closing = _fence(line)
         if closing is not None and closing.closes(opening):
             self._fence = self._code = None
             self._settle([row_of([self._dim(line)])])
@@ -153,7 +153,7 @@ class Page:
         """Whether code begins with this line, behind the marker of a list item or not."""
         item = _ITEM.match(line)
         content = line[item.end() :] if item else line
-        self._fence = fence_of(content, len(content) - len(content.lstrip()))
+        self._fence = _fence(content)
         if self._fence is not None and self._coloured and self._fence.info:
             from lacli.cli.markdown_code import highlighter
 
@@ -277,7 +277,7 @@ class Page:
         indent = len(line) - len(line.lstrip())
         if not line.strip():
             return [Row(())]
-        if fence_of(line, indent) is not None:
+        if _fence(line) is not None:
             return [row_of([self._dim(line)])]
         if _RULE.fullmatch(line):
             return [row_of([self._dim("─" * min(width - 1, _RULE_WIDTH))])]
@@ -320,6 +320,11 @@ class Page:
         if 2 * sum(len(part.text) for part in hanging) > self._size()[0]:
             hanging = []
         return first, hanging, at
+
+
+def _fence(line: str) -> Fence | None:
+    """The fence that this line is, however deep it stands."""
+    return fence_of(line, len(line) - len(line.lstrip()))
 
 
 def _behind(parts: Sequence[Part], printed: int) -> Iterator[Part]:

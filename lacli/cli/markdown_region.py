@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lacli.cli.markdown_inline import Part, Row
+from lacli.cli.markdown_inline import Row
 from lacli.cli.terminal import column_after
 
 
@@ -60,11 +60,11 @@ def _over(rows: Sequence[Row], width: int) -> str:
 
 def _begins(row: Row, beginning: Row) -> bool:
     """Whether a row looks like this as far as this goes."""
-    if len(row.parts) < len(beginning.parts):
-        return False
-    *before, last = beginning.parts or (Part(""),)
     if not beginning.parts:
         return True
+    if len(row.parts) < len(beginning.parts):
+        return False
+    *before, last = beginning.parts
     same = row.parts[len(before)]
     return list(row.parts[: len(before)]) == before and same.sgr == last.sgr and same.text.startswith(last.text)
 
