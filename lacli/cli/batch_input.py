@@ -18,23 +18,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, BinaryIO
 
-from lacli.cli.options import Common
+from lacli.cli.options import NUMBERS, Common
 from lacli.errors import UsageError
 from lacli.events import Message, Request
 from lacli.prompts.content import MOST_BYTES
 
 _ROLES = ("system", "user", "assistant")
-_NUMBERS: dict[str, tuple[type, float, float]] = {
-    "max_tokens": (int, 0, 2**31),
-    "temperature": (float, 0, math.inf),
-    "top_p": (float, 0, 1),
-    "top_k": (int, 0, 2**31),
-    "repetition_penalty": (float, 0, math.inf),
-    "seed": (int, 0, 2**63 - 1),
-}
-_ABOVE = ("top_p", "repetition_penalty")
-"""Numbers that may not be their least."""
-_KEYS = ("prompt", "messages", "system", "id", "stop", *_NUMBERS)
+_WHOLE = ("max_tokens", "top_k", "seed")
+_KEYS = ("prompt", "messages", "system", "id", "stop", *NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +136,7 @@ def _request(given: dict[str, Any], common: Common) -> Request:
         if key not in _KEYS:
             near = difflib.get_close_matches(key, _KEYS, 1, 0.0)[0]
             raise _Wrong(f"the key {key!r} is unknown", f"did you mean {near!r}? There are {', '.join(_KEYS)}")
-    values = {key: _number(key, given[key]) for key in _NUMBERS if given.get(key) is not None}
+    values = {key: _number(key, given[key]) for key in NUMBERS if given.get(key) is not None}
     if given.get("stop") is not None:
         values["stops"] = _stops(given["stop"])
     return replace(common.request(_messages(given, common)), **values)
@@ -201,13 +192,14 @@ def _stops(value: Any) -> tuple[str, ...]:
 
 
 def _number(key: str, value: Any) -> Any:
-    kind, low, high = _NUMBERS[key]
-    if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
-        raise _Wrong(f'"{key}" is no {"whole " * (kind is int)}number')
-    inside = low < value <= high if key in _ABOVE else low <= value <= high
-    if not inside or math.isinf(value):
-        raise _Wrong(f'"{key}" {value} is out of range')
-    return kind(value)
+    whole = key in _WHOLE
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        raise _Wrong(f'"{key}" is no {"whole " * whole}number')
+    try:
+        NUMBERS[key](f'"{key}"', value)
+    except UsageError as error:
+        raise _Wrong(error.message, error.hint) from None
+    return value if whole else float(value)
 
 
 def _key(request: Request, common: Common) -> str:

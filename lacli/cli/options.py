@@ -120,6 +120,15 @@ def _read_configuration(context: typer.Context, param: typer.CallbackParam, valu
 
 
 _INF = math.inf
+NUMBERS = {
+    "max_tokens": _number(0, 2**31),
+    "temperature": _number(0, _INF),
+    "top_p": _number(0, 1, above=True),
+    "top_k": _number(0, 2**31),
+    "repetition_penalty": _number(0, _INF, above=True),
+    "seed": _number(0, 2**63 - 1),
+}
+"""The checks of what shapes a reply by a number: as an option, or in a line of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,26 +139,26 @@ class Common:
         str | None,
         _option("-m", "--model", metavar="MODEL", help="A name from `lacli models`, a folder or a .gguf file."),
     ] = None
-    max_tokens: Annotated[int, _option("-n", "--max-tokens", help="Most tokens to write.", check=_number(0, 2**31))] = (
-        512
-    )
-    temperature: Annotated[float, _option("--temperature", "--temp", help="0 is greedy.", check=_number(0, _INF))] = 0.0
+    max_tokens: Annotated[
+        int, _option("-n", "--max-tokens", help="Most tokens to write.", check=NUMBERS["max_tokens"])
+    ] = 512
+    temperature: Annotated[
+        float, _option("--temperature", "--temp", help="0 is greedy.", check=NUMBERS["temperature"])
+    ] = 0.0
     top_p: Annotated[
         float,
-        _option("--top-p", help="Sample from the likeliest tokens of this mass.", check=_number(0, 1, above=True)),
+        _option("--top-p", help="Sample from the likeliest tokens of this mass.", check=NUMBERS["top_p"]),
     ] = 1.0
     top_k: Annotated[
-        int, _option("--top-k", help="Sample from this many tokens; 0 is all.", check=_number(0, 2**31))
+        int, _option("--top-k", help="Sample from this many tokens; 0 is all.", check=NUMBERS["top_k"])
     ] = 0
-    seed: Annotated[int | None, _option("--seed", help="Makes sampling repeatable.", check=_number(0, 2**63 - 1))] = (
-        None
-    )
+    seed: Annotated[int | None, _option("--seed", help="Makes sampling repeatable.", check=NUMBERS["seed"])] = None
     stop: Annotated[
         list[str] | None, _option("--stop", help="Stop before this text; may be repeated.", check=_stops)
     ] = None
     repetition_penalty: Annotated[
         float,
-        _option("--repetition-penalty", help="1 is off.", check=_number(0, _INF, above=True)),
+        _option("--repetition-penalty", help="1 is off.", check=NUMBERS["repetition_penalty"]),
     ] = 1.0
     system: Annotated[
         str | None, _option("-s", "--system", metavar="TEXT", help="What the model is told before everything else.")

@@ -117,6 +117,7 @@ class TestLines:
             ('{"prompt": "a", "max_tokens": true}', "no whole number"),
             ('{"prompt": "a", "temperature": -1}', "out of range"),
             ('{"prompt": "a", "temperature": 1e999}', "out of range"),
+            ('{"prompt": "a", "temperature": 1' + 400 * "0" + "}", "out of range; give a number 0 or more"),
             ('{"prompt": "a", "temperature": NaN}', "no JSON"),
             ('{"prompt": "a", "top_p": 0}', "out of range"),
             ('{"prompt": "a", "stop": [""]}', '"stop"'),
