@@ -81,6 +81,11 @@ def reply_record(finished: Finished) -> dict[str, Any]:
     return {"text": finished.text, "finish_reason": finished.reason, "stats": stats_record(finished.stats)}
 
 
+def turn_record(finished: Finished, session: str) -> dict[str, Any]:
+    """The same of a turn of the session with this id; empty is one that is not kept."""
+    return {**reply_record(finished), "model": finished.stats.model, "session": session or None}
+
+
 def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     """One line for people: what was written, how fast, and who guessed it; `without_pool` says that there is none."""
     parts = [f"{stats.predicted_n:,} tok in {counted(stats.steps, 'step', 'steps')}"]

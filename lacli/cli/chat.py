@@ -25,7 +25,7 @@ from lacli.cli.terminal import is_terminal, wants_colour
 from lacli.errors import UsageError
 from lacli.scripted import Replier
 from lacli.sessions.recorder import Recorder
-from lacli.wording import reply_record
+from lacli.wording import turn_record
 
 if TYPE_CHECKING:
     from lacli.cli.question import Question
@@ -136,8 +136,7 @@ def _one_turn(repl: Repl, asked: Question, more_follow: bool) -> None:
     if turn is not None:
         repl.recorder.keep(turn, finished.stats.model)
     if common.json:
-        session = repl.recorder.id or None
-        output.document({**reply_record(finished), "model": finished.stats.model, "session": session})
+        output.document(turn_record(finished, repl.recorder.id))
     live.report_stats(finished, common)
     live.conclude(finished)
 

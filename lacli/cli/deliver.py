@@ -16,7 +16,7 @@ from lacli.edits import disk
 from lacli.errors import LacliError, UsageError
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill
 from lacli.text import fences
-from lacli.wording import reply_record
+from lacli.wording import turn_record
 
 _NAMES = {Loading: "loading", Prefill: "prefill", Notice: "notice", Piece: "piece"}
 _STOPPED = {
@@ -70,7 +70,7 @@ class Delivery:
             path = ""
             diagnostics.note(f"{self.path} is left as it is: {_STOPPED[finished.reason]}; this is the text so far")
         code = _block(finished.text, self.extract)
-        record = {**reply_record(finished), "model": finished.stats.model, "session": session or None}
+        record = turn_record(finished, session)
         if self.extract:
             record |= {
                 "code": code.text if code else None,
