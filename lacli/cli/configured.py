@@ -133,7 +133,7 @@ def defaults(configuration: Configuration, path: Where, command: Any) -> dict[st
 
 
 def _take_sizes(configuration: Configuration) -> None:
-    for key, variable in (("project-mb", environment.POOL_MB), ("total-mb", environment.POOLS_MB)):
+    for key, variable in environment.SIZES.items():
         setting = configuration.get(("pool",), key, common=False)
         if setting is not None:
             environment.configured_sizes[variable] = float(setting.value)

@@ -71,19 +71,16 @@ def _value(configuration: Configuration, table: Where, key: Key) -> Value:
     return Value(table, key.name, setting.value, f"{setting.file}:{setting.line}")
 
 
-_SIZE_VARIABLES = {"project-mb": environment.POOL_MB, "total-mb": environment.POOLS_MB}
-
-
 def variable_of(key: Key) -> str:
     """The variable that sets this key."""
-    return _SIZE_VARIABLES.get(key.name) or environment.name_of(key.name)
+    return environment.SIZES.get(key.name) or environment.name_of(key.name)
 
 
 def _of_variable(key: Key) -> tuple[str, Any]:
     """The variable that sets this key, and what it sets; as text, where that cannot be read."""
     name = variable_of(key)
     negative = environment.name_of(f"no-{key.name}")
-    if key.kind == "yes or no" and os.environ.get(negative) and environment.is_true(negative):
+    if key.kind == "yes or no" and environment.is_true(negative):
         return negative, False
     text = os.environ.get(name, "")
     if not text:

@@ -18,6 +18,8 @@ from lacli.errors import UsageError
 _PREFIX = "LACLI_"
 POOL_MB, POOLS_MB = "LACLI_POOL_MB", "LACLI_POOLS_MB"
 """Most megabytes a pool, and all pools, may take on the disk."""
+SIZES = {"project-mb": POOL_MB, "total-mb": POOLS_MB}
+"""The same by their keys in a configuration file."""
 OTHERS = {
     "LACLI_HOME": "Everything lacli reads and writes lies below this folder.",
     "LACLI_CONFIG": "As --config: this configuration file and no other.",
