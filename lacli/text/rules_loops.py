@@ -72,8 +72,8 @@ class Loops:
             (shape, indent), (above, indent_above) = self._lines[-1], self._lines[-1 - size]
             same = shape == above and indent >= indent_above  # what is closed ends further out each time
             self._runs[size] = self._runs[size] + 1 if same else 0
-            says = any(_NAME.search(shape) for shape, _ in self._lines[-size:])
-            if says and self._runs[size] >= (_ROUNDS if size == 1 else 2 * size):
+            enough = self._runs[size] >= (_ROUNDS if size == 1 else 2 * size)
+            if enough and any(_NAME.search(shape) for shape, _ in self._lines[-size:]):
                 return whole(written, self._begins[-self._runs[size]])
         return None
 

@@ -207,7 +207,7 @@ class Repetition:
         for size in range(1, min(_LONGEST_BLOCK, len(self._lines) - 1) + 1):
             same = self._lines[-1] == self._lines[-1 - size]
             self._runs[size] = self._runs[size] + 1 if same else 0
-            if self._runs[size] >= self._needed(size):
+            if same and self._runs[size] >= self._needed(size):
                 return whole(written, self._begins[-self._runs[size]])
         return None
 
@@ -218,12 +218,10 @@ class Repetition:
 
     def safe(self, written: Written) -> int:
         """See `Rule`."""
-        line = written.line if written.ends else self._first + written.line
+        line = (written.line if written.ends else self._first + written.line).rstrip()
         begins = [len(written.data)]
         for size in range(1, min(_LONGEST_BLOCK, len(self._lines)) + 1):
-            if self._lines[-size].startswith(
-                line.rstrip()
-            ):  # the present line may go on with a repetition, or begin one
+            if self._lines[-size].startswith(line):  # the present line may go on with a repetition, or begin one
                 run = self._runs[size]
                 begins.append(self._begins[-run] if run else written.line_begin)
         return min(begins)
