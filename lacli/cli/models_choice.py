@@ -68,13 +68,12 @@ def fit(
     it does not fit.
     """
     from lacli.cli import output
-    from lacli.cli.options import DEVICES, QUANTS
+    from lacli.cli.options import DEVICES, QUANTS, one_of
     from lacli.models.fit import fit as measure
     from lacli.models.registry import load_registry
 
-    for flag, value, known in (("--quant", quant, QUANTS), ("--device", device, DEVICES)):
-        if value and value not in known:
-            raise UsageError(f"{flag} {value!r} is unknown", f"choose one of {', '.join(known)}")
+    one_of(QUANTS)("--quant", quant)
+    one_of(DEVICES)("--device", device)
     spec = load_registry().resolve(name or default_model()[0] or None)
     if ctx and spec.context and ctx > spec.context:
         raise UsageError(

@@ -60,10 +60,12 @@ def _number(low: float, high: float, above: bool = False) -> _Check:
 def _device(name: str, value: Any) -> Any:
     if value in ("mps", "metal"):
         raise UsageError("Apple GPUs are not used", f"leave {name} away, or choose cpu")
-    return _one_of(DEVICES)(name, value)
+    return one_of(DEVICES)(name, value)
 
 
-def _one_of(choices: tuple[str, ...]) -> _Check:
+def one_of(choices: tuple[str, ...]) -> _Check:
+    """A check that a value, where one is given, is one of these."""
+
     def check(name: str, value: Any) -> Any:
         if value and value not in choices:
             raise UsageError(f"{name} {value!r} is unknown", f"choose one of {', '.join(choices)}")
@@ -179,7 +181,7 @@ class Common:
             metavar="|".join(CUTS),
             help="The part that may be left out of a prompt longer than the context.",
             show_default=False,
-            check=_one_of(CUTS),
+            check=one_of(CUTS),
         ),
     ] = ""
     quant: Annotated[
@@ -188,7 +190,7 @@ class Common:
             "--quant",
             metavar="|".join(QUANTS),
             help="How weights run; by default nf4 on CUDA; on a CPU int4 for 4-bit files, else int8.",
-            check=_one_of(QUANTS),
+            check=one_of(QUANTS),
         ),
     ] = None
     device: Annotated[str, _option("--device", metavar="|".join(DEVICES), help="Where to run.", check=_device)] = "auto"
@@ -236,7 +238,7 @@ class Common:
     )
     offline: Annotated[bool, _option("--offline", help="Use only what is on this computer.")] = False
     color: Annotated[
-        str, _option("--color", metavar="|".join(COLOURS), help="Colours on the terminal.", check=_one_of(COLOURS))
+        str, _option("--color", metavar="|".join(COLOURS), help="Colours on the terminal.", check=one_of(COLOURS))
     ] = "auto"
     config: Annotated[
         str | None,
