@@ -13,6 +13,7 @@ import typer
 
 from lacli.cli.flags import JsonOption
 from lacli.errors import LacliError, UsageError
+from lacli.wording import counted
 
 app = typer.Typer(
     help="Show, check and change the configuration files.",
@@ -139,7 +140,7 @@ def _warn_of_unknown_model(name: str) -> None:
     try:
         load_registry().resolve(name)
     except LacliError as error:
-        diagnostics.warning("; ".join(filter(None, [str(error), error.hint])))
+        diagnostics.warning(_line(error))
 
 
 @app.command(epilog="For example: lacli config edit  |  EDITOR='code --wait' lacli config edit --local")
@@ -179,8 +180,7 @@ def validate(
         for problem in problems:
             output.line(problem)
     if problems:
-        count = len(problems)
-        raise UsageError(f"{count} mistake{'s' if count > 1 else ''} in the configuration", "see above")
+        raise UsageError(f"{counted(len(problems), 'mistake', 'mistakes')} in the configuration", "see above")
     diagnostics.note("no mistakes")
 
 
@@ -222,5 +222,9 @@ def _problems_of(files: list[Path]) -> list[str]:
             errors = [problem.error() for problem in layered(found_in(file), schema).problems]
         except UsageError as error:
             errors = [error]
-        lines += [f"{error.message}; {error.hint}" if error.hint else error.message for error in errors]
+        lines += map(_line, errors)
     return lines
+
+
+def _line(error: LacliError) -> str:
+    return f"{error.message}; {error.hint}" if error.hint else error.message
