@@ -55,10 +55,10 @@ class Run:
         if self._dry_run:
             show_prompt(assistant, request, common)
             return
-        if wanted.several and not wanted.silent:
+        headed = wanted.several and not wanted.silent
+        if headed:
             output.line(f"==> {job.where} <==")
-        newline = wanted.several and not wanted.silent
-        finished = live.stream(assistant, request, common, silent=wanted.silent, newline=newline, markdown=False)
+        finished = live.stream(assistant, request, common, silent=wanted.silent, newline=headed, markdown=False)
         self._recorder.turn(job.question, finished)
         try:
             if finished.reason not in ("cancelled", "timeout"):
