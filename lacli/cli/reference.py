@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lacli.cli import schema, spec
-from lacli.cli.environment import OTHERS
+from lacli.cli import environment, schema, spec
 from lacli.configuration.keys import Key, shown
 from lacli.configuration.trust import limits
 
@@ -22,13 +21,14 @@ _NOTE = "<!-- Written by `python -m lacli.cli.reference` from the code; change t
 
 def main(arguments: Sequence[str]) -> int:
     """Write the documents, or with --check say which are stale and return 1."""
-    stale = [name for name, text in documents().items() if _text(DOCS / name) != text]
-    for name in stale:
-        if "--check" not in arguments:
+    stale = {name: text for name, text in documents().items() if _text(DOCS / name) != text}
+    only_checks = "--check" in arguments
+    for name, text in stale.items():
+        if not only_checks:
             DOCS.mkdir(exist_ok=True)
-            (DOCS / name).write_text(documents()[name], encoding="utf-8", newline="\n")
-        sys.stderr.write(f"docs/{name} {'is stale' if '--check' in arguments else 'written'}\n")
-    return int(bool(stale) and "--check" in arguments)
+            (DOCS / name).write_text(text, encoding="utf-8", newline="\n")
+        sys.stderr.write(f"docs/{name} {'is stale' if only_checks else 'written'}\n")
+    return int(bool(stale) and only_checks)
 
 
 def _text(path: Path) -> str:
@@ -118,7 +118,7 @@ def _named(option: dict[str, Any]) -> str:
 
 
 def _long(option: dict[str, Any]) -> str:
-    return next((str(flag) for flag in option["flags"] if flag.startswith("--")), str(option["flags"][0]))
+    return environment.long_name(option["flags"]) or str(option["flags"][0])
 
 
 def _option_table(options: Sequence[dict[str, Any]]) -> list[str]:
@@ -194,7 +194,7 @@ def configuration() -> str:
         "\n## Variables that are no options\n",
         "| variable | |",
         "|---|---|",
-        *(f"| `{name}` | {meaning} |" for name, meaning in OTHERS.items()),
+        *(f"| `{name}` | {meaning} |" for name, meaning in environment.OTHERS.items()),
     ]
     return "\n".join(lines).rstrip() + "\n"
 
