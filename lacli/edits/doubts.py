@@ -60,7 +60,7 @@ def may_shrink(instruction: str) -> bool:
 def _placeholder(old: Sequence[str], new: Sequence[str], instruction: str) -> str:
     """A line that stands for what the model did not write again."""
     for hunk in hunks(old, new):
-        lost = sum(bool(line.strip()) for line in old[hunk.start : hunk.end])
+        lost = written(old[hunk.start : hunk.end])
         for line in new[hunk.new_start : hunk.new_end]:
             if _stands_for(line.strip(), lost) and line.strip() not in instruction:
                 return f"the reply leaves out what was to be kept ({line.strip()[:60]!r})"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lacli.events import Place
 from lacli.text.languages import Language, language_of
-from lacli.text.scanner import CLOSES, OPENS, Open, Scanner, scan
+from lacli.text.scanner import CLOSES, OPENS, Open, Scanner, in_text, scan
 
 _SCANNED = 1 << 15
 """Characters on either side in which open brackets are counted."""
@@ -102,7 +102,7 @@ def cursor_of(place: Place) -> Cursor:
 def _closed_behind(suffix: str, scanned: Scanner, language: Language) -> int:
     """How much of what stands open before the cursor is closed behind it; more than there is where it lacks some."""
     stack = scanned.stack
-    top = stack[-1] if stack and not stack[-1].is_bracket else None
+    top = stack[-1] if in_text(stack) else None
     most = len(stack)
     if top is not None and not _text_closes(suffix, top, language):
         most -= 1  # a string without its end: the completion's to write; a comment ends with the line

@@ -10,6 +10,7 @@ import re
 from lacli.text.cursor import Cursor
 from lacli.text.rules import Written
 from lacli.text.rules_blocks import indent_of, nearest_to, statement_of
+from lacli.text.scanner import in_text
 
 _BEGINS = re.compile(
     rb"(?:(?:pub(?:\([a-z]+\))?|export|default|async|static|unsafe|abstract|private|protected|public)\s+)*"
@@ -48,7 +49,7 @@ class OtherFunction:
             return None
         if self._line == "blank" and byte not in _BLANKS:
             left = len(written.line) - 1 < self._limit
-            in_code = all(each.is_bracket for each in written.scanner.stack[-1:]) or byte in _NOTES
+            in_code = not in_text(written.scanner.stack) or byte in _NOTES
             self._line = "plain" if not left or not in_code else "note" if byte in _NOTES else "head"
         if self._line == "head":
             text = written.line.lstrip(_BLANKS)

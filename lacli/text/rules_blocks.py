@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lacli.text.cursor import Cursor
 from lacli.text.rules import Rule, Written, whole
-from lacli.text.scanner import Open
+from lacli.text.scanner import Open, in_text
 
 _GOES_ON = frozenset({"else", "elif", "except", "finally"})
 _FENCE, _CLOSING = b"```", b")]}"
@@ -92,7 +92,7 @@ class IndentedBlock:
             and written.ends
             and begin == len(written.data) - 1
             and _is_letter(byte)
-            and not _in_text(written)
+            and not in_text(written.scanner.stack)
         ):
             return begin  # at the very left, whatever bracket was left open
         if self._header:
@@ -260,13 +260,7 @@ def _is_letter(byte: int) -> bool:
     return chr(byte).isalpha()
 
 
-def _in_text(written: Written) -> bool:
-    """Whether the last byte stands in a string or a comment."""
-    stack = written.scanner.stack
-    return bool(stack) and not stack[-1].is_bracket
-
-
 def _in_string(written: Written) -> bool:
     """Whether the last byte stands in a string or a comment that goes over lines, where a fence is text."""
     stack = written.scanner.stack
-    return bool(stack) and not stack[-1].is_bracket and stack[-1].mark != "`"
+    return in_text(stack) and stack[-1].mark != "`"

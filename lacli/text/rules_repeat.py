@@ -6,6 +6,7 @@ import re
 
 from lacli.text.cursor import Cursor
 from lacli.text.rules import Written, common_start, whole
+from lacli.text.scanner import in_text
 
 _WORD = re.compile(rb"\w")
 _CLOSING = re.compile(rb"[)\]};,\s]*")
@@ -61,8 +62,8 @@ class ClosedInText:
     """Ends the text before a bracket that is right of the cursor already where brackets are text, as in f"{name}"."""
 
     def __init__(self, cursor: Cursor) -> None:
-        in_text = not cursor.language.is_code or any(not each.is_bracket for each in cursor.stack[-1:])
-        closes = cursor.head[:1] if in_text else ""
+        are_text = not cursor.language.is_code or in_text(cursor.stack)
+        closes = cursor.head[:1] if are_text else ""
         self._opens, self._closes = _OPENER.get(closes, "").encode(), closes.encode()
         self._depth = len(cursor.stack)
         self._open = 0
@@ -99,7 +100,7 @@ class NextLine:
         line = cursor.next_line.rstrip().encode("utf-8", "replace")
         self._target = line.lstrip(b" \t")
         self._indent = line[: len(line) - len(self._target)]
-        counted = cursor.language.is_code and all(each.is_bracket for each in cursor.stack[-1:])
+        counted = cursor.language.is_code and not in_text(cursor.stack)
         self._active = bool(self._target) and not (counted and _CLOSING.fullmatch(self._target))
         self._own = not cursor.in_indent  # on the cursor's line: what the user began is no repetition
         self._keeps = 0 if cursor.next_breaks else len(cursor.before)  # blanks, which stand before that line already

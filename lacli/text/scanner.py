@@ -6,6 +6,7 @@ closing bracket may be miscounted. Called by `lacli.text.rules`, which only ends
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lacli.text.languages import Language
@@ -28,6 +29,11 @@ class Open:
     def is_bracket(self) -> bool:
         """Whether code stands in it, and not the text of a string or a comment."""
         return self.mark in OPENS
+
+
+def in_text(stack: Sequence[Open]) -> bool:
+    """Whether what was opened last is a string, a comment or a regular expression, in which brackets are text."""
+    return bool(stack) and not stack[-1].is_bracket
 
 
 class Scanner:
