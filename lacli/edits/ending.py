@@ -31,12 +31,12 @@ class BlockEnd:
         self._text.append(byte)
         if byte != ord("\n"):
             return None
-        line, before = self._text[self._line :], self._text[: self._line]
-        self._line = len(self._text)
+        begin, self._line = self._line, len(self._text)
+        line = self._text[begin:]
         if not line.strip().startswith((b"```", b"~~~")):
             return None
         fence = fence_of(line.decode("utf-8", "replace"))
-        if fence is None or fence.info or not self._is_complete(before.decode("utf-8", "replace")):
+        if fence is None or fence.info or not self._is_complete(self._text[:begin].decode("utf-8", "replace")):
             return None
         return len(self._text)
 
