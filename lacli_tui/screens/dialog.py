@@ -42,6 +42,11 @@ def key_name(key: str) -> str:
     return "+".join([*held, last if not name.isascii() and plain_terminal() else name])
 
 
+def scrolling() -> str:
+    """The keys of a page to read, for the lower edge of its frame."""
+    return " ".join([*map(key_name, ("up", "down", "pageup", "pagedown")), "scroll"])
+
+
 class Dialog(ModalScreen[Result | None]):
     """A frame over the main screen."""
 

@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from lacli_tui import actions
 from lacli_tui.actions import ACTIONS, Action
-from lacli_tui.screens.dialog import Dialog, key_name
+from lacli_tui.screens.dialog import Dialog, key_name, scrolling
 from lacli_tui.widgets.pairs import Pair, Pairs
 
 _SECTIONS = (
@@ -71,4 +71,4 @@ class HelpScreen(Dialog[None]):
     def on_mount(self) -> None:
         """Arrow keys scroll."""
         self.query_one("#page").focus()
-        self.frame_note(" ".join([*map(key_name, ("up", "down", "pageup", "pagedown")), "scroll"]))
+        self.frame_note(scrolling())

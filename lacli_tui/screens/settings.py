@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from lacli_tui.actions import SETTINGS, bindings_of
 from lacli_tui.behind import Came, said
-from lacli_tui.screens.dialog import Dialog, key_name
+from lacli_tui.screens.dialog import Dialog, scrolling
 from lacli_tui.widgets.pairs import Pair, Pairs
 
 _STATES = {"ok": ("ok", "$success"), "warn": ("warn", "$warning"), "fail": ("FAIL", "$error")}
@@ -110,7 +110,7 @@ class SettingsScreen(Dialog[None]):
         if came.error is not None:
             self.say(said(came.error))
         if came.what == "looked":
-            self.frame_note(" ".join([*map(key_name, ("up", "down", "pageup", "pagedown")), "scroll"]))
+            self.frame_note(scrolling())
         elif isinstance(came.value, Pair):
             self._pairs.append(came.value)
             self.query_one(Pairs).show(self._pairs)
