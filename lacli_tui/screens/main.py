@@ -10,13 +10,11 @@ times a second and so that appending never takes more than a quarter of the time
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
-from textual.widget import Widget
 from textual.widgets import Footer, Static
 
 from lacli.errors import WorkerDied
@@ -101,13 +99,9 @@ class MainScreen(Sending):
         self.prompt.focus()
         self.call_after_refresh(self._begin)
 
-    def engine_pid(self) -> int | None:
-        """See `Watch`."""
-        return self.talk.engine_pid
-
     async def _begin(self) -> None:
         self.talk.begin()
-        self.watch_surroundings(self.begun.folder)
+        self.watch_surroundings()
         self.changed()
         await self.show_all()
         self.prompt.remember(self.talk.history())
@@ -228,7 +222,7 @@ class MainScreen(Sending):
         if self._steps or ended or not self.talk.is_replying:
             steps, self._steps = self._steps, []
             begins, self._begins = self._begins, False
-            for widget in self._told():
+            for widget in self.watching():
                 widget.post_message(Stats(self.talk.stats, self.talk.counts, steps, begins, ended))
         if self.talk.is_replying != self._keys_for_reply:
             self._keys_for_reply = self.talk.is_replying
@@ -254,11 +248,8 @@ class MainScreen(Sending):
         }
         if values != self._about:
             self._about = values
-            for widget in self._told():
+            for widget in self.watching():
                 widget.post_message(About(**values))
-
-    def _told(self) -> Iterable[Widget]:
-        return self.query(".stats")
 
     # What is seen
 

@@ -6,9 +6,11 @@ A mixin of `screens.main`; `widgets.watching` is what it tells. Pool and memory 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable
+from typing import ClassVar
 
 from textual import work
+from textual.widget import Widget
 
 from lacli_tui.glyphs import plain_terminal
 from lacli_tui.messages import Around
@@ -16,9 +18,6 @@ from lacli_tui.surroundings import PoolFacts, memory_mb, pool_facts
 from lacli_tui.verbs import Verbs
 from lacli_tui.widgets.message import Answer
 from lacli_tui.widgets.sourced import Sourced
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _EVERY_S = 1.0
 
@@ -29,18 +28,12 @@ class Watch(Verbs):
     HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-narrow"), (100, "-wide"), (140, "-broad")]  # type: ignore[misc]
     VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-tiny"), (10, "-low"), (30, "-high")]  # type: ignore[misc]
 
-    _folder: Path
     _memory: float | None = None
     _pool: PoolFacts | None = None
     _looking = False
 
-    def engine_pid(self) -> int | None:
-        """The process that works for us; None where there is none."""
-        return None
-
-    def watch_surroundings(self, folder: Path) -> None:
-        """Begin to look at memory, and at the pool of this folder's project once now."""
-        self._folder = folder
+    def watch_surroundings(self) -> None:
+        """Begin to look at memory, and at the project's pool once now."""
         self.set_class(plain_terminal(), "-plain")
         self._look(pool=True)
         self.set_interval(_EVERY_S, self._look_at_memory)
@@ -48,6 +41,10 @@ class Watch(Verbs):
     def look_at_pool(self) -> None:
         """It may have grown."""
         self._look(pool=True)
+
+    def watching(self) -> Iterable[Widget]:
+        """Those that are told of numbers."""
+        return self.query(".stats")
 
     def action_panel(self) -> None:
         """Show or hide the Decode panel; where there is no room for it, its line."""
@@ -79,8 +76,8 @@ class Watch(Verbs):
     def _look(self, pool: bool) -> None:
         self._looking = True
         try:
-            facts = pool_facts(self._folder) if pool else self._pool
-            memory = memory_mb(self.engine_pid())
+            facts = pool_facts(self.begun.folder) if pool else self._pool
+            memory = memory_mb(self.talk.engine_pid)
         finally:
             self._looking = False
         self.post_message(Around(memory, facts))
@@ -89,5 +86,5 @@ class Watch(Verbs):
         """Told by the thread: tell it on."""
         if (message.memory_mb, message.pool) != (self._memory, self._pool):
             self._memory, self._pool = message.memory_mb, message.pool
-            for widget in self.query(".stats"):
+            for widget in self.watching():
                 widget.post_message(Around(message.memory_mb, message.pool))
