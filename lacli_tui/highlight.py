@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lacli.text.lexers import lexer_of
+
 Run = tuple[int, str]
 """So many characters of one kind."""
 
@@ -34,18 +36,12 @@ _KINDS = (
 
 def highlighted(code: str, language: str) -> Iterator[list[Run]]:
     """The runs of each line in turn; nothing where the language is not known."""
-    from pygments.lexers import get_lexer_by_name
-    from pygments.util import ClassNotFound
-
-    if not language or len(code) > _MOST:
-        return
-    try:
-        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    except ClassNotFound:
+    lexer_class = lexer_of(language) if len(code) <= _MOST else None
+    if lexer_class is None:
         return
     kinds: dict[object, str] = {}
     line: list[Run] = []
-    for _, token, value in lexer.get_tokens_unprocessed(code):
+    for _, token, value in lexer_class(stripnl=False, ensurenl=False).get_tokens_unprocessed(code):
         kind = kinds.get(token)
         if kind is None:
             kind = kinds[token] = _kind(str(token))

@@ -1,4 +1,4 @@
-"""Lines of code coloured one by one, with what a line leaves open carried into the next. Only here is Pygments used.
+"""Lines of code coloured one by one, with what a line leaves open carried into the next.
 
 Called by `markdown` when a fenced block begins. Colours are the terminal's own eight, so that they can be read on dark
 and on light ground alike. The text is never changed: where a lexer would, or fails, the block goes on uncoloured.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lacli.cli.markdown_inline import Part
+from lacli.text.lexers import lexer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,14 +42,7 @@ _SPANNING = (("/*", "*/"), ("<!--", "-->"), ("`", "`"))
 
 def highlighter(language: str) -> Highlighter | None:
     """What colours this language, by the word behind the opening fence; None where nobody knows it."""
-    from pygments.lexers import find_lexer_class, get_all_lexers
-
-    wanted = language.lower().strip("{}. ")
-    if wanted in ("", "text", "plain", "plaintext", "txt", "output"):
-        return None
-    names = (name for name, aliases, *_ in get_all_lexers(plugins=False) if wanted in aliases)
-    name = next(names, None)
-    found = find_lexer_class(name) if name else None
+    found = lexer_of(language)
     return Highlighter(found()) if found else None
 
 

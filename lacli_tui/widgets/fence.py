@@ -115,7 +115,7 @@ class Fence(Widget):
     def close(self) -> None:
         """The block is complete: colour it, a little at a time."""
         if self.language and self._coming is None:
-            self._coming = highlighted("\n".join(self._lines), self.language.lower())
+            self._coming = highlighted("\n".join(self._lines), self.language)
             self._runs = []
             self._colour()
 
