@@ -1,6 +1,6 @@
 """What the commands of `lacli pool` share: which project is meant, and how much may be kept of it.
 
-Called by the `pool*` modules and the chat's /pool. Imports typer and nothing heavy.
+Called by the `pool*` modules, `stats` and the chat's /pool. Imports typer and nothing heavy.
 """
 
 from __future__ import annotations
@@ -21,17 +21,22 @@ ProjectOption = Annotated[
 ]
 
 
-def root_of(folder: Path | None) -> Path:
-    """The project a folder lies in."""
+def project_at(folder: Path | None) -> Path | None:
+    """The project that --project means; None where the folder lies in none."""
     from lacli.pool.identity import project_root
 
     here = folder if folder is not None else Path(".")
     if not here.is_dir():
         raise UsageError(f"there is no folder {here}", "give --project a folder that exists")
-    root = project_root(here)
+    return project_root(here)
+
+
+def root_of(folder: Path | None) -> Path:
+    """The project a folder lies in."""
+    root = project_at(folder)
     if root is None:
         raise UsageError(
-            f"{here.absolute()} is no project (the home, temporary and top folder themselves are none)",
+            f"{(folder or Path()).absolute()} is no project (the home, temporary and top folder themselves are none)",
             "change to a folder below it or give --project DIR",
         )
     return root

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from lacli.cli.flags import JsonOption
+from lacli.cli.pool_common import project_at
 from lacli.cli.weeks import chart, table, weekly
-from lacli.errors import UsageError
 from lacli.events import Counts
 from lacli.wording import counts_record
 
@@ -44,7 +44,7 @@ def stats(
     from lacli.cli.terminal import columns
     from lacli.sessions.store import SessionStore, path
 
-    root = None if everywhere else _root(project)
+    root = None if everywhere else project_at(project)
     found = weekly(SessionStore(path()).days(root, everywhere), weeks, datetime.date.today())
     if as_json:
         output.document({"project": str(root) if root else None, "all": everywhere, "weeks": _records(found)})
@@ -56,14 +56,6 @@ def stats(
     width = columns(sys.stdout) if output.to_terminal() else _PIPE
     for line in [*table(found, width), "", *chart(found, width)]:
         output.line(line)
-
-
-def _root(folder: Path | None) -> Path | None:
-    from lacli.pool.identity import project_root
-
-    if folder is not None and not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}", "give --project a folder that exists")
-    return project_root(folder or Path("."))
 
 
 def _records(found: list[tuple[datetime.date, Counts]]) -> list[dict[str, Any]]:
