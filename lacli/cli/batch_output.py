@@ -92,9 +92,7 @@ class Replies:
                 if self._goes_on:
                     self._file.truncate(self._size)
             except OSError as error:
-                raise UsageError(
-                    f"{self._path} cannot be written: {error.strerror}", "give another file for -o"
-                ) from None
+                raise unwritable(self._path, error, "give another file for -o", UsageError) from None
         self._flush()
         return self
 

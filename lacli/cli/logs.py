@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from lacli.cli.flags import JsonOption
-from lacli.errors import LacliError
+from lacli.errors import unwritable
 from lacli.wording import age, counted, size
 
 app = typer.Typer(
@@ -85,4 +85,4 @@ def _turn(on: bool) -> None:
     try:
         switch.turn(on)
     except OSError as error:
-        raise LacliError(f"the data folder cannot be written: {error.strerror}", f"see {error.filename}") from error
+        raise unwritable("the data folder", error, f"see {error.filename}") from error
