@@ -13,6 +13,9 @@ from __future__ import annotations
 
 import errno
 
+SMALLER = "use a smaller model, a smaller --ctx or a stronger --quant"
+"""The remedy where an engine's process runs out of memory."""
+
 
 class LacliError(Exception):
     """A failure with its remedy.

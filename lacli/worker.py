@@ -24,7 +24,7 @@ from typing import BinaryIO
 import lacli
 from lacli import protocol
 from lacli.config import Settings
-from lacli.errors import LacliError, OutOfMemory
+from lacli.errors import SMALLER, LacliError, OutOfMemory
 from lacli.events import Event, Finished, ReplyStats, Request
 from lacli.protocol import Call, Cancel, Close, Damaged, Done, Greeting, Hello, Problem, Said, Told
 from lacli.scripted import Cancel as Cancelled
@@ -34,8 +34,6 @@ _SAVING_S = 10.0
 """For the step at work and for saving, once the front end is gone."""
 _LEAVING_S = 1.0
 """The same where nothing is to be saved: an import, the preparing of a model."""
-
-_SMALLER = "use a smaller model, a smaller --ctx or a stronger --quant"
 
 Ended = Callable[[float], None]
 
@@ -107,7 +105,7 @@ class Serving:
         except LacliError as error:
             end = Problem.of(error, call.id)
         except MemoryError:
-            end = Problem.of(OutOfMemory("the engine is out of memory", _SMALLER), call.id)
+            end = Problem.of(OutOfMemory("the engine is out of memory", SMALLER), call.id)
         except Exception as error:
             traceback.print_exc()
             first = str(error).splitlines()[:1]

@@ -24,7 +24,7 @@ from typing import IO, cast
 import lacli
 from lacli import protocol
 from lacli.config import Settings
-from lacli.errors import LacliError, WorkerDied
+from lacli.errors import SMALLER, LacliError, WorkerDied
 from lacli.events import Event, Notice, Preview, Request
 from lacli.protocol import Call, Cancel, Damaged, Done, Greeting, Hello, Problem, Said
 from lacli.scripted import Cancel as Cancelled
@@ -290,8 +290,7 @@ class _Child:
         name = _signal_name(-status) if status < 0 else ""
         killed = name == "SIGKILL"
         if _kills_for_memory() > self._kills if killed else _no_memory(said):
-            smaller = "use a smaller model, a smaller --ctx or a stronger --quant"
-            return WorkerDied("the engine's process ended as memory ran out", smaller, said)
+            return WorkerDied("the engine's process ended as memory ran out", SMALLER, said)
         if killed:
             hint = "nothing but that reply is lost; the system does so where memory runs out"
             return WorkerDied("the engine's process was killed (SIGKILL)", hint, said)
