@@ -22,6 +22,7 @@ from lacli.events import Place
 from lacli.loading import Loaded, load
 from lacli.prompts.fim import rules
 from lacli.prompts.template import load_template
+from lacli.scripted import ignore
 from lacli.text.cursor import cursor_of
 from lacli.text.stops import StopStrings
 
@@ -133,7 +134,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
     parser.add_argument("--forms", nargs="*", default=list(FORMS))
     parser.add_argument("--show", action="store_true", help="print the completions")
     asked = parser.parse_args(arguments)
-    loaded = load(Settings(model=asked.model, pool=False, offline=True), lambda event: None)
+    loaded = load(Settings(model=asked.model, pool=False, offline=True), ignore)
     found: list[Hole] = []
     for path in sorted(path for path in asked.folder.iterdir() if path.is_file()):
         found += holes(path, asked.each, len(found))
