@@ -122,14 +122,16 @@ def _make(common: Common) -> Replier:
 
 def _one_turn(repl: Repl, asked: Question, more_follow: bool) -> None:
     """The turn a prompt or a pipe asks for."""
+    from lacli.cli.one_turn import read_and_load
+
     common = repl.common
-    if asked.is_slow():  # the model loads meanwhile
-        live.load(repl.assistant, common)
-    question = asked.message()
     if more_follow:
+        if asked.is_slow():  # the model loads meanwhile
+            live.load(repl.assistant, common)
+        question = asked.message()
         repl.ask(question.text, question.attachments)
         return
-    live.load(repl.assistant, common)
+    question = read_and_load(repl.assistant, asked, common)
     messages = repl.conversation.ask(question.text, question.attachments)
     finished = live.stream(repl.assistant, repl.request(messages), common, silent=common.json)
     turn = repl.conversation.answered(finished)

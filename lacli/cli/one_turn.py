@@ -1,4 +1,4 @@
-"""One turn of `ask`: read, load, write, keep, and end as the reply ended.
+"""One turn of `ask`: read, load, write, keep, and end as the reply ended. Its beginning is that of `chat`'s, too.
 
 And the prompt of any request without a reply, which is --dry-run of `ask`, `complete` and `edit`.
 """
@@ -25,13 +25,8 @@ def one_turn(
     keeper: Recorder,
     common: Common,
 ) -> None:
-    """Load meanwhile where stdin is slow, write the reply, keep it, and end as it ended."""
-    loaded = asked.is_slow()
-    if loaded:
-        live.load(assistant, common)
-    question = asked.message()
-    if not loaded:
-        live.load(assistant, common)
+    """Read the question, write the reply, keep it, and end as it ended."""
+    question = read_and_load(assistant, asked, common)
     try:
         finished = live.stream(assistant, request(question), common, silent=delivery.silent)
     except BaseException:  # the reader went away, or a second Ctrl-C: what was written is kept nevertheless
@@ -42,6 +37,17 @@ def one_turn(
     delivery.finish(finished, keeper.id)
     live.report_stats(finished, common)
     live.conclude(finished)
+
+
+def read_and_load(assistant: Replier, asked: Question, common: Common) -> Message:
+    """The question, for a model that is loaded: meanwhile where stdin is slow, else when it is known to be one."""
+    loaded = asked.is_slow()
+    if loaded:
+        live.load(assistant, common)
+    question = asked.message()
+    if not loaded:
+        live.load(assistant, common)
+    return question
 
 
 def show_prompt(assistant: Replier, request: Request, common: Common, path: str = "") -> None:
