@@ -1,6 +1,6 @@
 """Going on with a saved conversation: which one, with which model, and what of it is sent.
 
-Called by `ask` and `chat` for -c and --session.
+Called by `ask`, `chat` and `tui` for -c and --session.
 """
 
 from __future__ import annotations
