@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -125,7 +125,7 @@ def table(scores: dict[str, list[tuple[Hole, Score]]]) -> list[str]:
     return lines
 
 
-def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = print) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Score every form on all files of a folder."""
     parser = argparse.ArgumentParser(prog="python -m lacli.bench.infill", description=__doc__)
     parser.add_argument("folder", type=Path)
@@ -144,10 +144,10 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
             text = written(FORMS[name], hole, loaded)
             scores[name].append((hole, score(text, hole)))
             if asked.show:
-                say(f"--- {hole.place.path} {hole.kind} {name}\n{hole.place.prefix[-120:]}⟨{text}⟩")
-                say(f"    not {hole.middle!r}")
+                print(f"--- {hole.place.path} {hole.kind} {name}\n{hole.place.prefix[-120:]}⟨{text}⟩")
+                print(f"    not {hole.middle!r}")
     for line in table(scores):
-        say(line)
+        print(line)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ A row costs far less beside others than alone, so the replies of a batch end soo
 Each is the loop of `engine.loop`, unchanged; here is only who sits where: a place that is left goes to the next job,
 whose prompt is read in chunks beside the steps of the others. Where a prompt begins as one that some place holds does,
 that beginning is copied. A runner that cannot share has one place, and its jobs follow one another.
-Called by `lacli.assistant` and the bench.
+Called by `lacli.replies` and the bench.
 """
 
 from __future__ import annotations
@@ -145,10 +145,7 @@ class Batch:
         """Give free places to the next jobs; `waiting` keeps one that there was no memory for."""
         while True:
             if not waiting:
-                if (
-                    all(place.job is not None for place in self._places[: self._most])
-                    and len(self._places) >= self._most
-                ):
+                if len(self._places) >= self._most and all(place.job is not None for place in self._places):
                     return
                 key, job = next(jobs, (-1, None))
                 if job is None:

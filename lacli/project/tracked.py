@@ -80,11 +80,11 @@ def tracked_names(root: Path, wait_s: float = _GIT_WAIT_S) -> tuple[list[bytes],
     return kept, len(names.keys() & left_out - {b""})
 
 
-def untracked_names(root: Path, wait_s: float = _GIT_WAIT_S) -> list[bytes]:
+def untracked_names(root: Path) -> list[bytes]:
     """What git does not track yet below `root` and nothing ignores; nothing if git cannot tell."""
     left: dict[bytes, None] | None = None
     for rules in ("--exclude-standard", f"--exclude-per-directory={LACLIIGNORE}"):  # together the second one wins
-        found = git_output(root, ["ls-files", "-z", "--others", rules], wait_s)
+        found = git_output(root, ["ls-files", "-z", "--others", rules], _GIT_WAIT_S)
         if found is None or len(found) > _MAX_LISTING:
             return []
         names = dict.fromkeys(found.split(b"\0"))

@@ -74,7 +74,7 @@ def attached(
     return _MENTION.sub(put_in, text), tuple(found.values())
 
 
-def attachment(path: str, note: Note = _silent) -> Attachment:
+def attachment(path: str, note: Note) -> Attachment:
     """One file as it is shown, with `\\n` line ends."""
     text, remark = text_of(_bytes_of(path), path)
     if remark:

@@ -90,9 +90,7 @@ class Rule(Protocol):
 class Rules:
     """All rules of one completion. See `lacli.text.stops.Watcher`."""
 
-    def __init__(
-        self, cursor: Cursor, rules: list[Rule], blanks: str = "", fences: bool = True, goes_on: bool = False
-    ) -> None:
+    def __init__(self, cursor: Cursor, rules: list[Rule], blanks: str, fences: bool, goes_on: bool) -> None:
         """`blanks` before the cursor were kept from the model: it writes them again, and they are taken away.
 
         `fences`: Markdown's code fence around the text is taken away. `goes_on`: the model knew nothing of what stands
