@@ -120,27 +120,36 @@ class Document:
         return text + gap + header + line
 
 
+class Unreadable(UsageError):
+    """A file that says nothing."""
+
+    def __init__(self, path: Path, text: str, hint: str, line: int = 0) -> None:
+        """`text` is what is wrong, `line` 0 where it is the file as a whole."""
+        super().__init__(f"{path}:{line}: {text}" if line else f"the configuration {path} {text}", hint)
+        self.text, self.line = text, line
+
+
 def read(path: Path) -> Document:
-    """The file, or a usage error that names it, the line where that is known, and the remedy."""
+    """What the file says. Raises Unreadable."""
     try:
         data = _bytes(path)
     except OSError as error:
         what = "is a folder" if error.errno == errno.EISDIR else f"cannot be read: {error.strerror}"
-        raise UsageError(f"the configuration {path} {what}", "give a TOML file, or check its permissions") from None
+        raise Unreadable(path, what, "give a TOML file, or check its permissions") from None
     return parse(path, data)
 
 
 def parse(path: Path, data: bytes) -> Document:
-    """What these bytes of the file say."""
+    """What these bytes of the file say. Raises Unreadable."""
     for mark, name in _BOMS:
         if data.startswith(mark):
-            raise UsageError(f"{path}:1: the file is {name}, not UTF-8", "save it as UTF-8")
+            raise Unreadable(path, f"the file is {name}, not UTF-8", "save it as UTF-8", 1)
     bom = data.startswith(b"\xef\xbb\xbf")
     try:
         text = data.removeprefix(b"\xef\xbb\xbf").decode()
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise UsageError(f"{path}:{line}: the file is not UTF-8", "save it as UTF-8") from None
+        raise Unreadable(path, "the file is not UTF-8", "save it as UTF-8", line) from None
     try:
         found = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
@@ -150,7 +159,7 @@ def parse(path: Path, data: bytes) -> Document:
         hint = (
             "a text stands between two quotes" if "'\\n'" in words or "Invalid value" in words else "correct that line"
         )
-        raise UsageError(f"{path}:{line}: no valid TOML: {words[:1].lower()}{words[1:]}", hint) from None
+        raise Unreadable(path, f"no valid TOML: {words[:1].lower()}{words[1:]}", hint, line) from None
     return Document(path, text, found, bom)
 
 

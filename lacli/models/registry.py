@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lacli.configuration.document import read
+from lacli.configuration.document import Unreadable, read
 from lacli.errors import ModelUnavailable, UsageError
 from lacli.models.fim_markers import FimMarkers, family_of
 from lacli.models.registry_table import Table, nearest
@@ -143,12 +143,8 @@ def _is_path(name: str) -> bool:
 def _read(file: Path, problems: list[Problem]) -> dict[str, Any]:
     try:
         return read(file).data
-    except UsageError as error:
-        place = re.fullmatch(r"(\d+): (.*)", error.message.removeprefix(f"{file}:"), re.DOTALL)
-        if place is not None:
-            problems.append(Problem(file, "", place[2], error.hint, int(place[1])))
-        else:
-            problems.append(Problem(file, "", error.message.removeprefix(f"the configuration {file} "), error.hint))
+    except Unreadable as error:
+        problems.append(Problem(file, "", error.text, error.hint, error.line))
     return {}
 
 
@@ -158,7 +154,7 @@ def _placed(problem: Problem) -> Problem:
         return problem
     try:
         places = read(problem.file).places
-    except UsageError:  # it has changed since
+    except Unreadable:  # it has changed since
         return problem
     lines = {".".join(where): entry.line for where, entry in places.entries.items()} | {
         ".".join(where): line for where, line in places.lines.items()
