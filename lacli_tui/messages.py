@@ -6,7 +6,7 @@ second at most while a reply is written, and once at its end, to every widget of
 `stats`; such a widget takes it as `on_stats` (or `@on(Stats)`) and keeps what it needs: `reply` is all of the reply
 so far (`events.ReplyStats`), `session` the Counts of the whole chat, `steps` the decoding steps since the last `Stats`
 with the source of each token, `begins` is set where they are the first of a reply. `About` is posted to the same
-widgets when one of its values changed: project, model, quantisation, context, the `phase` of the engine. `Around`
+widgets when one of its values changed: project, model, quantisation, the `phase` of the engine. `Around`
 comes from `verbs.watch`: the memory the engine takes, once a second at most, and what the project's pool holds.
 """
 
@@ -70,7 +70,6 @@ class Stats(Message, bubble=False):
         session: Counts,
         steps: Sequence[Decoded] = (),
         begins: bool = False,
-        ended: bool = False,
     ) -> None:
         super().__init__()
         self.reply = reply
@@ -79,8 +78,6 @@ class Stats(Message, bubble=False):
         """All replies of the chat, this one included."""
         self.steps = tuple(steps)
         self.begins = begins
-        self.ended = ended
-        """Whether the reply is complete."""
 
 
 class Around(Message, bubble=False):
@@ -102,8 +99,6 @@ class About(Message, bubble=False):
         project: str = "",
         model: str = "",
         quant: str = "",
-        ctx_used: int = 0,
-        ctx_size: int = 0,
         phase: Phase = "loading",
         loading: Loading | None = None,
         prefill: Prefill | None = None,
@@ -113,8 +108,6 @@ class About(Message, bubble=False):
         self.project = project
         self.model = model
         self.quant = quant
-        self.ctx_used = ctx_used
-        self.ctx_size = ctx_size
         self.phase = phase
         self.loading = loading
         self.prefill = prefill

@@ -223,7 +223,7 @@ class MainScreen(Sending):
             steps, self._steps = self._steps, []
             begins, self._begins = self._begins, False
             for widget in self.watching():
-                widget.post_message(Stats(self.talk.stats, self.talk.counts, steps, begins, ended))
+                widget.post_message(Stats(self.talk.stats, self.talk.counts, steps, begins))
         if self.talk.is_replying != self._keys_for_reply:
             self._keys_for_reply = self.talk.is_replying
             self.refresh_bindings()
@@ -239,8 +239,6 @@ class MainScreen(Sending):
             "project": self.begun.project,
             "model": talk.model,
             "quant": stats.quant if stats else "",
-            "ctx_used": stats.ctx_used if stats else 0,
-            "ctx_size": stats.ctx_size if stats else 0,
             "phase": talk.phase,
             "loading": talk.loading if talk.phase == "loading" else None,
             "prefill": talk.prefill if talk.phase == "prefill" else None,

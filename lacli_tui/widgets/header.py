@@ -42,12 +42,9 @@ class Header(Watching):
 
     def _filled(self) -> list[Part]:
         """How full the context is."""
-        about, reply = self.about, self.reply
-        used, size = about.ctx_used, about.ctx_size
-        if reply is not None and reply.ctx_size:
-            used, size = reply.ctx_used, reply.ctx_size
-        if not size:
+        if self.reply is None or not self.reply.ctx_size:
             return []
+        used, size = self.reply.ctx_used, self.reply.ctx_size
         share = used / size
         style = "bold $text-warning" if share >= _FULL else MUTED
         return [(f"ctx {short(used):>4}/{short(size)} {min(share, 1.0):4.0%}", style)]

@@ -43,7 +43,7 @@ class Watching(Widget):
         self.refresh()
 
     def on_about(self, message: About) -> None:
-        """Model, project, context or phase changed."""
+        """Model, project or phase changed."""
         self.about = message
         self.refresh()
 
