@@ -89,8 +89,6 @@ class Dialog(ModalScreen[Result | None]):
     def __init__(self) -> None:
         super().__init__()
         self.behind = Behind(self)
-        self._subject = ""
-        """Stands behind the title."""
 
     def compose(self) -> ComposeResult:
         """The frame and what is in it."""
