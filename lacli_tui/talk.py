@@ -78,7 +78,6 @@ class Talk:
         self._keeper = Keeper(self._say, start.keep, start.system)
         self._bridge = Bridge(start.replier or self._engine(), wake)
         self._reply: Call | None = None
-        self._stopping = False
         self._written: list[str] = []
         self._opened = False
         if start.session is not None:
@@ -246,21 +245,17 @@ class Talk:
                 self._told(came, took)
         return took
 
-    def close(self) -> Took:
-        """Stop, keep what was written, let go of the engine. Returns what was still to be shown."""
+    def close(self) -> None:
+        """Stop, keep what was written, let go of the engine."""
         if self.stop() == "stopping":
             until = time.monotonic() + _STOP_S
             while self._reply is not None and time.monotonic() < until:
                 time.sleep(0.01)
-                took = self.take()
+                self.take()
             if self._reply is not None:
-                took = Took()
-                self._broken(None, took)
-        else:
-            took = Took()
+                self._broken(None, Took())
         self._bridge.close()
         self._keeper.close()
-        return took
 
     def _engine(self) -> Replier:
         from lacli.worker_client import WorkerAssistant
@@ -310,9 +305,7 @@ class Talk:
                 self.conversation.compact(finished)
                 self._keeper.leave(self.conversation.turns, self.model)
             return
-        took.turn = self.conversation.answered(finished)
-        if took.turn is not None:
-            self._keeper.keep(took.turn, self.model, replaces=self.purpose == "again")
+        took.turn = self._answered(finished)
         self.read_ahead()
 
     def _ended(self, call: Call, ended: Ended, took: Took) -> None:
@@ -344,9 +337,13 @@ class Talk:
         stats = replace(self.stats or ReplyStats(model=self.model), finish_reason="cancelled")
         took.finished = Finished(text, (), "cancelled", stats)
         if self.purpose != "summary":
-            took.turn = self.conversation.answered(took.finished)
-            if took.turn is not None:
-                self._keeper.keep(took.turn, self.model, replaces=self.purpose == "again")
+            took.turn = self._answered(took.finished)
+
+    def _answered(self, finished: Finished) -> Turn | None:
+        turn = self.conversation.answered(finished)
+        if turn is not None:
+            self._keeper.keep(turn, self.model, replaces=self.purpose == "again")
+        return turn
 
     def _say(self, notice: Notice) -> None:
         self._said.append(notice)
