@@ -45,12 +45,12 @@ class Keeper:
         self._thread.submit(self._recorder.describe, system)
 
     def leave(self, turns: Sequence[Turn] = (), model: str = "") -> None:
-        """What is said from now on is another session, which begins with these turns; `back` comes back to this one."""
+        """What is said from now on is another session, which begins with these turns; `follow` may come back here."""
         self._thread.submit(self._recorder.leave, tuple(turns), model)
 
-    def back(self) -> None:
-        """Go on with the session that was left last."""
-        self._thread.submit(self._recorder.back)
+    def follow(self, change: str, turns: Sequence[Turn], before: int, model: str) -> None:
+        """What was taken back of the conversation is taken back in the log, too."""
+        self._thread.submit(self._recorder.follow, change, turns, before, model)
 
     def resume(self, session: Session) -> None:
         """Add to a session that was read."""

@@ -160,16 +160,7 @@ class Talk:
         """Take back what was done last; returns what it was."""
         before = len(self.conversation.turns)
         change = self.conversation.undo()
-        if change in ("clear", "compact"):
-            self._keeper.back()
-        elif change == "retry":
-            self._keeper.keep(self.conversation.turns[-1], self.model, replaces=True)
-        elif change == "back" and len(self.conversation.turns) == before + 1:
-            self._keeper.keep(self.conversation.turns[-1], self.model)
-        elif change == "back":
-            self._keeper.back()
-        elif change == "question":
-            self._keeper.undo()
+        self._keeper.follow(change, self.conversation.turns, before, self.model)
         self.read_ahead()
         return change
 

@@ -107,6 +107,17 @@ class Recorder:
         if self.id or self._begun:
             self._write(lambda store, id_: store.replace_last(id_, None))
 
+    def follow(self, change: str, turns: Sequence[Turn], before: int, model: str) -> None:
+        """Take back in the log what `Conversation.undo` says it took back: `turns` are there now, `before` were."""
+        if change == "question":
+            self.undo()
+        elif change == "retry":
+            self.keep(turns[-1], model, replaces=True)
+        elif change == "back" and len(turns) == before + 1:  # of one turn, which was only taken away
+            self.keep(turns[-1], model)
+        elif change in ("back", "clear", "compact"):
+            self.back()
+
     def _write(self, change: _Change, turn: Turn | None = None, model: str = "") -> None:
         """Change the session, after what waits to be written; what fails waits for the next time."""
         if not self._keep:

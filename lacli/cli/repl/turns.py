@@ -50,12 +50,7 @@ def undo(repl: Repl, rest: str) -> None:
     before = repl.conversation.turns
     change = repl.conversation.undo()
     now = repl.conversation.turns
-    if change in ("clear", "compact"):
-        repl.recorder.back()
-    elif change == "retry":
-        repl.recorder.keep(now[-1], repl.model, replaces=True)
-    elif change == "question":
-        repl.recorder.undo()
+    repl.recorder.follow(change, now, len(before), repl.model)
     said = {
         "": "there is nothing to take back",
         "question": "taken back: " + _short(before[-1].question.text) if before else "",
