@@ -21,6 +21,7 @@ from textual.filter import Monochrome, NoColor
 from textual.widgets import Input, TextArea
 
 from lacli.config import Settings
+from lacli.errors import LacliError
 from lacli.events import Request
 from lacli.scripted import Replier
 from lacli.sessions.records import Session
@@ -30,7 +31,7 @@ from lacli_tui.failing import Failing, told
 from lacli_tui.glyphs import plain_terminal
 from lacli_tui.screens.main import MainScreen
 from lacli_tui.terminal import put_right
-from lacli_tui.themes import THEMES, theme_for, variables
+from lacli_tui.themes import THEMES, checked_theme, theme_for, variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class Start:
     inline: bool = False
     keymap: Mapping[str, str] = field(default_factory=dict)
     """Ids of actions to their keys."""
+    keep_theme: Callable[[str], str] | None = None
+    """Makes a theme the one of later runs, and says so or why it is not."""
     now: Callable[[], float] = time.time
 
 
@@ -83,7 +86,7 @@ class LacliApp(Failing):
         few_colours = self.plain or self.no_color or self.console.color_system == "standard"
         wanted = theme_for(start.theme, few_colours)
         self.theme = wanted if wanted in self.available_themes else THEMES[0].name
-        if self.no_color and self.native_ansi_color:  # textual chose by the theme it began with
+        if self.no_color:  # greys are colours, too
             self._filters = [NoColor() if isinstance(each, Monochrome) else each for each in self._filters]
         if not start.animation:
             self.animation_level = "none"
@@ -146,6 +149,33 @@ class LacliApp(Failing):
                 self.perform(id_)
 
         self.push_screen(PaletteScreen(offered(self), self.start.keymap), chosen)
+
+    def action_theme(self, rest: str = "") -> None:
+        """Have other colours: those that are named, else from a list."""
+        from lacli_tui.screens.themes import ThemesScreen
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self._take_theme(name)
+
+        if rest:
+            self._take_theme(rest)
+        else:
+            self.push_screen(ThemesScreen(self.theme, self.available_themes, self._show_theme), chosen)
+
+    def _show_theme(self, name: str) -> None:
+        self.theme = name
+
+    def _take_theme(self, name: str) -> None:
+        """From now on; and in later runs, where that can be had."""
+        try:
+            self._show_theme(checked_theme(name))
+            said = self.start.keep_theme(name) if self.start.keep_theme is not None else "for this run"
+        except LacliError as error:
+            self.notify("\n".join(filter(None, (error.message, error.hint))), severity="warning", markup=False)
+            return
+        without = "; no colours are shown: NO_COLOR is set" if self.no_color else ""
+        self.notify(f"theme {name}: {said}{without}", markup=False)
 
     async def action_interrupt(self) -> None:
         """Copy what is selected; else stop the reply; else say how to leave."""

@@ -7,10 +7,13 @@ so on, which every theme has; `$line` is for the thin lines between parts of the
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import os
 from collections.abc import Mapping
 
 from textual.theme import BUILTIN_THEMES, Theme
+
+from lacli.errors import UsageError
 
 DARK = Theme(
     name="dark",
@@ -42,6 +45,8 @@ LIGHT = Theme(
 )
 ANSI = dataclasses.replace(BUILTIN_THEMES["ansi-dark"], name="ansi")
 THEMES = (DARK, LIGHT, ANSI)
+OURS = {"dark": "", "light": "", "ansi": "the terminal's own"}
+"""Their names, with what is to be said of them."""
 
 _SOURCES = ("prompt", "session", "project", "files", "successor", "window")
 _ON_DARK = ("#8ab4f8", "#c9a2f5", "#8fce9f", "#f2b872", "#f49db5", "#74d0cf")
@@ -67,3 +72,12 @@ def theme_for(wanted: str, few_colours: bool, environment: Mapping[str, str] = o
         return ANSI.name
     background = environment.get("COLORFGBG", "").rpartition(";")[2]
     return LIGHT.name if background in ("7", "15") else DARK.name
+
+
+def checked_theme(name: str) -> str:
+    """The name, where there is such a theme. Raises UsageError."""
+    known = [*OURS, *sorted(BUILTIN_THEMES)]
+    if name and name not in known:
+        near = difflib.get_close_matches(name.lower(), known, 1, 0.0)[0]
+        raise UsageError(f"there is no theme {name!r}", f"did you mean {near}? `/theme` in the terminal UI shows all")
+    return name
