@@ -181,6 +181,11 @@ def duration(milliseconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 1 else f"{milliseconds:.0f} ms"
 
 
+def signed_duration(milliseconds: float) -> str:
+    """The same of time saved, which is below 0 where it was lost."""
+    return f"{'-' if milliseconds < 0 else ''}{duration(abs(milliseconds))}"
+
+
 def short(number: int) -> str:
     """A count in four characters."""
     if number < 10_000:
@@ -263,14 +268,8 @@ _ROWS: tuple[tuple[str, Callable[[Counts], str]], ...] = (
     ("steps", lambda counts: f"{counts.steps:,}"),
     ("tok/step", lambda counts: "-" if counts.tokens_per_step is None else f"{counts.tokens_per_step:.2f}"),
     ("saved steps", lambda counts: f"{counts.saved_n:,}"),
-    ("saved time", lambda counts: _signed(counts.saved_ms)),
+    ("saved time", lambda counts: "unknown" if counts.saved_ms is None else signed_duration(counts.saved_ms)),
     ("rows bought", lambda counts: f"{counts.rows_bought:,}"),
     ("rows used", lambda counts: f"{counts.draft_n_accepted:,}"),
     ("drafting", lambda counts: "-" if counts.drafting_share is None else f"{counts.drafting_share:.1%} of time"),
 )
-
-
-def _signed(milliseconds: float | None) -> str:
-    if milliseconds is None:
-        return "unknown"
-    return f"{'-' if milliseconds < 0 else ''}{duration(abs(milliseconds))}"

@@ -9,6 +9,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 
 from lacli.events import Counts
+from lacli.wording import signed_duration
 
 Week = tuple[datetime.date, Counts]
 """Its Monday, and what was done until its Sunday."""
@@ -57,7 +58,7 @@ def _cells(counts: Counts, sources: Sequence[str]) -> list[str]:
         f"{counts.replies:,}",
         f"{counts.predicted_n:,}",
         "-" if counts.tokens_per_step is None else f"{counts.tokens_per_step:.2f}",
-        _minutes(counts.saved_ms),
+        "-" if counts.saved_ms is None else signed_duration(counts.saved_ms),
         _share(counts.draft_n_accepted, counts),
         *(_share(counts.accepted_by_source.get(name, 0), counts) for name in sources),
     ]
@@ -65,15 +66,6 @@ def _cells(counts: Counts, sources: Sequence[str]) -> list[str]:
 
 def _share(part: int, counts: Counts) -> str:
     return f"{part / counts.predicted_n:.0%}" if counts.predicted_n else "-"
-
-
-def _minutes(milliseconds: float | None) -> str:
-    if milliseconds is None:
-        return "-"
-    minutes = milliseconds / 60_000
-    if abs(minutes) >= 600:
-        return f"{minutes / 60:,.0f} h"
-    return f"{minutes:,.1f} min" if abs(minutes) >= 0.05 or not milliseconds else f"{milliseconds / 1000:,.1f} s"
 
 
 def chart(weeks: Sequence[Week], width: int) -> list[str]:
