@@ -230,7 +230,8 @@ def _measure(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int 
 def _head(loaded: Loaded, limits: Limits, rows: int | None) -> None:
     output.line(
         f"{loaded.prepared.spec.alias} {loaded.quant} on {loaded.device} ({loaded.cached.runner.kernel}); "
-        f"at most {limits.max_rows} rows a step, {'free' if rows else 'as the controller buys them'}; "
+        f"at most {counted(limits.max_rows, 'row', 'rows')} a step, "
+        f"{'free' if rows else 'as the controller buys them'}; "
         f"W={limits.window} N={limits.ngram} G={limits.guesses}"
     )
     output.line()
@@ -264,7 +265,9 @@ _PARTS = ("import", "load", "prefill")
 
 def _curve(points: dict[int, float]) -> str:
     one = points[min(points)]
-    return ", ".join(f"{rows} rows {ms:.1f} ms ({ms / one:.2f}x)" for rows, ms in sorted(points.items()))
+    return ", ".join(
+        f"{counted(rows, 'row', 'rows')} {ms:.1f} ms ({ms / one:.2f}x)" for rows, ms in sorted(points.items())
+    )
 
 
 def _model(loaded: Loaded) -> dict[str, Any]:

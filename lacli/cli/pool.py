@@ -156,7 +156,8 @@ def _show(pool: PoolInfo) -> None:
     since = f", oldest reply said {age(pool.oldest_s, time.time())}" if pool.segments else ""
     output.line(f"  age     used {age(pool.updated_s, time.time())}{made}{since}")
     if pool.segments:
-        output.line(f"  of use  {counted(pool.hits, 'reply', 'replies')} so far, {pool.value:,.0f} tokens lately")
+        lately = counted(round(pool.value), "token", "tokens")
+        output.line(f"  of use  {counted(pool.hits, 'reply', 'replies')} so far, {lately} lately")
     output.line(f"  model   {pool.model or 'unknown'}, tokenizer {pool.tokenizer[:16] or 'unknown'}")
     if pool.totals:
         output.line(f"  so far  in {counted(Counts.of_totals(pool.totals).replies, 'reply', 'replies')}")
