@@ -88,8 +88,8 @@ class Job:
 
     @property
     def question(self) -> Message:
-        """For the log: what was asked, without the file's text."""
-        return Message("user", f"complete {argument(self.where)}")
+        """For the log: the place, without the file's text."""
+        return Message("user", argument(self.where))
 
     def place(self, view: View, context: tuple[Attachment, ...], project: Path | None) -> Place:
         """What the model is asked."""

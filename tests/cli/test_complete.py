@@ -163,7 +163,7 @@ class TestText:
 
         session = SessionStore(path()).latest(project_root(folder), ("complete",))
         assert session is not None
-        assert [(turn.question.text, turn.answer.text) for turn in session.turns] == [("complete a.py:1:3", "z")]
+        assert [(turn.question.text, turn.answer.text) for turn in session.turns] == [("a.py:1:3", "z")]
         assert "cd" not in repr(session)
 
 
