@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lacli.events import Attachment, Counts, Finished, Message
-from lacli.sessions.records import Session, Turn
+from lacli.sessions.records import SUMMARISED, Session, Turn
 
 _SUMMARISE = (
     "Summarise our conversation so far in at most 200 words, for yourself to go on from. "
     "Keep names, paths, decisions and open questions."
 )
-_SUMMARISED = "What have we said so far?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +176,7 @@ class Conversation:
     def compact(self, finished: Finished) -> int:
         """Put the summary in the place of all turns but the last; returns how many went."""
         *old, last = self._turns
-        turn = Turn.of(Message("user", _SUMMARISED), finished)
+        turn = Turn.of(Message("user", SUMMARISED), finished)
         self._change("compact", (turn, last))
         self._left_out = 0
         return len(old)

@@ -14,6 +14,8 @@ from lacli.events import Counts, Finished, Message
 
 INTERRUPTED = "cancelled"
 """The reason of a reply that was stopped before its end; what had been written of it is kept."""
+SUMMARISED = "What have we said so far?"
+"""The question of the turn that stands for older ones."""
 
 
 class StoreUnavailable(LacliError):
@@ -62,7 +64,7 @@ class Session:
     """The one that wrote the last answer, and all token ids that are kept."""
     system: str
     title: str
-    """The first words of the first question."""
+    """The first words of the first question that the user asked."""
     turns: tuple[Turn, ...] = ()
     begun: float = 0.0
     """Seconds since 1970."""

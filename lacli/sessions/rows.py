@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lacli.events import Attachment, Counts, Message
 from lacli.sessions.database import Damaged, only
 from lacli.sessions.kept import kept, title, whole
-from lacli.sessions.records import INTERRUPTED, Session, Summary, Turn
+from lacli.sessions.records import INTERRUPTED, SUMMARISED, Session, Summary, Turn
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,7 +42,8 @@ def insert_turn(connection: sqlite3.Connection, id: str, turn: Turn) -> int:  # 
     question = turn.question
     connection.execute("UPDATE sessions SET used_s = ? WHERE id = ?", (turn.at, id))
     words = question.text if question.text.strip() else " ".join(each.label for each in question.attachments)
-    connection.execute("UPDATE sessions SET title = ? WHERE id = ? AND title = ''", (title(words), id))
+    if question.text != SUMMARISED:  # what the user asked names a session
+        connection.execute("UPDATE sessions SET title = ? WHERE id = ? AND title = ''", (title(words), id))
     ids = struct.pack(f"<{len(turn.answer.token_ids)}I", *turn.answer.token_ids)
     counts = json.dumps(turn.counts.totals())
     number = connection.execute(

@@ -12,6 +12,7 @@ import pytest
 from lacli.cli.diagnostics import notice as say
 from lacli.events import Counts, Finished, Message, ReplyStats
 from lacli.sessions import database, switch
+from lacli.sessions.conversation import Conversation
 from lacli.sessions.recorder import Recorder
 from lacli.sessions.store import SessionStore, path
 from tests.cli.conftest import Scripted
@@ -77,6 +78,16 @@ class TestTurns:
         recorder.new()
         recorder.turn(Message("user", "4"), finished())
         assert asked(log) == [["4"], ["1", "3"]]
+
+    def test_a_summary_does_not_name_the_session_that_begins_with_it(self, log: SessionStore) -> None:
+        recorder, conversation = Recorder("chat", say), Conversation()
+        for words in ("one?", "two?"):
+            conversation.ask(words)
+            recorder.turn(Message("user", words), finished())
+            conversation.answered(finished())
+        conversation.compact(finished("all of it"))
+        recorder.leave(conversation.turns, "smollm2")
+        assert sorted(one.title for one in log.list(everywhere=True)) == ["one?", "two?"]
 
 
 class TestNothingKept:
