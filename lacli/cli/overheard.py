@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lacli.events import Event, Finished, Piece, Preview, Request
+from lacli.events import Event, Finished, Loading, Piece, Preview, Request
 from lacli.scripted import Cancel, Replier, Report, ignore, never
 
 
@@ -19,6 +19,7 @@ class Overheard:
         self._listener = listener
         self._last: Piece | None = None
         self._text: list[str] = []
+        self._stage: Loading | None = None
 
     @property
     def partial(self) -> Finished | None:
@@ -29,7 +30,7 @@ class Overheard:
         """See `Replier.open`."""
 
         def both(event: Event) -> None:
-            self._listener(event)
+            self._tell(event)
             report(event)
 
         self._assistant.open(both)
@@ -40,9 +41,16 @@ class Overheard:
             if isinstance(event, Piece):
                 self._text.append(event.text)
                 self._last = event
-            self._listener(event)
+            self._tell(event)
             yield event
         self._last = None
+
+    def _tell(self, event: Event) -> None:
+        """A stage of loading that goes on as before is no news."""
+        if event != self._stage:
+            self._listener(event)
+        if isinstance(event, Loading):
+            self._stage = event
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""

@@ -82,7 +82,7 @@ class TestJson:
 
     def test_events_come_one_a_line_and_their_pieces_are_the_text(self, scripted: Scripted) -> None:
         script = [Prefill(3, 7, 0), Notice("late"), *ended("two\nlines", "stop")]
-        result = scripted.run(["ask", "--jsonl", "hi"], [script], opening=[Loading("load", 1, 2)])
+        result = scripted.run(["ask", "--jsonl", "hi"], [script], opening=[Loading("load", 1, 2)] * 2)
         records = [json.loads(line) for line in result.out.splitlines()]
         assert [each["event"] for each in records] == ["loading", "prefill", "notice", "piece", "finished"]
         assert records[0] == {"event": "loading", "stage": "load", "done": 1, "total": 2}
