@@ -137,12 +137,13 @@ def _contexts(pool: Pool) -> set[bytes]:
 
 
 def _read(path: Path, kinds: frozenset[int]) -> tuple[Header, list[Record]]:
+    own = kinds is not _KINDS
     try:
         data = files.read(path, limit=MOST_BYTES)
     except OSError as error:
-        raise LacliError(f"{path} cannot be read: {error.strerror}", "check the name; - is stdin") from error
+        failure, remedy = (LacliError, _OWN) if own else (UsageError, "check the name; - is stdin")
+        raise failure(f"{path} cannot be read: {error.strerror}", remedy) from error
     header, records, damage = decode_file(data, kinds)
-    own = kinds is not _KINDS
     if damage is not None and damage.kind == "tail" and own:
         damage = None  # a pool whose last append was interrupted, or is just going on
     if header is None or damage is not None:

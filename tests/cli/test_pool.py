@@ -317,6 +317,11 @@ class TestExport:
         assert err.count("\n") == 1
         assert not paths.pools_dir().exists()
 
+    def test_a_file_that_is_not_there_is_a_mistake_in_the_call(self, project: Path, capfdbinary: Captured) -> None:
+        code, out, err = run(capfdbinary, "import", "nowhere.pool")
+        assert (code, out) == (2, "")
+        assert "nowhere.pool cannot be read" in err
+
 
 @pytest.fixture
 def tokenizer(sandbox_with_model: Path, prepared_default: Any) -> Any:

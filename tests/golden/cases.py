@@ -155,7 +155,7 @@ CASES = (
     Case("pool/prune", ["pool", "prune", "--max-mb", "1"], setups=(world.pool,)),
     Case("pool/clear", ["pool", "clear", "--yes"], setups=(world.pool,)),
     Case("pool/export", ["pool", "export", "p.lacli"], setups=(world.pool,)),
-    Case("pool/import", ["pool", "import", "gone.lacli"], setups=(world.pool,), code=1),
+    Case("pool/import", ["pool", "import", "gone.lacli"], setups=(world.pool,), code=2),
     # sessions, logs, stats
     Case("sessions/none", ["sessions"]),
     Case("sessions/list", ["sessions", "list", "--all"], setups=LOG),
