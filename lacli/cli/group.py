@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from lacli import __version__
+from lacli.cli.output import StdoutClosed
 from lacli.errors import UsageError
 
 
@@ -145,7 +146,7 @@ def root(
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-        return
+        raise typer.Exit
     from lacli.cli import configured, environment, options, schema
 
     configured.start()
@@ -165,6 +166,8 @@ def run(arguments: Sequence[str] | None) -> int:
         with group.make_context("lacli", args) as context:
             group.invoke(context)
     except typer.Exit as done:
+        if done.exit_code == 0 and sys.stdout is None:  # of a help or the version, which typer then writes nowhere
+            raise StdoutClosed from None
         return done.exit_code
     except typer.Abort:
         raise KeyboardInterrupt from None
@@ -187,8 +190,9 @@ def usage_error(error: typer.TyperException) -> UsageError:
     unknown = getattr(error, "option_name", None)
     near = getattr(error, "possibilities", None)
     if unknown is not None and message.startswith("No such option"):
-        nearest = difflib.get_close_matches(unknown, near or (), 1, 0.0)
-        remedy = f"did you mean {nearest[0]}?" if nearest else f"see `{command} --help`"
+        names = {each.lstrip("-"): each for each in near or ()}  # dashes alone make nothing alike
+        nearest = difflib.get_close_matches(unknown.lstrip("-"), names, 1)
+        remedy = f"did you mean {names[nearest[0]]}?" if nearest else f"see `{command} --help`"
         dash = "" if command == "lacli" else _DASH
         return UsageError(f"no such option {unknown}", remedy + dash)
     problem = _problem(error)

@@ -42,6 +42,12 @@ def test_help_into_a_closed_pipe_is_141_too(program: Program) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.parametrize("asked", ["--help", "--version", "", "pool info --help"])
+def test_help_and_version_that_nobody_reads_are_141(program: Program, asked: str) -> None:
+    done = program.shell(f"lacli {asked} >&-")
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 @pytest.mark.parametrize(
     ("closed", "code", "out"),
     [("<&-", 0, "hello world\n"), ("2>&-", 0, "hello world\n"), (">&-", 141, ""), (">&- 2>&-", 141, "")],

@@ -90,6 +90,7 @@ def test_help_works_with_a_broken_configuration_named(scripted: Scripted, tmp_pa
         (["config", "xyzzy"], "there is no command lacli config 'xyzzy'; see `lacli config --help`"),
         (["ask", "-n"], "option '-n' requires an argument; see `lacli ask --help`"),
         (["pool", "info", "--jsn"], "no such option --jsn; did you mean --json?"),
+        (["ask", "--nope"], "no such option --nope; see `lacli ask --help`"),
         (["pool", "info", "-x"], "no such option -x; see `lacli pool info --help`"),
     ],
 )
