@@ -212,6 +212,7 @@ def _project_file() -> Path:
 
 def _problems_of(files: list[Path]) -> list[str]:
     """Every mistake of these files, as a line each."""
+    from lacli.cli import keymap
     from lacli.cli.schema import whole
     from lacli.configuration.layers import found_in, layered
 
@@ -219,7 +220,12 @@ def _problems_of(files: list[Path]) -> list[str]:
     lines: list[str] = []
     for file in files:
         try:
-            errors = [problem.error() for problem in layered(found_in(file), schema).problems]
+            found = found_in(file)
+            problems = [*layered(found, schema).problems]
+            problems += [
+                problem for each in found if keymap.stands_in(each) for problem in keymap.checked(each).problems
+            ]
+            errors = [problem.error() for problem in sorted(problems, key=lambda problem: problem.line)]
         except UsageError as error:
             errors = [error]
         lines += map(_line, errors)

@@ -24,6 +24,8 @@ class _State:
     current = Configuration()
     named: str | None = None
     """The file of --config."""
+    folder: Path | None = None
+    """Whose project it is; None is the current folder."""
 
 
 _state = _State()
@@ -33,7 +35,20 @@ def start() -> None:
     """Forget what an earlier run in this process has read."""
     _state.current = Configuration()
     _state.named = None
+    _state.folder = None
     environment.configured_sizes.clear()
+
+
+def look_in(folder: Path) -> None:
+    """Have the project's file looked for in this folder, and not in the current one: before any option is read."""
+    _state.folder = Path(os.path.realpath(os.path.expanduser(folder)))
+
+
+def go_to(folder: Path) -> None:
+    """Make this the current folder; a file that was named stays where it is. Raises OSError."""
+    named = _state.named and os.path.abspath(os.path.expanduser(_state.named))
+    os.chdir(os.path.expanduser(folder))
+    _state.named = named
 
 
 def current() -> Configuration:
@@ -47,7 +62,7 @@ def config_file() -> Path:
 
 
 def found_files() -> list[Found]:
-    """The files that apply in the current folder, the strongest first. Raises where one cannot be read.
+    """The files that apply here, the strongest first. Raises where one cannot be read.
 
     One that was named is the only one: so a project whose file is broken, or not to be trusted, can be worked in.
     """
@@ -74,9 +89,9 @@ def files_here() -> list[Path]:
 
 
 def project_folders() -> list[Path]:
-    """The folders a project's file is looked for in, from the current one up to the top of the checkout."""
+    """The folders a project's file is looked for in, from this one up to the top of the checkout."""
     try:
-        here = Path.cwd()
+        here = _state.folder or Path.cwd()
     except OSError:  # the current folder has been deleted
         return []
     places = [here, *here.parents]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lacli.cli import configured, environment
+from lacli.cli import configured, environment, keymap
 from lacli.cli import schema as schemas
 from lacli.configuration.document import Where, parse, read
 from lacli.configuration.keys import Key, Schema, check, shown
@@ -45,7 +45,7 @@ class Value:
 
 def effective(table: Where) -> list[Value]:
     """The values of a table, in the order of the help. The top level also has what files set for single commands."""
-    schema = schemas.whole()
+    schema = _schema_for(table)
     if table not in schema.keys:
         raise _no_such_table(table, schema)
     configuration = configured.load(schema)
@@ -111,13 +111,21 @@ def of_text(key: Key, text: str) -> Any:
 
 def where_of(name: str) -> Where:
     """A key by its dotted name; a usage error with the nearest one where there is none."""
-    schema = schemas.whole()
     where = tuple(name.split("."))
+    schema = _schema_for(where)
     if where[:-1] in schema.keys and where[-1] in schema.keys[where[:-1]]:
         return where
     known = [".".join((*table, key)) for table, keys in schema.keys.items() for key in keys]
     near = difflib.get_close_matches(name.replace("_", "-"), known, 1, 0.0)[0]
     raise UsageError(f"there is no key {name!r}", f"did you mean {near}?")
+
+
+def _schema_for(where: Where) -> Schema:
+    """All keys; those of the terminal UI's keys, which are looked up there, only where they are asked for."""
+    schema = schemas.whole()
+    if where[:1] != (keymap.TABLE,):
+        return schema
+    return Schema({**schema.keys, (keymap.TABLE,): keymap.keys()}, schema.tables - {(keymap.TABLE,)})
 
 
 def _no_such_table(table: Where, schema: Schema) -> UsageError:
@@ -130,7 +138,7 @@ def _no_such_table(table: Where, schema: Schema) -> UsageError:
 def set_value(file: Path, name: str, text: str, project: bool) -> str:
     """Set a key in a file and say so. Nothing is written where the value, or the file already, is wrong."""
     where = where_of(name)
-    schema = schemas.whole()
+    schema = _schema_for(where)
     value = of_text(schema.keys[where[:-1]][where[-1]], text)
     there = os.path.lexists(file)
     document = read(file) if there else parse(file, b"")

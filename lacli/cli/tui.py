@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lacli.cli import configured, diagnostics, resume
+from lacli.cli import configured, diagnostics, environment, resume
 from lacli.cli.flags import ContinueOption, SessionOption
 from lacli.cli.options import Common, with_common
 from lacli.cli.terminal import is_terminal
@@ -32,21 +34,47 @@ Examples:
 
   lacli config set tui.theme light
 
-Keys are changed in the table [keymap] of your configuration: stop = "f12". F1 shows them all.
+Keys are yours to change: `lacli config set keymap.stop f12`; `lacli config show keymap` has the names, F1 shows all.
 """
 _WITHOUT = ("timeout", "no_stdin", "stats", "usage", "json", "plain", "no_stream", "sanitize")
+
+
+def _look_there(context: typer.Context, folder: Path | None) -> Path | None:
+    """Before the options are read: the project's file is that of DIR, and not the current folder's."""
+    if folder is not None and not context.resilient_parsing:
+        configured.look_in(folder)
+    return folder
+
+
+def _theme(name: str) -> str:
+    """Checked by the terminal UI, where one is named."""
+    if name:
+        themes: Any = importlib.import_module("lacli_tui.themes")
+        themes.checked_theme(name)
+    return name
+
+
+_theme.check = lambda name, value: _theme(value)  # type: ignore[attr-defined]  # for values in a configuration file
 
 
 @app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @with_common(without=_WITHOUT, max_tokens=1024)
 def tui(
+    context: typer.Context,
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="The project's folder; default: the current one.")
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]",
+            help="The project's folder, from which the paths you type there count; default: the current one.",
+            is_eager=True,
+            callback=_look_there,
+        ),
     ] = None,
     continue_: ContinueOption = False,
     session: SessionOption = None,
     theme: Annotated[
-        str, typer.Option("--theme", metavar="NAME", help="dark, light, ansi or another that textual has.")
+        str,
+        typer.Option("--theme", metavar="NAME", help="dark, light, ansi or another that textual has.", callback=_theme),
     ] = "",
     no_mouse: Annotated[
         bool, typer.Option("--no-mouse", help="Leave the mouse to the terminal, for its own selecting.")
@@ -58,6 +86,7 @@ def tui(
 ) -> None:
     """Chat beside live numbers of decoding, on the whole screen."""
     _check_terminal(inline)
+    common = _with_model_from_here(common)
     here = _entered(folder)
     going_on = resume.going_on(continue_, session)
     common = resume.with_its_model(going_on, common)
@@ -79,6 +108,7 @@ def tui(
         mouse=not no_mouse,
         inline=inline,
         keymap=_keymap(),
+        keep_theme=_theme_keeper(context),
     )
     kept = ui.run(start)
     if kept:
@@ -109,7 +139,7 @@ def _entered(folder: Path | None) -> Path:
     """The project's folder, which is the current one from now on. Raises UsageError."""
     try:
         if folder is not None:
-            os.chdir(folder.expanduser())
+            configured.go_to(folder)
         return Path.cwd()
     except OSError as error:
         if folder is None:
@@ -117,7 +147,37 @@ def _entered(folder: Path | None) -> Path:
         raise UsageError(f"{folder}: {error.strerror}", "give a folder") from None
 
 
+def _with_model_from_here(common: Common) -> Common:
+    """A folder or file that -m names is meant from where it was typed."""
+    from lacli.models.registry import load_registry
+
+    spec = load_registry().resolve(common.model)
+    return common if spec.path is None else dataclasses.replace(common, model=str(spec.path))
+
+
 def _keymap() -> dict[str, Any]:
-    """The table [keymap] of the user's own file."""
-    found = [each.document.data.get("keymap") for each in configured.found_files() if each.kind == "user"]
-    return next((table for table in found if isinstance(table, dict)), {})
+    """The table [keymap] of the user's own file. Raises the first mistake in it."""
+    from lacli.cli import keymap
+
+    for found in configured.found_files():
+        if keymap.stands_in(found):
+            checked = keymap.checked(found)
+            for problem in checked.problems:
+                raise problem.error()
+            return {where[-1]: keys for where, keys in checked.values.items()}
+    return {}
+
+
+def _theme_keeper(context: typer.Context) -> Callable[[str], str]:
+    """What makes a theme that of later runs: the user's file, where nothing stronger has named one."""
+
+    def keep(name: str) -> str:
+        from lacli.cli.effective import set_value
+
+        if environment.typed(context, "theme"):
+            return f"for this run, as --theme was given; `lacli config set tui.theme {name}` keeps it"
+        if environment.gave(context, "theme"):
+            return "for this run, as LACLI_THEME is set"
+        return "kept: " + set_value(configured.config_file(), "tui.theme", name, project=False)
+
+    return keep

@@ -9,6 +9,7 @@ import pytest
 
 from lacli.cli import tui
 from lacli.errors import UsageError
+from lacli_tui.app import Start
 from tests.cli.conftest import Program, Scripted, Terminal
 
 
@@ -46,6 +47,93 @@ def test_a_current_folder_that_is_gone_is_said(
     result = scripted.run(["tui"])
     assert result.code == 2
     assert result.err == "lacli: error: the current folder no longer exists; change to another folder\n"
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[Start]:
+    """What the terminal UI was started with, in place of it."""
+    found: list[Start] = []
+    monkeypatch.setattr(tui, "_check_terminal", lambda inline: None)
+    monkeypatch.setattr("lacli_tui.app.run", lambda start: found.append(start) or "")
+    return found
+
+
+def test_the_project_of_the_folder_configures_it_and_not_the_current_one(
+    scripted: Scripted, begun: list[Start], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder, text in ((here, "no such key = 1"), (there, "max-tokens = 77")):
+        (folder / ".git").mkdir(parents=True)
+        (folder / "lacli.toml").write_text(text)
+    monkeypatch.chdir(here)
+    assert scripted.run(["tui", "../there"]).code == 0
+    assert begun[0].request.max_tokens == 77
+    assert begun[0].folder == Path.cwd() == there
+    (there / "lacli.toml").write_text("sanitize = false")
+    result = scripted.run(["tui", str(there)])
+    assert result.code == 2
+    assert f"{there / 'lacli.toml'}:1: a project may only set sanitize to true" in result.err
+
+
+def test_a_file_and_a_model_that_are_named_are_meant_from_where_they_were_typed(
+    scripted: Scripted, begun: list[Start], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("there", "model"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    (tmp_path / "my.toml").write_text("max-tokens = 78\n[keymap]\nstop = 'f12'")
+    monkeypatch.chdir(tmp_path)
+    result = scripted.run(["tui", "there", "-m", "./model", "--config", "my.toml"])
+    assert (result.code, result.err) == (0, "")
+    start = begun[0]
+    assert start.settings.model == str(tmp_path / "model")
+    assert (start.request.max_tokens, start.keymap) == (78, {"stop": "f12"})
+    assert start.keep_theme is not None
+    assert f"in {tmp_path / 'my.toml'} (was not set)" in start.keep_theme("light")
+    assert "light" in (tmp_path / "my.toml").read_text()
+
+
+def test_a_theme_that_something_stronger_names_is_not_written_down(
+    scripted: Scripted, begun: list[Start], monkeypatch: pytest.MonkeyPatch, sandbox: Path
+) -> None:
+    scripted.run(["tui", "--theme", "light"])
+    monkeypatch.setenv("LACLI_THEME", "light")
+    scripted.run(["tui"])
+    typed, set_ = (start.keep_theme("dark") for start in begun if start.keep_theme)
+    assert "--theme was given" in typed
+    assert "LACLI_THEME is set" in set_
+    assert not (sandbox / "config").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[tui]\ntheme = 'ligth'", ":2: there is no theme 'ligth'; did you mean light?"),
+        ("[keymap]\nstpo = 'f12'", ":2: there is no key 'stpo' in [keymap]; did you mean stop?"),
+        ("[keymap]\nstop = 12", ":2: keymap.stop must be a text, and is 12"),
+        ("[keymap]\n\nstop = 'f 12'", ":3: [keymap] stop must be keys like 'escape'"),
+    ],
+)
+def test_a_mistake_in_its_tables_is_found_by_the_check_and_at_the_start(
+    scripted: Scripted, begun: list[Start], sandbox: Path, text: str, said: str
+) -> None:
+    file = sandbox / "config" / "config.toml"
+    file.parent.mkdir()
+    file.write_text(text)
+    checked = scripted.run(["config", "validate"])
+    assert checked.code == 2
+    assert f"{file}{said}" in checked.out
+    assert f"{file}{said}" in scripted.run(["tui"]).err
+    assert begun == []
+
+
+def test_neither_a_theme_nor_keys_that_there_are_not_can_be_set(scripted: Scripted, sandbox: Path) -> None:
+    assert "did you mean light?" in scripted.run(["config", "set", "tui.theme", "ligth"]).err
+    assert "did you mean keymap.stop?" in scripted.run(["config", "set", "keymap.stpo", "f12"]).err
+    assert "must be keys like" in scripted.run(["config", "set", "keymap.stop", "f 12"]).err
+    assert not (sandbox / "config").exists()
+    assert scripted.run(["config", "set", "keymap.stop", "f12"]).code == 0
+    assert scripted.run(["config", "get", "keymap.stop"]).out == "f12\n"
 
 
 def test_keys_come_from_the_users_own_file(sandbox: Path) -> None:
