@@ -75,8 +75,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("compact", "", "Replace older turns by a summary", slash="compact"),
     # the last answer
     Action("copy", "", "Copy the last answer", "Or its n-th code block.", slash="copy", takes="[n]"),
-    Action("save", "", "Save the chat or the last code block", slash="save", takes="[PATH]"),
-    Action("apply", "", "Apply the last code block to a file", "Shows a diff first.", slash="apply", takes="[PATH]"),
+    Action("save", "", "Save the chat or a code block", "With n, the n-th block.", slash="save", takes="[n] [PATH]"),
+    Action("apply", "", "Apply a code block to a file", "A diff first.", slash="apply", takes="[n] [PATH]"),
     # a message that has the focus
     Action("message-copy", "y", "Copy the message", where=MESSAGE, palette=False, footer="copy"),
     Action("message-block", "1,2,3,4,5,6,7,8,9", "Copy a code block", where=MESSAGE, palette=False),
@@ -185,14 +185,13 @@ def keys_of(id_: str, app: App[Any]) -> list[str]:
     return app._keymap.get(id_, action_of(id_).keys).split(",")
 
 
-def slash_command(word: str) -> Action | None:
-    """The action whose slash command this is."""
-    return _BY_SLASH.get(word)
+def slash_command(typed: str) -> tuple[Action, str] | None:
+    """The action that a slash command leads to, and what stands behind it; None where this is a question.
 
-
-def nearest_slash(word: str, rest: str) -> str:
-    """The slash command that was meant, perhaps, by this word and what stands behind it."""
-    return slash.meant(word, rest, _BY_SLASH)
+    Raises UsageError for what is neither.
+    """
+    found = slash.command(typed, {word: bool(action.takes) for word, action in _BY_SLASH.items()})
+    return None if found is None else (_BY_SLASH[found[0]], found[1])
 
 
 _BY_ID = {action.id: action for action in ACTIONS}

@@ -151,6 +151,14 @@ def load(name: str) -> Saved:
     return read(name, path, _bytes_of(path))
 
 
+def filled(typed: str) -> tuple[str, str]:
+    """The system message and the question of the template that is named first here, filled in with the words behind."""
+    name, _, words = typed.partition(" ")
+    found = load(name)
+    found.check({})
+    return found.filled_system(words, {}), found.filled(words, {})
+
+
 def text(name: str) -> str:
     """A template's file as it is."""
     path = file_of(name)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 from textual import work
 
 from lacli.errors import LacliError, UsageError
-from lacli.sessions.records import Turn
-from lacli.text.fences import Block, blocks
-from lacli.wording import counted, number_of
+from lacli.text import slash
+from lacli.text.slash import path_of
+from lacli.verbs import answers
+from lacli.wording import counted
 from lacli_tui.verbs import Verbs
 
 _COPY_FILE = "copied.txt"
@@ -23,14 +25,15 @@ class Answers(Verbs):
         """Copy the last answer, or one of its code blocks."""
         try:
             answer = self._answer()
-            self.copy(self._block(answer, rest).text.rstrip("\n") if rest else answer)
+            hint = "/copy takes all of it"
+            self.copy(answers.block_of(answer, rest, hint).text.rstrip("\n") if rest else answer)
         except LacliError as error:
             await self.blame(error)
 
     async def action_message_block(self, turn: int | None, block: int | None) -> None:
         """Copy a code block of this answer."""
         try:
-            self.copy(self._block(self._answer(turn), str(block)).text.rstrip("\n"))
+            self.copy(answers.block_of(self._answer(turn), str(block)).text.rstrip("\n"))
         except LacliError as error:
             self.notify(error.message, markup=False, severity="warning")
 
@@ -58,22 +61,25 @@ class Answers(Verbs):
         self.app.call_from_thread(self.notify, said, markup=False)
 
     async def action_save(self, rest: str = "") -> None:
-        """Save the chat (.md) or the last answer's last code block."""
-        self._save(rest)
+        """Save the chat (.md), or a code block of the last answer: `[n] [PATH]`."""
+        self._save(*slash.numbered(rest))
 
     @work(group="file", exclusive=True)
-    async def _save(self, rest: str) -> None:
+    async def _save(self, number: str, rest: str) -> None:
         from lacli.sessions.export import as_markdown, file_name, takes_chat
 
         try:
             turns = self.talk.conversation.turns
             if not turns:
                 raise UsageError("there is nothing to save yet", "ask a question first")
-            path = Path(os.path.expanduser(rest or file_name()))
-            if takes_chat(path):
+            if number and not rest:
+                await self._save_somewhere(*answers.code_of(self._answer(), number))
+                return
+            path = path_of(rest or file_name())
+            if takes_chat(path) and not number:
                 text, what = as_markdown(self.talk.conversation.system, turns), "the chat"
             else:
-                text, what = self._code(None, None)
+                text, what = answers.code_of(self._answer(), number)
             await self._put(path, text, what)
         except (LacliError, OSError) as error:
             await self.blame(error)
@@ -84,15 +90,17 @@ class Answers(Verbs):
 
     @work(group="file", exclusive=True)
     async def _save_block(self, turn: int | None, block: int | None) -> None:
-        from lacli_tui.screens.line import LineScreen
-
         try:
-            text, what = self._code(turn, block)
-            path = await self.app.push_screen_wait(LineScreen(f"Save {what} to", "a path"))
-            if path:
-                await self._put(Path(os.path.expanduser(path)), text, what)
+            await self._save_somewhere(*answers.code_of(self._answer(turn), str(block or "")))
         except (LacliError, OSError) as error:
             await self.blame(error)
+
+    async def _save_somewhere(self, text: str, what: str) -> None:
+        from lacli_tui.screens.line import LineScreen
+
+        path = await self.app.push_screen_wait(LineScreen(f"Save {what} to", "a path"))
+        if path:
+            await self._put(path_of(path), text, what)
 
     async def _put(self, path: Path, text: str, what: str) -> None:
         from lacli.edits import disk
@@ -108,43 +116,36 @@ class Answers(Verbs):
         await self.tell(f"{what} is in {path}")
 
     async def action_apply(self, rest: str = "") -> None:
-        """Put the last answer's code into a file, after showing a diff."""
-        self._apply(rest)
+        """Put code of the last answer into a file, after showing a diff: `[n] [PATH]`."""
+        number, path = slash.numbered(rest)
+        self._apply(path, None, number)
 
     async def action_message_apply(self, turn: int | None, block: int | None) -> None:
         """The same of this answer, or of one block of it."""
-        self._apply("", turn, block)
+        self._apply("", turn, str(block or ""))
 
     @work(group="file", exclusive=True)
-    async def _apply(self, rest: str, turn: int | None = None, block: int | None = None) -> None:
+    async def _apply(self, rest: str, turn: int | None, number: str) -> None:
         from lacli_tui.screens.line import LineScreen
 
         try:
-            self._code(turn, block)
-            path = rest or self._only_file()
-            if not rest:
-                typed = await self.app.push_screen_wait(LineScreen("Apply the code to", "a path", path))
-                path = typed or ""
+            code, what = answers.new_file_of(self._answer(turn), number)
+            asking = LineScreen(f"Apply {what} to", "a path", self._likely_file())
+            path = rest if rest else await self.app.push_screen_wait(asking)
             if path:
-                await self._apply_to(Path(os.path.expanduser(path)), turn, block)
+                await self._apply_to(path_of(path), turn, number, code, what)
         except (LacliError, OSError) as error:
             await self.blame(error)
 
-    async def _apply_to(self, path: Path, turn: int | None, block: int | None) -> None:
-        from lacli.edits.apply import edited, replaced, span_of
+    async def _apply_to(self, path: Path, turn: int | None, number: str, code: str, what: str) -> None:
         from lacli.edits.textfile import TextFile
         from lacli_tui.screens.diff import DiffScreen
 
         if not path.exists():
-            await self._put(path, *self._code(turn, block))
+            await self._put(path, code, what)
             return
-        said = self._turn(turn)
         file = TextFile.read(path)
-        file.check_writable()
-        if block is None:
-            result = edited(file, span_of(file), said.answer.text, said.question.text, ended=said.reason == "stop")
-        else:
-            result = replaced(file, span_of(file), self._code(turn, block)[0], said.question.text)
+        result = answers.change_of(file, answers.turn_of(self.talk.conversation.turns, turn), number)
         remarks = result.remarks(path)
         if not result.diff:
             await self.tell(f"{path} has just this text already")
@@ -156,36 +157,11 @@ class Answers(Verbs):
         else:
             await self.tell("nothing was changed")
 
-    def _turn(self, number: int | None) -> Turn:
-        turns = self.talk.conversation.turns
-        if not turns or (number is not None and number >= len(turns)):
-            raise UsageError("there is no answer yet", "ask a question first")
-        return turns[-1 if number is None else number]
+    def _answer(self, turn: int | None = None) -> str:
+        return answers.turn_of(self.talk.conversation.turns, turn).answer.text
 
-    def _answer(self, number: int | None = None) -> str:
-        return self._turn(number).answer.text
-
-    @staticmethod
-    def _block(answer: str, number: str) -> Block:
-        found = blocks(answer)
-        chosen = number_of(number, len(found))
-        if chosen is None:
-            have = counted(len(found), "code block", "code blocks")
-            raise UsageError(f"there is no code block {number}: the answer has {have}")
-        return found[chosen - 1]
-
-    def _code(self, turn: int | None, block: int | None) -> tuple[str, str]:
-        """A code block and what it is called; without one, all of an answer that has none."""
-        answer = self._answer(turn)
-        found = blocks(answer)
-        if block is None and not found:
-            return answer + "\n", "the answer"
-        chosen = self._block(answer, str(block)) if block is not None else found[-1]
-        if not chosen.closed:
-            raise UsageError("this code block is not complete", "ask again, with a higher --max-tokens")
-        return chosen.text, f"code block {found.index(chosen) + 1}"
-
-    def _only_file(self) -> str:
-        """The file that is likely meant: the only one that was attached."""
-        files = {each.label for each in self.talk.conversation.attachments if os.path.isfile(each.label)}
-        return files.pop() if len(files) == 1 else ""
+    def _likely_file(self) -> str:
+        """The only one that was attached."""
+        with contextlib.suppress(UsageError):
+            return answers.only_file(self.talk.conversation.attachments)
+        return ""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from textual import work
 from textual.widgets import OptionList
 
 from lacli.errors import LacliError
+from lacli.text.slash import path_of
 from lacli.wording import counted, counts_table, number_of, unvarying
 from lacli_tui.verbs import Verbs
 from lacli_tui.widgets.sidebar import MOST, Sidebar
@@ -87,7 +86,7 @@ class Chats(Verbs):
         """Show the model a file with the next question."""
         if rest and rest != "@":
             try:
-                await self.attach(os.path.expanduser(rest.strip("\"'")))
+                await self.attach(str(path_of(rest)))
             except LacliError as error:
                 await self.blame(error)
         else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lacli.errors import LacliError
 from lacli.text import slash
-from lacli_tui.actions import nearest_slash, slash_command
+from lacli_tui.actions import slash_command
 from lacli_tui.messages import Decoded, Sent, Wanted
 from lacli_tui.verbs.answers import Answers
 from lacli_tui.verbs.chats import Chats
@@ -41,7 +41,7 @@ class Sending(Answers, Chats, Preparing, Views, Watch):
     async def on_sent(self, event: Sent) -> None:
         """A question or a slash command."""
         try:
-            if await self._obey(event.text):
+            if self._obey(event.text):
                 return
             if not self.is_busy():
                 await self._ask(event.text)
@@ -52,7 +52,7 @@ class Sending(Answers, Chats, Preparing, Views, Watch):
         from lacli.prompts.attach import attached
 
         notes: list[str] = []
-        words, files = attached(text, note=notes.append)
+        words, files = attached(slash.question(text), note=notes.append)
         for note in notes:
             await self.tell(note)
         self._taken(text)
@@ -93,25 +93,14 @@ class Sending(Answers, Chats, Preparing, Views, Watch):
         self._next_flush = 0.0
         self.changed()
 
-    async def _obey(self, text: str) -> bool:
+    def _obey(self, text: str) -> bool:
         """Do what a slash command says; False where it is a question."""
-        found = slash.split(text)
+        found = slash_command(text)
         if found is None:
             return False
-        name, rest = found[0].lower(), found[1]
-        action = slash_command(name)
-        if action is None:
-            near = nearest_slash(name, rest)
-            if rest and not near:
-                return False
-            hint = f"did you mean /{near}?" if near else "F1 lists them"
-            await self.tell(f"there is no command /{name}", "error", hint)
-        elif rest and not action.takes:
-            await self.tell(f"/{name} takes nothing after it", "error", "put a blank line before a question like that")
-        else:
-            self._taken(text)
-            self._asked = ""
-            self.program.perform(action.id, rest)
+        self._taken(text)
+        self._asked = ""
+        self.program.perform(found[0].id, found[1])
         return True
 
     async def on_wanted(self, event: Wanted) -> None:
@@ -148,7 +137,7 @@ class Sending(Answers, Chats, Preparing, Views, Watch):
         self._editing = turn
         question = turns[turn].question
         self.talk.conversation.pending[:] = question.attachments
-        self.prompt.put(question.text)
+        self.prompt.put(slash.as_typed(question.text))
         self.show_chips()
         self.prompt.focus()
 

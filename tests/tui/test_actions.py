@@ -30,6 +30,7 @@ from lacli_tui.screens.palette import PaletteScreen
 from lacli_tui.screens.pool import Learned, PoolScreen
 from lacli_tui.screens.sessions import SessionsScreen
 from lacli_tui.screens.settings import SettingsScreen
+from lacli_tui.screens.themes import ThemesScreen
 from lacli_tui.widgets.choices import Choices
 from lacli_tui.widgets.lines import Lines
 from lacli_tui.widgets.message import Said
@@ -327,6 +328,7 @@ CASES: dict[str, Case] = {
         lambda it: it.main.idle and it.main.talk.conversation.turns[-1].interrupted,
         (waits,),
     ),
+    "theme": Case(shows(ThemesScreen)),
     "leave": Case(lambda it: it.app.left, (stay,)),  # type: ignore[attr-defined]
     # screens over the main one
     "close": Case(came(None), (screen(names),)),

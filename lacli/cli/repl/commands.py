@@ -5,7 +5,6 @@ What each does is in `turns`, `material`, `settings` and `results`. Called by th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -29,7 +28,7 @@ class Command:
     run: Callable[[Repl, str], None]
     """Called with what was typed behind the name."""
     values: str = ""
-    """What Tab completes there: file, model, session, template or option."""
+    """What Tab completes there: file (`n file` where a number may come first), model, session, template or option."""
 
 
 def _help(repl: Repl, rest: str) -> None:
@@ -43,6 +42,7 @@ def _help(repl: Repl, rest: str) -> None:
 
 _KEYS = (
     "Ctrl-J              new line; so does Enter between two lines of " + '"""',
+    "                    a blank before / makes a question of a line that would be a command",
     "@path               shows the model a file; Tab completes paths, commands and names",
     "Ctrl-C              stops a reply and keeps what was written",
 )
@@ -57,12 +57,12 @@ TABLE = (
     Command("file", "PATH", "show the model a file with the next question", material.file, "file"),
     Command("drop", "[n]", "take away an attached file; without n, list them", material.drop, "number"),
     Command("system", "[TEXT]", "show or set what the model is told first", material.system),
-    Command("template", "[NAME]", "fill in a saved prompt; without NAME, list them", material.template, "template"),
+    Command("template", "[NAME …]", "fill in a saved prompt; without NAME, list them", material.template, "template"),
     Command("model", "[NAME]", "go on with another model; without NAME, list them", settings.model, "model"),
     Command("set", "[K V]", "show or set an option such as temperature", settings.set_option, "option"),
     Command("copy", "[n]", "copy the last answer, or its n-th code block", results.copy, "number"),
-    Command("save", "[PATH]", "write the chat (.md) or the last answer's code to a file", results.save, "file"),
-    Command("apply", "[PATH]", "put the last answer's code into a file, after showing a diff", results.apply, "file"),
+    Command("save", "[n] [PATH]", "write the chat (.md), or a code block, to a file", results.save, "n file"),
+    Command("apply", "[n] [PATH]", "put a code block into a file, after showing a diff", results.apply, "n file"),
     Command("tokens", "", "size of the prompt so far", settings.tokens),
     Command("stats", "", "numbers of the last reply and of the chat", settings.stats),
     Command("pool", "", "what this project has taught the drafts", settings.pool),
@@ -73,29 +73,16 @@ _BY_NAME = {command.name: command for command in TABLE} | {"?": TABLE[0], "quit"
 
 
 def obey(repl: Repl, text: str) -> bool | None:
-    """Run the command this is; None where it is a question, False where it ends the conversation."""
-    found = slash.split(text)
+    """Run the command this is; None where it is a question, False where it ends the conversation.
+
+    Raises LacliError for what is neither, and what the command raises.
+    """
+    found = slash.command(text, {name: bool(command.arguments) for name, command in _BY_NAME.items()})
     if found is None:
         return None
     name, rest = found
-    command = _BY_NAME.get(name.lower())
-    if command is None:
-        return _unknown(name, rest)
-    if rest and not command.arguments:
-        diagnostics.note(f"/{name} takes nothing after it; a question that begins so goes between " + '"""')
-        return True
     try:
-        command.run(repl, rest)
+        _BY_NAME[name].run(repl, rest)
     except turns.Leave:
         return False
-    return True
-
-
-def _unknown(name: str, rest: str) -> bool | None:
-    """A word that is no command is never sent; with words behind it, it is a path, unless it is nearly a command."""
-    near = slash.meant(name, rest, _BY_NAME)
-    if rest and (not near or os.path.exists(f"/{name}")):
-        return None
-    remedy = f"did you mean /{near}?" if near else "/help lists them"
-    diagnostics.note(f"there is no command /{name}; {remedy}")
     return True

@@ -27,14 +27,14 @@ class ChatCompleter(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         text = document.text_before_cursor
-        command = re.fullmatch(r"\s*/([a-z]*)", text)
+        command = re.fullmatch(r"/([a-z]*)", text)
         if command is not None:
             for each in TABLE:
                 if each.name.startswith(command[1]):
                     shown = f"/{each.name} {each.arguments}".rstrip()
                     yield Completion(each.name, -len(command[1]), display=shown, display_meta=each.help)
             return
-        value = re.fullmatch(r"\s*/([a-z]+)\s+(.*)", text, re.DOTALL)
+        value = re.fullmatch(r"/([a-z]+)\s+(.*)", text, re.DOTALL)
         known = next((each for each in TABLE if value is not None and each.name == value[1]), None)
         if value is not None and known is not None:
             yield from _values(known.values, value[2])
@@ -45,8 +45,9 @@ class ChatCompleter(Completer):
 
 
 def _values(kind: str, typed: str) -> Iterator[Completion]:
-    if kind == "file":
-        yield from _paths(typed, escape=False)
+    if kind in ("file", "n file"):
+        number = re.match(r"\d+\s+", typed) if kind == "n file" else None
+        yield from _paths(typed[number.end() :] if number else typed, escape=False)
         return
     known: dict[str, Callable[[], list[tuple[str, str]]]] = {
         "model": _models,
@@ -100,6 +101,6 @@ def _templates() -> list[tuple[str, str]]:
 
 
 def _options() -> list[tuple[str, str]]:
-    from lacli.cli.repl.settings import OPTIONS
+    from lacli.verbs.options import OPTIONS
 
-    return [(name.replace("_", "-"), "") for name in OPTIONS]
+    return [(name, "") for name in OPTIONS]

@@ -23,6 +23,7 @@ from lacli.events import Attachment, Finished, Message, Request
 from lacli.scripted import Replier
 from lacli.sessions.conversation import Conversation
 from lacli.sessions.recorder import Recorder
+from lacli.text import slash
 from lacli.wording import loading_line
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Repl:
                 from lacli.prompts.attach import attached
 
                 self.draft = text  # until it is known what becomes of it
-                self.ask(*attached(words, note=diagnostics.note))
+                self.ask(*attached(words if is_block else slash.question(words), note=diagnostics.note))
         except LacliError as error:  # one failed turn does not end the conversation
             if error is self.assistant.failure:
                 raise

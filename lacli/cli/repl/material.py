@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
 from lacli.errors import UsageError
+from lacli.text.slash import as_typed, path_of
 from lacli.wording import described, number_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def file(repl: Repl, rest: str) -> None:
 
     if not rest:
         raise UsageError("/file needs a path", "Tab completes one")
-    found = attachment(path_of(rest), diagnostics.note)
+    found = attachment(str(path_of(rest)), diagnostics.note)
     repl.conversation.attach(found)
     diagnostics.note(f"{described(found)} goes with the next question")
 
@@ -56,7 +56,7 @@ def system(repl: Repl, rest: str) -> None:
 
 
 def template(repl: Repl, rest: str) -> None:
-    """/template [NAME]"""
+    """/template [NAME …]"""
     from lacli.prompts import saved
 
     if not rest:
@@ -67,16 +67,7 @@ def template(repl: Repl, rest: str) -> None:
             "/template NAME puts one at the prompt" if names else "no template is saved yet; see `lacli templates`"
         )
         return
-    name, _, words = rest.partition(" ")
-    found = saved.load(name)
-    found.check({})
-    told = found.filled_system(words, {})
+    told, question = saved.filled(rest)
     if told.strip():
         system(repl, told)
-    repl.draft = found.filled(words, {})
-
-
-def path_of(typed: str) -> str:
-    """A path as it was typed behind a command, in quotes or not."""
-    quoted = len(typed) > 1 and typed[0] == typed[-1] and typed[0] in "\"'"
-    return os.path.expanduser(typed[1:-1] if quoted else typed)
+    repl.draft = as_typed(question)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
 from lacli.cli.confirm import confirm
-from lacli.cli.repl.material import path_of
 from lacli.errors import UsageError
-from lacli.text.fences import Block, blocks
-from lacli.wording import counted, number_of
+from lacli.text.slash import numbered, path_of
+from lacli.wording import counted
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
@@ -20,9 +19,10 @@ if TYPE_CHECKING:
 def copy(repl: Repl, rest: str) -> None:
     """/copy [n]"""
     from lacli.clipboard import copied
+    from lacli.verbs.answers import block_of, turn_of
 
-    answer = _answer(repl)
-    text = _block(answer, rest).text.rstrip("\n") if rest else answer
+    answer = turn_of(repl.conversation.turns).answer.text
+    text = block_of(answer, rest, "/copy takes all of it").text.rstrip("\n") if rest else answer
     takers = copied(text)
     if not takers:
         raise UsageError("there is no clipboard that can be reached", "install wl-copy or xclip, or /save it to a file")
@@ -32,18 +32,21 @@ def copy(repl: Repl, rest: str) -> None:
 
 
 def save(repl: Repl, rest: str) -> None:
-    """/save [PATH]"""
+    """/save [n] [PATH]"""
     from lacli.sessions.export import as_markdown, file_name, takes_chat
+    from lacli.verbs.answers import code_of, turn_of
 
-    path = Path(path_of(rest) if rest else file_name())
-    if not repl.conversation.turns:
+    number, rest = numbered(rest)
+    turns = repl.conversation.turns
+    if not turns:
         raise UsageError("there is nothing to save yet", "ask a question first")
-    if takes_chat(path):
-        text, what = as_markdown(repl.conversation.system, repl.conversation.turns), "the chat"
+    path = path_of(rest or file_name())
+    if takes_chat(path) and not number:
+        text, what = as_markdown(repl.conversation.system, turns), "the chat"
     else:
-        answer = _answer(repl)
-        code = blocks(answer)
-        text, what = (_whole(code[-1]).text, "the last code block") if code else (answer + "\n", "the last answer")
+        text, what = code_of(turn_of(turns).answer.text, number)
+    if number and not rest:
+        raise UsageError(f"{what} needs a file", f"/save {number} PATH; a file of that name is ./{number}")
     if path.is_dir():
         raise UsageError(f"{path} is a folder", "give the name of a file in it")
     if _written(path, text):
@@ -51,23 +54,19 @@ def save(repl: Repl, rest: str) -> None:
 
 
 def apply(repl: Repl, rest: str) -> None:
-    """/apply [PATH]"""
-    from lacli.edits.apply import edited, span_of
+    """/apply [n] [PATH]"""
     from lacli.edits.textfile import TextFile
+    from lacli.verbs.answers import change_of, new_file_of, only_file, turn_of
 
-    path = Path(path_of(rest)) if rest else _only_file(repl)
-    answer = _answer(repl)
+    number, rest = numbered(rest)
+    turn = turn_of(repl.conversation.turns)
+    path = path_of(rest or only_file(repl.conversation.attachments))
     if not path.exists():
-        code = blocks(answer)
-        if not code:
-            raise UsageError("the last answer has no code block", "ask for the whole file in one")
-        if _written(path, _whole(code[-1]).text):
+        if _written(path, new_file_of(turn.answer.text, number)[0]):
             diagnostics.note(f"{path} was made")
         return
-    turn = repl.conversation.turns[-1]
     file = TextFile.read(path)
-    file.check_writable()
-    result = edited(file, span_of(file), answer, turn.question.text, ended=turn.reason == "stop")
+    result = change_of(file, turn, number)
     remarks = result.remarks(path)
     if not result.diff:
         diagnostics.note(f"{path} has just this text already")
@@ -81,36 +80,6 @@ def apply(repl: Repl, rest: str) -> None:
         return
     file.write(result.data)
     diagnostics.note(f"{path} was changed")
-
-
-def _answer(repl: Repl) -> str:
-    if not repl.conversation.turns:
-        raise UsageError("there is no answer yet", "ask a question first")
-    return repl.conversation.turns[-1].answer.text
-
-
-def _block(answer: str, number: str) -> Block:
-    found = blocks(answer)
-    chosen = number_of(number, len(found))
-    if chosen is None:
-        have = counted(len(found), "code block", "code blocks")
-        raise UsageError(f"there is no code block {number}: the last answer has {have}", "/copy takes all of it")
-    return found[chosen - 1]
-
-
-def _whole(block: Block) -> Block:
-    if not block.closed:
-        raise UsageError("the code block of the last answer is not complete", "/retry, with a higher /set max-tokens")
-    return block
-
-
-def _only_file(repl: Repl) -> Path:
-    """The file that is meant where none is named: the one that was attached."""
-    labels = {each.label for each in repl.conversation.attachments if os.path.isfile(each.label)}
-    if len(labels) != 1:
-        found = "no file is attached" if not labels else "several files are attached"
-        raise UsageError(f"{found}, so it is not known which one is meant", "/apply PATH names one")
-    return Path(labels.pop())
 
 
 def _written(path: Path, text: str) -> bool:

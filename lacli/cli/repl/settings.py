@@ -10,22 +10,12 @@ from lacli.cli import diagnostics, live
 from lacli.cli.options import Common, with_common
 from lacli.errors import UsageError
 from lacli.events import Counts, Message
+from lacli.verbs import options
 from lacli.wording import counted, counts_table
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
 
-OPTIONS = (
-    "temperature",
-    "top_p",
-    "top_k",
-    "repetition_penalty",
-    "seed",
-    "max_tokens",
-    "stop",
-    "truncate",
-)
-"""Fields of `Common` that shape a reply and may change between two."""
 _NONE = ("none", "off")
 
 
@@ -52,24 +42,16 @@ def model(repl: Repl, rest: str) -> None:
 def set_option(repl: Repl, rest: str) -> None:
     """/set [K V]"""
     if not rest:
-        for name in OPTIONS:
-            diagnostics.plain_line(f"{_flag(name):20}{_shown(getattr(repl.common, name))}")
-        diagnostics.note("/set temperature 0.7 sets one; none is the default again")
+        for flag in options.OPTIONS:
+            diagnostics.plain_line(options.line(repl.common.request(), flag))
+        diagnostics.note(options.USE)
         return
-    name, _, value = rest.partition(" ")
-    field = name.lstrip("-").replace("-", "_").lower()
-    if field not in OPTIONS:
-        import difflib
-
-        near = difflib.get_close_matches(field, OPTIONS, 1)
-        hint = f"did you mean {_flag(near[0])}?" if near else "/set lists them"
-        raise UsageError(f"there is no option {name}", hint)
-    value = value.strip()
+    flag, value = options.wish(rest)
     if not value:
-        diagnostics.plain_line(f"{_flag(field):20}{_shown(getattr(repl.common, field))}")
+        diagnostics.plain_line(options.line(repl.common.request(), flag))
         return
-    repl.common = dataclasses.replace(repl.common, **{field: _checked(field, value)})
-    diagnostics.note(f"{_flag(field)} is {_shown(getattr(repl.common, field))}")
+    repl.common = dataclasses.replace(repl.common, **{flag.replace("-", "_"): checked(flag, value)})
+    diagnostics.note(f"{flag} is {options.shown(repl.common.request(), flag)}")
 
 
 def tokens(repl: Repl, rest: str) -> None:
@@ -122,10 +104,11 @@ def pool(repl: Repl, rest: str) -> None:
             diagnostics.plain_line(f"  {line}")
 
 
-def _checked(field: str, value: str) -> Any:
-    """The value as the flag of this name would take it, with the same checks and the same words where it will not."""
+def checked(flag: str, value: str, default: Common = Common()) -> Any:  # noqa: B008 - it is frozen
+    """The value as this flag would take it, with the same checks and the same words where it will not."""
+    field = flag.replace("-", "_")
     if value.lower() in _NONE:
-        return getattr(Common(), field)
+        return getattr(default, field)
     import typer
 
     from lacli.cli.group import usage_error
@@ -137,14 +120,13 @@ def _checked(field: str, value: str) -> Any:
     def never_run(*, common: Common) -> None:
         """Only parsed."""
 
-    flag = f"--{_flag(field)}"
-    arguments = [part for each in (_split(value) if field == "stop" else [value]) for part in (flag, each)]
+    arguments = [part for each in (_split(value) if flag == "stop" else [value]) for part in (f"--{flag}", each)]
     try:
         with typer.main.get_command(app).make_context("/set", arguments) as context:
             return context.params[field]
     except typer.TyperException as error:
         message = usage_error(error).message.removeprefix("--")
-        raise UsageError(message, f"/set {_flag(field)} none is the default again") from None
+        raise UsageError(message, f"/set {flag} none is the default again") from None
 
 
 def _split(value: str) -> list[str]:
@@ -152,13 +134,3 @@ def _split(value: str) -> list[str]:
         return shlex.split(value)
     except ValueError:
         return [value]
-
-
-def _flag(field: str) -> str:
-    return field.replace("_", "-")
-
-
-def _shown(value: Any) -> str:
-    if value is None or value == "":
-        return "none"
-    return " ".join(map(repr, value)) if isinstance(value, list | tuple) else str(value)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
+from lacli.text.slash import as_typed
 from lacli.wording import counted, unvarying
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def edit(repl: Repl, rest: str) -> None:
     """/edit"""
     from lacli.cli.editor import edited
 
-    repl.draft = edited("")
+    repl.draft = as_typed(edited(""))
 
 
 def compact(repl: Repl, rest: str) -> None:

@@ -65,6 +65,20 @@ class TestDispatch:
         assert made[0].requests == []
         assert f"did you mean {near}?" in capfd.readouterr().err
 
+    def test_a_word_that_is_no_command_is_never_sent_and_a_blank_before_it_sends_it(self, capfd: Captured) -> None:
+        repl, made = repl_of(["yes", "no"])
+        repl.handle("/explain this to me")
+        assert made[0].requests == []
+        assert "a blank before it sends it as a question" in capfd.readouterr().err
+        repl.handle(" /explain this to me")
+        repl.handle(" /retry")
+        assert asked(made[0])[0::2] == ["/explain this to me", "/retry"]
+
+    def test_a_path_that_exists_is_sent(self, project: Path) -> None:
+        repl, made = repl_of(["yes"])
+        repl.handle(f"{project} what is in it?")
+        assert asked(made[0]) == [f"{project} what is in it?"]
+
     def test_a_block_of_lines_is_a_question_whatever_it_begins_with(self) -> None:
         repl, made = repl_of(["yes"])
         repl.handle('"""\n/save\nis it a command?\n"""')
@@ -324,6 +338,30 @@ class TestResults:
         assert "is a folder" in captured
         assert "no/such/folder.md cannot be written" in captured
 
+    def test_a_number_takes_another_block_than_the_last(
+        self, project: Path, answers: list[str], capfd: Captured
+    ) -> None:
+        (project / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+        repl, _ = repl_of([CODE])
+        repl.handle("show me")
+        repl.handle("/save 1 add.py")
+        repl.handle("/save 1 add.md")
+        repl.handle("/save ./7")
+        repl.handle("/save 3 x.py")
+        repl.handle("/save 1")
+        repl.handle("/apply 1 calc.py")
+        repl.handle("/apply 1 calc.py")
+        repl.handle("/apply 1 new.py")
+        repl.handle("/apply 3 calc.py")
+        block = "def add(a, b):\n    return a + b\n"
+        assert [(project / name).read_text() for name in ("add.py", "add.md", "calc.py", "new.py")] == [block] * 4
+        assert (project / "7").read_text() == "ls\n"
+        assert not (project / "x.py").exists()
+        captured = capfd.readouterr().err
+        assert captured.count("there is no code block 3: the answer has 2 code blocks; a file of that name is ./3") == 2
+        assert "code block 1 needs a file; /save 1 PATH" in captured
+        assert answers == ["change calc.py?"] * 2
+
     def test_apply_shows_a_diff_and_asks(self, project: Path, answers: list[str], capfd: Captured) -> None:
         (project / "calc.py").write_bytes(b"def add(a, b):\r\n    return a - b\r\n")
         fixed = "```python\ndef add(a, b):\n    return a + b\n```"
@@ -377,4 +415,4 @@ class TestResults:
         captured = capfd.readouterr().err
         assert "2 characters given to xclip" in captured
         assert "there is no clipboard that can be reached" in captured
-        assert captured.count("the last answer has 2 code blocks") == 2
+        assert captured.count("the answer has 2 code blocks") == 2

@@ -213,6 +213,8 @@ class TestCompletion:
             ("/file alphab\t", "/file alphabet.py"),
             ("/save src/b\t", "/save src/beta.py"),
             ("/apply .h\t", "/apply .hidden"),
+            ("/apply 2 .h\t", "/apply 2 .hidden"),
+            (" /he\t", " /he"),
             ("see @alpha\\ \t", "see @alpha\\ one.py"),
             ("see (@src/b\t", "see (@src/beta.py"),
             ("mail me@alphab\t", "mail me@alphab"),
