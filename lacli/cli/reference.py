@@ -49,7 +49,7 @@ def commands() -> str:
         f"{whole['help']}\n",
         "Text that begins with a dash goes after `--`.\n",
         "[Options that commands share](#options-that-commands-share) · [Exit codes](#exit-codes) · "
-        "[Configuration and variables](configuration.md)\n",
+        "[Configuration and variables](configuration.md) · [Keys of JSON](json.md)\n",
         *(f"- [`lacli {command['name']}`](#{_anchor(command)}): {_first(command)}" for command in whole["commands"]),
         "",
     ]

@@ -13,6 +13,7 @@ from lacli.bench.step_cost import step_times
 from lacli.cli.app import main
 from lacli.kernels.library import library
 from tests.bench.fakes import loaded_table
+from tests.documented import keys_of, sections
 from tests.fakes import TableRunner
 
 
@@ -68,6 +69,8 @@ def test_measuring_the_real_model_gives_one_document_and_touches_no_pool(
     assert {figure["mode"] for figure in record["figures"]} >= {"plain", "jacobi", "cold", "warm-replay"}
     assert all(figure["equal_to_plain"] for figure in record["figures"])
     assert set(record["step_ms"]) == {"1", "4", "8", "16", "32"}
+    documented = sections()["lacli bench --json"]
+    assert keys_of(record, documented) == documented - {"replay"}
     assert not (sandbox_with_model / "state").exists()
 
 
@@ -112,6 +115,7 @@ def test_a_replay_needs_the_model_once_and_says_that_times_are_not_measured(
     assert main([*words, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["replay"] is True
+    assert keys_of(record, documented := sections()["lacli bench --json"]) <= documented
     assert {figure["mode"] for figure in record["figures"]} >= {"plain", "jacobi", "cold", "warm-replay", "big pool"}
     assert all(figure["equal_to_plain"] for figure in record["figures"])
     monkeypatch.setattr("lacli.bench.replay.record", lambda bench, case: pytest.fail("recorded twice"))
@@ -137,3 +141,6 @@ def test_sessions_are_shown_task_by_task(monkeypatch: pytest.MonkeyPatch, capsys
     record = json.loads(capsys.readouterr().out)
     assert record["summary"]["day_2_against_empty_pool"] == 1.0
     assert [run["pool"] for run in record["runs"]] == ["kept", "kept", "empty"]
+    del record["runs"]
+    documented = {key for key in sections()["lacli bench --suite sessions --json"] if not key.startswith("runs")}
+    assert keys_of(record, documented) == documented

@@ -17,6 +17,7 @@ from lacli.bench.suites import word_overlap
 from lacli.config import Settings
 from lacli.errors import LacliError
 from lacli.pool import identity
+from tests.documented import keys_of, sections
 
 TASKS = load_tasks()
 
@@ -168,6 +169,9 @@ def test_a_process_answers_with_the_real_assistant_and_its_pool_learns(
     player = sessions._Player(tmp_path, Settings(offline=True), 12, 8)
     home = player.home("kept")
     (first,) = player(home, ["Say hello."])
+    record = {"runs": sessions_report.records([Played(TASKS[0], "kept", first)])}
+    documented = {key for key in sections()["lacli bench --suite sessions --json"] if key.startswith("runs")}
+    assert keys_of(record, documented) == documented
     assert first["equal_to_plain"]
     assert first["tokens"] > 1
     assert list((home / "state" / "pools").rglob("*"))
