@@ -60,10 +60,20 @@ class Action:
 
 ACTIONS: tuple[Action, ...] = (
     # the prompt
-    Action("send", "enter", "Send the question", where=PROMPT, palette=False, footer="send"),
+    Action(
+        "send",
+        "enter",
+        "Send the question",
+        "Waits for the reply that is written; up takes it back.",
+        where=PROMPT,
+        palette=False,
+        footer="send",
+    ),
     Action("newline", "ctrl+j,shift+enter", "New line", where=PROMPT, palette=False, footer="new line"),
     Action("attach", "ctrl+f", "Attach a file", "Shows the model a file; @ does the same.", slash="file", takes="PATH"),
     Action("detach", "", "Take away an attached file", "Without n, the last one.", slash="drop", takes="[n]"),
+    Action("edit", "", "Write the question in your editor", "$VISUAL or $EDITOR.", slash="edit"),
+    Action("template", "", "Fill in a saved template", "With the draft.", slash="template", takes="[NAME …]"),
     Action("to-messages", "shift+tab,ctrl+up", "Go to the messages", where=PROMPT, palette=False),
     # replies
     Action("stop", "escape", "Stop the reply", "Keeps what was written of it.", footer="stop"),
@@ -72,6 +82,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("undo", "", "Take back what was done last", "A question, /clear, /drop or a retry.", slash="undo"),
     Action("clear", "", "Forget the conversation", "Undo brings it back.", slash="clear"),
     Action("system", "", "Show or set the system message", slash="system", takes="[TEXT]"),
+    Action("set", "", "Set an option of the replies", "Such as temperature.", slash="set", takes="[K V]"),
     Action("compact", "", "Replace older turns by a summary", slash="compact"),
     # the last answer
     Action("copy", "", "Copy the last answer", "Or its n-th code block.", slash="copy", takes="[n]"),

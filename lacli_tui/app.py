@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from textual.binding import Binding
 from textual.filter import Monochrome, NoColor
@@ -63,6 +64,10 @@ class Start:
     """Ids of actions to their keys."""
     keep_theme: Callable[[str], str] | None = None
     """Makes a theme the one of later runs, and says so or why it is not."""
+    checked: Callable[[str, str], Any] = lambda flag, value: value
+    """The value of an option as its flag would take it; raises UsageError where it would not."""
+    edited: Callable[[str], str] = str
+    """A text as the user leaves it in an editor that has the terminal. Raises LacliError."""
     now: Callable[[], float] = time.time
 
 

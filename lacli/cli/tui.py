@@ -56,9 +56,11 @@ def _theme(name: str) -> str:
 
 _theme.check = lambda name, value: _theme(value)  # type: ignore[attr-defined]  # for values in a configuration file
 
+_MAX_TOKENS = 1024
+
 
 @app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
-@with_common(without=_WITHOUT, max_tokens=1024)
+@with_common(without=_WITHOUT, max_tokens=_MAX_TOKENS)
 def tui(
     context: typer.Context,
     folder: Annotated[
@@ -107,6 +109,8 @@ def tui(
         animation=not no_animation,
         mouse=not no_mouse,
         inline=inline,
+        checked=_checked,
+        edited=_edited,
         keymap=_keymap(),
         keep_theme=_theme_keeper(context),
     )
@@ -120,6 +124,18 @@ def main() -> int:
     from lacli.cli.app import main as run
 
     return run(["tui", *sys.argv[1:]])
+
+
+def _checked(flag: str, value: str) -> Any:
+    from lacli.cli.repl.settings import checked
+
+    return checked(flag, value, Common(max_tokens=_MAX_TOKENS))
+
+
+def _edited(text: str) -> str:
+    from lacli.cli.editor import edited
+
+    return edited(text)
 
 
 def _check_terminal(inline: bool) -> None:

@@ -66,6 +66,7 @@ class MainScreen(Sending):
         self._late: Timer | None = None
         """Tells what came too soon after the last statistics."""
         self._steps = []
+        self._waits = []
         self._about: dict[str, Any] = {}
         self._keys_for_reply = False
         """Whether the footer shows the keys that apply while a reply is written."""
@@ -138,6 +139,7 @@ class MainScreen(Sending):
             self._next_flush = now + max(FLUSH_S, _SHARE * (now - begun))
             self._flushing = None
         self.changed(ended=took.finished is not None)
+        await self.settle(took)
 
     async def _show(self, took: Took) -> None:
         answer = self._answer_now
@@ -183,10 +185,7 @@ class MainScreen(Sending):
             await self.show_all()
         elif answer.turn is not None:
             await self.transcript.take_back(answer.turn)
-        if self._asked and not self.prompt.text:
-            self.prompt.put(self._asked)
-        self._asked = ""
-        self.show_chips()
+        self.put_back()
 
     async def _failed(self, took: Took) -> None:
         """Something went wrong: what, and what to do."""
@@ -252,11 +251,13 @@ class MainScreen(Sending):
     # What is seen
 
     def show_chips(self) -> None:
-        """The files that go with the next question, and what it stands in place of."""
+        """What waits, the files that go with the next question, and what it stands in place of."""
         chips = self.query_one(Chips)
         editing = self._editing
         chips.label("" if editing is None else f"question {editing + 1} again; escape leaves it as it is")
         chips.show(self.talk.conversation.pending)
+        chips.wait([each.text for each in self._waits])
+        self.prompt.waits = bool(self._waits)
 
     async def show_all(self) -> None:
         """The whole conversation anew."""
@@ -270,7 +271,7 @@ class MainScreen(Sending):
 def _below(finished: Finished, max_tokens: int) -> str:
     """The line below an answer: why it is no whole one, and how it was decoded."""
     parts = ["interrupted"] if finished.reason == "cancelled" else []
-    parts += filter(None, [cut_note(finished, max_tokens, "--max-tokens N for more")])
+    parts += filter(None, [cut_note(finished, max_tokens, "/set max-tokens N for more")])
     if finished.stats.predicted_n:
         parts.append(live_line(finished.stats))
     return " · ".join(parts)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lacli_tui.app import LacliApp, Start
     from lacli_tui.talk import Talk
 
-_TOO_LONG = "/drop n takes a file away, /compact sums up older turns; --ctx N at the start makes room"
+_TOO_LONG = "/drop n takes a file away, /set truncate middle leaves out a part of it; --ctx N at the start makes room"
 
 
 class Verbs(Screen[None]):

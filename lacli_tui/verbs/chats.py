@@ -26,7 +26,8 @@ class Chats(Verbs):
         request = self.talk.request
         why = unvarying(request.temperature, request.seed)
         if why and not turns[-1].interrupted:
-            self.notify(f"the same answer is to be expected, as {why}", markup=False)
+            remedy = "/set temperature 0.7" if request.temperature == 0 else "/set seed none"
+            self.notify(f"the same answer is to be expected, as {why}; {remedy} makes it vary", markup=False)
         self.talk.retry()
         await self.answer_comes(again=True)
 
@@ -67,10 +68,14 @@ class Chats(Verbs):
     async def action_system(self, rest: str = "") -> None:
         """Show or set what the model is told first."""
         if rest:
-            self.talk.describe(rest)
-            await self.tell("the system message is set; the conversation is read again with the next question")
+            await self.describe(rest)
         else:
             await self.tell(self.talk.conversation.system or "there is no system message; /system TEXT sets one")
+
+    async def describe(self, system: str) -> None:
+        """Tell the model this first from now on."""
+        self.talk.describe(system)
+        await self.tell("the system message is set; the conversation is read again with the next question")
 
     async def action_compact(self) -> None:
         """Have older turns summed up."""

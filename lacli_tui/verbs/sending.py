@@ -11,20 +11,20 @@ from lacli_tui.actions import slash_command
 from lacli_tui.messages import Decoded, Sent, Wanted
 from lacli_tui.verbs.answers import Answers
 from lacli_tui.verbs.chats import Chats
+from lacli_tui.verbs.drafts import Drafts
 from lacli_tui.verbs.preparing import Preparing
 from lacli_tui.verbs.views import Views
+from lacli_tui.verbs.waiting import Ready, Waiting
 from lacli_tui.verbs.watch import Watch
 from lacli_tui.widgets.message import Answer
 from lacli_tui.widgets.welcome import Welcome
 
 
-class Sending(Answers, Chats, Preparing, Views, Watch):
+class Sending(Answers, Chats, Drafts, Preparing, Views, Waiting, Watch):
     """Of the main screen, with all that can be wanted."""
 
     _answer_now: Answer | None = None
     """The one that is being written."""
-    _asked = ""
-    """What was sent, to be put back where nothing comes of it."""
     _editing: int | None = None
     """The turn whose question stands at the prompt."""
     _steps: list[Decoded]
@@ -43,12 +43,16 @@ class Sending(Answers, Chats, Preparing, Views, Watch):
         try:
             if self._obey(event.text):
                 return
-            if not self.is_busy():
-                await self._ask(event.text)
+            if self.talk.is_replying and self._editing is None:
+                self.wait(await self._ready(event.text))
+            elif not self.is_busy():
+                ready, number, self._editing = await self._ready(event.text), self._editing, None
+                await self.ask(ready, number)
         except (LacliError, OSError) as error:
             await self.blame(error)
 
-    async def _ask(self, text: str) -> None:
+    async def _ready(self, text: str) -> Ready:
+        """A question with the files that it names; the prompt is empty. Raises LacliError where one cannot be shown."""
         from lacli.prompts.attach import attached
 
         notes: list[str] = []
@@ -56,14 +60,19 @@ class Sending(Answers, Chats, Preparing, Views, Watch):
         for note in notes:
             await self.tell(note)
         self._taken(text)
-        number, self._editing = self._editing, None
-        if number is not None:
+        return Ready(text, words, files)
+
+    async def ask(self, ready: Ready, instead: int | None = None) -> None:
+        """See `Waiting`."""
+        files = ready.named
+        self._asked = ready.text
+        if instead is not None:
             pending, self.talk.conversation.pending = self.talk.conversation.pending, []
             files = (*pending, *(each for each in files if each not in pending))
-            question = self.talk.resend(number, words, files)
-            await self.transcript.take_back(number)
+            question = self.talk.resend(instead, ready.words, files)
+            await self.transcript.take_back(instead)
         else:
-            question = self.talk.ask(words, files)
+            question = self.talk.ask(ready.words, files)
         self.show_chips()
         await self.query(Welcome).remove()
         turn = len(self.talk.conversation.turns)
@@ -71,7 +80,6 @@ class Sending(Answers, Chats, Preparing, Views, Watch):
         self._begin_answer()
 
     def _taken(self, text: str) -> None:
-        self._asked = text
         self.prompt.take()
         self.talk.typed(text)
 
@@ -89,6 +97,7 @@ class Sending(Answers, Chats, Preparing, Views, Watch):
     def _begin_answer(self) -> None:
         self._steps.clear()
         self._begins = True
+        self._stopped = False
         self._notice = ""
         self._next_flush = 0.0
         self.changed()
@@ -99,7 +108,6 @@ class Sending(Answers, Chats, Preparing, Views, Watch):
         if found is None:
             return False
         self._taken(text)
-        self._asked = ""
         self.program.perform(found[0].id, found[1])
         return True
 
@@ -124,6 +132,8 @@ class Sending(Answers, Chats, Preparing, Views, Watch):
                 await self.show_sources(answer)
         elif event.action == "to-messages":
             self.go_to_messages()
+        elif event.action == "take-back":
+            self.take_back()
         elif event.action in ("message-up", "message-down"):
             self.move(-1 if event.action == "message-up" else 1)
         else:
@@ -165,8 +175,11 @@ class Sending(Answers, Chats, Preparing, Views, Watch):
 
     async def give_up(self) -> None:
         """See `Preparing`; a reply that has begun ends with the text so far."""
-        if self.talk.stop() == "given up" and self._answer_now is not None:
-            answer, self._answer_now = self._answer_now, None
+        came = self.talk.stop()
+        self._stopped = came == "stopping"
+        answer = self._answer_now
+        if came == "given up" and answer is not None:
+            self._answer_now = None
             await self._nothing_came(answer)
 
     def action_back(self) -> None:

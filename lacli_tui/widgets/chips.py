@@ -1,4 +1,5 @@
-"""The files that go with the next question, as chips above the prompt. Told them by `show`."""
+"""What stands above the prompt: questions that wait for the reply that is written, what the draft is where it is no new
+question, and the files that go with it. Told them by `wait`, `label` and `show`."""
 
 from __future__ import annotations
 
@@ -8,7 +9,11 @@ from rich.text import Text
 from textual.widgets import Static
 
 from lacli.events import Attachment
+from lacli_tui.inert import shown
 from lacli_tui.widgets.message import described
+
+_MOST = 36
+"""Characters of a question that waits."""
 
 
 class Chips(Static):
@@ -22,6 +27,7 @@ class Chips(Static):
         super().__init__("", markup=False, id=id)
         self._label = ""
         self._files: tuple[Attachment, ...] = ()
+        self._waits: tuple[str, ...] = ()
 
     def show(self, files: Sequence[Attachment]) -> None:
         """These go with the next question."""
@@ -33,8 +39,20 @@ class Chips(Static):
         self._label = text
         self._draw()
 
+    def wait(self, questions: Sequence[str]) -> None:
+        """These are asked when the reply has ended."""
+        self._waits = tuple(questions)
+        self._draw()
+
     def _draw(self) -> None:
-        parts = [f"[{self._label}]"] if self._label else []
+        parts = [f"[next: {_brief(each)}]" for each in self._waits]
+        parts += ["↑ takes it back"] if parts else []
+        parts += [f"[{self._label}]"] if self._label else []
         parts += [f"[{number}] {described(each)}" for number, each in enumerate(self._files, 1)]
         self.update(Text("  ".join(parts)))
         self.display = bool(parts)
+
+
+def _brief(text: str) -> str:
+    words = " ".join(shown(text).split())
+    return words if len(words) <= _MOST else words[: _MOST - 1].rstrip() + "…"

@@ -63,6 +63,8 @@ class Prompt(TextArea):
         self._at = 0
         """The entry that is shown; behind the last one is the draft."""
         self._draft = ""
+        self.waits = False
+        """Whether a question waits that the arrow up takes back into an empty prompt."""
         self._burst: list[str] = []
         self._pouring: Timer | None = None
         self._last_key = 0.0
@@ -215,8 +217,10 @@ class Prompt(TextArea):
         self._write("\n")
 
     def action_cursor_up(self, select: bool = False) -> None:
-        """Up; from the first row to what was typed before."""
-        if select or not self.cursor_at_first_row:
+        """Up; from the first row to what was typed before, from nothing to what waits to be asked."""
+        if self.waits and not self.text:
+            self.post_message(Wanted("take-back"))
+        elif select or not self.cursor_at_first_row:
             super().action_cursor_up(select)
         elif self._at > 0:
             if self._at == len(self._typed):

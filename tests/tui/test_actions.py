@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from lacli.events import Event, Request
+from lacli.prompts import saved
 from lacli.scripted import Cancel, ScriptedAssistant, never
 from lacli_tui.actions import ACTIONS, Action
+from lacli_tui.screens.choice import ChoiceScreen
 from lacli_tui.screens.confirm import ConfirmScreen
 from lacli_tui.screens.diff import DiffScreen
 from lacli_tui.screens.files import FilesScreen
@@ -266,6 +269,18 @@ def stay(it: Playing) -> Awaitable[None]:
     return it.pilot.pause()
 
 
+def an_editor(it: Playing) -> Awaitable[None]:
+    """One that needs no terminal."""
+    it.app.suspend = nullcontext  # type: ignore[assignment]
+    it.main.begun = replace(it.main.begun, edited=lambda text: f"{text}written")
+    return it.pilot.pause()
+
+
+def a_template(it: Playing) -> Awaitable[None]:
+    saved.save(saved.Saved("review", prompt="Review $input"), replace=True)
+    return it.pilot.pause()
+
+
 def asked_again(it: Playing) -> bool:
     return len(it.assistant.requests) == 1 and turns(1)(it)
 
@@ -276,6 +291,8 @@ CASES: dict[str, Case] = {
     "newline": Case(lambda it: it.main.prompt.text == "a\n", (typed("a"),)),
     "attach": Case(shows(FilesScreen)),
     "detach": Case(lambda it: not it.main.talk.conversation.pending, (attach,)),
+    "edit": Case(lambda it: it.main.prompt.text == "written", (an_editor,)),
+    "template": Case(shows(ChoiceScreen), (a_template,)),
     "to-messages": Case(lambda it: isinstance(it.app.focused, Said), (one_turn,)),
     # replies
     "stop": Case(
@@ -287,6 +304,7 @@ CASES: dict[str, Case] = {
     "undo": Case(turns(0), (one_turn,)),
     "clear": Case(turns(0), (one_turn,)),
     "system": Case(lambda it: "there is no system message" in it.text(), (nothing_said,)),
+    "set": Case(shows(ChoiceScreen)),
     "compact": Case(lambda it: it.main.idle and it.main.talk.purpose == "summary", (nothing_said, two_turns)),
     # the last answer
     "copy": Case(copied(ANSWER), (one_turn,)),

@@ -1,0 +1,120 @@
+"""What shapes the next question before it is sent: options of the reply, saved templates, the user's own editor."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+
+from textual import work
+from textual.app import SuspendNotSupported
+
+from lacli.errors import LacliError
+from lacli.text.slash import as_typed
+from lacli.verbs import options
+from lacli_tui.verbs import Verbs
+
+
+class Drafts(Verbs):
+    """Of the main screen."""
+
+    async def action_set(self, rest: str = "") -> None:
+        """Show or set an option of the replies to come: `[K V]`."""
+        try:
+            if not rest:
+                self._choose_option()
+                return
+            flag, value = options.wish(rest)
+            if value:
+                await self._set(flag, value)
+            else:
+                await self.tell(options.line(self.talk.request, flag))
+        except LacliError as error:
+            await self.blame(error)
+
+    @work(group="picker", exclusive=True)
+    async def _choose_option(self) -> None:
+        from lacli_tui.screens.choice import ChoiceScreen
+        from lacli_tui.screens.line import LineScreen
+
+        rows = [(flag, options.shown(self.talk.request, flag)) for flag in options.OPTIONS]
+        flag = await self.app.push_screen_wait(ChoiceScreen("Set an option", rows))
+        if flag is None:
+            return
+        now = options.shown(self.talk.request, flag)
+        value = await self.app.push_screen_wait(LineScreen(f"{flag}, now {now}", "none is the default again"))
+        try:
+            if value is not None:
+                await self._set(flag, value)
+        except LacliError as error:
+            await self.blame(error)
+
+    async def _set(self, flag: str, value: str) -> None:
+        self.talk.request = options.changed(self.talk.request, flag, self.begun.checked(flag, value))
+        await self.tell(f"{flag} is {options.shown(self.talk.request, flag)}")
+
+    async def action_template(self, rest: str = "") -> None:
+        """Put a saved prompt at the prompt, filled in with the words behind its name: `[NAME …]`."""
+        from lacli.prompts import saved
+
+        try:
+            if rest:
+                await self._fill(rest)
+            elif names := saved.names():
+                self._choose_template(names)
+            else:
+                await self.tell("no template is saved yet; see `lacli templates`")
+        except LacliError as error:
+            await self.blame(error)
+
+    @work(group="picker", exclusive=True)
+    async def _choose_template(self, names: list[str]) -> None:
+        from lacli_tui.screens.choice import ChoiceScreen
+
+        name = await self.app.push_screen_wait(ChoiceScreen("Fill in a template", [(each, "") for each in names]))
+        try:
+            if name is not None:
+                await self._fill(f"{name} {self.prompt.text}")
+        except LacliError as error:
+            await self.blame(error)
+
+    async def _fill(self, typed: str) -> None:
+        from lacli.prompts import saved
+
+        told, question = saved.filled(typed)
+        if told.strip():
+            await self.describe(told)
+        self.prompt.put(as_typed(question))
+        self.prompt.focus()
+
+    async def describe(self, system: str) -> None:
+        """Tell the model this first from now on."""
+        raise NotImplementedError
+
+    async def action_edit(self) -> None:
+        """Write the question in the user's editor, which has the terminal meanwhile; a reply goes on behind."""
+        text = self.prompt.text
+        failed: Exception | None = None
+        try:
+            with self.app.suspend(), _not_interrupted():
+                try:
+                    text = as_typed(self.begun.edited(text))
+                except (LacliError, OSError) as error:  # out of here the terminal would stay the editor's
+                    failed = error
+        except SuspendNotSupported:
+            self.notify("an editor needs the whole screen: start without --inline", markup=False)
+            return
+        if failed is not None:
+            await self.blame(failed)
+        self.prompt.put(text)
+        self.prompt.focus()
+
+
+@contextlib.contextmanager
+def _not_interrupted() -> Iterator[None]:
+    """Ctrl-C is the editor's meanwhile. Not ignored, as it would then be so in the editor, too."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
