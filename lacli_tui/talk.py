@@ -70,6 +70,8 @@ class Talk:
         self.prefill: Prefill | None = None
         self.stats: ReplyStats | None = None
         """Of the reply that is written, or was last."""
+        self.most_tokens = start.request.max_tokens
+        """Of the same reply; `request` may say another number for the next."""
         self.purpose: Purpose = "answer"
         self.model = start.model
         self._start = start
@@ -266,6 +268,7 @@ class Talk:
         self.stats = self.prefill = None
         self._written.clear()
         self.phase = "prefill" if self._opened else "loading"
+        self.most_tokens = self.request.max_tokens
         self._reply = self._bridge.call("reply", self._request(messages))
 
     def _told(self, event: Prefill | Piece | Finished, took: Took) -> None:

@@ -173,7 +173,7 @@ class MainScreen(Sending):
         if took.turn is None and finished.reason != "stop":
             await self._nothing_came(answer)
             return
-        await answer.finish(finished.text, _below(finished, self.talk.request.max_tokens))
+        await answer.finish(finished.text, _below(finished, self.talk.most_tokens))
         if finished.dropped:
             gone = counted(finished.dropped, "message", "messages")
             await self.tell(f"the oldest {gone} no longer fit into the context and are not sent any more", "warning")

@@ -9,6 +9,7 @@ from rich.text import Text
 from textual.widgets import Static
 
 from lacli.events import Attachment
+from lacli_tui.glyphs import drawable
 from lacli_tui.inert import shown
 from lacli_tui.widgets.message import described
 
@@ -46,7 +47,7 @@ class Chips(Static):
 
     def _draw(self) -> None:
         parts = [f"[next: {_brief(each)}]" for each in self._waits]
-        parts += ["↑ takes it back"] if parts else []
+        parts += ["up takes it back"] if parts else []
         parts += [f"[{self._label}]"] if self._label else []
         parts += [f"[{number}] {described(each)}" for number, each in enumerate(self._files, 1)]
         self.update(Text("  ".join(parts)))
@@ -55,4 +56,4 @@ class Chips(Static):
 
 def _brief(text: str) -> str:
     words = " ".join(shown(text).split())
-    return words if len(words) <= _MOST else words[: _MOST - 1].rstrip() + "…"
+    return words if len(words) <= _MOST else words[: _MOST - 1].rstrip() + drawable("…")
