@@ -1,4 +1,4 @@
-"""How often a class of guesses turns out right, learned online. Pure numbers; used by the sources, one object each.
+"""How often a class of guesses turns out right, learned online: pure numbers, and what the sources with one share.
 
 A class is what a source knows of a guess before it is tried (length of the match, share among the alternatives). For
 each class and depth the conditional acceptance is a Beta mean with decayed counts around a prior.
@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, repeat
 from operator import mul
+from typing import Self
+
+from lacli.drafts.base import Draft
 
 _DECAY = 0.97
 _STRENGTH = 3.0  # the prior weighs as much as three judged guesses
@@ -52,3 +55,35 @@ class Calibration:
             return
         rows = [list(numbers[at : at + 6]) for at in range(0, 2 * count, 6)]
         self._right, self._judged = rows[: len(self._priors)], rows[len(self._priors) :]
+
+
+class Calibrated:
+    """All of a `DraftSource` but its guesses: one that learns how far to trust them, and nothing of the text."""
+
+    def __init__(self, calibration: Calibration) -> None:
+        self._calibration = calibration
+
+    def start(self, context: Sequence[int]) -> None:
+        """See `DraftSource.start`."""
+
+    def credit(self, draft: Draft, accepted: int) -> None:
+        """See `DraftSource.credit`."""
+        self._calibration.learn(draft.key, accepted, len(draft.token_ids))
+
+    def observe(self, token_ids: Sequence[int]) -> None:
+        """See `DraftSource.observe`."""
+
+    def fork(self) -> Self:
+        """See `DraftSource.fork`."""
+        return self
+
+    def merge(self, fork: Self) -> None:
+        """See `DraftSource.merge`."""
+
+    def numbers(self) -> list[float]:
+        """See `DraftSource.numbers`."""
+        return self._calibration.numbers()
+
+    def restore(self, numbers: Sequence[float]) -> None:
+        """See `DraftSource.restore`."""
+        self._calibration.restore(numbers)

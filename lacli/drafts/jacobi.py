@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Self
 
 from lacli.drafts.base import Draft
-from lacli.drafts.calibration import Calibration
+from lacli.drafts.calibration import Calibrated, Calibration
 
 _PER_KEY = 8  # n-grams kept for a first token, newest first
 
 
-class WindowSource:
+class WindowSource(Calibrated):
     """N-grams by their first token, as the reference's pool keeps them."""
 
     name = "window"
 
-    def __init__(self, ngram: int) -> None:
-        self._length = ngram - 1
+    def __init__(self) -> None:
+        super().__init__(Calibration([0.3 / (1 + rank) ** 0.5 for rank in range(_PER_KEY)], [0.5] * _PER_KEY))
         self._grams: dict[int, list[tuple[int, ...]]] = {}
-        self._calibration = Calibration([0.3 / (1 + rank) ** 0.5 for rank in range(_PER_KEY)], [0.5] * _PER_KEY)
-
-    def start(self, context: Sequence[int]) -> None:
-        """See `DraftSource.start`."""
 
     def learn(self, grams: Iterable[tuple[int, ...]]) -> None:
         """Take the n-grams of one step; a repeated one moves to the front."""
@@ -41,25 +36,3 @@ class WindowSource:
             run = gram[:room]
             drafts.append(Draft(run, self._calibration.chances(rank, len(run)), self.name, rank))
         return drafts
-
-    def credit(self, draft: Draft, accepted: int) -> None:
-        """See `DraftSource.credit`."""
-        self._calibration.learn(draft.key, accepted, len(draft.token_ids))
-
-    def observe(self, token_ids: Sequence[int]) -> None:
-        """See `DraftSource.observe`."""
-
-    def fork(self) -> Self:
-        """See `DraftSource.fork`; each reply has one of its own anyway."""
-        return self
-
-    def merge(self, fork: Self) -> None:
-        """See `DraftSource.merge`."""
-
-    def numbers(self) -> list[float]:
-        """See `DraftSource.numbers`."""
-        return self._calibration.numbers()
-
-    def restore(self, numbers: Sequence[float]) -> None:
-        """See `DraftSource.restore`."""
-        self._calibration.restore(numbers)

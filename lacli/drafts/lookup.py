@@ -12,39 +12,21 @@ from typing import Self
 import numpy as np
 
 from lacli.drafts.base import Draft
+from lacli.drafts.calibration import Calibrated
 from lacli.drafts.chains import drafts_from, new_calibration
 from lacli.drafts.index import LiveIndex, StoredIndex, SuffixIndex
 
 
-class _Lookup:
-    """Proposing and learning, shared by the sources below."""
+class _Lookup(Calibrated):
+    """Proposing, shared by the sources below."""
 
     name = ""
 
     def __init__(self, trust: float) -> None:
-        self._calibration = new_calibration(trust)
+        super().__init__(new_calibration(trust))
 
     def _propose(self, index: SuffixIndex, context: Sequence[int], room: int) -> Sequence[Draft]:
         return drafts_from(index, context, room, self._calibration, self.name) if room > 0 else ()
-
-    def credit(self, draft: Draft, accepted: int) -> None:
-        """See `DraftSource.credit`."""
-        self._calibration.learn(draft.key, accepted, len(draft.token_ids))
-
-    def fork(self) -> Self:
-        """See `DraftSource.fork`."""
-        return self
-
-    def merge(self, fork: Self) -> None:
-        """See `DraftSource.merge`."""
-
-    def numbers(self) -> list[float]:
-        """See `DraftSource.numbers`."""
-        return self._calibration.numbers()
-
-    def restore(self, numbers: Sequence[float]) -> None:
-        """See `DraftSource.restore`."""
-        self._calibration.restore(numbers)
 
 
 class PromptSource(_Lookup):
@@ -142,15 +124,9 @@ class ProjectSource(_Lookup):
         self._credits.clear()
         return earned
 
-    def start(self, context: Sequence[int]) -> None:
-        """See `DraftSource.start`."""
-
     def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
         """See `DraftSource.propose`."""
         return self._propose(self._index, context, room)
-
-    def observe(self, token_ids: Sequence[int]) -> None:
-        """See `DraftSource.observe`."""
 
 
 class FilesSource(_Lookup):
@@ -166,13 +142,7 @@ class FilesSource(_Lookup):
         """From the next step on look up in this one; may be called from another thread."""
         self._index = index
 
-    def start(self, context: Sequence[int]) -> None:
-        """See `DraftSource.start`."""
-
     def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
         """See `DraftSource.propose`."""
         index = self._index
         return self._propose(index, context, room) if index is not None else ()
-
-    def observe(self, token_ids: Sequence[int]) -> None:
-        """See `DraftSource.observe`."""

@@ -26,7 +26,7 @@ class Guesses:
         self._controller = controller
         self._sources: list[DraftSource] = list(sources) if active else []
         self._window = JacobiWindow(limits.columns, limits.ngram, prompt) if active and limits.columns > 0 else None
-        self._window_source = WindowSource(limits.ngram)
+        self._window_source = WindowSource()
         if self._window is not None:
             self._sources.append(self._window_source)
         self._successors = next((source for source in self._sources if isinstance(source, SuccessorSource)), None)

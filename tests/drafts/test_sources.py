@@ -18,7 +18,7 @@ def runs(source: DraftSource, context: Sequence[int], room: int = 4) -> list[tup
     return [draft.token_ids for draft in source.propose(context, room)]
 
 
-SOURCES = [PromptSource, SessionSource, lambda: ProjectSource([[1, 2, 3]]), lambda: WindowSource(4), SuccessorSource]
+SOURCES = [PromptSource, SessionSource, lambda: ProjectSource([[1, 2, 3]]), WindowSource, SuccessorSource]
 
 
 class TestAll:
@@ -114,7 +114,7 @@ class TestFilesSource:
 
 class TestWindowSource:
     def test_gives_the_ngrams_of_the_last_token_newest_first(self) -> None:
-        source = WindowSource(4)
+        source = WindowSource()
         source.learn([(1, 2, 3, 4), (1, 5, 6, 7), (8, 9, 9, 9)])
         assert runs(source, [3, 1]) == [(5, 6, 7), (2, 3, 4)]
         source.learn([(1, 2, 3, 4)])
@@ -123,7 +123,7 @@ class TestWindowSource:
         assert runs(source, [4]) == []
 
     def test_keeps_a_few_for_each_token(self) -> None:
-        source = WindowSource(3)
+        source = WindowSource()
         source.learn([(1, number, number) for number in range(100)])
         assert runs(source, [1]) == [(number, number) for number in range(99, 91, -1)]
 
