@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import torch
@@ -147,7 +146,6 @@ class ReplayRunner:
     ) -> None:
         """children: nodes by parent and token; seen: nodes by the last tokens that lead there."""
         self._oracle = oracle
-        self._prompt_length = len(prompt)
         self._children = children
         self._seen = seen
         self._root = self._at = root
@@ -234,14 +232,6 @@ class Replay(Player):
             for ids in (keys[:, 0], keys[:, 1], followers)
         )
         return np.stack([before, last], axis=1), after, weights
-
-    def with_rows(self, rows: int | None, limits: Limits | None = None) -> Replay:
-        """The same recordings under another budget; for trying many."""
-        other = object.__new__(Replay)
-        other.__dict__.update(self.__dict__)
-        other.limits = replace(limits or self.limits, max_rows=rows or (limits or self.limits).max_rows)
-        other._free = rows is not None
-        return other
 
     def task(self, case: Case) -> Task:
         """See `Player.task`."""

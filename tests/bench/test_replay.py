@@ -30,9 +30,15 @@ def untied(context: Sequence[int]) -> list[float]:
     return [((seed * (index + 11)) % 97) / 10 - (100 if index == END else 0) for index in range(VOCAB)]
 
 
-def replay_of(count: int = 3, rows: int | None = 32, max_tokens: int = 40, bench: TableBench | None = None) -> Replay:
+def replay_of(
+    count: int = 3,
+    rows: int | None = 32,
+    max_tokens: int = 40,
+    bench: TableBench | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+) -> Replay:
     recordings = {case: record(bench or TableBench(max_tokens=max_tokens), case) for case in cases(count)}
-    return Replay(recordings, Limits(), POINTS, _Characters(), None, max_tokens, rows)  # type: ignore[arg-type]
+    return Replay(recordings, limits, POINTS, _Characters(), None, max_tokens, rows)  # type: ignore[arg-type]
 
 
 class _Characters:
@@ -114,7 +120,7 @@ def test_forwards_take_what_the_cost_curve_says_and_bought_rows_follow_it() -> N
         assert run.forward_ms == pytest.approx(10.0 * run.steps)
         assert run.decode_ms >= run.forward_ms
     most = bought.play(task, ALL_COLD, bought.cached(task))
-    least = bought.with_rows(None, dataclasses.replace(Limits(), max_rows=2))
+    least = replay_of(1, rows=None, limits=Limits(max_rows=2))
     assert least.play(task, ALL_COLD, least.cached(task)).rows_per_step <= 2 <= (most.rows_per_step or 0) + 1
 
 
