@@ -134,7 +134,8 @@ async def focus_message(it: Playing) -> None:
 
 async def focus_blocks(it: Playing) -> None:
     """The same of an answer with nine blocks."""
-    if not it.main.talk.conversation.turns:
+    if [turn.question.text for turn in it.main.talk.conversation.turns] != ["nine"]:
+        await nothing_said(it)
         await asked("nine")(it)
     await it.press("shift+tab")
 
@@ -301,7 +302,7 @@ CASES: dict[str, Case] = {
     ),
     "back": Case(lambda it: isinstance(it.app.focused, Prompt), (focus_message,)),
     "retry": Case(asked_again, (one_turn, forget)),
-    "undo": Case(turns(0), (one_turn,)),
+    "undo": Case(turns(0), (nothing_said, one_turn)),
     "clear": Case(turns(0), (one_turn,)),
     "system": Case(lambda it: "there is no system message" in it.text(), (nothing_said,)),
     "set": Case(shows(ChoiceScreen)),
