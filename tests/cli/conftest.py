@@ -40,6 +40,15 @@ class Scripted:
 
 
 @pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, a project."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Scripted:
     """`run(arguments, scripts, stdin=None)`: stdin None is a closed pipe without a byte."""
     made: list[ScriptedAssistant] = []

@@ -58,15 +58,6 @@ def reopened(project: Path, fingerprint: str = FINGERPRINT) -> list[list[int]]:
     return [segment.tolist() for segment in pool.segments()]
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project folder, and the current one."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
 Captured = pytest.CaptureFixture[bytes]
 
 

@@ -26,15 +26,6 @@ def finished(text: str = "because", reason: str = "stop") -> Finished:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, a project."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
-@pytest.fixture
 def log(project: Path) -> SessionStore:
     return SessionStore(path())
 

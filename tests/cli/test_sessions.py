@@ -24,26 +24,17 @@ NOW = time.time()
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, a project."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
-@pytest.fixture
-def log(site: Path, monkeypatch: pytest.MonkeyPatch) -> SessionStore:
+def log(project: Path, monkeypatch: pytest.MonkeyPatch) -> SessionStore:
     """Three sessions, of which two are of the current folder: aa…, ab… and bb…."""
     now = time.time()  # ages must not hang on how long the other tests took
     ids = iter(["aa00000000000001", "ab00000000000002", "bb00000000000003"])
     monkeypatch.setattr("secrets.token_hex", lambda count: next(ids))
     store = SessionStore(path())
-    first = store.begin("chat", site, "smollm2", "Be terse.")
+    first = store.begin("chat", project, "smollm2", "Be terse.")
     attached = (Attachment("src/a.py", "import os\n"),)
     store.append(first, turn("What does\nos.replace do?", "It renames.", now - 7200, attachments=attached))
     store.append(first, turn("and 错题?", "half an ans", now - 3600, reason="cancelled"))
-    store.append(store.begin("ask", site, "smollm2"), turn("\x1b[31mred\x1b[0m alert", "don't", now - 86_400 * 40))
+    store.append(store.begin("ask", project, "smollm2"), turn("\x1b[31mred\x1b[0m alert", "don't", now - 86_400 * 40))
     store.append(store.begin("edit", Path("/elsewhere"), "large"), turn("fix it", "done", now - 60))
     return store
 
@@ -66,13 +57,13 @@ class TestList:
         assert result.code == 2
         assert result.err.startswith("lacli: error: invalid value for '-n'")
 
-    def test_json_has_all_of_it(self, scripted: Scripted, log: SessionStore, site: Path) -> None:
+    def test_json_has_all_of_it(self, scripted: Scripted, log: SessionStore, project: Path) -> None:
         found = json.loads(scripted.run(["sessions", "list", "--json"]).out)
         assert [each["id"] for each in found] == ["aa00000000000001", "ab00000000000002"]
-        assert found[0]["project"] == str(site)
+        assert found[0]["project"] == str(project)
         assert (found[0]["turns"], found[0]["interrupted"]) == (2, True)
 
-    def test_where_nothing_is_kept_a_note_says_so(self, scripted: Scripted, site: Path) -> None:
+    def test_where_nothing_is_kept_a_note_says_so(self, scripted: Scripted, project: Path) -> None:
         done = scripted.run(["sessions", "list"])
         assert (done.code, done.out) == (0, "")
         assert "no session is kept of this project" in done.err
@@ -198,14 +189,14 @@ class TestExport:
         assert "# What does os.replace do?" in out
         assert "import os" in out
 
-    def test_a_file_is_private_and_not_overwritten(self, scripted: Scripted, log: SessionStore, site: Path) -> None:
+    def test_a_file_is_private_and_not_overwritten(self, scripted: Scripted, log: SessionStore, project: Path) -> None:
         assert scripted.run(["sessions", "export", "aa", "-o", "talk.json"]).code == 0
-        assert (site / "talk.json").stat().st_mode & 0o777 == 0o600
-        assert json.loads((site / "talk.json").read_text(encoding="utf-8"))["id"] == "aa00000000000001"
+        assert (project / "talk.json").stat().st_mode & 0o777 == 0o600
+        assert json.loads((project / "talk.json").read_text(encoding="utf-8"))["id"] == "aa00000000000001"
         assert scripted.run(["sessions", "export", "ab", "-o", "talk.json"]).code == 2
         assert scripted.run(["sessions", "export", "ab", "-o", "talk.json", "--force", "--markdown"]).code == 0
-        assert (site / "talk.json").read_text(encoding="utf-8").startswith("# ")
-        assert [each.name for each in site.iterdir()] == ["talk.json"]
+        assert (project / "talk.json").read_text(encoding="utf-8").startswith("# ")
+        assert [each.name for each in project.iterdir()] == ["talk.json"]
 
     def test_a_place_that_cannot_be_written_is_one_line(self, scripted: Scripted, log: SessionStore) -> None:
         done = scripted.run(["sessions", "export", "aa", "-o", "no/such/folder.md"])
@@ -228,7 +219,7 @@ class TestLogs:
         assert str(path()) in out
         assert "3 sessions of 4 turns" in out
 
-    def test_path_prints_where_the_log_is(self, scripted: Scripted, site: Path) -> None:
+    def test_path_prints_where_the_log_is(self, scripted: Scripted, project: Path) -> None:
         assert scripted.run(["logs", "path"]).out == f"{path()}\n"
         assert not path().exists()
 

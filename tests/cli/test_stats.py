@@ -16,16 +16,6 @@ from lacli.sessions.store import SessionStore, path
 from tests.cli.conftest import Scripted
 from tests.sessions.turns import turn
 
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, a project."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
 MONDAY = datetime.date(2026, 11, 30)
 GUESSED = Counts(1, 101, 40, 100, 90, 60, {"project": 70, "files": 20}, {"project": 50, "files": 10}, saved_ms=90_000.0)
 PLAIN = Counts(replies=2, predicted_n=20, steps=18, plain_steps=18)
@@ -67,9 +57,9 @@ class TestStats:
         assert re.fullmatch(r"#+\|#+ 2\.50", guessed[12:])
         assert nothing.endswith("| -")
 
-    def test_the_command_shows_what_was_kept(self, scripted: Scripted, site: Path) -> None:
+    def test_the_command_shows_what_was_kept(self, scripted: Scripted, project: Path) -> None:
         store = SessionStore(path())
-        store.append(store.begin("ask", site, "m"), turn(at=time.time(), counts=GUESSED))
+        store.append(store.begin("ask", project, "m"), turn(at=time.time(), counts=GUESSED))
         out = scripted.run(["stats"]).out
         assert "50%" in out
         assert "2.50" in out
@@ -77,7 +67,7 @@ class TestStats:
         assert weeks[-1]["accepted_by_source"] == {"project": 50, "files": 10}
         assert scripted.run(["stats", "--project", "no/such"]).code == 2
 
-    def test_where_there_were_none_a_note_says_so(self, scripted: Scripted, site: Path) -> None:
+    def test_where_there_were_none_a_note_says_so(self, scripted: Scripted, project: Path) -> None:
         done = scripted.run(["stats"])
         assert (done.code, done.out) == (0, "")
         assert "no replies" in done.err

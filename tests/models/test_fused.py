@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,8 @@ from tests.engine.replies import PLAIN, Reply, reply
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
 from tests.models.kernels import KERNELS, Fused, choose, set_threads, stored
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 VOCAB = 97
 SIZES: dict[str, Any] = {
@@ -96,14 +97,6 @@ WINDOWS: dict[str, dict[str, Any]] = {
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     choose(request.param, monkeypatch)
     return str(request.param)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def write(folder: Path, model_type: str = "llama", **changes: Any) -> tuple[PreTrainedModel, PreparedModel]:

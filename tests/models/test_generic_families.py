@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -31,14 +31,7 @@ from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
 from tests.models.families import CONFIGS, DYNAMIC, FIXED, SWITCH, VOCAB, build, family, prompt_of
 
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """Models this small only lose by threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def generated(model: PreTrainedModel, prompt: Sequence[int], count: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +36,10 @@ from tests.models.kernels import KERNELS, choose, needed
 VOCAB = 160
 QUANTS: tuple[Quant, ...] = ("none", "int8", "int4", "nf4", "bnb-int8")
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore:.*:FutureWarning")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """Models this small only lose by threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = [
+    pytest.mark.usefixtures("one_thread"),
+    pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore:.*:FutureWarning"),
+]
 
 
 def _sizes(**changes: Any) -> dict[str, Any]:
