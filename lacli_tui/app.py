@@ -32,7 +32,7 @@ from lacli_tui.failing import Failing, told
 from lacli_tui.glyphs import plain_terminal
 from lacli_tui.screens.main import MainScreen
 from lacli_tui.terminal import put_right
-from lacli_tui.themes import THEMES, checked_theme, theme_for, variables
+from lacli_tui.themes import ANSI, THEMES, checked_theme, theme_for, variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,9 @@ class LacliApp(Failing):
         draw_plainly(self.plain)
         few_colours = self.plain or self.no_color or self.console.color_system == "standard"
         wanted = theme_for(start.theme, few_colours)
-        self.theme = wanted if wanted in self.available_themes else THEMES[0].name
+        self.chosen_theme = wanted if wanted in self.available_themes else THEMES[0].name
+        """Which is to be shown where there are colours."""
+        self._show_theme(self.chosen_theme)
         if self.no_color:  # greys are colours, too
             self._filters = [NoColor() if isinstance(each, Monochrome) else each for each in self._filters]
         if not start.animation:
@@ -166,15 +168,17 @@ class LacliApp(Failing):
         if rest:
             self._take_theme(rest)
         else:
-            self.push_screen(ThemesScreen(self.theme, self.available_themes, self._show_theme), chosen)
+            self.push_screen(ThemesScreen(self.chosen_theme, self.available_themes, self._show_theme), chosen)
 
     def _show_theme(self, name: str) -> None:
-        self.theme = name
+        """Without colours it is always the one that needs none."""
+        self.theme = ANSI.name if self.no_color else name
 
     def _take_theme(self, name: str) -> None:
         """From now on; and in later runs, where that can be had."""
         try:
             self._show_theme(checked_theme(name))
+            self.chosen_theme = name
             said = self.start.keep_theme(name) if self.start.keep_theme is not None else "for this run"
         except LacliError as error:
             self.notify("\n".join(filter(None, (error.message, error.hint))), severity="warning", markup=False)

@@ -33,7 +33,7 @@ LIGHT = Theme(
     name="light",
     primary="#2458b8",
     secondary="#5a6270",
-    accent="#a65300",
+    accent="#984b00",
     foreground="#24262b",
     background="#fbfbf9",
     surface="#f1f1ee",
@@ -57,7 +57,7 @@ _ON_ANSI = ("ansi_blue", "ansi_magenta", "ansi_green", "ansi_yellow", "ansi_red"
 def variables(theme: Theme) -> dict[str, str]:
     """What our looks name and textual's themes lack."""
     colours = _ON_ANSI if theme.ansi else _ON_DARK if theme.dark else _ON_LIGHT
-    line = {"line": "ansi_bright_black" if theme.ansi else "#343a46" if theme.dark else "#cfcfc9"}
+    line = {"line": "ansi_bright_black" if theme.ansi else "#4b5362" if theme.dark else "#a9a9a2"}
     return line | {f"source-{name}": colour for name, colour in zip(_SOURCES, colours, strict=True)}
 
 

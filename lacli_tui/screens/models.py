@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from lacli.models.spec import ModelSpec
 
 
+_BYTES_OF_A_WEIGHT = 2
+"""As the hub has them, mostly."""
+
+
 @dataclass(frozen=True, slots=True)
 class Model:
     """What is known of one."""
@@ -34,7 +38,11 @@ class Model:
     """Of the weights: parameters, or bytes."""
     is_here: bool
     download: int = 0
-    """Bytes; 0 where it is here, or not known."""
+    """Bytes to fetch; 0 where it is here, or nothing is known of it."""
+    is_estimate: bool = False
+    """Whether that is reckoned from the number of parameters."""
+    comes_from: str = ""
+    """Where it is fetched from."""
     licence: str = ""
     completes: bool = False
     fit: Fit | None = None
@@ -66,8 +74,20 @@ def _model(spec: ModelSpec) -> Model:
     name = f"{count / 1e9:.1f}B" if count >= 1e9 else f"{count / 1e6:.0f}M" if count else ""
     source = spec.sources[0] if spec.sources else None
     is_here = presence(spec).ready
-    download = 0 if is_here or source is None else source.wheel_bytes or source.bytes
-    return Model(spec.alias, spec.title, name, is_here, download, spec.licence, spec.fim is not None)
+    bytes_ = 0 if is_here or source is None else source.wheel_bytes or source.bytes
+    whole = _BYTES_OF_A_WEIGHT * count if not is_here and source is not None else 0
+    comes_from = "" if source is None else f"the hub, {source.repo}" if source.kind == "hub" else "the package index"
+    return Model(
+        name=spec.alias,
+        title=spec.title,
+        size=name,
+        is_here=is_here,
+        download=bytes_ or whole,
+        is_estimate=not bytes_,
+        comes_from=comes_from,
+        licence=spec.licence,
+        completes=spec.fim is not None,
+    )
 
 
 class ModelsScreen(Picker):
@@ -76,8 +96,8 @@ class ModelsScreen(Picker):
     TITLE = "Models"
     PLACEHOLDER = "a name, or the path of a folder or .gguf file"
     DEFAULT_CSS = """
-    ModelsScreen > #frame > #about { height: auto; min-height: 2; color: $text-muted; margin: 1 0 0 0; }
-    ModelsScreen.-low > #frame > #about { margin: 0; max-height: 2; }
+    ModelsScreen > #frame > #about { height: auto; min-height: 3; color: $text-muted; margin: 1 0 0 0; }
+    ModelsScreen.-low > #frame > #about { margin: 0; min-height: 2; max-height: 3; }
     """
 
     def __init__(
@@ -131,15 +151,19 @@ def _choice(model: Model, marks: tuple[int, ...], current: str) -> Choice:
         fits = ("…" if not model.problem else "?", "dim")
     else:
         fits = ("fits", "$success") if model.fit.fits else ("too large", "$error")
-    here = ("here", "$success") if model.is_here else (size(model.download) if model.download else "to fetch", "dim")
+    fetch = f"fetch {'≈ ' if model.is_estimate else ''}{size(model.download)}" if model.download else "to fetch"
+    here = ("here", "$success") if model.is_here else (fetch, "dim")
     mine = ("in use" if model.name == current else "", "$accent")
     return Choice(model.name, model.name, (fits, here, (model.size, "dim"), mine), marks=marks)
 
 
 def about(model: Model) -> str:
-    """What a model is and needs, in two lines."""
+    """What a model is and needs, in two lines; of one that is not here, what fetching it takes, in a third."""
     parts = [model.title, model.licence, "completes code" if model.completes else ""]
     first = " · ".join(filter(None, parts))
+    if model.download:
+        about_ = "about " if model.is_estimate else ""
+        first += f"\nnot here: {about_}{size(model.download)} are fetched from {model.comes_from}"
     if model.problem:
         return f"{first}\n{model.problem}"
     fit = model.fit

@@ -28,6 +28,7 @@ _STAGES = {
     "load": "load it",
     "prime": "learn its first guesses",
 }
+_ROWS_FOR_WORDS = 16
 _SETTLED_S = 2.0
 """A pace is told once it was measured for so long."""
 
@@ -66,7 +67,8 @@ class PrepareScreen(Dialog[bool]):
         self._draw()
 
     def on_resize(self) -> None:
-        """The bar is as wide as there is room."""
+        """The bar is as wide as there is room; where there are few rows it comes before words."""
+        self.query_one("#words").display = self.size.height >= _ROWS_FOR_WORDS
         self._draw()
 
     def footer_of(self, id_: str, footer: str) -> str:

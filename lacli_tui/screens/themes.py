@@ -18,8 +18,8 @@ class ThemesScreen(Picker):
 
     TITLE = "Themes"
     DEFAULT_CSS = """
-    ThemesScreen { align: right bottom; }
-    ThemesScreen > #frame { width: 44; height: 16; margin: 0 2 1 0; }
+    ThemesScreen { align: right bottom; background: transparent; }
+    ThemesScreen > #frame { width: 58; height: 16; margin: 0 2 1 0; }
     ThemesScreen.-low > #frame { height: 12; max-height: 100%; }
     """
 

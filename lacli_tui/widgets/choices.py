@@ -149,10 +149,11 @@ class Choices(Widget, can_focus=False):
     def _lines(self, at: int, width: int) -> list[Content]:
         choice, marked = self._choices[at], at == self._at
         style = ""
+        lines = [self._line(choice, marked, width)]
         if marked:  # of the terminal's own colours none is known to be apart from its background
             own = self.app.no_color or self.app.current_theme.ansi
             style = "bold reverse" if own else f"bold {_CURSOR}"
-        lines = [self._line(choice, marked, width)]
+            lines = [Content(lines[0].plain)] if own else lines
         if self._height == 2:
             lines.append(_padded(Content.styled("   " + drawable(cut(choice.note, width - 4)), "dim"), width))
         return [line.stylize_before(style) if not marked else line.stylize(style) for line in lines]

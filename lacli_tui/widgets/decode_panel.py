@@ -119,7 +119,10 @@ class DecodePanel(Watching):
         """Tokens per step, and the guesses kept in each of the last steps."""
         now = self.tally.now
         mean = self.reply.tokens_per_step if self.reply is not None else None
-        chart = sparkline(self.tally.accepted if self.tally.steps else [0] * width, width, self.glyphs, rows)
+        if self.tally.steps:
+            chart = sparkline(self.tally.accepted, width, self.glyphs, rows)
+        else:  # nothing yet takes one row
+            chart = sparkline([0] * width, width, self.glyphs)
         return [
             line([("tokens per step", HEAD)], width),
             apart(
@@ -132,12 +135,12 @@ class DecodePanel(Watching):
 
     def _kept(self, width: int, rows: int) -> list[Content]:
         """How often how many guesses of a step were right."""
-        counts = self.tally.counts or [0]
-        *bars, labels = histogram(counts, width, rows, self.glyphs)
-        most = f"most {len(counts) - 1}" if self.tally.steps else ""
+        counts = self.tally.counts
+        *bars, labels = histogram(counts or [0], width, rows if counts else 1, self.glyphs)
+        most = f"most {len(counts) - 1}" if counts else ""
         return [
             apart([("guesses kept", HEAD)], [(most, MUTED)], width),
-            *(line([(row, "$primary")], width) for row in bars),
+            *(line([(row, "$primary" if counts else MUTED)], width) for row in bars),
             line([(labels, MUTED)], width),
         ]
 
@@ -214,7 +217,10 @@ class DecodePanel(Watching):
             _pair("pool", f"{tokens:,} tok" if tokens else "empty yet", width),
         ]
         if self.pool is not None and self.pool.counts.replies:
-            lines += self._counted("", self.pool.counts, width)
+            counts = self.pool.counts
+            guessed = counts.accepted_by_source.get("project", 0)
+            lines.append(_pair("pool guessed", f"{guessed / max(1, counts.predicted_n):.0%} of all", width))
+            lines += self._counted("", counts, width)
         return lines
 
     def _counted(self, heading: str, counts: Counts, width: int) -> list[Content]:

@@ -23,6 +23,8 @@ def histogram(counts: Sequence[int], width: int, rows: int, glyphs: Glyphs) -> l
     held += [0] * (count - len(held))
     each = min(4, width // count)
     bars = columns(held, max(held), rows, glyphs)
+    if not any(held):
+        bars[-1] = glyphs.speck * count
     labels = [str(number % 10) for number in range(count - 1)] + ["+"]
     lines = ["".join(sign * (each - 1) + " " for sign in line) for line in bars]
     lines.append("".join(label.ljust(each) for label in labels))

@@ -32,7 +32,8 @@ class Sidebar(Vertical):
         display: none;
         border-right: solid $line;
         & .title { color: $secondary; text-style: bold; padding: 0 1; }
-        & OptionList { height: 1fr; border: none; padding: 0; background: transparent; scrollbar-size-vertical: 1; }
+        & OptionList { height: 1fr; border: none; padding: 0 0 0 1; background: transparent; }
+        & OptionList { scrollbar-size-vertical: 1; }
         & OptionList:focus { border: none; }
         & #files { height: auto; max-height: 40%; padding: 0 1; color: $text-muted; }
     }

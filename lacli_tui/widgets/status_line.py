@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from lacli.events import ReplyStats
-from lacli.wording import short
+from lacli.wording import duration, short
 from lacli_tui.widgets.histogram import bar
 from lacli_tui.widgets.progress import Progress, progress
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, cut, joined, line
@@ -69,4 +69,8 @@ class StatusLine(Watching):
 
     def _pool(self, size: int) -> list[list[Part]]:
         tokens = size or (self.pool.tokens if self.pool is not None else 0)
-        return [[("pool ", MUTED), (f"{short(tokens)} tok", MUTED)]] if tokens else []
+        found: list[list[Part]] = [[("pool ", MUTED), (f"{short(tokens)} tok", MUTED)]] if tokens else []
+        saved = self.pool.counts.saved_ms if self.pool is not None else None
+        if tokens and saved is not None and saved > 0:
+            found.append([(f"saved here {duration(saved)}", MUTED)])
+        return found

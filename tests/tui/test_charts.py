@@ -47,6 +47,7 @@ class TestHistogram:
         assert histogram([8, 4], 10, 1, FINE) == ["█ ▄       ", "0 1 2 3 + "]
 
     def test_all_that_is_higher_is_in_the_last_column(self) -> None:
+        assert histogram([0], 10, 2, FINE)[:2] == [" " * 10, "· · · · · "]
         assert histogram([1, 0, 0, 2, 2, 4], 8, 1, FINE)[0] == "▁     █ "
 
     @pytest.mark.parametrize("glyphs", [FINE, PLAIN])

@@ -31,6 +31,12 @@ async def test_it_tells_what_is_here_and_what_fits(opened: Open) -> None:
         assert it.result == "smollm2-135m"
 
 
+async def test_what_a_download_takes_is_told_of_what_is_not_here(opened: Open) -> None:
+    there = Model("qwen-3b", "Qwen", "3.1B", False, 6_171_877_376, is_estimate=True, comes_from="the hub, Qwen/Q-3B")
+    async with opened(ModelsScreen("qwen-3b", lambda tell: [MODELS[0], there])) as it:
+        await it.until("fetch ≈ 6.2 GB", "not here: about 6.2 GB are fetched from the hub, Qwen/Q-3B")
+
+
 async def test_the_list_is_there_before_the_memory_is_measured(opened: Open) -> None:
     def models(tell: object) -> list[Model]:
         tell([MODELS[2]])  # type: ignore[operator]
@@ -55,7 +61,7 @@ async def test_a_name_is_searched_and_a_path_can_be_typed(opened: Open) -> None:
 async def test_the_real_registry_is_shown(opened: Open, monkeypatch: pytest.MonkeyPatch, sandbox: Path) -> None:
     monkeypatch.setattr("lacli.models.fit._graphics_memory", lambda: None)
     async with opened(ModelsScreen("smollm2-135m")) as it:
-        await it.until("smollm2-135m", "in use", "free")
+        await it.until("smollm2-135m", "in use", "free", "fetch ≈ 3.1 GB")
         assert len(it.keys) > 3
 
 
