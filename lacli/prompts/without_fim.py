@@ -16,7 +16,7 @@ from lacli.events import Place
 from lacli.prompts import window
 from lacli.prompts.chat import with_bos
 from lacli.text import languages
-from lacli.text.rules import Written
+from lacli.text.rules import Rule, Written
 from lacli.text.tokenizer import Tokenizer
 
 _NO_FIM = (
@@ -62,8 +62,8 @@ def headings(place: Place) -> tuple[str, str]:
     return f"{name}, the end:", f"{name}, the beginning:"
 
 
-class Headings:
-    """A rule that ends the text before one of these lines: the model writes its prompt once more."""
+class Headings(Rule):
+    """Ends the text before one of these lines: the model writes its prompt once more. Half a line may be any comment."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = [line.encode("utf-8", "replace") for line in lines]
@@ -77,10 +77,6 @@ class Headings:
         line = written.line
         begun = bool(line) and any(each.startswith(line) for each in self._lines)
         return written.line_begin if begun else len(written.data)
-
-    def end(self, written: Written, early: bool) -> int | None:
-        """A heading that is not whole may be any comment."""
-        return None
 
 
 def before_alone(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from lacli.text.cursor import Cursor
 from lacli.text.scanner import Scanner
@@ -71,20 +70,20 @@ def whole(written: Written, cut: int) -> int:
     return cut
 
 
-class Rule(Protocol):
-    """One reason to end a completion; shown each byte after `Written` has taken it."""
+class Rule:
+    """One reason to end a completion; shown each byte after `Written` has taken it. Here it never holds."""
 
     def feed(self, written: Written, byte: int) -> int | None:
         """How much of the text remains, once the reason is complete."""
-        ...
+        return None
 
     def safe(self, written: Written) -> int:
         """How much of the text can never be cut away by this rule."""
-        ...
+        return len(written.data)
 
     def end(self, written: Written, early: bool) -> int | None:
         """The text ends by itself, or `early` by its limit: how much remains, if the reason holds at an end."""
-        ...
+        return None
 
 
 class Rules:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from lacli.text.cursor import Cursor
-from lacli.text.rules import Written
+from lacli.text.rules import Rule, Written
 from lacli.text.rules_blocks import indent_of, nearest_to, statement_of
 from lacli.text.scanner import in_text
 
@@ -25,10 +25,10 @@ _LEAST_LETTERS = 8
 """Of a line that is known to be the suffix's: shorter ones may well be meant."""
 
 
-class OtherFunction:
+class OtherFunction(Rule):
     """Ends the text before another function or type that stands further left than the cursor's statement.
 
-    Comments, decorators and blank lines above it go with it.
+    Comments, decorators and blank lines above it go with it; at an end without one they are the text's.
     """
 
     def __init__(self, cursor: Cursor) -> None:
@@ -63,12 +63,8 @@ class OtherFunction:
         """See `Rule`."""
         return len(written.data) if self._line == "plain" or self._from is None else self._from
 
-    def end(self, written: Written, early: bool) -> int | None:
-        """What belongs to no function is the text's."""
-        return None
 
-
-class SuffixAtOnce:
+class SuffixAtOnce(Rule):
     """Leaves nothing of a text that begins with the next two lines of the file, on the line of the cursor."""
 
     def __init__(self, cursor: Cursor) -> None:

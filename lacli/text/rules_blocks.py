@@ -21,8 +21,11 @@ def block_rule(cursor: Cursor) -> Rule | None:
     return BracedBlock(cursor) if cursor.language.blocks == "brace" else None
 
 
-class Brackets:
-    """Ends the text before a bracket or quote that closes what is closed behind the cursor, or nothing."""
+class Brackets(Rule):
+    """Ends the text before a bracket or quote that closes what is closed behind the cursor, or nothing.
+
+    Brackets that stand open at its end are the file's affair, as a block is below.
+    """
 
     def __init__(self, cursor: Cursor) -> None:
         self._kept = cursor.kept
@@ -58,12 +61,8 @@ class Brackets:
         begun = next((count for count in range(len(self._end) - 1, 0, -1) if data.endswith(self._end[:count])), 0)
         return len(data) - begun
 
-    def end(self, written: Written, early: bool) -> int | None:
-        """Brackets that still stand open are the file's affair."""
-        return None
 
-
-class IndentedBlock:
+class IndentedBlock(Rule):
     """Ends the text before a line that is indented less than the block the cursor is in."""
 
     def __init__(self, cursor: Cursor) -> None:
@@ -153,7 +152,7 @@ def indent_of(line: str) -> int:
     return len(line) - len(line.lstrip(" \t"))
 
 
-class BracedBlock:
+class BracedBlock(Rule):
     """Ends the text once the block is closed that the cursor is in, or that its own statement has opened."""
 
     def __init__(self, cursor: Cursor) -> None:
@@ -185,21 +184,13 @@ class BracedBlock:
                 return begin  # at the very left: what comes after the function
         return None
 
-    def safe(self, written: Written) -> int:
-        """See `Rule`."""
-        return len(written.data)
-
-    def end(self, written: Written, early: bool) -> int | None:
-        """A block that is still open is the file's affair."""
-        return None
-
 
 def nearest_to(cursor: Cursor) -> str:
     """The line whose indentation is that of a cursor with only blanks before it."""
     return next((line for line in reversed(cursor.above) if line.strip()), "") if not cursor.before else cursor.before
 
 
-class MostLines:
+class MostLines(Rule):
     """Ends the text after so many lines; blank ones at its beginning do not count."""
 
     def __init__(self, most: int) -> None:
@@ -211,21 +202,9 @@ class MostLines:
             self._left -= 1
         return None if self._left else len(written.data)
 
-    def safe(self, written: Written) -> int:
-        """See `Rule`."""
-        return len(written.data)
 
-    def end(self, written: Written, early: bool) -> int | None:
-        """See `Rule`."""
-        return None
-
-
-class WholeLines:
+class WholeLines(Rule):
     """Where the limit of tokens ends the text, it ends with a whole line that opens nothing, if it has one."""
-
-    def feed(self, written: Written, byte: int) -> int | None:
-        """See `Rule`."""
-        return None
 
     def safe(self, written: Written) -> int:
         """See `Rule`."""
@@ -237,7 +216,7 @@ class WholeLines:
         return self.safe(written) if early else None
 
 
-class Fence:
+class Fence(Rule):
     """Ends the text before Markdown's code fence, which no code begins a line with."""
 
     def feed(self, written: Written, byte: int) -> int | None:
@@ -250,10 +229,6 @@ class Fence:
         """See `Rule`."""
         line = written.line.strip()
         return written.line_begin if line and _FENCE.startswith(line) else len(written.data)
-
-    def end(self, written: Written, early: bool) -> int | None:
-        """See `Rule`."""
-        return None
 
 
 def _is_letter(byte: int) -> bool:

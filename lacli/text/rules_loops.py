@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from lacli.text.cursor import Cursor
-from lacli.text.rules import Written, whole
+from lacli.text.rules import Rule, Written, whole
 
 _LONGEST_ROUND = 64
 _LEAST_ROUND = 40
@@ -25,7 +25,7 @@ _GROWN = re.compile(rb"([A-Za-z_]{3,}?)\1+")
 _JOINTS = b" \t,;+-*/%=<>|&.?:([{"
 
 
-class Loops:
+class Loops(Rule):
     """Ends the text after the first round."""
 
     def __init__(self, cursor: Cursor) -> None:
@@ -85,10 +85,6 @@ class Loops:
             size = _distance(written.data, begin, _TOLD)
             begins.append(self._once(written, size) if size else max(begin, len(written.data) - _TOLD))
         return min([len(written.data), *begins])
-
-    def end(self, written: Written, early: bool) -> int | None:
-        """What goes round no further is the model's affair."""
-        return None
 
 
 def _distance(data: bytearray, begin: int, count: int) -> int:

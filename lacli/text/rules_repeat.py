@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lacli.text.cursor import Cursor
-from lacli.text.rules import Written, common_start, whole
+from lacli.text.rules import Rule, Written, common_start, whole
 from lacli.text.scanner import in_text
 
 _WORD = re.compile(rb"\w")
@@ -23,8 +23,11 @@ _JOINS = b"=.,*&|+-<>"
 """What neither ends nor begins a statement."""
 
 
-class RestOfLine:
-    """Ends the text where it has written what stands right of the cursor, at the depth of the cursor itself."""
+class RestOfLine(Rule):
+    """Ends the text where it has written what stands right of the cursor, at the depth of the cursor itself.
+
+    What may be a beginning of it is held back, and compared with it at the text's end, for all rules alike: by `Rules`.
+    """
 
     def __init__(self, cursor: Cursor) -> None:
         self._head = cursor.head.encode("utf-8", "replace")
@@ -49,17 +52,12 @@ class RestOfLine:
             return None
         return begin
 
-    def safe(self, written: Written) -> int:
-        """What may be a beginning of it is held back for all rules alike."""
-        return len(written.data)
 
-    def end(self, written: Written, early: bool) -> int | None:
-        """The text's last bytes are compared with it for all rules alike."""
-        return None
+class ClosedInText(Rule):
+    """Ends the text before a bracket that is right of the cursor already where brackets are text, as in f"{name}".
 
-
-class ClosedInText:
-    """Ends the text before a bracket that is right of the cursor already where brackets are text, as in f"{name}"."""
+    Brackets that were opened may stay open in a text.
+    """
 
     def __init__(self, cursor: Cursor) -> None:
         are_text = not cursor.language.is_code or in_text(cursor.stack)
@@ -80,16 +78,8 @@ class ClosedInText:
             written.legal = len(written.data)
         return None
 
-    def safe(self, written: Written) -> int:
-        """See `Rule`."""
-        return len(written.data)
 
-    def end(self, written: Written, early: bool) -> int | None:
-        """Brackets that were opened may stay open in a text."""
-        return None
-
-
-class NextLine:
+class NextLine(Rule):
     """Ends the text before a line that equals the next one of the file, or nearly: indentation included.
 
     Lines of closing brackets alone equal one another by chance; where brackets count, `rules_blocks` judges them.
@@ -182,7 +172,7 @@ class NextLine:
         return in_word or is_open or text[-1] in _JOINS or rest[0] in _JOINS
 
 
-class Repetition:
+class Repetition(Rule):
     """Ends the text where it says a block of lines once more, or one line for the third time."""
 
     def __init__(self, cursor: Cursor) -> None:
