@@ -63,7 +63,7 @@ def headings(place: Place) -> tuple[str, str]:
 
 
 class Headings(Rule):
-    """Ends the text before one of these lines: the model writes its prompt once more. Half a line may be any comment."""
+    """Ends the text before one of these lines: the model writes its prompt again. Half a line may be any comment."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = [line.encode("utf-8", "replace") for line in lines]
