@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from textual._context import active_app
 from textual.pilot import Pilot
 
 from lacli.scripted import ScriptedAssistant
@@ -26,6 +28,7 @@ from lacli_tui.screens.main import MainScreen
 from lacli_tui.widgets.prompt import Prompt
 
 NOW = 1_700_000_000.0
+_MOMENT_S = 0.004
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -100,11 +103,42 @@ def no_search_for_garbage() -> Iterator[None]:
     gc.enable()
 
 
+async def settle(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
+    """Wait until the program has nothing to do, in place of Textual's wait, whose every look takes 20 ms.
+
+    Nothing is ready in the event loop, nothing is to be drawn, and no thread was at work for a moment.
+    """
+    loop = asyncio.get_running_loop()
+    end = loop.time() + max_sleep
+    while loop.time() < end:
+        before = time.process_time()
+        await asyncio.sleep(_MOMENT_S)
+        worked = time.process_time() - before > _MOMENT_S / 20
+        while loop._ready and loop.time() < end:  # type: ignore[attr-defined]
+            worked = True
+            await asyncio.sleep(0)
+        worked |= _draw() or active_app.get()._resize_timer is not None
+        if not worked:
+            return
+
+
+def _draw() -> bool:
+    """Draw what the next beat of Textual's clock would draw; whether there was anything."""
+    screen = active_app.get().screen
+    due = (screen._layout_required, screen._scroll_required, screen._repaint_required, screen._recompose_required)
+    if not (any(due) or screen._dirty_widgets or screen._callbacks) or not screen.is_current or screen.app._batch_count:
+        return False
+    screen._on_timer_update()
+    return True
+
+
 @pytest.fixture
 def pilot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
     """A scripted terminal UI in an empty folder, with a frozen clock and nothing that moves by itself."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr("textual.app.wait_for_idle", settle)
+    monkeypatch.setattr("textual.pilot.wait_for_idle", settle)
 
     @asynccontextmanager
     async def play(
