@@ -43,10 +43,13 @@ class Sending(Answers, Chats, Drafts, Preparing, Views, Waiting, Watch):
         try:
             if self._obey(event.text):
                 return
-            if self.talk.is_replying and self._editing is None:
-                self.wait(await self._ready(event.text))
-            elif not self.is_busy():
-                ready, number, self._editing = await self._ready(event.text), self._editing, None
+            if self._editing is not None and self.is_busy():
+                return
+            ready = await self._ready(event.text)
+            number, self._editing = self._editing, None
+            if self.talk.is_replying:
+                self.wait(ready)
+            else:
                 await self.ask(ready, number)
         except (LacliError, OSError) as error:
             await self.blame(error)
@@ -157,6 +160,7 @@ class Sending(Answers, Chats, Drafts, Preparing, Views, Waiting, Watch):
             await self.action_retry()
         elif not self.is_busy():
             question = turns[turn].question
+            self._asked = slash.as_typed(question.text)
             self.talk.resend(turn, question.text, question.attachments)
             await self.transcript.take_back(turn)
             self._answer_now = await self.transcript.ask(question.text, question.attachments, turn)

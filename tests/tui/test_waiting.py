@@ -154,3 +154,20 @@ async def test_commands_that_only_show_go_on_working_and_others_say_why_not(pilo
         it.assistant.go.set()  # type: ignore[attr-defined]
         await it.until(lambda: len(it.main.talk.conversation.turns) == 2)
         assert [request.temperature for request in it.assistant.requests] == [0.0, 0.5]
+
+
+async def test_what_stands_in_place_of_another_question_does_not_wait(pilot: Play) -> None:
+    async with pilot(replier=Held(at=1)) as it:
+        it.assistant.go.set()  # type: ignore[attr-defined]
+        await send(it, "first?")
+        await it.idle()
+        await it.press("shift+tab", "e")
+        assert it.main.prompt.text == "first?"
+        it.assistant.go.clear()  # type: ignore[attr-defined]
+        it.assistant.requests.clear()
+        it.app.perform("retry")
+        await it.until(lambda: it.main.talk.is_replying)
+        await it.press("enter")
+        assert it.main.prompt.text == "first?"
+        assert not it.main._waits
+        await it.press("escape")
