@@ -12,7 +12,7 @@ import pytest
 from lacli.assistant import Assistant
 from lacli.drafts.successor import _pair_key
 from lacli.events import Event, Failed, Finished, Message, Piece, Prefill, Request
-from tests.test_assistant import EMOJI, QUESTION, Make, ask, checked, loaded, make, reply
+from tests.assistants import EMOJI, QUESTION, Make, ask, checked, loaded, make, reply
 
 __all__ = ["loaded", "make"]
 pytestmark = pytest.mark.model
