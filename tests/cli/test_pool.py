@@ -417,10 +417,3 @@ class TestBuild:
             code, _, err = run(capfdbinary, "build", path)
             assert code == 2
             assert err.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", ["build", "prune", "export", "import"])
-def test_help_has_examples(command: str, capfdbinary: Captured) -> None:
-    code, out, _ = run(capfdbinary, command, "--help")
-    assert code == 0
-    assert out.count(f"lacli pool {command}") >= 2

@@ -169,10 +169,3 @@ class TestVerify:
         assert out.startswith("damaged")
         assert words in err
         assert pool.path.read_bytes() == bad
-
-
-@pytest.mark.parametrize("command", [[], ["info"], ["list"], ["path"], ["clear"], ["verify"]])
-def test_help_has_examples(command: list[str], capsys: Captured) -> None:
-    assert main(["pool", *command, "--help"]) == 0
-    out = capsys.readouterr().out
-    assert out.count("lacli pool") >= 3
