@@ -5,6 +5,7 @@ A test sees a `LACLI_HOME` of its own, no network but loopback, and none of the 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import ipaddress
 import itertools
@@ -70,6 +71,24 @@ def signatures_read_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typer.main, "get_params_from_function", functools.cache(typer.main.get_params_from_function))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def logs_left_to_the_system() -> Iterator[None]:
+    """SQLite waits for the disk at each change, for the sake of a power cut, which no test can bring about."""
+    import sqlite3
+
+    connect = sqlite3.connect
+
+    def hastily(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*arguments, **options)
+        with contextlib.suppress(sqlite3.Error):  # a damaged or a busy one, which is for the program to find out
+            connection.execute("PRAGMA synchronous = OFF")
+        return connection
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", hastily)
         yield
 
 
