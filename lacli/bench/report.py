@@ -11,6 +11,7 @@ from typing import Any
 
 from lacli.bench.modes import COMPARED, MEASURED, plain_of
 from lacli.bench.runner import Run
+from lacli.wording import counted
 
 Figures = dict[str, Any]
 
@@ -105,8 +106,7 @@ def table(records: Sequence[Figures]) -> list[str]:
         own = [record for record in records if record["suite"] == suite]
         rows = [_COLUMNS, *(_cells(record) for record in own)]
         widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-        count = own[0]["prompts"]
-        prompts = "1 prompt" if count == 1 else f"{count} prompts"
+        prompts = counted(own[0]["prompts"], "prompt", "prompts")
         lines.append(f"{suite}: {prompts}, {own[0]['looped_share'] or 0:.0%} looped and left out")
         for row in rows:
             cells = [row[0].ljust(widths[0])]

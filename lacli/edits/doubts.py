@@ -81,7 +81,8 @@ def _shrunken(old: Sequence[str], new: Sequence[str], instruction: str) -> str:
     if had < _FEW_LINES or may_shrink(instruction):
         return ""
     if had - has > had * _LOST_SHARE:
-        return f"the reply has {has} lines where {had} were, and the instruction asks for no shortening"
+        lines = "line" if has == 1 else "lines"
+        return f"the reply has {has} {lines} where {had} were, and the instruction asks for no shortening"
     for hunk in hunks(old, new):
         gone, came = _of(hunk, old, new)
         if gone >= _LOST_RUN and came * 4 <= gone:
