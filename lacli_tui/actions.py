@@ -117,7 +117,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("restart", "f5", "Start the engine again"),
     # the program
     Action("help", "f1", "Help", where=APP, footer="help", slash="help", priority=True),
-    Action("palette", "ctrl+p", "All commands", where=APP, palette=False, footer="commands", priority=True),
+    Action("palette", "ctrl+p", "All commands", where=APP, palette=False, footer="more", priority=True),
     Action("interrupt", "ctrl+c", "Copy what is selected, else stop", where=APP, palette=False, priority=True),
     Action("theme", "", "Choose another theme", "Seen while the mark moves.", where=APP, slash="theme", takes="[NAME]"),
     Action("leave", "ctrl+q", "Quit", where=APP, footer="quit", slash="exit", priority=True),

@@ -42,6 +42,10 @@ _NONE = "-"
 class DecodePanel(Watching):
     """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
 
+    MEANING = (
+        "How decoding goes: tokens a second, against plain decoding; tokens that a step of the model brings; how many "
+        "guesses the steps kept; which source guessed how much of the text; what guessing saved in this project."
+    )
     DEFAULT_CSS = """
     DecodePanel {
         width: 26;

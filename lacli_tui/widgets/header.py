@@ -17,6 +17,7 @@ _FULL = 0.8
 class Header(Watching):
     """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
 
+    MEANING = "Project, model and quantisation; how full the context is; the memory that the engine takes."
     DEFAULT_CSS = """
     Header { height: 1; padding: 0 1; background: $panel; color: $foreground; }
     """

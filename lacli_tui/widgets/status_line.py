@@ -20,6 +20,7 @@ _SPARKS = 12
 class StatusLine(Watching):
     """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
 
+    MEANING = "How decoding goes: tokens a second, tokens a step, and how much of the text was guessed."
     DEFAULT_CSS = """
     StatusLine { height: 1; padding: 0 1; background: $surface; color: $foreground; }
     """

@@ -6,6 +6,7 @@ A widget of this kind says in `view` what it looks like at a width and height; i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from textual.content import Content
 from textual.widget import Widget
@@ -20,8 +21,12 @@ from lacli_tui.surroundings import PoolFacts
 class Watching(Widget):
     """Told of `Stats`, `About` and `Around`."""
 
+    MEANING: ClassVar[str] = ""
+    """What its numbers are, for whoever points at it."""
+
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id, classes="stats")
+        self.tooltip = self.MEANING
         self.glyphs = glyphs(plain_terminal())
         self.reply: ReplyStats | None = None
         self.chat = Counts()
