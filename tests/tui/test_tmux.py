@@ -77,7 +77,7 @@ def test_a_day_in_short(tmux: Tmux) -> None:
     tmux.keys("C-j")
     tmux.type("hello.")
     pane = tmux.until(lambda pane: "hello." in pane)
-    assert any(line.strip() == "Say" for line in pane.split("\n")), pane
+    assert any(line.strip(" ▌") == "Say" for line in pane.split("\n")), pane
     tmux.keys("Enter")
     tmux.until(lambda pane: "tok/step" in pane and "esc stop" not in pane)
 
@@ -85,9 +85,13 @@ def test_a_day_in_short(tmux: Tmux) -> None:
     tmux.keys("Enter")
     tmux.until(lambda pane: "esc stop" in pane)
     tmux.until(lambda pane: "fox" in pane.split("Assistant")[-1])
+    tmux.type("And of a cat?")
+    tmux.keys("Enter")
+    tmux.until(lambda pane: "[next: And of a cat?]" in pane)
     tmux.keys("Escape")
-    tmux.until(lambda pane: "interrupted" in pane)
+    tmux.until(lambda pane: "interrupted" in pane and "▌And of a cat?" in pane)
 
+    tmux.keys("C-u")
     tmux.type("/retry")
     tmux.keys("Enter")
     tmux.until(lambda pane: "esc stop" in pane and "interrupted" not in pane)
