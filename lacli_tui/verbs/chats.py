@@ -251,9 +251,11 @@ class Chats(Verbs):
         """What shapes the engine and the replies, a name and a value each."""
         import dataclasses
 
-        rows = []
-        for record, left_out in ((self.talk.settings, ("folder",)), (self.talk.request, ("messages", "place"))):
+        from lacli.configuration.keys import shown
+
+        rows = [("project", str(self.begun.folder)), ("model", self.talk.model), ("theme", self.program.chosen_theme)]
+        for record, left_out in ((self.talk.settings, ("folder", "model")), (self.talk.request, ("messages", "place"))):
             for field in dataclasses.fields(record):
                 if field.name not in left_out:
-                    rows.append((field.name.replace("_", "-"), str(getattr(record, field.name))))
+                    rows.append((field.name.replace("_", "-"), shown(getattr(record, field.name))))
         return rows

@@ -79,3 +79,30 @@ def coloured(it: Playing) -> list[tuple[str, str]]:
     found = [(text, style) for strip in strips for text, style, _ in strip if style is not None]
     colours = [(text, colour) for text, style in found for colour in (style.color, style.bgcolor) if colour]
     return [(text, str(colour)) for text, colour in colours if not colour.is_default]
+
+
+async def test_what_is_in_force_is_told_as_people_read_it(pilot: Play) -> None:
+    async with pilot("hello", theme="light", model="some-model") as it:
+        rows = dict(it.main.settings_rows())
+        assert (rows["model"], rows["theme"]) == ("some-model", "light")
+        assert (rows["seed"], rows["lookahead"], rows["stops"]) == ("not set", "true", "none")
+
+
+@pytest.mark.parametrize("theme", ["", "light"])
+async def test_without_colours_cursor_and_marked_line_are_seen(
+    pilot: Play, monkeypatch: pytest.MonkeyPatch, theme: str
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with pilot("hello", theme=theme) as it:
+        await it.type("words")
+        assert _reversed(it) == [" "]
+        await _opened(it)
+        marked = _reversed(it)
+        assert any(text.startswith(f" › {theme or 'ansi'}") for text in marked)
+        assert len(marked) == 3  # the prompt's cursor, the search field's, the marked line
+
+
+def _reversed(it: Playing) -> list[str]:
+    """What is drawn in exchanged colours."""
+    strips = it.app.screen._compositor.render_strips()
+    return [text for strip in strips for text, style, _ in strip if style is not None and style.reverse]
