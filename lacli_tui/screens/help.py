@@ -37,6 +37,7 @@ def help_pairs(keymap: Mapping[str, str]) -> list[Pair]:
             name = f"/{action.slash} {action.takes}".strip()
             found.append(Pair(name, action.title, "$accent", action.help))
     found.append(Pair("PATH", "counts from the project's folder: DIR of `lacli tui DIR`, else where it was started"))
+    found.append(Pair("(blank)/word", "A question, sent without the blank", "$accent"))
     rest = [action for action in ACTIONS if _only_in_palette(action, keymap)]
     if rest:
         found += [Pair(), Pair("Without a key: ctrl+p finds them")]

@@ -42,7 +42,7 @@ def _help(repl: Repl, rest: str) -> None:
 
 _KEYS = (
     "Ctrl-J              new line; so does Enter between two lines of " + '"""',
-    "                    a blank before / makes a question of a line that would be a command",
+    "(blank)/word        a question, sent without the blank",
     "@path               shows the model a file; Tab completes paths, commands and names",
     "Ctrl-C              stops a reply and keeps what was written",
 )
