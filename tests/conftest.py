@@ -11,6 +11,7 @@ import ipaddress
 import itertools
 import os
 import re
+import signal
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is imported, so before any test module is
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # workers share the cores: spinning threads would stand in the way
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what is to run in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _FOREIGN = ("LACLI_", "HF_", "XDG_", "TRANSFORMERS_", "GIT_", "LC_", "LANG", "TYPER_")
 _KEPT = {"LACLI_CACHE_SEED", "HF_HUB_OFFLINE"}
@@ -66,10 +70,12 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
 
 @pytest.fixture(scope="session", autouse=True)
 def signatures_read_once() -> Iterator[None]:
-    """Each run of a command in this process makes all commands anew; their signatures, which take long, stay."""
+    """Each run of a command in this process makes all commands anew; what takes long, their signatures, stays."""
+    import typer._adapters
     import typer.main
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer._adapters, "try_build_adapter", functools.cache(typer._adapters.try_build_adapter))
         patch.setattr(typer.main, "get_params_from_function", functools.cache(typer.main.get_params_from_function))
         yield
 

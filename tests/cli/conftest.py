@@ -95,6 +95,8 @@ class Slow(ScriptedAssistant):
             time.sleep(60)
         pause = float(os.environ.get("PAUSE", "0"))
         try:
+            if "SAY_BEGUN" in os.environ:
+                say("begun")
             for event in super().reply(request, cancel):
                 time.sleep(pause)
                 yield event

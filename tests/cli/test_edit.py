@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -383,10 +382,12 @@ class TestInterrupting:
     ) -> None:
         monkeypatch.setenv("SCRIPTS", json.dumps([block(NEW)]))
         monkeypatch.setenv("PAUSE", "0.5")
+        monkeypatch.setenv("SAY_BEGUN", "1")
         monkeypatch.setenv("SAY_CLOSED", "1")
         command = program.command("edit", "a.py", "rename load", "--in-place", "--no-stdin")
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
-        time.sleep(1.5)
+        process = subprocess.Popen(command, bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"begun\n"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
         assert (process.returncode, out) == (130, b"")
