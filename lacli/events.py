@@ -263,7 +263,8 @@ class ReplyStats(Counts):
     predicted_ms: float = 0.0
     """From the first token to the last, the reader's time included."""
     plain_step_ms: float | None = None
-    """T(1), the forward of one row, as measured and kept up to date in this process; None where it is not known."""
+    """T(1), what forwards of one row would have taken in place of this reply's, on average: their own times by the
+    measured T(1) / T(M), so never more than a step took. None before the first step, and where T was not measured."""
     ttft_ms: float = 0.0
     """From the request to the first token."""
     load_ms: float = 0.0

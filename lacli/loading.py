@@ -72,11 +72,6 @@ class Loaded:
         """The source of this kind, if it is in use."""
         return next((source for source in self.sources if isinstance(source, kind)), None)
 
-    @property
-    def plain_step_ms(self) -> float | None:
-        """T(1) as known now; None where it was not measured."""
-        return self.controller.cost.plain_ms if self.controller.limits.lookahead else None
-
     def close(self) -> None:
         """Stop what runs in the background."""
         if self.files is not None:

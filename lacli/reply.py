@@ -53,6 +53,7 @@ class Reply:
         self._drafted: Counter[str] = Counter()
         self._steps = self._rows = self._draft_n = self._plain_steps = 0
         self._draft_ms = self._step_ms = 0.0
+        self._plain_ms: float | None = None
         self._prompt_started = self._first_at = self._last_at = self._started
         self._prompt_n = self._reused_n = 0
 
@@ -175,6 +176,8 @@ class Reply:
         self._draft_n += step.drafted
         self._draft_ms += step.draft_ms
         self._step_ms += step.draft_ms + step.forward_ms
+        if step.plain_ms is not None:
+            self._plain_ms = (self._plain_ms or 0.0) + step.plain_ms
         rule = self._rule
         # An end-of-sequence id was drawn, too, and is no token of the reply.
         unseen = step.finish == "stop" and not rule.fired and len(self._ids) < self._request.max_tokens
@@ -226,7 +229,8 @@ class Reply:
 
     def _stats(self, reason: str = "") -> ReplyStats:
         loaded = self._loaded
-        plain_step_ms = loaded.plain_step_ms
+        # Over the very steps that were taken, so that what disturbed these speaks neither for guessing nor against it.
+        plain_step_ms = self._plain_ms / self._steps if self._plain_ms is not None else None
         accepted = +self._accepted
         return ReplyStats(
             model=loaded.prepared.spec.alias,

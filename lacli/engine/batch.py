@@ -198,13 +198,14 @@ class Batch:
         spent_ms = 1000 * (time.perf_counter() - started)
         if all(place.asked is not None for place, _ in running):  # reading a prompt is cheaper than so many steps
             self._controller.cost.learn(sum(counts), spent_ms)
+        plain_ms = self._controller.cost.plain_ms(sum(counts), spent_ms)
         came: list[Came] = []
         for (place, rows), scores, count in zip(running, results, counts, strict=True):
             if place.reply is None:
                 place.cached.keep(rows, range(count))
                 came.append((place.key, Read(place.cached.length, place.reused)))
             if len(scores):
-                came.append(self._answer(place, Ran(scores, spent_ms * count / sum(counts))))
+                came.append(self._answer(place, Ran(scores, spent_ms * count / sum(counts), plain_ms)))
         return came  # as a whole: whoever reads it may run other forwards meanwhile
 
     def _answer(self, place: _Place, ran: Ran) -> Came:

@@ -46,10 +46,12 @@ class CostCurve:
         """The curve as rows -> milliseconds, for keeping."""
         return dict(zip(self._rows, self._ms, strict=True))
 
-    @property
-    def plain_ms(self) -> float | None:
-        """What a forward of one row takes at the present speed; None for a curve that does not learn."""
-        return self._speed * self(1) if self._learning else None
+    def plain_ms(self, rows: int, ms: float) -> float | None:
+        """What one row would have taken where so many took `ms`; None for a curve that does not learn.
+
+        By the ratio alone: how fast the machine is changes from step to step, and one row would have met the same.
+        """
+        return ms * self(1) / self(rows) if self._learning else None
 
     def __call__(self, rows: float) -> float:
         """Milliseconds of a forward of so many rows."""

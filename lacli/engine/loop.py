@@ -58,8 +58,9 @@ def decode(
         started = time.perf_counter()
         scores = cached.runner.forward(asked.rows)
         forward_ms = 1000 * (time.perf_counter() - started)
-        controller.cost.learn(len(asked.rows.token_ids), forward_ms)
-        step = next_step(reply, Ran(scores, forward_ms))
+        count = len(asked.rows.token_ids)
+        controller.cost.learn(count, forward_ms)
+        step = next_step(reply, Ran(scores, forward_ms, controller.cost.plain_ms(count, forward_ms)))
         yield step
 
 
@@ -103,7 +104,8 @@ def steps(
         finish = cut.finish or _full(cached)
         drafted = _drafted(rows, row_sources)
         draft_ms += 1000 * (time.perf_counter() - started)
-        yield Step(kept, sources_of, len(rows.token_ids), sum(drafted.values()), ran.ms, draft_ms, finish, drafted)
+        count = sum(drafted.values())
+        yield Step(kept, sources_of, len(rows.token_ids), count, ran.ms, draft_ms, finish, drafted, ran.plain_ms)
 
 
 def first_step(reply: Steps) -> Step:

@@ -41,6 +41,8 @@ class Ran:
     """Of the wanted rows; good until the next forward."""
     ms: float
     """Time of the forward; by its share of the rows, where replies share one."""
+    plain_ms: float | None = None
+    """What a forward of one row would have taken just then; None where the curve tells no times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +95,5 @@ class Step:
     """Set on the last step."""
     drafted_by_source: Mapping[str, int] = field(default_factory=dict)
     """`drafted` by who guessed the token."""
+    plain_ms: float | None = None
+    """What a plain step would have taken in its place: see `Ran`."""

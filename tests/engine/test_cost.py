@@ -84,6 +84,12 @@ class TestLearning:
         assert costs == sorted(costs)
         assert costs[0] > 0
 
+    def test_what_one_row_would_have_taken_is_by_the_ratio_however_fast_the_machine_is_now(self) -> None:
+        curve = CostCurve({1: 10.0, 4: 16.0})
+        run(curve, 50, lambda rows: 3 * (8 + 2 * rows))
+        assert curve.plain_ms(4, 32.0) == pytest.approx(20.0, rel=0.1)
+        assert CostCurve.flat().plain_ms(4, 32.0) is None
+
 
 class TestMeasuring:
     def test_times_each_size_and_leaves_the_cache_empty(self) -> None:
