@@ -27,11 +27,12 @@ def _default_model() -> str | None:
 
 
 def _configuration() -> Check:
-    from lacli.cli import configured, schema
+    from lacli.cli import configured, keymap, schema
 
     configuration = configured.load(schema.whole())
     try:
         configuration.raise_problems()
+        keymap.of_user(configured.found_files())
     except UsageError as error:
         return Check("config", "fail", error.message, error.hint)
     names = ", ".join(map(str, configuration.files))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+from collections.abc import Iterable
 from typing import Any
 
 from lacli.configuration.keys import Checked, Key, Schema, Table, check
@@ -34,6 +35,16 @@ def keys() -> Table:
 def stands_in(found: Found) -> bool:
     """Whether this file has the table, and may have it."""
     return found.kind == "user" and TABLE in found.document.data
+
+
+def of_user(files: Iterable[Found]) -> dict[str, str]:
+    """What the user's file says, by actions. Raises the first mistake in it."""
+    for found in filter(stands_in, files):
+        told = checked(found)
+        for problem in told.problems:
+            raise problem.error()
+        return {where[-1]: keys for where, keys in told.values.items()}
+    return {}
 
 
 def checked(found: Found) -> Checked:

@@ -146,10 +146,11 @@ variable, a variable over the project's file, that over yours, and yours over wh
 
 - **Yours** is `config.toml` in the folder that `lacli config path` prints.
 - **A project's** is the nearest `lacli.toml`, or `pyproject.toml` with a table `[tool.lacli]`, from the current folder
-  up to the top of the checkout; both in one folder are a mistake.
+  up to the top of the checkout; both in one folder are a mistake. `lacli tui DIR` looks from DIR.
 - `--config PATH` (or `LACLI_CONFIG`) reads that file and no other; with `--config /dev/null` nothing is read.
 - **The top level** is for all commands that have the option; a table is for one command: `[ask]`, `[pool.build]`.
 - A pair `--pool/--no-pool` is one key, `pool = false`. An option that may be repeated is a list.
+- `[keymap]` is for the keys of `lacli tui`, by the names that `lacli config show keymap` lists: `stop = "f12"`.
 
 ```toml
 model = "qwen2.5-coder-1.5b"

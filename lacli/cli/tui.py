@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lacli.cli import configured, diagnostics, environment, resume
+from lacli.cli import configured, diagnostics, environment, keymap, resume
 from lacli.cli.flags import ContinueOption, SessionOption
 from lacli.cli.options import Common, with_common
 from lacli.cli.terminal import is_terminal
@@ -111,7 +111,7 @@ def tui(
         inline=inline,
         checked=_checked,
         edited=_edited,
-        keymap=_keymap(),
+        keymap=keymap.of_user(configured.found_files()),
         keep_theme=_theme_keeper(context),
     )
     kept = ui.run(start)
@@ -169,19 +169,6 @@ def _with_model_from_here(common: Common) -> Common:
 
     spec = load_registry().resolve(common.model)
     return common if spec.path is None else dataclasses.replace(common, model=str(spec.path))
-
-
-def _keymap() -> dict[str, Any]:
-    """The table [keymap] of the user's own file. Raises the first mistake in it."""
-    from lacli.cli import keymap
-
-    for found in configured.found_files():
-        if keymap.stands_in(found):
-            checked = keymap.checked(found)
-            for problem in checked.problems:
-                raise problem.error()
-            return {where[-1]: keys for where, keys in checked.values.items()}
-    return {}
 
 
 def _theme_keeper(context: typer.Context) -> Callable[[str], str]:

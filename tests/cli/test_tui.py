@@ -124,6 +124,7 @@ def test_a_mistake_in_its_tables_is_found_by_the_check_and_at_the_start(
     assert checked.code == 2
     assert f"{file}{said}" in checked.out
     assert f"{file}{said}" in scripted.run(["tui"]).err
+    assert f"{file}{said.partition(';')[0]}" in scripted.run(["doctor"]).out
     assert begun == []
 
 
@@ -136,10 +137,11 @@ def test_neither_a_theme_nor_keys_that_there_are_not_can_be_set(scripted: Script
     assert scripted.run(["config", "get", "keymap.stop"]).out == "f12\n"
 
 
-def test_keys_come_from_the_users_own_file(sandbox: Path) -> None:
+def test_keys_come_from_the_users_own_file(scripted: Scripted, begun: list[Start], sandbox: Path) -> None:
     (sandbox / "config").mkdir()
     (sandbox / "config" / "config.toml").write_text('[keymap]\nstop = "f12"\n')
-    assert tui._keymap() == {"stop": "f12"}
+    scripted.run(["tui"])
+    assert begun[0].keymap == {"stop": "f12"}
 
 
 def test_the_script_of_its_own_is_the_same_command(
