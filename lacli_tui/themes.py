@@ -28,6 +28,7 @@ DARK = Theme(
     warning="#e8c46a",
     error="#f08d88",
     dark=True,
+    variables={"scrollbar": "#62718f"},
 )
 LIGHT = Theme(
     name="light",
@@ -42,6 +43,7 @@ LIGHT = Theme(
     warning="#8a6100",
     error="#b3261e",
     dark=False,
+    variables={"scrollbar": "#76829a"},
 )
 ANSI = dataclasses.replace(BUILTIN_THEMES["ansi-dark"], name="ansi")
 THEMES = (DARK, LIGHT, ANSI)
