@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from lacli.text.invisible import marked
+
 _CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
 _CONTROLS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 _SEQUENCE = re.compile(
@@ -16,9 +18,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def shown(text: str) -> str:
-    """The text with a picture for every control character but tabs and line ends; a lone surrogate as U+FFFD."""
+    """The text with a picture for every control character but tabs and line ends, and a mark for what is not seen; a
+    lone surrogate as U+FFFD."""
     text = text.replace("\r\n", "\n").translate(_CONTROLS)
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else marked(text.encode("utf-8", "replace").decode())
 
 
 def pasted(text: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 
 from lacli.cli.terminal import Sanitiser, can_redraw, is_terminal, plain, wants_colour
 from lacli.errors import LacliError
+from lacli.text.invisible import escaped
 
 
 class StdoutClosed(Exception):
@@ -90,7 +91,7 @@ def line(content: str = "") -> None:
 
 def document(value: Any) -> None:
     """Write one JSON value on one line."""
-    _write(json.dumps(value, ensure_ascii=False, allow_nan=False).translate(_CONTROLS) + "\n")
+    _write(escaped(json.dumps(value, ensure_ascii=False, allow_nan=False).translate(_CONTROLS)) + "\n")
 
 
 def flush() -> None:

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from typing import Any
 
+from lacli.text.invisible import marked
+
 _SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC
@@ -84,8 +86,9 @@ def column_after(column: int, text: str, width: int | None = None) -> int:
 
 
 def plain(text: str) -> str:
-    """The text without control characters and escape sequences; tab and newline stay."""
-    return _CONTROL.sub("", _SEQUENCE.sub("", text))
+    """The text without control characters and escape sequences, and with a mark for what is not seen; tab and newline
+    stay."""
+    return marked(_CONTROL.sub("", _SEQUENCE.sub("", text)))
 
 
 class Sanitiser:
@@ -102,7 +105,7 @@ class Sanitiser:
         if unfinished and len(unfinished[0]) <= _HELD_BACK:
             self._held = unfinished[0]
             text = text[: unfinished.start()]
-        return _CONTROL.sub("", text)
+        return marked(_CONTROL.sub("", text))
 
     def finish(self) -> str:
         """What was held back, now that nothing follows."""

@@ -23,6 +23,11 @@ def test_a_sequence_split_between_pieces_is_still_removed(size: int) -> None:
     assert "".join(map(sanitiser.push, pieces)).replace("\r", "") + sanitiser.finish() == CLEAN
 
 
+def test_what_turns_text_around_unseen_is_marked() -> None:
+    assert plain("ok\u202e \u2066x") == "ok<U+202E> <U+2066>x"
+    assert Sanitiser().push("ok\u202e") == "ok<U+202E>"
+
+
 def test_text_behind_an_introducer_without_end_is_shown_after_all() -> None:
     sanitiser = Sanitiser()
     shown = sanitiser.push("x\x1b]0;") + sanitiser.push("y" * 1000) + sanitiser.finish()

@@ -94,6 +94,7 @@ class TestPastes:
 
     def test_nothing_in_it_can_act(self) -> None:
         assert pasted("a\x1b]52;c;eA==\x07b\x9b31mc\x00\td\re") == "ab31mc\td\ne"
+        assert shown("a\u202eb") == "a<U+202E>b"
         assert shown("a\x1b[31m\x07\x9b\ud800\t\r\n") == "a␛[31m␇�?\t\n"
 
 
