@@ -1,7 +1,9 @@
 """One thread that drives a `Replier`, so that the UI never waits: calls in, what comes of them out through a queue.
 
 `wake` is called from that thread when the queue has something after it was empty; `take` empties it. Calls are done one
-after the other; reading ahead (`warm`) gives way to whatever is asked next. Knows no widget. Called by `talk`.
+after the other; reading ahead (`warm`) gives way to whatever is asked next. Each call ends with exactly one `Ended`,
+whatever becomes of it: done, failed, cancelled before it began or while it waits, or left behind by `close`. Knows no
+widget. Called by `talk`.
 """
 
 from __future__ import annotations
@@ -25,6 +27,11 @@ class Call:
     what: What
     request: Request = field(default_factory=Request)
     cancelled: threading.Event = field(default_factory=threading.Event)
+    _begun: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self) -> bool:
+        """Take it, to bring it to its end; True for one caller only."""
+        return self._begun.acquire(blocking=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +64,18 @@ class Bridge:
         """Ask for it; what comes of it is told by `take`, `Ended` last."""
         call = Call(what, request)
         if self._warming is not None:
-            self._warming.cancelled.set()
+            self.cancel(self._warming)
         self._warming = call if what == "warm" else None
         self._calls.put(call)
+        if self._closed:
+            self._leave_behind()
         return call
+
+    def cancel(self, call: Call) -> None:
+        """It is no longer wanted: it ends as soon as it can, at once where it waits."""
+        call.cancelled.set()
+        if call.begin():
+            self._put(call, Ended())
 
     def take(self) -> list[Came]:
         """All that came since the last time."""
@@ -75,14 +90,27 @@ class Bridge:
     def close(self) -> None:
         """Cancel what is being done and let go of the engine; a loading, which cannot be cancelled, is cut off."""
         self._closed = True
-        self._calls.put(None)
+        self._leave_behind()
         self._thread.join(_CANCEL_S)
         self.replier.close()
         self._thread.join(_CANCEL_S)
 
+    def _leave_behind(self) -> None:
+        """What waits ends here, and then the thread."""
+        while True:
+            try:
+                call = self._calls.get_nowait()
+            except queue.Empty:
+                break
+            if call is not None:
+                self.cancel(call)
+        self._calls.put(None)
+
     def _work(self) -> None:
-        while (call := self._calls.get()) is not None and not self._closed:
-            if not call.cancelled.is_set():
+        while (call := self._calls.get()) is not None:
+            if self._closed:
+                self.cancel(call)
+            elif call.begin():
                 self._do(call)
 
     def _do(self, call: Call) -> None:
@@ -97,7 +125,7 @@ class Bridge:
                 self.replier.warm(call.request, lambda: self._unwanted(call))
             else:
                 self.replier.open(lambda event: self._put(call, event))
-        except Exception as error:  # a mistake of ours, too, is shown like a failure, as the UI must live on
+        except BaseException as error:  # a mistake of ours, too, is shown like a failure, as the UI must live on
             ended = Ended(error)
         self._put(call, ended)
 

@@ -1,7 +1,8 @@
 """What is said and what is asked of the engine: the conversation, its keeping and the bridge, without a widget.
 
 The main screen calls it with what the user wants and gets, by `take`, what came of it since the last time. One reply at
-a time. `wake` is called from other threads when there is something to take.
+a time. `wake` is called from other threads when there is something to take. What the engine is at is never noted but
+read off the calls that have not ended (`phase`), so that nothing an engine does, or fails to do, leaves it behind.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class Took:
     """The reply has ended."""
     turn: Turn | None = None
     """What it became; None where nothing came of it."""
+    compacted: int | None = None
+    """The reply was a summary: how many turns it stands for now."""
     error: BaseException | None = None
     failed: str = ""
     """What failed: open, reply or preview."""
@@ -65,7 +68,6 @@ class Talk:
         self.settings = start.settings
         self.request = start.request
         self.conversation = Conversation(start.system)
-        self.phase: Phase = "loading"
         self.loading: Loading | None = None
         self.prefill: Prefill | None = None
         self.stats: ReplyStats | None = None
@@ -76,12 +78,17 @@ class Talk:
         self.model = start.model
         self._start = start
         self._wake = wake
-        self._said: list[Notice] = []
+        self._took = Took()
         self._keeper = Keeper(self._say, start.keep, start.system)
         self._bridge = Bridge(start.replier or self._engine(), wake)
         self._reply: Call | None = None
+        self._opening: Call | None = None
         self._written: list[str] = []
         self._opened = False
+        """Whether the engine has its model, as far as is known."""
+        self._own = threading.RLock()
+        """Of whoever takes: the program's end may come from another thread than the one of the screen."""
+        self._closing = threading.Lock()
         if start.session is not None:
             self._go_on(start.session)
 
@@ -96,6 +103,17 @@ class Talk:
         return self._reply is not None
 
     @property
+    def phase(self) -> Phase:
+        """What the engine is at."""
+        if self._reply is None:
+            return "loading" if self._opening is not None else "idle" if self._opened else "dead"
+        if not self._opened:
+            return "loading"
+        if self._reply.cancelled.is_set():
+            return "stopping"
+        return "decoding" if self._written else "prefill"
+
+    @property
     def engine_pid(self) -> int | None:
         """The process that decodes, where it is one of its own."""
         return getattr(self._bridge.replier, "pid", None)
@@ -108,8 +126,7 @@ class Talk:
 
     def begin(self) -> None:
         """Load the model, behind."""
-        self.phase = "loading"
-        self._bridge.call("open")
+        self._opening = self._bridge.call("open")
         self.read_ahead()
 
     def ask(self, text: str, attachments: Sequence[Attachment] = ()) -> Message:
@@ -145,17 +162,19 @@ class Talk:
         self._bridge.call("preview", replace(self._request(messages), drop_oldest=False, max_tokens=0))
 
     def stop(self) -> Literal["", "stopping", "given up"]:
-        """Stop the reply. Where the model is still loading, it is given up: nothing of it will be told."""
-        if self._reply is None:
+        """Stop the reply. Where the model is still loading, it is given up: nothing of it will be told, and the model
+        is loaded for the next one."""
+        reply = self._reply
+        if reply is None:
             return ""
-        self._reply.cancelled.set()
+        self._bridge.cancel(reply)
         if self._opened:
-            self.phase = "stopping"
             return "stopping"
         self._reply = None
-        self.phase = "loading"
         if self.purpose != "summary":
             self.conversation.failed()
+        if self._opening is None:
+            self._opening = self._bridge.call("open")
         return "given up"
 
     def undo(self) -> str:
@@ -202,12 +221,15 @@ class Talk:
         self.begin()
 
     def give_up(self) -> None:
-        """Let go of the engine; the next question, or `restart`, starts another one."""
-        threading.Thread(target=self._bridge.close, name="closing", daemon=True).start()
-        self._bridge = Bridge(self._start.replier or self._engine(), self._wake)
-        self._opened = False
-        self.loading = None
-        self.phase = "dead"
+        """Let go of the engine, and of a reply it does not come to an end with; the next question, or `restart`, starts
+        another one."""
+        with self._own:
+            if self._reply is not None:
+                self._broken(self._took)
+            threading.Thread(target=self._bridge.close, name="closing", daemon=True).start()
+            self._bridge = Bridge(self._start.replier or self._engine(), self._wake)
+            self._lost()
+        self._wake()
 
     def history(self) -> list[str]:
         """What was typed in chats before, the oldest first."""
@@ -225,30 +247,34 @@ class Talk:
 
     def take(self) -> Took:
         """All that came since the last time."""
-        took = Took()
-        took.notices, self._said = self._said, []
-        for call, came in self._bridge.take():
-            if isinstance(came, Loading):
-                self.loading = came
-            elif isinstance(came, Notice):
-                took.notices.append(came)
-            elif isinstance(came, Ended):
-                self._ended(call, came, took)
-            elif call is self._reply:
-                self._told(came, took)
+        with self._own:
+            for call, came in self._bridge.take():
+                if isinstance(came, Ended):
+                    self._ended(call, came, self._took)
+                elif isinstance(came, Loading):
+                    self.loading = came
+                elif isinstance(came, Notice):
+                    self._took.notices.append(came)
+                elif call is self._reply:
+                    self._told(came, self._took)
+            took, self._took = self._took, Took()
         return took
 
     def close(self) -> None:
-        """Stop, keep what was written, let go of the engine."""
-        if self.stop() == "stopping":
-            until = time.monotonic() + _STOP_S
-            while self._reply is not None and time.monotonic() < until:
-                time.sleep(0.01)
-                self.take()
-            if self._reply is not None:
-                self._broken(None, Took())
-        self._bridge.close()
-        self._keeper.close()
+        """Stop, keep what was written, let go of the engine. From any thread; who calls while it is done waits."""
+        with self._closing:
+            if self.stop() == "stopping":
+                until = time.monotonic() + _STOP_S
+                while self._reply is not None and time.monotonic() < until:
+                    time.sleep(0.01)
+                    self.take()
+            with self._own:
+                if self._reply is not None:
+                    self._broken(self._took)
+            ending = threading.Thread(target=self._bridge.close, name="closing", daemon=True)
+            ending.start()
+            self._keeper.close()
+            ending.join()
 
     def _engine(self) -> Replier:
         from lacli.worker_client import WorkerAssistant
@@ -267,7 +293,6 @@ class Talk:
         self.purpose = purpose
         self.stats = self.prefill = None
         self._written.clear()
-        self.phase = "prefill" if self._opened else "loading"
         self.most_tokens = self.request.max_tokens
         self._reply = self._bridge.call("reply", self._request(messages))
 
@@ -277,10 +302,7 @@ class Talk:
         self.loading = None
         if isinstance(event, Prefill):
             self.prefill = event
-            self.phase = "stopping" if self.phase == "stopping" else "prefill"
         elif isinstance(event, Piece):
-            if self.phase != "stopping":
-                self.phase = "decoding"
             self.stats = event.stats
             self._written.append(event.text)
             took.text += event.text
@@ -290,13 +312,13 @@ class Talk:
 
     def _finished(self, finished: Finished, took: Took) -> None:
         self._reply = None
-        self.phase = "idle"
         self.stats = finished.stats
         self.model = finished.stats.model or self.model
         took.finished = finished
         if self.purpose == "summary":
             if finished.reason == "stop" and finished.text.strip():
-                self.conversation.compact(finished)
+                took.compacted = self.conversation.compact(finished)
+                self.stats = None  # how full the context is now, the next reply tells
                 self._keeper.leave(self.conversation.turns, self.model)
             return
         took.turn = self._answered(finished)
@@ -304,29 +326,32 @@ class Talk:
 
     def _ended(self, call: Call, ended: Ended, took: Took) -> None:
         """A call is over."""
-        if call.what == "warm":
-            return
-        if ended.error is None:
-            took.preview = ended.preview or took.preview
-            if call.what == "open":
-                self._opened = True
-                self.loading = None
-                if self.phase == "loading":
-                    self.phase = "idle" if self._reply is None else "prefill"
-            return
-        took.error, took.failed = ended.error, call.what
+        error = ended.error
+        if call is self._opening:
+            self._opening = None
+            self.loading = None
+            self._opened |= error is None and not call.cancelled.is_set()
+        if isinstance(error, WorkerDied):
+            self._lost()
         if call is self._reply:
-            self._broken(ended.error, took)
-        elif call.what == "open":
-            self.phase = "dead"
-            self._opened = False
+            if error is None and not call.cancelled.is_set():
+                error = LacliError("the engine ended the reply without telling its end", "F5 starts a new one")
+            if error is not None and not isinstance(error, LacliError):
+                self._lost()
+            self._broken(took)
+        if call.what != "warm":
+            took.preview = ended.preview or took.preview
+            if error is not None:
+                took.error, took.failed = error, call.what
 
-    def _broken(self, error: BaseException | None, took: Took) -> None:
+    def _lost(self) -> None:
+        """There is no engine."""
+        self._opened = False
+        self._opening = self.loading = None
+
+    def _broken(self, took: Took) -> None:
         """The reply will have no end: what was seen of it is kept."""
         self._reply = None
-        dead = isinstance(error, WorkerDied) or not isinstance(error, LacliError)
-        self.phase = "dead" if dead or not self._opened else "idle"
-        self._opened = self._opened and not dead
         text = "".join(self._written)
         stats = replace(self.stats or ReplyStats(model=self.model), finish_reason="cancelled")
         took.finished = Finished(text, (), "cancelled", stats)
@@ -340,5 +365,6 @@ class Talk:
         return turn
 
     def _say(self, notice: Notice) -> None:
-        self._said.append(notice)
+        with self._own:
+            self._took.notices.append(notice)
         self._wake()

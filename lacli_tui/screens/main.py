@@ -9,6 +9,7 @@ times a second and so that appending never takes more than a quarter of the time
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -119,9 +120,10 @@ class MainScreen(Sending):
     # What comes from the engine
 
     def _wake(self) -> None:
-        """From the bridge's thread."""
-        if self.is_attached:
-            self.post_message(Arrived())
+        """From any thread."""
+        with contextlib.suppress(RuntimeError):  # the program has ended meanwhile
+            if self.is_attached:
+                self.post_message(Arrived())
 
     def on_arrived(self) -> None:
         """Take it as soon as the last append allows."""
@@ -167,6 +169,7 @@ class MainScreen(Sending):
         assert finished is not None
         if self.talk.purpose == "summary":
             await self.show_all()
+            await self.summed_up(took)
             return
         if answer is None:
             return

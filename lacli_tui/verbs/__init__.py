@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lacli_tui.app import LacliApp, Start
     from lacli_tui.talk import Talk
 
+_WRITTEN = "a reply is being written; escape stops it"
 _TOO_LONG = "/drop n takes a file away, /set truncate middle leaves out a part of it; --ctx N at the start makes room"
 
 
@@ -61,10 +62,12 @@ class Verbs(Screen[None]):
 
     def is_busy(self) -> bool:
         """Whether a reply is being written; says so."""
-        if self.talk.is_replying:
-            self.notify("a reply is being written; escape stops it", markup=False)
-            return True
-        return False
+        if not self.talk.is_replying:
+            return False
+        stopping = self.talk.phase == "stopping"
+        why = "the reply is being stopped; F5 does not wait for that" if stopping else _WRITTEN
+        self.notify(why, markup=False)
+        return True
 
     def show_chips(self) -> None:
         """The files that go with the next question."""

@@ -8,6 +8,7 @@ from textual.widgets import OptionList
 from lacli.errors import LacliError
 from lacli.text.slash import path_of
 from lacli.wording import counted, counts_table, number_of, unvarying
+from lacli_tui.talk import Took
 from lacli_tui.verbs import Verbs
 from lacli_tui.widgets.sidebar import MOST, Sidebar
 
@@ -86,6 +87,19 @@ class Chats(Verbs):
             return
         self.talk.summarise()
         await self.answer_comes()
+        await self.tell("the older turns are being summed up; escape leaves them as they are")
+
+    async def summed_up(self, took: Took) -> None:
+        """Say what became of the summary; the conversation is shown as it is now."""
+        if took.compacted is not None:
+            gone = counted(took.compacted, "older turn is", "older turns are")
+            await self.tell(f"{gone} replaced by the summary; /undo brings back what was there")
+            return
+        finished = took.finished
+        cut = finished is not None and finished.reason in ("length", "context")
+        why = f"max-tokens was reached ({self.talk.most_tokens:,})" if cut else "no summary came of it"
+        hint = "/set max-tokens N makes room for it" if cut else ""
+        await self.tell(f"the conversation is as it was: {why}", "warning", hint)
 
     async def action_attach(self, rest: str = "") -> None:
         """Show the model a file with the next question."""
@@ -215,8 +229,8 @@ class Chats(Verbs):
             await self.blame(error)
 
     async def action_restart(self) -> None:
-        """Start the engine again."""
-        if not self.is_busy():
+        """Start the engine again; one that does not come to an end with a reply is not waited for."""
+        if self.talk.phase == "stopping" or not self.is_busy():
             self.talk.restart()
             self.changed()
 

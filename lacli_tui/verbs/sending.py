@@ -174,6 +174,8 @@ class Sending(Answers, Chats, Drafts, Preparing, Views, Waiting, Watch):
 
     async def action_stop(self) -> None:
         """Stop the reply."""
+        if self.talk.phase == "stopping":
+            self.is_busy()
         await self.give_up()
         self.changed(ended=True)
 

@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from lacli import wording
 from lacli.events import Attachment
+from lacli.sessions.records import SUMMARISED
 from lacli_tui.actions import MESSAGE, bindings_of
 from lacli_tui.inert import shown
 from lacli_tui.messages import Decoded, Wanted
@@ -117,8 +118,11 @@ class Question(Said):
 
     def compose(self) -> ComposeResult:
         """Who, the words, the files."""
-        yield Static("You", classes="who", markup=False)
-        yield Static(Text(shown(self._words)), classes="words", markup=False)
+        if self._words == SUMMARISED:  # nobody asked that
+            yield Static("In the place of older turns", classes="who", markup=False)
+        else:
+            yield Static("You", classes="who", markup=False)
+            yield Static(Text(shown(self._words)), classes="words", markup=False)
         files = "\n".join(described(each) for each in self._attachments)
         yield Static(Text(files), classes="below" if files else "below -empty", markup=False)
 
