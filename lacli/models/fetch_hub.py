@@ -9,15 +9,16 @@ import json
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from lacli.config import told_offline
 from lacli.errors import ModelUnavailable, OutOfMemory
+from lacli.models import download
 from lacli.models.disk import locked, make_folder, require_space
-from lacli.models.fetch import STALL_S, Progress, Report, folder_bytes, variables_in_force, watched
+from lacli.models.download import folder_bytes, own_command, variables_in_force, watched
+from lacli.models.fetch import Progress, Report
 from lacli.models.hf_folder import missing_files
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
@@ -126,32 +127,35 @@ def _download(spec: ModelSpec, source: Source, report: Report, here: str, by_han
         "HF_HUB_DISABLE_XET": "1",  # one named host only, and partial files whose growth can be watched
         "HF_HUB_ETAG_TIMEOUT": "15",
         "HF_HUB_DOWNLOAD_TIMEOUT": "15",
-        "PYTHONPATH": os.pathsep.join(
-            [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
-        ).rstrip(os.pathsep),
     }
     work = models_dir() / f".hub-{source.repo.replace('/', '--')}.tmp-{os.getpid()}"
     try:
         work.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = work / "log"
-        command = [sys.executable, "-m", "lacli.models.hub_child", source.repo, source.revision, str(cache)]
+        command = own_command("hub_child", source.repo, source.revision, str(cache))
+
+        def tick(size: int) -> None:
+            last = _last(log)
+            if "checked" in last:
+                report(Progress("check", last["checked"], last["of"]))
+            else:
+                report(Progress("fetch", min(size, total) if total else size, total))
+
+        # What the child prints counts: it does so while nothing arrives any more.
         status = watched(
-            command,
-            environment,
-            log,
-            lambda: folder_bytes(repository_folder(source)),
-            lambda size: report(Progress("fetch", min(size, total) if total else size, total)),
+            command, environment, log, lambda: folder_bytes(repository_folder(source)) + folder_bytes(work), tick
         )
-        answer = _answer(log)
+        answer = _last(log)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     if status is None:
-        answer = {"text": f"nothing arrived for {STALL_S:.0f} s"}
+        answer = {"text": f"nothing arrived for {download.STALL_S:.0f} s"}
     if "folder" not in answer:
         _refuse(source, answer, host, here, by_hand)
 
 
-def _answer(log: Path) -> dict[str, Any]:
+def _last(log: Path) -> dict[str, Any]:
+    """The last object that the child printed; its last words where there is none."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     for line in reversed(lines):
         try:

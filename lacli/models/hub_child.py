@@ -1,7 +1,8 @@
-"""Downloads one hub repository: `python -m lacli.models.hub_child REPO REVISION CACHE`. A process of its own, so that a
-network that hangs can be ended.
+"""Downloads one hub repository: arguments REPO REVISION CACHE. A process of its own, so that a network that hangs can
+be ended.
 
-Prints one JSON object: the snapshot's folder, or what went wrong. Called by fetch_hub.py only.
+Prints JSON, an object a line: how much of what came is checked, {"checked", "of"}; last the snapshot's "folder", or
+what went wrong. Called by fetch_hub.py only.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from pathlib import Path
 from typing import Any
+
+from lacli.models.parent import end_with_parent
 
 PATTERNS = ("*.safetensors", "*.json", "*.jinja", "tokenizer.model", "merges.txt", "vocab.txt")
 NOT = ("*/*", "consolidated*", "*training_args*", "trainer_state.json", "optimizer*")
@@ -17,10 +21,15 @@ NOT = ("*/*", "consolidated*", "*training_args*", "trainer_state.json", "optimiz
 
 def main() -> int:
     """Download and print; the exit status only says whether an object was printed."""
+    end_with_parent()
     repo, revision, cache = sys.argv[1:4]
     try:
         from huggingface_hub import snapshot_download
 
+        from lacli.models.hub_weights import fetch_weights
+
+        with contextlib.suppress(ImportError, AttributeError, TypeError):  # of another version: what it can do itself
+            fetch_weights(repo, revision, Path(cache), NOT, _checked)
         folder = snapshot_download(
             repo,
             revision=revision,
@@ -33,6 +42,10 @@ def main() -> int:
     except Exception as error:  # whatever the library raises is reported to the parent, in one form
         print(json.dumps(_told(error)))
     return 0
+
+
+def _checked(done: int, total: int) -> None:
+    print(json.dumps({"checked": done, "of": total}), flush=True)
 
 
 def _told(error: BaseException) -> dict[str, Any]:
@@ -52,7 +65,3 @@ def _told(error: BaseException) -> dict[str, Any]:
         "cause": str(chain[-1]),
         "host": hosts[-1] if hosts else "",
     }
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from lacli.models.disk import locked
-from lacli.models.fetch import folder_bytes, sweep_partials, target_of
+from lacli.models.download import folder_bytes
+from lacli.models.fetch import arrived_of, sweep_partials, target_of
 from lacli.models.fetch_hub import cached_snapshot, is_complete, repository_folder
 from lacli.models.prepare_folder import FLOAT_NAME, PACKED_NAMES, RECORD_NAME, read_record, sweep
 from lacli.models.spec import ModelSpec, Source
@@ -48,7 +49,8 @@ def presence(spec: ModelSpec) -> Presence:
         return Presence(files, prepared, kept + folder_bytes(repository_folder(source) / "blobs"))
     target = target_of(source)
     whole = target.is_file() and target.stat().st_size == source.bytes
-    return Presence(target if whole else None, prepared, kept + (source.bytes if whole else 0))
+    kept += source.bytes if whole else 0
+    return Presence(target if whole else None, prepared, kept + arrived_of(source))
 
 
 def remove(spec: ModelSpec) -> int:

@@ -12,6 +12,7 @@ from lacli_tui.messages import About
 _STAGES = {
     "fetch": "fetching model",
     "check": "checking model",
+    "unpack": "unpacking model",
     "prepare": "preparing model",
     "prime": "first guesses",
     "wait": "waiting for model",

