@@ -42,7 +42,7 @@ def fetch_weights(
     """
     from huggingface_hub import HfApi, constants, get_hf_file_metadata, hf_hub_url
     from huggingface_hub.file_download import http_get
-    from huggingface_hub.utils import build_hf_headers
+    from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]  # as it documents it
 
     constants.DOWNLOAD_CHUNK_SIZE = _CHUNK
     info = HfApi().model_info(repo, revision=revision)

@@ -32,7 +32,7 @@ def main() -> int:
     except ImportError:
         return UNKNOWN
 
-    class Fetch(DownloadCommand):  # type: ignore[misc]  # pip is not typed
+    class Fetch(DownloadCommand):
         """With all that `pip download` is configured with."""
 
         def run(self, options: Any, args: Any) -> int:
