@@ -46,6 +46,10 @@ _CANCEL_S = 1.0
 Came = tuple[Call, Event | Ended]
 
 
+class _Left(BaseException):
+    """Out of a loading, when nobody wants the model any more."""
+
+
 class Bridge:
     """Between the UI's thread and a `Replier`, which is used by this class alone from now on."""
 
@@ -88,7 +92,7 @@ class Bridge:
                 return came
 
     def close(self) -> None:
-        """Cancel what is being done and let go of the engine; a loading, which cannot be cancelled, is cut off."""
+        """Cancel what is being done and let go of the engine; a loading that has nothing to tell is cut off."""
         self._closed = True
         self._leave_behind()
         self._thread.join(_CANCEL_S)
@@ -120,14 +124,22 @@ class Bridge:
                 for event in self.replier.reply(call.request, lambda: self._unwanted(call)):
                     self._put(call, event)
             elif call.what == "preview":
-                ended = Ended(preview=self.replier.preview(call.request, lambda event: self._put(call, event)))
+                ended = Ended(preview=self.replier.preview(call.request, lambda event: self._heard(call, event)))
             elif call.what == "warm":
                 self.replier.warm(call.request, lambda: self._unwanted(call))
             else:
-                self.replier.open(lambda event: self._put(call, event))
+                self.replier.open(lambda event: self._heard(call, event))
+        except _Left:
+            pass
         except BaseException as error:  # a mistake of ours, too, is shown like a failure, as the UI must live on
             ended = Ended(error)
         self._put(call, ended)
+
+    def _heard(self, call: Call, event: Event) -> None:
+        """Of a loading, which can be left nowhere else."""
+        if self._closed:
+            raise _Left
+        self._put(call, event)
 
     def _unwanted(self, call: Call) -> bool:
         return self._closed or call.cancelled.is_set()
