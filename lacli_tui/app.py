@@ -8,17 +8,17 @@ app.push_screen_wait(ConfirmScreen("…"))` in a worker. None is the result of l
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
-import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from textual.binding import Binding
+from textual.events import Key
 from textual.filter import Monochrome, NoColor
+from textual.message import Message
 from textual.widgets import Input, TextArea
 
 from lacli.config import Settings
@@ -30,8 +30,9 @@ from lacli_tui.actions import APP, action_of, bindings_of, checked_keymap
 from lacli_tui.bare import draw_plainly, plain_key
 from lacli_tui.failing import Failing, told
 from lacli_tui.glyphs import plain_terminal
+from lacli_tui.leaving import Leaving
 from lacli_tui.screens.main import MainScreen
-from lacli_tui.terminal import put_right
+from lacli_tui.terminal import give_back, put_right
 from lacli_tui.themes import ANSI, THEMES, checked_theme, theme_for, variables
 
 
@@ -78,6 +79,8 @@ class LacliApp(Failing):
     CSS_PATH = Path(__file__).with_name("app.tcss")
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = bindings_of(APP)
+    leaving: Leaving | None = None
+    """Sees to the end of the program; None in tests that have no terminal."""
 
     def __init__(self, start: Start) -> None:
         super().__init__(ansi_color=None)
@@ -95,22 +98,21 @@ class LacliApp(Failing):
         self._show_theme(self.chosen_theme)
         if self.no_color:  # greys are colours, too
             self._filters = [NoColor() if isinstance(each, Monochrome) else each for each in self._filters]
+        self._leave_keys = start.keymap.get("leave", action_of("leave").keys).split(",")
         if not start.animation:
             self.animation_level = "none"
 
     def on_mount(self) -> None:
         """Show the main screen; keys as the user wants them."""
+        if self.leaving is not None:
+            self.leaving.loop = asyncio.get_running_loop()
         self.set_keymap(self.start.keymap)
         self.push_screen(self.main)
 
     def on_ready(self) -> None:
-        """Leave well at the system's wish; and what there is now stays: looking for garbage among it would hold up
-        keys for a tenth of a second."""
+        """What there is now stays: looking for garbage among it would hold up keys for a tenth of a second."""
         if self.is_headless:
             return
-        for name in ("SIGTERM", "SIGHUP"):  # the session is kept and the terminal is as it was
-            with contextlib.suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
-                asyncio.get_running_loop().add_signal_handler(getattr(signal, name), self.action_leave)
         gc.freeze()
         gc.set_threshold(5_000, 10, 1_000)
 
@@ -138,8 +140,29 @@ class LacliApp(Failing):
             node.call_later(method)
 
     def action_leave(self) -> None:
-        """Quit; the engine is let go of behind the restored terminal."""
+        """Quit; what is kept and the engine are seen to meanwhile."""
+        if self.leaving is not None:
+            self.leaving.begin()
+        self.leave()
+
+    def _post_message(self, message: Message) -> Coroutine[Any, Any, bool]:
+        """Textual calls this for each key, in the thread that reads them: of the one to quit is known before the UI,
+        which may be held up, comes to it."""
+        if isinstance(message, Key) and self.leaving is not None and message.key in self._leave_keys:
+            self.leaving.pressed()
+        return super()._post_message(message)
+
+    def leave(self) -> None:
+        """End the UI."""
         self.exit(self.main.session_id)
+
+    def give_back(self) -> None:
+        """The terminal, from any thread."""
+        give_back(getattr(self._driver, "attrs_before", None))
+
+    def action_suspend(self) -> None:
+        """Go to the shell, until it brings this to the front again."""
+        self.action_suspend_process()
 
     def action_help(self) -> None:
         """Show what every key does."""
@@ -202,12 +225,11 @@ class LacliApp(Failing):
 def run(start: Start) -> str:
     """Run the terminal UI in this terminal until it is left; returns the id of the session, if there is one. Raises
     LacliError where the UI itself failed."""
-    put_right()
     app = LacliApp(replace(start, keymap=checked_keymap(start.keymap)))
-    try:
+    app.leaving = Leaving(app.main.talk.close, app.leave, app.give_back)
+    put_right(app.leaving.begin)
+    with app.leaving.heard():
         app.run(mouse=start.mouse, inline=start.inline)
-    finally:
-        app.main.talk.close()
     if app.failure is not None:
         raise told(app.failure, app.main.session_id) from app.failure
     return app.main.session_id

@@ -164,18 +164,10 @@ class Talk:
     def stop(self) -> Literal["", "stopping", "given up"]:
         """Stop the reply. Where the model is still loading, it is given up: nothing of it will be told, and the model
         is loaded for the next one."""
-        reply = self._reply
-        if reply is None:
-            return ""
-        self._bridge.cancel(reply)
-        if self._opened:
-            return "stopping"
-        self._reply = None
-        if self.purpose != "summary":
-            self.conversation.failed()
-        if self._opening is None:
+        came = self._stop()
+        if came == "given up" and self._opening is None:
             self._opening = self._bridge.call("open")
-        return "given up"
+        return came
 
     def undo(self) -> str:
         """Take back what was done last; returns what it was."""
@@ -208,7 +200,7 @@ class Talk:
         self.conversation.system = system
         self._keeper.describe(system)
 
-    def change_model(self, name: str, alias: str) -> None:
+    def change_model(self, name: str | None, alias: str) -> None:
         """Go on with another model."""
         self.settings = replace(self.settings, model=name)
         self.model = alias
@@ -263,7 +255,9 @@ class Talk:
     def close(self) -> None:
         """Stop, keep what was written, let go of the engine. From any thread; who calls while it is done waits."""
         with self._closing:
-            if self.stop() == "stopping":
+            with self._own:
+                came = self._stop()
+            if came == "stopping":
                 until = time.monotonic() + _STOP_S
                 while self._reply is not None and time.monotonic() < until:
                     time.sleep(0.01)
@@ -280,6 +274,17 @@ class Talk:
         from lacli.worker_client import WorkerAssistant
 
         return WorkerAssistant(self.settings)
+
+    def _stop(self) -> Literal["", "stopping", "given up"]:
+        if self._reply is None:
+            return ""
+        self._bridge.cancel(self._reply)
+        if self._opened:
+            return "stopping"
+        self._reply = None
+        if self.purpose != "summary":
+            self.conversation.failed()
+        return "given up"
 
     def _go_on(self, session: Session) -> None:
         self.conversation = Conversation.of(session, self._start.system, self.model)

@@ -1,19 +1,32 @@
 """What textual's reading of the terminal lacks, put right before the program runs; its version is pinned.
 
 A paste that holds escape sequences came out of its parser with pieces missing and the rest as keys, and one of many
-thousand lines took seconds, a character at a time; bytes that are no UTF-8 ended the program.
+thousand lines took seconds, a character at a time; bytes that are no UTF-8 ended the program. Of a terminal that is
+gone nobody was told: the thread that writes died, and what was written to it waited for ever.
 """
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import functools
 import importlib
-from collections.abc import Iterable
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from typing import IO, Any
 
 from textual import _xterm_parser, events
+from textual.drivers._writer_thread import WriterThread
 from textual.message import Message
 
+_AS_BEFORE = (
+    b"\x1b[?2004l\x1b[?7h\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l\r\n"
+)
+"""Ends the modes that textual's driver begins."""
+_REST_S = 0.1
+"""Between two looks at a terminal that is gone."""
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
 
 
@@ -55,8 +68,25 @@ def _begun(text: str, mark: str, least: int) -> int:
     return next((size for size in range(len(mark) - 1, least - 1, -1) if text.endswith(mark[:size])), 0)
 
 
-def put_right() -> None:
-    """Have textual's drivers use what is here."""
+class Writer(WriterThread):
+    """Writes until the terminal is gone, which is told once; what comes then is thrown away."""
+
+    def __init__(self, gone: Callable[[], None], file: IO[str]) -> None:
+        super().__init__(file)
+        self._gone = gone
+
+    def run(self) -> None:
+        """Until it is told to stop."""
+        try:
+            super().run()
+        except (OSError, ValueError):
+            self._gone()
+            while self._queue.get() is not None:
+                pass
+
+
+def put_right(gone: Callable[[], None]) -> None:
+    """Have textual's drivers use what is here; `gone` is called, from other threads, where the terminal is."""
     for name in ("linux_driver", "linux_inline_driver", "win32"):
         try:
             driver = importlib.import_module(f"textual.drivers.{name}")
@@ -64,8 +94,43 @@ def put_right() -> None:
             continue
         driver.XTermParser = PasteParser  # type: ignore[attr-defined]
         if hasattr(driver, "getincrementaldecoder"):
-            driver.getincrementaldecoder = _forgiving  # type: ignore[attr-defined]
+            driver.getincrementaldecoder = functools.partial(_forgiving, gone)  # type: ignore[attr-defined]
+        if hasattr(driver, "WriterThread"):
+            driver.WriterThread = functools.partial(Writer, gone)  # type: ignore[attr-defined]
 
 
-def _forgiving(encoding: str) -> functools.partial[codecs.IncrementalDecoder]:
-    return functools.partial(codecs.getincrementaldecoder(encoding), "replace")
+def give_back(attributes: list[Any] | None) -> None:
+    """The terminal as it was, where textual does not come to it; one that takes nothing is not waited for."""
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import termios
+
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])  # set from the background it would stop us
+        if attributes is not None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(0, termios.TCSANOW, attributes)
+        os.set_blocking(2, False)
+        try:
+            os.write(2, _AS_BEFORE)
+        finally:
+            os.set_blocking(2, True)
+
+
+def _forgiving(gone: Callable[[], None], encoding: str) -> Callable[[], _Bytes]:
+    return functools.partial(_Bytes, gone, codecs.getincrementaldecoder(encoding)("replace"))
+
+
+class _Bytes:
+    """Decodes what is read; nothing is read where the terminal is gone, and is read again and again then."""
+
+    def __init__(self, gone: Callable[[], None], decoder: codecs.IncrementalDecoder) -> None:
+        self._gone: Callable[[], None] | None = gone
+        self._decoder = decoder
+
+    def decode(self, data: bytes, final: bool = False) -> str:
+        """The characters that are whole."""
+        if not data:
+            time.sleep(_REST_S)
+            if self._gone is not None:
+                self._gone()
+                self._gone = None
+        return self._decoder.decode(data, final)
