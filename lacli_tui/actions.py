@@ -116,6 +116,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("tokens", "", "Size of the prompt so far", slash="tokens"),
     Action("restart", "f5", "Start the engine again"),
     # the program
+    Action("not-now", "f4", "Do not wait for the model", "Escape at an empty prompt does it, too."),
     Action("help", "f1", "Help", where=APP, footer="help", slash="help", priority=True),
     Action("palette", "ctrl+p", "All commands", where=APP, palette=False, footer="more", priority=True),
     Action("interrupt", "ctrl+c", "Copy what is selected, else stop", where=APP, palette=False, priority=True),

@@ -145,7 +145,7 @@ class MainScreen(Sending):
 
     async def _show(self, took: Took) -> None:
         answer = self._answer_now
-        await self.show_preparing(took.error if took.failed == "open" else None)
+        await self.show_preparing(took)
         for notice in took.notices:
             self._notice = notice.text
             await self.tell(notice.text, notice.level)
@@ -195,6 +195,8 @@ class MainScreen(Sending):
         error = took.error
         assert error is not None
         await self.blame(error)
+        if self.talk.phase == "dead" and await self.go_back():
+            return
         if isinstance(error, WorkerDied):
             kept = "what was written is kept; " if took.turn is not None else ""
             await self.tell(f"{kept}the next question starts a new engine; F5 starts it now", "warning")
@@ -242,7 +244,7 @@ class MainScreen(Sending):
             "model": talk.model,
             "quant": stats.quant if stats else "",
             "phase": talk.phase,
-            "loading": talk.loading if talk.phase == "loading" else None,
+            "loading": self.loading_told() if talk.phase == "loading" else None,
             "prefill": talk.prefill if talk.phase == "prefill" else None,
             "notice": self._notice,
         }

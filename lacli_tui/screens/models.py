@@ -41,6 +41,8 @@ class Model:
     """Bytes to fetch; 0 where it is here, or nothing is known of it."""
     is_estimate: bool = False
     """Whether that is reckoned from the number of parameters."""
+    arrived: int = 0
+    """How much of it is here from a fetch that was interrupted."""
     comes_from: str = ""
     """Where it is fetched from."""
     licence: str = ""
@@ -52,22 +54,50 @@ class Model:
 
 def known_models(tell: Callable[[list[Model]], None]) -> list[Model]:
     """All models of the registry; told as soon as they are known, and with what they need at the end."""
-    from lacli.models.fit import fit
     from lacli.models.registry import load_registry
 
     specs = list(load_registry().models.values())
     models = [_model(spec) for spec in specs]
     tell(models)
-    measured = []
-    for spec, model in zip(specs, models, strict=True):
-        try:
-            measured.append(replace(model, fit=fit(spec)))
-        except Exception as error:  # one that cannot be measured is shown with the reason
-            measured.append(replace(model, problem=str(error)))
-    return measured
+    return [_measured(spec, model) for spec, model in zip(specs, models, strict=True)]
+
+
+def model_of(name: str | None) -> Model:
+    """All that is known of one model. Raises LacliError where there is none of this name."""
+    from lacli.models.registry import load_registry
+
+    spec = load_registry().resolve(name)
+    return _measured(spec, _model(spec))
+
+
+def to_fetch(model: Model) -> str:
+    """The question before a model is fetched; nothing where it is here."""
+    if model.is_here or not model.comes_from:
+        return ""
+    about_ = "about " if model.is_estimate else ""
+    amount = f"{about_}{size(model.download)} are fetched" if model.download else "it is fetched"
+    lines = [f"{model.name} is not on this computer: {amount} from {model.comes_from}, and prepared once."]
+    if model.arrived:
+        lines.append(f"{size(model.arrived)} have arrived before.")
+    if model.fit is not None:
+        fit = model.fit
+        measured = "" if fit.measured else "about "
+        rest = "" if fit.fits else ": it does not fit"
+        lines.append(f"It takes {measured}{size(fit.needed)} of memory; {size(fit.free)} are free{rest}.")
+    return "\n".join(lines)
+
+
+def _measured(spec: ModelSpec, model: Model) -> Model:
+    from lacli.models.fit import fit
+
+    try:
+        return replace(model, fit=fit(spec))
+    except Exception as error:  # one that cannot be measured is shown with the reason
+        return replace(model, problem=str(error))
 
 
 def _model(spec: ModelSpec) -> Model:
+    from lacli.models.fetch import arrived_of
     from lacli.models.inventory import presence
 
     count = spec.parameters
@@ -84,6 +114,7 @@ def _model(spec: ModelSpec) -> Model:
         is_here=is_here,
         download=bytes_ or whole,
         is_estimate=not bytes_,
+        arrived=arrived_of(source) if source is not None and not is_here else 0,
         comes_from=comes_from,
         licence=spec.licence,
         completes=spec.fim is not None,

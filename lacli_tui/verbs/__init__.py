@@ -69,6 +69,10 @@ class Verbs(Screen[None]):
         self.notify(why, markup=False)
         return True
 
+    async def take_model(self, name: str) -> None:
+        """Go on with this model. Raises LacliError."""
+        raise NotImplementedError
+
     def show_chips(self) -> None:
         """The files that go with the next question."""
         raise NotImplementedError

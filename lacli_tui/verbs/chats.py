@@ -212,19 +212,14 @@ class Chats(Verbs):
 
     @work(group="picker", exclusive=True)
     async def _choose_model(self, rest: str) -> None:
-        from lacli.models.registry import load_registry
-
         try:
             if not rest:
                 from lacli_tui.screens.models import ModelsScreen
 
                 chosen = await self.app.push_screen_wait(ModelsScreen(self.talk.model))
                 rest = chosen or ""
-            if rest and not self.is_busy():
-                alias = load_registry().resolve(rest).alias
-                self.talk.change_model(rest, alias)
-                await self.tell(f"going on with {alias}, which reads the conversation anew")
-                self.changed()
+            if rest:
+                await self.take_model(rest)
         except LacliError as error:
             await self.blame(error)
 

@@ -1,56 +1,134 @@
-"""The first start: how far the model is on its way, over everything else, until it is there or is not waited for.
+"""A model that is not here yet: how far it is, below the chat, until it is there or is not waited for; and the change
+to another model, which goes back to the one that was where the other cannot be had.
 
 A mixin of `screens.main`, which calls `show_preparing` with everything that comes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import contextlib
 
 from lacli.errors import LacliError
+from lacli.events import Loading
+from lacli_tui.talk import Took
 from lacli_tui.verbs import Verbs
+from lacli_tui.widgets.getting_ready import FETCH, PREPARE, GettingReady
 
-if TYPE_CHECKING:
-    from lacli_tui.screens.prepare import PrepareScreen
-
-_STAGES = ("fetch", "check", "prepare", "wait")
+_STAGES = ("fetch", "check", "unpack", "prepare", "wait")
 """Those that take long, and happen once."""
 
 
 class Preparing(Verbs):
     """Of the main screen."""
 
-    _preparing: PrepareScreen | None = None
+    _preparing: GettingReady | None = None
+    _before: tuple[str | None, str] | None = None
+    """The model that was in use before the one that is being loaded, as the settings and as people name it."""
 
-    async def show_preparing(self, error: BaseException | None) -> None:
-        """Show how far it is; the end of it, or how it failed."""
-        talk = self.talk
-        loading = talk.loading if talk.phase == "loading" else None
+    @property
+    def is_preparing(self) -> bool:
+        """Whether the model is not here yet, and is waited for."""
+        return self._preparing is not None
+
+    async def on_mount(self) -> None:
+        """Say what must be done first before the first key may be pressed."""
+        if self.begun.replier is not None:
+            return
+        with contextlib.suppress(LacliError):
+            if (first := missing(self.talk.settings.model)) is not None:
+                await self._begin_preparing(first)
+
+    async def show_preparing(self, took: Took) -> None:
+        """Show how far it is; take what is news of it out of what is told in the chat."""
+        loading = self.talk.loading if self.talk.phase == "loading" else None
+        if self._preparing is None and loading is not None and loading.stage in _STAGES:
+            await self._begin_preparing(FETCH if loading.stage in ("fetch", "check", "unpack") else PREPARE)
+        if self._preparing is not None:
+            if took.error is not None or self.talk.phase != "loading":
+                await self._end_preparing()
+                if took.error is None:
+                    self._before = None
+            else:
+                for notice in took.notices:
+                    self._preparing.note(notice.text)
+                took.notices.clear()
+                if loading is not None:
+                    self._preparing.show(loading)
+        elif took.error is None and self.talk.phase not in ("loading", "dead"):
+            self._before = None
+
+    async def _begin_preparing(self, first: str) -> None:
+        back_to = self._before[1] if self._before is not None else ""
+        self._preparing = GettingReady(self.talk.model, first, back_to)
+        await self.query_one("#talk").mount(self._preparing, before="#new-text")
+        self.refresh_bindings()
+
+    async def _end_preparing(self) -> None:
+        if self._preparing is not None:
+            gone, self._preparing = self._preparing, None
+            await gone.remove()
+            self.refresh_bindings()
+
+    def loading_told(self) -> Loading | None:
+        """What panel and status line are told; how far it is stands in one place."""
+        loading = self.talk.loading
+        return Loading(loading.stage) if loading is not None and self.is_preparing else loading
+
+    async def action_not_now(self) -> None:
+        """Do not wait for the model."""
         if self._preparing is None:
-            if loading is None or loading.stage not in _STAGES:
-                return
-            from lacli_tui.screens.prepare import PrepareScreen
-
-            self._preparing = PrepareScreen(talk.model)
-            self.app.push_screen(self._preparing, self._prepared)
-        if error is not None:
-            hint = error.hint if isinstance(error, LacliError) else ""
-            self._preparing.fail(f"{error}\n{hint}".rstrip())
-        elif loading is not None:
-            self._preparing.show(loading)
-        elif self._preparing.is_current:
-            self._preparing.dismiss(True)
-
-    async def _prepared(self, there: bool | None) -> None:
-        """It is there, or the user will not wait for it."""
-        self._preparing = None
-        if not there and self.talk.phase == "loading":
-            if self.talk.is_replying:
-                await self.give_up()
+            return
+        await self._end_preparing()
+        if self.talk.is_replying:
+            await self.give_up()
+        if not await self.go_back():
             self.talk.give_up()
             await self.tell("the model is not here yet; F5 goes on where this stopped, ctrl+t chooses another one")
-            self.changed()
+        self.changed()
+
+    async def take_model(self, name: str) -> None:
+        """Go on with this model; one that must be fetched only if that is really wanted. Raises LacliError."""
+        from lacli_tui.screens.confirm import ConfirmScreen
+        from lacli_tui.screens.models import model_of, to_fetch
+
+        model = await asyncio.to_thread(model_of, name)
+        question = to_fetch(model)
+        if question and not await self.app.push_screen_wait(ConfirmScreen(question, "fetch it")):
+            return
+        if self.is_busy():
+            return
+        if self.talk.phase != "dead" and not self.is_preparing:
+            self._before = (self.talk.settings.model, self.talk.model)
+        await self._end_preparing()
+        self.talk.change_model(name, model.name)
+        await self.tell(f"going on with {model.name}, which reads the conversation anew")
+        self.changed()
+
+    async def go_back(self) -> bool:
+        """Go on with the model that was in use, where the one that was chosen cannot be had; whether there is one."""
+        if self._before is None:
+            return False
+        (name, alias), self._before = self._before, None
+        self.talk.change_model(name, alias)
+        await self.tell(f"going on with {alias}, the model that was")
+        self.changed()
+        return True
 
     async def give_up(self) -> None:
         """Nobody waits for the answer that was asked for."""
         raise NotImplementedError
+
+
+def missing(name: str | None) -> str | None:
+    """What must be done before a model can be loaded: `FETCH`, `PREPARE`, or None. Looks at names and sizes only.
+
+    Raises LacliError.
+    """
+    from lacli.models.inventory import presence
+    from lacli.models.registry import load_registry
+
+    here = presence(load_registry().resolve(name))
+    if here.prepared:
+        return None
+    return FETCH if here.files is None else PREPARE

@@ -188,8 +188,11 @@ class Sending(Answers, Chats, Drafts, Preparing, Views, Waiting, Watch):
             self._answer_now = None
             await self._nothing_came(answer)
 
-    def action_back(self) -> None:
+    async def action_back(self) -> None:
         """Leave what is edited, go back to the prompt."""
+        if self._editing is None and self.is_preparing and not self.prompt.text:
+            await self.action_not_now()
+            return
         if self._editing is not None:
             self._editing = None
             self.talk.conversation.pending.clear()
@@ -203,4 +206,6 @@ class Sending(Answers, Chats, Drafts, Preparing, Views, Waiting, Watch):
             return self.talk.is_replying
         if action == "back":
             return not self.talk.is_replying
+        if action == "not_now":
+            return self.is_preparing
         return True

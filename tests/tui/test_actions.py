@@ -142,7 +142,7 @@ async def focus_blocks(it: Playing) -> None:
 
 async def attach(it: Playing) -> None:
     Path("a.py").write_text("x\n")
-    await it.main.attach("a.py")
+    await it.attach("a.py")
 
 
 async def on(it: Playing) -> None:
@@ -207,6 +207,10 @@ async def waits(it: Playing) -> None:
 async def nothing_said(it: Playing) -> None:
     await it.main.action_new()
     await it.pilot.pause()
+
+
+async def waits_for_a_model(it: Playing) -> None:
+    await it.main._begin_preparing("fetch")
 
 
 def none_saved(it: Playing) -> Awaitable[None]:
@@ -341,6 +345,7 @@ CASES: dict[str, Case] = {
     "tokens": Case(lambda it: "tokens so far" in it.text(), (nothing_said,)),
     "restart": Case(lambda it: it.app.restarted, (count_restarts,)),  # type: ignore[attr-defined]
     # the program
+    "not-now": Case(lambda it: not it.main.is_preparing, (waits_for_a_model,)),
     "help": Case(shows(HelpScreen)),
     "palette": Case(shows(PaletteScreen)),
     "interrupt": Case(
@@ -409,7 +414,7 @@ async def home(it: Playing) -> None:
     while it.app.screen is not it.main:
         it.app.pop_screen()
         await it.pilot.pause()
-    it.main.action_back()
+    await it.main.action_back()
     it.main.prompt.put("")
     it.app._clipboard = ""
     await it.idle()

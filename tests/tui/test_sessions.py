@@ -6,14 +6,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from lacli.errors import ModelUnavailable
-from lacli.events import Loading
 from lacli.scripted import ScriptedAssistant
 from lacli.sessions.store import SessionStore, path
 from lacli_tui.screens.diff import DiffScreen
 from lacli_tui.screens.line import LineScreen
-from lacli_tui.screens.prepare import PrepareScreen
-from lacli_tui.widgets.prompt import Prompt
 from tests.tui.conftest import Play
 
 CODE = "Here:\n\n```python\nx = 2\n```\n"
@@ -98,53 +94,6 @@ async def test_the_text_of_a_message_and_its_blocks_are_copied_as_they_are(pilot
         await it.until(lambda: it.app.clipboard == "\tx  ")
         await it.press("y")
         await it.until(lambda: it.app.clipboard == "a\n\n```\n\tx  \n```\n")
-
-
-class TestTheFirstStart:
-    async def test_shows_how_far_it_is_and_goes_by_itself(self, pilot: Play) -> None:
-        go_on = threading.Event()
-
-        class Fetching(ScriptedAssistant):
-            def open(self, report: Any = None) -> None:
-                report(Loading("fetch", 5_000_000, 50_000_000))
-                assert go_on.wait(10)
-
-        async with pilot(replier=Fetching(["hello"])) as it:
-            await it.until(lambda: isinstance(it.app.screen, PrepareScreen))
-            await it.until(lambda: "10%" in it.text())
-            go_on.set()
-            await it.until(lambda: it.app.screen is it.main)
-            await it.ask("hi")
-            assert "hello" in it.text()
-
-    async def test_need_not_be_waited_for(self, pilot: Play) -> None:
-        closed = threading.Event()
-
-        class Fetching(ScriptedAssistant):
-            def open(self, report: Any = None) -> None:
-                report(Loading("fetch", 5_000_000, 50_000_000))
-                assert closed.wait(10)
-                raise ModelUnavailable("closed")
-
-            def close(self) -> None:
-                closed.set()
-
-        async with pilot(replier=Fetching(["hello"])) as it:
-            await it.until(lambda: isinstance(it.app.screen, PrepareScreen))
-            await it.press("escape")
-            await it.until(lambda: it.main.talk.phase == "dead")
-            assert "F5 goes on" in it.text()
-
-    async def test_says_why_there_is_no_model(self, pilot: Play) -> None:
-        class Missing(ScriptedAssistant):
-            def open(self, report: Any = None) -> None:
-                raise ModelUnavailable("there is no model [x]", "lacli models pull")
-
-        async with pilot(replier=Missing([ModelUnavailable("still none")])) as it:
-            await it.until(lambda: "there is no model [x]" in it.text())
-            assert "lacli models pull" in it.text()
-            await it.ask("hi")
-            assert it.main.query_one(Prompt).text == "hi"
 
 
 async def test_the_sidebar_has_chats_to_go_on_with_and_the_files_shown(pilot: Play, tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
+from textual.widgets import Input
 
-from lacli.events import Loading
+from lacli.verbs.places import completions
 from lacli_tui.actions import ACTIONS
 from lacli_tui.screens.confirm import ConfirmScreen
 from lacli_tui.screens.diff import DiffScreen
@@ -20,7 +21,6 @@ from lacli_tui.screens.line import LineScreen
 from lacli_tui.screens.models import Model, ModelsScreen
 from lacli_tui.screens.palette import PaletteScreen
 from lacli_tui.screens.pool import Learned, PoolScreen
-from lacli_tui.screens.prepare import PrepareScreen
 from lacli_tui.screens.sessions import SessionsScreen
 from lacli_tui.screens.settings import SettingsScreen
 from lacli_tui.widgets.pairs import Pair
@@ -38,11 +38,10 @@ SCREENS: dict[str, Callable[[], Screen[Any]]] = {
     "models": lambda: ModelsScreen(ODD, lambda tell: [Model(ODD, ODD, "1B", True, problem=ODD)]),
     "palette": lambda: PaletteScreen([action for action in ACTIONS if action.palette]),
     "pool": lambda: PoolScreen(Path(), look=lambda folder: [Learned(Path("p"), Path(ODD), 5, damage=ODD, used_s=1.0)]),
-    "prepare": lambda: PrepareScreen(ODD),
     "sessions": lambda: SessionsScreen("", None, store=Told),
     "settings": lambda: SettingsScreen([(ODD, ODD)], look=lambda: [Pair(ODD, ODD, more=ODD)]),
 }
-NO = ("confirm", "diff", "prepare")
+NO = ("confirm", "diff")
 SAY_IT = ("confirm", "diff", "line", "models", "pool", "settings", "sessions")
 
 
@@ -62,7 +61,7 @@ async def test_each_is_seen_in_every_size_and_escape_goes_back(
 
 async def test_every_kind_lives_through_being_made_small_and_large_again(pilot: Play) -> None:
     async with pilot() as app:
-        for name in ("confirm", "diff", "help", "models", "prepare"):
+        for name in ("confirm", "diff", "help", "models"):
             async with over(app, SCREENS[name]()) as it:
                 await it.it.pilot.resize_terminal(2, 1)
                 await it.it.pilot.resize_terminal(80, 24)
@@ -96,24 +95,6 @@ async def test_keys_of_the_user_are_used_and_told(opened: Open) -> None:
         assert it.result is NOTHING
         await it.press("f7")
         assert it.result is True
-
-
-async def test_the_first_start_is_told_step_by_step(opened: Open) -> None:
-    now = [0.0]
-    screen = PrepareScreen("smollm2-135m", lambda: now[0])
-    async with opened(screen) as it:
-        await it.until("fetched and prepared", "once; from then on it works offline")
-        screen.show(Loading("fetch", 0, 98_000_000))
-        now[0] = 10.0
-        screen.show(Loading("fetch", 49_000_000, 98_000_000))
-        seen = await it.until("› fetch the model", "50%", "49.0 MB of 98.0 MB · 4.9 MB/s · 10.0 s left")
-        assert "· prepare it" in seen
-        screen.show(Loading("prepare", 1, 30))
-        await it.until("✓ fetch the model", "✓ check what came", "› prepare it", "1 of 30")
-        screen.show(Loading("wait"))
-        await it.until("another lacli prepares it")
-        screen.fail("the network is off [/x]")
-        await it.until("the network is off [/x]", "esc back")
 
 
 async def test_help_has_every_action_and_the_users_keys(opened: Open) -> None:
@@ -179,20 +160,38 @@ async def test_what_is_typed_in_a_line_is_the_result_and_nothing_is_none(pilot: 
             assert it.result is None
 
 
+async def test_tab_completes_a_path_as_far_as_all_that_fit_agree_and_shows_them(pilot: Play, tmp_path: Path) -> None:
+    for name in ("source", "sources"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "source" / "a.py").write_text("")
+    async with pilot() as app:
+        async with over(app, LineScreen("Save to", complete=completions)) as it:
+            field = it.it.app.screen.query_one(Input)
+            await it.press("s", "tab")
+            await it.until("source/  sources/")
+            assert field.value == "source"
+            await it.press("slash", "tab")
+            await it.it.until(lambda: field.value == "source/a.py")
+            await it.press("x", "tab")
+            await it.until("nothing fits")
+            await it.press("enter")
+            assert it.result == "source/a.pyx"
+
+
 class TestDiff:
     DIFF = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n-- old\n++ new\n same\twith a tab\n"
 
-    async def test_y_makes_the_change_n_leaves_the_file_and_enter_does_nothing(self, pilot: Play) -> None:
+    async def test_y_makes_the_change_and_enter_takes_what_is_marked_which_is_at_first_not_to(self, pilot: Play) -> None:
         async with pilot(size=(80, 24)) as app:
             async with over(app, DiffScreen("Change a?", self.DIFF, ["a note"])) as it:
                 await it.until("+1 −1 in 1 place", "a note", " same   with a tab")
+                assert "› leave it (n)" in it.it.text()
                 await it.press("enter")
-                assert it.result is NOTHING
-                await it.press("y")
-                assert it.result is True
-            async with over(app, DiffScreen("Change a?", self.DIFF)) as it:
-                await it.press("n")
                 assert it.result is False
+            for keys, result in ((["y"], True), (["n"], False), (["tab", "enter"], True)):
+                async with over(app, DiffScreen("Change a?", self.DIFF)) as it:
+                    await it.press(*keys)
+                    assert it.result is result
 
     async def test_long_lines_are_wrapped_or_go_on_to_the_right(self, opened: Open) -> None:
         async with opened(DiffScreen("x", f"@@ -1 +1 @@\n+{'x' * 100}END\n" + "+y\n" * 50)) as it:
