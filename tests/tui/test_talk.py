@@ -129,6 +129,7 @@ def test_f5_and_a_new_chat_lead_out_of_every_state(seed: int, monkeypatch: pytes
     assert not talk.is_replying
     talk.new()
     talk.ask("are you well?")
+    took = talk.take()
     until = time.monotonic() + 5
     while talk.is_replying and time.monotonic() < until:
         took = talk.take()
@@ -200,12 +201,10 @@ def test_a_reply_given_up_while_the_model_loads_has_it_loaded_for_the_next_one()
     while talk.phase != "dead":
         talk.take()
     talk.ask("a question")
-    assert talk.phase == "loading"
-    assert talk.stop() == "given up"
-    assert not talk.is_replying
+    assert (talk.stop(), talk.is_replying) == ("given up", False)
     go.set()
     until = time.monotonic() + 5
-    while talk.phase == "loading" and time.monotonic() < until:
+    while talk.phase != "idle":
+        assert time.monotonic() < until, talk.phase
         talk.take()
-    assert talk.phase == "idle"
     talk.close()

@@ -1,0 +1,132 @@
+"""The end of the program: whatever asks for it, how often, and whatever hangs, the chat is kept and the process ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lacli.sessions.store import SessionStore, path
+from tests.cli.conftest import Terminal
+
+pytest.importorskip("pty")
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = f"""
+import os, sys, time
+what = sys.argv[1]
+sys.argv[0] = "lacli"
+sys.path.insert(0, {str(ROOT)!r})
+from lacli.scripted import ScriptedAssistant
+from lacli_tui import bridge, leaving, talk
+from lacli_tui.screens.main import MainScreen
+
+leaving._UI_S = talk._STOP_S = 0.5
+bridge._CANCEL_S = 0.1
+
+class Engine(ScriptedAssistant):
+    def open(self, report=None):
+        if what == "loading":
+            time.sleep(60)
+
+    def reply(self, request, cancel=None):
+        for number, event in enumerate(self.told("one two three four five six")):
+            yield event
+            if number == 2:
+                while what == "deaf" or not cancel():
+                    time.sleep(0.01)
+                time.sleep(0.3 if what == "slow" else 0)
+                return
+
+talk.Talk._engine = lambda self: Engine(())
+begun, shown = MainScreen._begin, MainScreen._show
+
+async def begin(self):
+    await begun(self)
+    self.prompt.put("a question")
+    self.prompt.action_send()
+    if what == "loading":
+        sys.__stderr__.write("NOW")
+        sys.__stderr__.flush()
+
+async def show(self, took):
+    await shown(self, took)
+    if took.text:
+        sys.__stderr__.write("NOW")
+        sys.__stderr__.flush()
+        if what == "a pipe":
+            open("fifo").read()
+        if what == "a thread":
+            self.run_worker(lambda: open("fifo").read(), thread=True)
+        if what == "jammed":
+            self.set_interval(0.01, lambda: self.app._driver.write("x" * 10_000))
+
+MainScreen._begin, MainScreen._show = begin, show
+from lacli.cli.app import main
+sys.exit(main(["tui"]))
+"""
+QUIT = b"\x11"
+
+
+def left(what: str, *wishes: int | bytes | None) -> tuple[Terminal, float]:
+    """A program at this, asked so to end (None: its window is closed); and how long it took."""
+    terminal = Terminal([sys.executable, "-c", PROGRAM, what])
+    terminal.wait_for(b"NOW", 40)
+    begun = time.monotonic()
+    for number, wish in enumerate(wishes):
+        time.sleep(0.1 * (number > 0))
+        if wish is None:
+            os.close(terminal._fd)
+        elif isinstance(wish, bytes):
+            terminal.send(wish)
+        else:
+            os.kill(terminal._pid, wish)
+    if None in wishes or what == "jammed":
+        while os.waitpid(terminal._pid, os.WNOHANG) == (0, 0):
+            if time.monotonic() - begun > 20:
+                os.kill(terminal._pid, signal.SIGKILL)
+                os.waitpid(terminal._pid, 0)
+                raise AssertionError("it went on")
+            time.sleep(0.02)
+    else:
+        terminal.finish()
+    return terminal, time.monotonic() - begun
+
+
+@pytest.mark.parametrize(
+    ("what", "wishes"),
+    [
+        ("writing", (QUIT,)),
+        ("slow", (signal.SIGTERM, signal.SIGTERM)),
+        ("slow", (signal.SIGHUP, signal.SIGINT)),
+        ("slow", (QUIT, signal.SIGTERM, signal.SIGHUP)),
+        ("deaf", (signal.SIGTERM,)),
+        ("slow", (None,)),
+        ("a pipe", (signal.SIGTERM,)),
+        ("a pipe", (QUIT,)),
+        ("a thread", (QUIT,)),
+        ("jammed", (signal.SIGHUP,)),
+    ],
+)
+def test_the_chat_is_kept_and_the_program_ends(
+    what: str, wishes: tuple[int | bytes | None, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("fifo")
+    terminal, _ = left(what, *wishes)
+    (summary,) = SessionStore(path()).list(everywhere=True)
+    (turn,) = SessionStore(path()).session(summary.id).turns
+    assert turn.answer.text.startswith("one two three")
+    assert turn.interrupted
+    assert b"Traceback" not in terminal.seen
+    if None not in wishes and what != "jammed":
+        assert terminal.seen.rindex(b"\x1b[?1049l") > terminal.seen.rindex(b"\x1b[?1049h")
+        assert b"\x1b[?25h" in terminal.seen.rpartition(b"\x1b[?1049l")[2]
+
+
+def test_a_model_that_is_being_loaded_holds_nothing_up() -> None:
+    left("loading", signal.SIGTERM, QUIT)
+    assert SessionStore(path()).list(everywhere=True) == []
