@@ -1,4 +1,4 @@
-"""The end of the program: whatever asks for it, how often, and whatever hangs, the chat is kept and the process ends."""
+"""The end of the program: whatever asks for it, how often, and whatever hangs, the chat is kept and it ends."""
 
 from __future__ import annotations
 
