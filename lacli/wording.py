@@ -214,9 +214,13 @@ def unvarying(temperature: float, seed: int | None) -> str:
 
 
 def described(attachment: Attachment) -> str:
-    """What is attached, and how long it is."""
+    """What is attached, and how long it is: for the model about, in tokens."""
+    from lacli.prompts.attach import tokens_of
+
     lines = attachment.text.count("\n") + (not attachment.text.endswith("\n") and bool(attachment.text))
-    return f"{attachment.label} ({counted(lines, 'line', 'lines')})"
+    about = tokens_of(attachment.text)
+    tokens = f"~{short(round(about, 2 - len(str(about))))} tok"
+    return f"{attachment.label} ({counted(lines, 'line', 'lines')}, {tokens})"
 
 
 def pruned(done: Pruned) -> str:

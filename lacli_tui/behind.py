@@ -2,19 +2,24 @@
 
 `Behind(node).do(what, work)` posts `Came(what, …)` to the node. Of calls with the same name only the newest is still
 wanted: while one runs, the next one waits and takes the place of any that waits already, and what an older one found is
-told only where no newer one was asked for. Threads end with the program, which never waits for them.
-Called by screens.
+told only where no newer one was asked for. `await done(work)` is for whoever can wait: an async worker. Threads end
+with the program, which never waits for them, as it would for those of textual's own workers.
+Called by screens, and by `verbs.reading`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from textual.message import Message
 from textual.message_pump import MessagePump
+
+Value = TypeVar("Value")
 
 
 class Came(Message, bubble=False):
@@ -71,6 +76,32 @@ class Behind:
             if queue.waiting is None:
                 with contextlib.suppress(RuntimeError):  # as above
                     self._node.post_message(came)
+
+
+async def done(work: Callable[[], Value]) -> Value:
+    """What comes of this. Whoever waits can be cancelled; the work itself goes on then, and nobody hears of it."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Value] = loop.create_future()
+
+    def tell(value: Value | None, error: BaseException | None) -> None:
+        if future.done():  # it is not waited for any more
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(value)  # type: ignore[arg-type]  # it is there where there is no error
+
+    def run() -> None:
+        value, error = None, None
+        try:
+            value = work()
+        except Exception as raised:
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the program has ended meanwhile
+            loop.call_soon_threadsafe(tell, value, error)
+
+    threading.Thread(target=run, name="behind", daemon=True).start()
+    return await future
 
 
 def said(error: Exception) -> str:

@@ -46,7 +46,7 @@ def glyphs(plain: bool) -> Glyphs:
     return PLAIN if plain else FINE
 
 
-_LIKE = str.maketrans("…›·−–—“”‘’×≈•✓", "~>|---\"\"''x~**")
+_LIKE = str.maketrans("…›→·−–—“”‘’×≈•✓", "~>>|---\"\"''x~**")
 
 
 def drawable(text: str) -> str:

@@ -1,4 +1,5 @@
-"""A question that wants yes or no, put to whoever sits at the terminal: never to a pipe, and never taken for granted.
+"""A question that wants yes or no, or a line, put to whoever sits at the terminal: never to a pipe, never taken for
+granted.
 
 Question and answer go by the terminal itself, whatever the standard streams are. Called by commands that remove or
 overwrite something.
@@ -27,3 +28,21 @@ def confirm(question: str, assume_yes: bool = False) -> bool:
             screen.write(f"{plain(question)} [y/N] ")
         return keyboard.readline().strip().lower() in ("y", "yes")
     return False
+
+
+def answered(question: str, default: str, hint: str = "") -> str:
+    """The line that is typed, `default` for none. Raises UsageError with this hint for neither, and where nobody can be
+    asked; there, without a hint, it is the default, too."""
+    keyboard = open_terminal()
+    if keyboard is None:
+        if hint:
+            raise UsageError(f"nobody is here to answer {question!r}", hint)
+        return default
+    diagnostics.erase_status()
+    with keyboard:
+        with open(SCREEN, "w", encoding="utf-8", errors="replace") as screen:
+            screen.write(plain(f"{question} [{default}]: " if default else f"{question}: "))
+        typed = keyboard.readline().strip() or default
+    if not typed:
+        raise UsageError("nothing was typed", hint)
+    return typed

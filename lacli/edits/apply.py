@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from lacli.edits.diff import target_of, unified
 from lacli.edits.doubts import doubts, may_shrink
@@ -53,6 +53,8 @@ class EditResult:
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     """Lines for the user."""
+    taken: str = field(default="", compare=False)
+    """What of the reply it is made of."""
 
     def remarks(self, path: object) -> list[str]:
         """What is said in a chat to whoever decides whether this file becomes the result. Raises UsageError where there
@@ -104,7 +106,8 @@ def edited(
         return _refused(file, "the reply is unfinished")
     if shown.strip() and not found.text.strip() and not may_shrink(instruction):
         return _refused(file, "the reply's code block is empty")
-    return replaced(file, span, found.text, instruction, unseen)
+    result = replaced(file, span, found.text, instruction, unseen)
+    return replace(result, taken=found.text)
 
 
 def replaced(file: TextFile, span: Span, new: str, instruction: str = "", unseen: Collection[str] = ()) -> EditResult:

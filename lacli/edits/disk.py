@@ -59,7 +59,7 @@ def read(path: str | Path, most_bytes: int = MOST_BYTES) -> tuple[bytes, Stamp]:
 def check_writable(stamp: Stamp, name: str) -> None:
     """Raise UsageError for a file that its owner protects, though a rename could replace it."""
     if not stamp.mode & 0o222 or (os.path.exists(stamp.path) and not os.access(stamp.path, os.W_OK)):
-        raise UsageError(f"{name} is read-only", "make it writable (chmod u+w), or use --diff")
+        raise UsageError(f"{name} is read-only", "make it writable (chmod u+w)")
 
 
 def replace(stamp: Stamp, name: str, before: bytes, after: bytes, backup: str | None = None) -> None:
@@ -67,7 +67,9 @@ def replace(stamp: Stamp, name: str, before: bytes, after: bytes, backup: str | 
     with _translated(name), _locked(stamp.path):
         now = _found(stamp.path, before)
         if now is None:
-            raise LacliError(f"{name} was changed meanwhile and is left as it is", "repeat the command")
+            raise LacliError(
+                f"{name} was changed meanwhile and is left as it is", "do it again, with what is there now"
+            )
         check_writable(now, name)
         if backup:
             _put(stamp.path + backup, before, now)
@@ -177,4 +179,4 @@ def _translated(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise unwritable(name, error, "check its disk and folder, or use --diff", state="it is as it was") from None
+        raise unwritable(name, error, "check its disk and folder", state="it is as it was") from None

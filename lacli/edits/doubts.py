@@ -52,6 +52,17 @@ def doubts(before: str, after: str, instruction: str, hidden: int = 0) -> tuple[
     return (found,) if found else ()
 
 
+def takes_most_away(before: str, after: str) -> str:
+    """That little of a text is left, whatever was asked for: for whoever looks at the change, and may not mean it.
+
+    Empty where most of it is there.
+    """
+    had, has = written(before.split("\n")), written(after.split("\n"))
+    if had < _FEW_LINES or had - has <= had * _LOST_SHARE:
+        return ""
+    return f"this leaves {has} of {had} lines: if the block is only a part, the rest of the file is lost"
+
+
 def may_shrink(instruction: str) -> bool:
     """Whether the instruction asks for something that makes a text shorter."""
     return bool(_SHORTENS.search(instruction))

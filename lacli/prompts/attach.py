@@ -14,10 +14,15 @@ from collections.abc import Callable, Sequence
 
 from lacli.errors import PromptTooLong, UsageError
 from lacli.events import Attachment
-from lacli.prompts.content import MOST_BYTES, text_of
+from lacli.prompts.content import CHARACTERS_A_TOKEN, MOST_BYTES, text_of
 from lacli.text.languages import of_path
 
 _PIECE = 1 << 20
+_BYTES_A_TOKEN = 4
+_BYTES_A_CHARACTER = 4
+"""At most, in every encoding."""
+_DIGITS = 2
+"""Of an estimate."""
 _MENTION = re.compile(
     r"""(?<![^\s(\[{<"'`,;])  # at the start of a word: no e-mail address
     (?P<escape>\\?) @
@@ -38,13 +43,17 @@ def _silent(text: str) -> None:
 
 
 def attached(
-    text: str, files: Sequence[str] = (), note: Note = _silent, stdin: Callable[[], str] | None = None
+    text: str,
+    files: Sequence[str] = (),
+    note: Note = _silent,
+    stdin: Callable[[], str] | None = None,
+    context: int = 0,
 ) -> tuple[str, tuple[Attachment, ...]]:
     """The words of a question and what goes with them: `files` in their order, then what `@path` in the words names.
 
     A word is such a path only where that file exists: anything else that begins with @ stays what it is, and so does
     `\\@`, without its backslash. `-` among `files` is what `stdin` returns. `note` is told what the user should know.
-    Raises UsageError or PromptTooLong for a file that cannot be shown.
+    Raises UsageError or PromptTooLong for a file that cannot be shown; `context` is as for `attachment`.
     """
     found: dict[str, Attachment] = {}
 
@@ -53,7 +62,7 @@ def attached(
             raise UsageError(f"there is no file {path!r}", "check the path")
         key = os.path.realpath(path)
         if key not in found:
-            found[key] = attachment(path, note)
+            found[key] = attachment(path, note, context)
 
     for path in files:
         if path == "-" and stdin is not None:
@@ -74,15 +83,38 @@ def attached(
     return _MENTION.sub(put_in, text), tuple(found.values())
 
 
-def attachment(path: str, note: Note) -> Attachment:
-    """One file as it is shown, with `\\n` line ends."""
-    text, remark = text_of(_bytes_of(path), path)
+def attachment(path: str, note: Note, context: int = 0) -> Attachment:
+    """One file as it is shown, with `\\n` line ends.
+
+    Of one that surely has more tokens than `context` nothing is read, and it is refused; 0 leaves that to the model.
+    """
+    text, remark = text_of(_bytes_of(path, context), path)
+    if context and len(text) > context * CHARACTERS_A_TOKEN:
+        raise _too_long(path, len(text), context)
     if remark:
         note(remark)
     if not text.strip():
         note(f"{path} is empty")
+    if context and tokens_of(text) > context:
+        note(f"{path} has about {_rounded(tokens_of(text))} tokens, and the context {context:,}: it may not fit")
     label = "pipe" if _is_descriptor(path) else path
     return Attachment(label.encode("utf-8", "replace").decode(), text.replace("\r\n", "\n"))
+
+
+def tokens_of(text: str) -> int:
+    """About how many tokens a text has: the vocabulary itself is the engine's."""
+    return -(-len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN)
+
+
+def _too_long(path: str, size: int, context: int) -> PromptTooLong:
+    about = _rounded(size // _BYTES_A_TOKEN)
+    return PromptTooLong(
+        f"{path} has about {about} tokens, and the context {context:,}", "give the part that matters, or allow a cut"
+    )
+
+
+def _rounded(tokens: int) -> str:
+    return f"{round(tokens, _DIGITS - len(str(tokens))):,}"
 
 
 def _path_of(mention: re.Match[str], note: Note) -> tuple[str, str]:
@@ -119,7 +151,7 @@ def _exists(path: str, note: Note) -> bool:
     return True
 
 
-def _bytes_of(path: str) -> bytes:
+def _bytes_of(path: str, context: int = 0) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError:
@@ -131,7 +163,10 @@ def _bytes_of(path: str) -> bytes:
             raise _folder(path) from None
         raise UsageError(f"{path} cannot be read: {error.strerror}", "give a file that can be read") from None
     try:
-        _check_kind(path, os.fstat(descriptor))
+        found = os.fstat(descriptor)
+        _check_kind(path, found)
+        if context and found.st_size > context * CHARACTERS_A_TOKEN * _BYTES_A_CHARACTER:
+            raise _too_long(path, found.st_size, context)
         if _is_descriptor(path) and hasattr(os, "set_blocking"):
             os.set_blocking(descriptor, True)
         data = _all_of(path, descriptor)
@@ -148,7 +183,7 @@ def _check_kind(path: str, found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise _folder(path)
     if not stat.S_ISREG(found.st_mode) and not _is_descriptor(path):  # may have no end, or wait for ever
-        raise UsageError(f"{path} is not a regular file", "pipe it in, and give - for it")
+        raise UsageError(f"{path} is not a regular file", "give a file of text")
     if found.st_size > MOST_BYTES:
         raise PromptTooLong(f"{path} has {found.st_size:,} bytes", "give the part that matters")
 

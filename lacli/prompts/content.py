@@ -7,6 +7,7 @@ the model is shown.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import re
 from collections.abc import Sequence
 
@@ -15,6 +16,8 @@ from lacli.text.fences import longer_than_any
 
 MOST_BYTES = 1 << 26
 """Beyond every model's context by far: what has more is not read, and a stream without end does not fill the memory."""
+CHARACTERS_A_TOKEN = 12
+"""Far above what vocabularies reach on text and code: a text of more characters for each token does not fit."""
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
@@ -28,7 +31,10 @@ def text_of(data: bytes, name: str) -> tuple[str, str | None]:
         return data.decode("utf-32", "replace"), None
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace"), None
-    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+    data = data.removeprefix(codecs.BOM_UTF8)
+    with contextlib.suppress(UnicodeDecodeError):  # nearly always, and much quicker
+        return data.decode(), None
+    text = data.decode("utf-8", "surrogateescape")
     text, count = _UNDECODED.subn(_latin_1, text)
     if not count:
         return text, None

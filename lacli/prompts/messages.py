@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from lacli.errors import PromptTooLong
 from lacli.events import Message, Request
 from lacli.prompts import chat
-from lacli.prompts.content import composed
-from lacli.prompts.shorten import CHARACTERS_A_TOKEN, Shortened, Size, shares, shortened, size_of
+from lacli.prompts.content import CHARACTERS_A_TOKEN, composed
+from lacli.prompts.shorten import Shortened, Size, shares, shortened, size_of
 from lacli.prompts.template import ChatTemplate
 from lacli.text.tokenizer import Tokenizer
 

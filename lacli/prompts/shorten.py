@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lacli.prompts.content import CHARACTERS_A_TOKEN
 from lacli.text.tokenizer import Tokenizer
 
-CHARACTERS_A_TOKEN = 12
-"""Far above what vocabularies reach on text and code: a text of more characters for each token does not fit."""
 _TRIES = 12
 _DIGITS = 3
 """Of an estimate."""

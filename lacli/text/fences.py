@@ -34,6 +34,8 @@ class Block:
     """Behind the line of the closing fence, its line end included."""
     fence: str = "```"
     """The opening fence."""
+    info: str = ""
+    """All that stands behind the opening fence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def blocks(text: str) -> list[Block]:
         body = "".join(without_indent(line, fence.column) for _, line in lines[at + 1 : end])
         if closed:
             stop = lines[end + 1][0] if end + 1 < len(lines) else len(text)
-        found.append(Block(_first_word(fence.info), body, closed, start, stop, fence.marks))
+        found.append(Block(_first_word(fence.info), body, closed, start, stop, fence.marks, fence.info))
         at = end + closed
     return found
 

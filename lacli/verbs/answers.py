@@ -1,20 +1,39 @@
 """What is taken of an answer: one of its code blocks, or what it makes of a file. Reads and writes nothing.
 
-A block is named as it is typed, by its number; without one it is the last. Called by the chat and the terminal UI.
+A block is named as it is typed, by its number; without one it is the last that is code: what a program prints is often
+shown below it. Called by the chat and the terminal UI.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from lacli.edits.apply import EditResult, edited, replaced, span_of
+from lacli.edits.doubts import takes_most_away
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Attachment
 from lacli.sessions.records import Turn
 from lacli.text.fences import Block, blocks
+from lacli.verbs.naming import file_of
 from lacli.wording import counted, number_of
+
+_PRINTED = ("", "text", "txt", "plaintext", "plain", "output", "console", "stdout", "log")
+"""Languages of blocks that may be what a program prints."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an answer makes of a file."""
+
+    what: str
+    """What of the answer it is."""
+    data: bytes
+    diff: str
+    """Empty where nothing changes."""
+    remarks: tuple[str, ...]
+    """What is to be known before it is made: any of them speaks against it."""
 
 
 def turn_of(turns: Sequence[Turn], number: int | None = None) -> Turn:
@@ -42,8 +61,8 @@ def code_of(answer: str, number: str = "") -> tuple[str, str]:
     found = blocks(answer)
     if not number and not found:
         return answer + "\n", "the answer"
-    block = block_of(answer, number, f"a file of that name is ./{number}") if number else found[-1]
-    name = f"code block {found.index(block) + 1}"
+    block = _meant(answer, number)
+    name = _name(found, block)
     if not block.closed:
         raise UsageError(f"{name} is not complete", "/retry, with a higher /set max-tokens")
     return block.text, name
@@ -56,19 +75,57 @@ def new_file_of(answer: str, number: str = "") -> tuple[str, str]:
     return code_of(answer, number)
 
 
-def change_of(file: TextFile, turn: Turn, number: str = "") -> EditResult:
+def change_of(file: TextFile, turn: Turn, number: str = "") -> Change:
     """What an answer makes of a file. Raises UsageError where that cannot be."""
     file.check_writable()
     said, asked = turn.answer.text, turn.question.text
     if number:
-        return replaced(file, span_of(file), code_of(said, number)[0], asked)
-    return edited(file, span_of(file), said, asked, ended=turn.reason == "stop")
+        code, what = code_of(said, number)
+        result = replaced(file, span_of(file), code, asked)
+    else:
+        result = edited(file, span_of(file), said, asked, ended=turn.reason == "stop")
+        found = blocks(said)
+        what = next((_name(found, each) for each in found if each.text == result.taken), "the answer")
+    remarks = result.remarks(file.name)
+    diff = result.diff.decode("utf-8", "replace")
+    return Change(what, result.data, diff, tuple(remarks) + _shrinking(file, result))
 
 
-def only_file(attachments: Iterable[Attachment]) -> str:
-    """The file that is meant where none is named: the one that was attached. Raises UsageError."""
-    labels = {each.label for each in attachments if os.path.isfile(each.label)}
-    if len(labels) != 1:
-        found = "no file is attached" if not labels else "several files are attached"
-        raise UsageError(f"{found}, so it is not known which one is meant", "/apply PATH names one")
-    return labels.pop()
+def file_meant(answer: str, attachments: Iterable[Attachment], number: str = "") -> str:
+    """The file that a block is for, where nobody named one: what the answer says, else the only one that was attached.
+
+    Empty where neither is known. Raises UsageError where there is no such block.
+    """
+    labels = list(dict.fromkeys(each.label for each in attachments if each.label not in ("stdin", "pipe")))
+    if blocks(answer):
+        said = file_of(answer, _meant(answer, number), labels)
+        if said:
+            return said
+    return labels[0] if len(labels) == 1 else ""
+
+
+def unnamed(attachments: Iterable[Attachment]) -> UsageError:
+    """What to raise where it is not known which file is meant."""
+    found = "several files are attached" if any(attachments) else "no file is attached"
+    return UsageError(f"{found}, and the answer names none, so it is not known which is meant", "/apply PATH names one")
+
+
+def _meant(answer: str, number: str) -> Block:
+    """The block of this number, else the last that is code."""
+    if number:
+        return block_of(answer, number, f"a file of that name is ./{number}")
+    found = blocks(answer)
+    return next((each for each in reversed(found) if each.language.lower() not in _PRINTED), found[-1])
+
+
+def _name(found: Sequence[Block], block: Block) -> str:
+    of = f" of {len(found)}" if len(found) > 1 else ""
+    return f"code block {found.index(block) + 1}{of}"
+
+
+def _shrinking(file: TextFile, result: EditResult) -> tuple[str, ...]:
+    """That most of the file would go, where nothing else is said against it."""
+    if result.problems or not result.diff:
+        return ()
+    said = takes_most_away(file.text, file.reads(result.data))
+    return (said,) if said else ()

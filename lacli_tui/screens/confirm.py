@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from textual import events
 from textual.content import Content
@@ -45,12 +45,7 @@ class ConfirmScreen(Dialog[bool]):
 
     def _mark(self, which: int) -> None:
         self._marked = which
-        names = []
-        for at, (answer, id_) in enumerate(zip(self._answers, ("confirm-no", "confirm-yes"), strict=True)):
-            key = key_name(keys_of(id_, self.app)[0])
-            mark = drawable("› ") if at == which else "  "
-            names.append((f" {mark}{answer} ({key}) ", at == which))
-        self.query_one(Answers).show(names)
+        self.query_one(Answers).offer(self._answers, ("confirm-no", "confirm-yes"), which)
 
     def action_confirm_other(self) -> None:
         """Mark the other answer."""
@@ -91,8 +86,16 @@ class Answers(Static):
         super().__init__("", markup=False, id=id)
         self._first = 0
 
-    def show(self, answers: list[tuple[str, bool]]) -> None:
-        """These."""
+    def offer(self, answers: Sequence[str], ids: Sequence[str], marked: int) -> None:
+        """These, each with the key of its action."""
+        names = []
+        for at, (answer, id_) in enumerate(zip(answers, ids, strict=True)):
+            key = key_name(keys_of(id_, self.app)[0])
+            mark = drawable("› ") if at == marked else "  "
+            names.append((f" {mark}{answer} ({key}) ", at == marked))
+        self._show(names)
+
+    def _show(self, answers: list[tuple[str, bool]]) -> None:
         marked = "$block-cursor-foreground on $block-cursor-background bold"
         marked += " reverse" if self.app.no_color else ""
         self._first = len(answers[0][0])

@@ -1,15 +1,22 @@
-"""Ask for one line. `LineScreen(question, value)` -> what is typed, or None for going back."""
+"""Ask for one line. `LineScreen(question, value)` -> what is typed, or None for going back.
+
+Where `complete` is given, tab completes what is typed with it, behind: as far as all that fit agree, and shows them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from textual import on
 from textual.widget import Widget
 from textual.widgets import Input
 
 from lacli_tui.actions import LINE, bindings_of
+from lacli_tui.behind import Came
 from lacli_tui.screens.dialog import Dialog
+
+_MOST = 8
+"""That are shown."""
 
 
 class LineScreen(Dialog[str]):
@@ -24,29 +31,67 @@ class LineScreen(Dialog[str]):
     }
     """
 
-    def __init__(self, question: str, placeholder: str = "", value: str = "") -> None:
+    def __init__(
+        self,
+        question: str,
+        placeholder: str = "",
+        value: str = "",
+        complete: Callable[[str], Sequence[str]] | None = None,
+    ) -> None:
         super().__init__()
         self.title = question
         self.add_class("-small")
         self._placeholder = placeholder
         self._value = value
+        self._complete = complete
 
     def body(self) -> Iterable[Widget]:
         """The field."""
         yield Input(self._value, placeholder=self._placeholder, select_on_focus=False, id="line")
 
+    @property
+    def _field(self) -> Input:
+        return self.query_one("#line", Input)
+
     def on_mount(self) -> None:
         """Typing begins at once."""
-        field = self.query_one("#line", Input)
-        field.cursor_blink = False
-        field.focus()
+        self._field.cursor_blink = False
+        self._field.focus()
+
+    def footer_of(self, id_: str, footer: str) -> str:
+        """Tab does nothing where nothing can be completed."""
+        return "" if id_ == "line-complete" and self._complete is None else footer
+
+    def action_line_complete(self) -> None:
+        """Complete what is typed."""
+        complete, typed = self._complete, self._field.value
+        if complete is not None:
+            self.behind.do("complete", lambda: (typed, complete(typed)))
+
+    def on_came(self, came: Came) -> None:
+        """What fits."""
+        if came.error is not None or not isinstance(came.value, tuple):
+            return
+        typed, found = came.value
+        if self._field.value != typed:  # more was typed meanwhile
+            return
+        self._field.value = _common(found) or typed
+        self._field.cursor_position = len(self._field.value)
+        names = [each.rstrip("/").rpartition("/")[2] + "/" * each.endswith("/") for each in found[:_MOST]]
+        more = f" … {len(found) - _MOST} more" if len(found) > _MOST else ""
+        self.say("nothing fits" if not found else "  ".join(names) + more if len(found) > 1 else "")
 
     def action_line_take(self) -> None:
         """Take what is typed; nothing is as good as going back."""
-        value = self.query_one("#line", Input).value.strip()
-        self.dismiss(value or None)
+        self.dismiss(self._field.value.strip() or None)
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self.action_line_take()
+
+
+def _common(texts: Sequence[str]) -> str:
+    """What all of them begin with."""
+    low, high = (min(texts), max(texts)) if texts else ("", "")
+    return low[: next((at for at, letter in enumerate(low) if high[at : at + 1] != letter), len(low))]

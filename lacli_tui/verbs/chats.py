@@ -8,12 +8,13 @@ from textual.widgets import OptionList
 from lacli.errors import LacliError
 from lacli.text.slash import path_of
 from lacli.wording import counted, counts_table, number_of, unvarying
+from lacli_tui.behind import done
 from lacli_tui.talk import Took
-from lacli_tui.verbs import Verbs
+from lacli_tui.verbs.reading import Reading
 from lacli_tui.widgets.sidebar import MOST, Sidebar
 
 
-class Chats(Verbs):
+class Chats(Reading):
     """Of the main screen."""
 
     async def action_retry(self) -> None:
@@ -104,10 +105,7 @@ class Chats(Verbs):
     async def action_attach(self, rest: str = "") -> None:
         """Show the model a file with the next question."""
         if rest and rest != "@":
-            try:
-                await self.attach(str(path_of(rest)))
-            except LacliError as error:
-                await self.blame(error)
+            self.attach_soon(str(path_of(rest)))
         else:
             self._pick_file(typed=rest == "@")
 
@@ -120,22 +118,7 @@ class Chats(Verbs):
             return
         if typed:
             self.prompt.insert(f'"{found}" ' if " " in found else f"{found} ")
-        try:
-            await self.attach(found)
-        except LacliError as error:
-            await self.blame(error)
-
-    async def attach(self, path: str) -> None:
-        """This file goes with the next question."""
-        from lacli.prompts.attach import attachment
-
-        notes: list[str] = []
-        found = attachment(path, notes.append)
-        for note in notes:
-            await self.tell(note)
-        self.talk.conversation.attach(found)
-        self.show_chips()
-        self.talk.read_ahead()
+        self.attach_soon(found)
 
     async def action_detach(self, rest: str = "") -> None:
         """Take away an attached file: the n-th of those that are sent, without n the last that waits."""
@@ -168,11 +151,11 @@ class Chats(Verbs):
             if not rest:
                 from lacli_tui.screens.sessions import SessionsScreen
 
-                project = project_root(self.begun.folder)
+                project = await self.aside(lambda: project_root(self.begun.folder), "looking at the project")
                 chosen = await self.app.push_screen_wait(SessionsScreen(self.talk.session_id, project))
                 rest = chosen or ""
             if rest and rest != self.talk.session_id and not self.is_busy():
-                self.talk.resume(SessionStore(path()).session(rest))
+                self.talk.resume(await self.aside(lambda: SessionStore(path()).session(rest), "reading the chat"))
                 await self.show_all()
                 self.prompt.focus()
         except LacliError as error:
@@ -193,17 +176,16 @@ class Chats(Verbs):
             self.query_one(Sidebar).show_files(self.talk.conversation.attachments)
             self._list_chats()
 
-    @work(thread=True, group="sidebar", exclusive=True, exit_on_error=False)
-    def _list_chats(self) -> None:
+    @work(group="sidebar", exclusive=True, exit_on_error=False)
+    async def _list_chats(self) -> None:
         from lacli.pool.identity import project_root
         from lacli.sessions.store import SessionStore, path
 
         try:
-            chats = SessionStore(path()).list(project_root(self.begun.folder), limit=MOST)
+            chats = await done(lambda: SessionStore(path()).list(project_root(self.begun.folder), limit=MOST))
         except LacliError:
             chats = []
-        sidebar = self.query_one(Sidebar)
-        self.app.call_from_thread(sidebar.show_chats, chats, self.talk.session_id, self.begun.now())
+        self.query_one(Sidebar).show_chats(chats, self.talk.session_id, self.begun.now())
 
     async def action_models(self, rest: str = "") -> None:
         """Go on with another model."""

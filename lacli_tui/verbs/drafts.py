@@ -12,10 +12,10 @@ from textual.app import SuspendNotSupported
 from lacli.errors import LacliError
 from lacli.text.slash import as_typed
 from lacli.verbs import options
-from lacli_tui.verbs import Verbs
+from lacli_tui.verbs.reading import Reading
 
 
-class Drafts(Verbs):
+class Drafts(Reading):
     """Of the main screen."""
 
     async def action_set(self, rest: str = "") -> None:
@@ -55,33 +55,29 @@ class Drafts(Verbs):
 
     async def action_template(self, rest: str = "") -> None:
         """Put a saved prompt at the prompt, filled in with the words behind its name: `[NAME …]`."""
-        from lacli.prompts import saved
-
-        try:
-            if rest:
-                await self._fill(rest)
-            elif names := saved.names():
-                self._choose_template(names)
-            else:
-                await self.tell("no template is saved yet; see `lacli templates`")
-        except LacliError as error:
-            await self.blame(error)
+        self._template(rest)
 
     @work(group="picker", exclusive=True)
-    async def _choose_template(self, names: list[str]) -> None:
+    async def _template(self, rest: str) -> None:
+        from lacli.prompts import saved
         from lacli_tui.screens.choice import ChoiceScreen
 
-        name = await self.app.push_screen_wait(ChoiceScreen("Fill in a template", [(each, "") for each in names]))
         try:
-            if name is not None:
-                await self._fill(f"{name} {self.prompt.text}")
+            names = [] if rest else await self.aside(saved.names, "looking for templates")
+            if not rest and not names:
+                await self.tell("no template is saved yet; see `lacli templates`")
+                return
+            rows = [(each, "") for each in names]
+            name = None if rest else await self.app.push_screen_wait(ChoiceScreen("Fill in a template", rows))
+            if rest or name is not None:
+                await self._fill(rest or f"{name} {self.prompt.text}")
         except LacliError as error:
             await self.blame(error)
 
     async def _fill(self, typed: str) -> None:
         from lacli.prompts import saved
 
-        told, question = saved.filled(typed)
+        told, question = await self.aside(lambda: saved.filled(typed), "reading the template")
         if told.strip():
             await self.describe(told)
         self.prompt.put(as_typed(question))

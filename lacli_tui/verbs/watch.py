@@ -12,6 +12,7 @@ from typing import ClassVar
 from textual import work
 from textual.widget import Widget
 
+from lacli_tui.behind import done
 from lacli_tui.glyphs import plain_terminal
 from lacli_tui.messages import Around
 from lacli_tui.surroundings import PoolFacts, memory_mb, pool_facts
@@ -72,12 +73,13 @@ class Watch(Verbs):
         if not self._looking:
             self._look(pool=False)
 
-    @work(thread=True, group="surroundings", exit_on_error=False)
-    def _look(self, pool: bool) -> None:
+    @work(group="surroundings", exit_on_error=False)
+    async def _look(self, pool: bool) -> None:
         self._looking = True
+        pid = self.talk.engine_pid
         try:
-            facts = pool_facts(self.begun.folder) if pool else self._pool
-            memory = memory_mb(self.talk.engine_pid)
+            facts = await done(lambda: pool_facts(self.begun.folder)) if pool else self._pool
+            memory = await done(lambda: memory_mb(pid))
         finally:
             self._looking = False
         self.post_message(Around(memory, facts))

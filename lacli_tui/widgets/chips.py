@@ -29,6 +29,7 @@ class Chips(Static):
         self._label = ""
         self._files: tuple[Attachment, ...] = ()
         self._waits: tuple[str, ...] = ()
+        self._work = ""
 
     def show(self, files: Sequence[Attachment]) -> None:
         """These go with the next question."""
@@ -40,6 +41,11 @@ class Chips(Static):
         self._label = text
         self._draw()
 
+    def work(self, text: str) -> None:
+        """What takes long; empty where nothing does."""
+        self._work = text
+        self._draw()
+
     def wait(self, questions: Sequence[str]) -> None:
         """These are asked when the reply has ended."""
         self._waits = tuple(questions)
@@ -48,6 +54,7 @@ class Chips(Static):
     def _draw(self) -> None:
         parts = [f"[next: {_brief(each)}]" for each in self._waits]
         parts += ["up takes it back"] if parts else []
+        parts += [f"[{shown(self._work)}]"] if self._work else []
         parts += [f"[{self._label}]"] if self._label else []
         parts += [f"[{number}] {described(each)}" for number, each in enumerate(self._files, 1)]
         self.update(Text("  ".join(parts)))

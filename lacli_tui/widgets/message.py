@@ -53,6 +53,11 @@ class Said(Vertical, can_focus=True):
         """The text as it was written."""
         return ""
 
+    @property
+    def blocks(self) -> Sequence[int]:
+        """The numbers of its code blocks."""
+        return ()
+
     def _want(self, action: str) -> None:
         self.post_message(Wanted(action, turn=self.turn, block=self.block))
 
@@ -62,9 +67,10 @@ class Said(Vertical, can_focus=True):
         self.post_message(Wanted("message-copy", self.source, self.turn))
 
     def action_message_block(self, key: str) -> None:
-        """Copy a code block, which is the chosen one from now on."""
-        self.block = int(key)
-        self._want("message-block")
+        """Copy a code block, which is the chosen one from now on; of a number that there is not, none is."""
+        number = int(key)
+        self.block = number if number in self.blocks else None
+        self.post_message(Wanted("message-block", turn=self.turn, block=number))
 
     def action_message_edit(self) -> None:
         """Put the question back at the prompt."""
@@ -143,6 +149,11 @@ class Answer(Said):
     def source(self) -> str:
         """The text so far."""
         return self._segments.text
+
+    @property
+    def blocks(self) -> Sequence[int]:
+        """The numbers of its code blocks."""
+        return [part.number for part in self._parts if isinstance(part, Fence)]
 
     def compose(self) -> ComposeResult:
         """Who, the text, and a line below it."""
@@ -224,5 +235,5 @@ class News(Static):
 
 
 def described(attachment: Attachment) -> str:
-    """A file, and how long it is."""
+    """A file, and about how long it is."""
     return f"+ {shown(wording.described(attachment))}"

@@ -77,6 +77,11 @@ class Playing:
             while not holds():
                 await self.pilot.pause(0.01)
 
+    async def attach(self, path: str) -> None:
+        """Have this file go with the next question."""
+        self.main.attach_soon(path)
+        await self.until(lambda: not self.main.is_reading)
+
     async def idle(self) -> None:
         """Wait until no reply is being written."""
         await self.until(lambda: self.main.idle)

@@ -59,7 +59,7 @@ async def test_a_number_takes_another_block_than_the_last(pilot: Play) -> None:
         await it.until(lambda: Path("a.py").read_text() == "x = 1\n")
         await send(it, "/save 1")
         await it.until(lambda: isinstance(it.app.screen, LineScreen))
-        assert "Save code block 1 to" in it.text()
+        assert "Save code block 1 of 2 to" in it.text()
 
 
 async def test_an_option_is_set_shown_and_refused_as_its_flag_would_be(pilot: Play) -> None:

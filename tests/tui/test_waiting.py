@@ -118,9 +118,9 @@ async def test_each_has_its_own_files(pilot: Play) -> None:
         Path(name).write_text(name)
     async with pilot(replier=Held()) as it:
         await begun(it)
-        await it.main.attach("a.py")
+        await it.attach("a.py")
         await send(it, "second about @b.py?")
-        await it.main.attach("c.py")
+        await it.attach("c.py")
         assert "a.py" not in it.text().rpartition("[next:")[2]
         it.assistant.go.set()  # type: ignore[attr-defined]
         await it.until(lambda: len(it.main.talk.conversation.turns) == 2)
@@ -135,7 +135,7 @@ async def test_their_files_come_back_with_them(pilot: Play) -> None:
     Path("a.py").write_text("a")
     async with pilot(replier=Held()) as it:
         await begun(it)
-        await it.main.attach("a.py")
+        await it.attach("a.py")
         await send(it, "second?")
         await it.press("escape")
         await it.idle()

@@ -95,7 +95,8 @@ class Repl:
                 from lacli.prompts.attach import attached
 
                 self.draft = text  # until it is known what becomes of it
-                self.ask(*attached(words if is_block else slash.question(words), note=diagnostics.note))
+                asked = words if is_block else slash.question(words)
+                self.ask(*attached(asked, note=diagnostics.note, context=self.context))
         except LacliError as error:  # one failed turn does not end the conversation
             if error is self.assistant.failure:
                 raise
@@ -171,6 +172,13 @@ class Repl:
         from lacli.models.registry import load_registry
 
         return load_registry().resolve(self.common.model).alias
+
+    @property
+    def context(self) -> int:
+        """Most tokens of a question; 0 where that is not known yet, or what is too long is cut."""
+        from lacli.verbs.attaching import context_of
+
+        return context_of(self.common.model, self.common.ctx, self.common.truncate)
 
     def close(self) -> None:
         """Let go of the model."""

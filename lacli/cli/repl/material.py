@@ -19,7 +19,7 @@ def file(repl: Repl, rest: str) -> None:
 
     if not rest:
         raise UsageError("/file needs a path", "Tab completes one")
-    found = attachment(str(path_of(rest)), diagnostics.note)
+    found = attachment(str(path_of(rest)), diagnostics.note, repl.context)
     repl.conversation.attach(found)
     diagnostics.note(f"{described(found)} goes with the next question")
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
-from lacli.cli.confirm import confirm
+from lacli.cli.confirm import answered, confirm
 from lacli.errors import UsageError
 from lacli.text.slash import numbered, path_of
 from lacli.wording import counted
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
+    from lacli.verbs.places import Place
 
 
 def copy(repl: Repl, rest: str) -> None:
@@ -34,60 +34,77 @@ def copy(repl: Repl, rest: str) -> None:
 def save(repl: Repl, rest: str) -> None:
     """/save [n] [PATH]"""
     from lacli.sessions.export import as_markdown, file_name, takes_chat
-    from lacli.verbs.answers import code_of, turn_of
+    from lacli.verbs.answers import code_of, file_meant, turn_of
 
     number, rest = numbered(rest)
     turns = repl.conversation.turns
     if not turns:
         raise UsageError("there is nothing to save yet", "ask a question first")
-    path = path_of(rest or file_name())
+    answer = turn_of(turns).answer.text
+    if not rest:
+        if number:
+            hint = f"/save {number} PATH; a file of that name is ./{number}"
+            meant = file_meant(answer, (), number)
+            rest = answered(f"save {code_of(answer, number)[1]} to", meant, hint)
+        else:
+            rest = answered("save the chat to", file_name())
+    path = path_of(rest)
     if takes_chat(path) and not number:
         text, what = as_markdown(repl.conversation.system, turns), "the chat"
     else:
-        text, what = code_of(turn_of(turns).answer.text, number)
-    if number and not rest:
-        raise UsageError(f"{what} needs a file", f"/save {number} PATH; a file of that name is ./{number}")
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder", "give the name of a file in it")
-    if _written(path, text):
+        text, what = code_of(answer, number)
+    if _written(path, text, what):
         diagnostics.note(f"{what} is in {path}")
 
 
 def apply(repl: Repl, rest: str) -> None:
     """/apply [n] [PATH]"""
     from lacli.edits.textfile import TextFile
-    from lacli.verbs.answers import change_of, new_file_of, only_file, turn_of
+    from lacli.verbs.answers import change_of, file_meant, new_file_of, turn_of, unnamed
 
     number, rest = numbered(rest)
     turn = turn_of(repl.conversation.turns)
-    path = path_of(rest or only_file(repl.conversation.attachments))
-    if not path.exists():
-        if _written(path, new_file_of(turn.answer.text, number)[0]):
+    attachments = repl.conversation.attachments
+    path = path_of(rest or file_meant(turn.answer.text, attachments, number))
+    if path == Path():
+        raise unnamed(attachments)
+    place = _place(path)
+    if not place.exists:
+        code, what = new_file_of(turn.answer.text, number)
+        if _written(path, code, what, sure=bool(rest)):
             diagnostics.note(f"{path} was made")
         return
     file = TextFile.read(path)
-    result = change_of(file, turn, number)
-    remarks = result.remarks(path)
-    if not result.diff:
+    change = change_of(file, turn, number)
+    if not change.diff:
         diagnostics.note(f"{path} has just this text already")
         return
-    for line in result.diff.decode("utf-8", "replace").splitlines():
+    for line in change.diff.splitlines():
         diagnostics.plain_line(line)
-    for text in remarks:
-        diagnostics.note(text)
-    if not confirm(f"change {path}?"):
+    for text in change.remarks:
+        diagnostics.warning(text)
+    if not confirm(f"{change.what}: change {place}?"):
         diagnostics.note("nothing was changed")
         return
-    file.write(result.data)
+    file.write(change.data)
     diagnostics.note(f"{path} was changed")
 
 
-def _written(path: Path, text: str) -> bool:
-    """Whether the text is in the file now; what is there already is replaced only if the user says so."""
-    from lacli.edits import disk
+def _place(path: Path) -> Place:
+    from lacli.verbs.places import place_of
 
-    if os.path.lexists(path) and not confirm(f"{path} exists; overwrite it?"):
+    return place_of(path, Path())
+
+
+def _written(path: Path, text: str, what: str, sure: bool = True) -> bool:
+    """Whether the text is in the file now; what is there already is replaced only if the user says so. `sure`: whether
+    the path is the user's own word."""
+    from lacli.verbs.places import put
+
+    place = _place(path)
+    question = place.question(what) or ("" if sure else f"put {what} into {place}?")
+    if question and not confirm(question):
         diagnostics.note("nothing was written")
         return False
-    disk.put(path, text.encode("utf-8", "replace"))
+    put(place, text)
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import sys
 from pathlib import Path
@@ -37,7 +38,12 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(question)
         return len(seen) > 1
 
+    def answered(question: str, default: str, hint: str = "") -> str:
+        seen.append(question)
+        return default or "typed.py"
+
     monkeypatch.setattr("lacli.cli.repl.results.confirm", confirm)
+    monkeypatch.setattr("lacli.cli.repl.results.answered", answered)
     return seen
 
 
@@ -174,14 +180,14 @@ class TestMaterial:
         (project / "a b.py").write_text("x = 1\ny = 2\n")
         repl, made = repl_of(["one", "two"])
         repl.handle('/file "a b.py"')
-        assert "a b.py (2 lines) goes with the next question" in capfd.readouterr().err
+        assert "a b.py (2 lines, ~3 tok) goes with the next question" in capfd.readouterr().err
         repl.handle("what?")
         repl.handle("and?")
         first, second = (request.messages for request in made[0].requests)
         assert [each.text for each in first[-1].attachments] == ["x = 1\ny = 2\n"]
         assert second[-1].attachments == ()
         repl.handle("/drop")
-        assert "1  a b.py (2 lines), went with a question" in capfd.readouterr().err
+        assert "1  a b.py (2 lines, ~3 tok), went with a question" in capfd.readouterr().err
         repl.handle("/drop 2")
         repl.handle("/drop 1")
         captured = capfd.readouterr().err
@@ -331,12 +337,15 @@ class TestResults:
         repl.handle("/save a.md")
         assert (project / "a.md").read_text().startswith("## You")
         assert stat.S_IMODE((project / "a.md").stat().st_mode) == 0o640
-        assert answers == ["a.md exists; overwrite it?"] * 2
+        assert answers == ["a.md exists; overwrite it with the chat?"] * 2
         repl.handle(f"/save {project}")
         repl.handle("/save no/such/folder.md")
-        captured = capfd.readouterr().err
-        assert "is a folder" in captured
-        assert "no/such/folder.md cannot be written" in captured
+        assert answers[2:] == ["there is no folder no/such; make it, and put the chat into no/such/folder.md?"]
+        assert (project / "no/such/folder.md").read_text().startswith("## You")
+        assert "is a folder" in capfd.readouterr().err
+        repl.handle("/save")
+        assert answers[3:] == ["save the chat to"]
+        assert list(project.glob("chat-*.md"))
 
     def test_a_number_takes_another_block_than_the_last(
         self, project: Path, answers: list[str], capfd: Captured
@@ -348,19 +357,18 @@ class TestResults:
         repl.handle("/save 1 add.md")
         repl.handle("/save ./7")
         repl.handle("/save 3 x.py")
-        repl.handle("/save 1")
         repl.handle("/apply 1 calc.py")
         repl.handle("/apply 1 calc.py")
         repl.handle("/apply 1 new.py")
+        repl.handle("/save 1")
         repl.handle("/apply 3 calc.py")
         block = "def add(a, b):\n    return a + b\n"
-        assert [(project / name).read_text() for name in ("add.py", "add.md", "calc.py", "new.py")] == [block] * 4
+        assert [(project / name).read_text() for name in ("add.py", "add.md", "calc.py", "typed.py")] == [block] * 4
         assert (project / "7").read_text() == "ls\n"
         assert not (project / "x.py").exists()
         captured = capfd.readouterr().err
         assert captured.count("there is no code block 3: the answer has 2 code blocks; a file of that name is ./3") == 2
-        assert "code block 1 needs a file; /save 1 PATH" in captured
-        assert answers == ["change calc.py?"] * 2
+        assert answers == ["code block 1 of 2: change calc.py?"] * 2 + ["save code block 1 of 2 to"]
 
     def test_apply_shows_a_diff_and_asks(self, project: Path, answers: list[str], capfd: Captured) -> None:
         (project / "calc.py").write_bytes(b"def add(a, b):\r\n    return a - b\r\n")
@@ -383,6 +391,49 @@ class TestResults:
         assert "has just this text already" in capfd.readouterr().err
         repl.handle("/apply new.py")
         assert (project / "new.py").read_text() == "def add(a, b):\n    return a + b\n"
+
+    def test_the_file_an_answer_names_is_meant_and_asked_about(
+        self, project: Path, answers: list[str], capfd: Captured
+    ) -> None:
+        repl, _ = repl_of(["```python src/calc.py\ny = 1\n```\n\n```\n1\n```\n"])
+        repl.handle("write it")
+        repl.handle("/apply")
+        repl.handle("/apply")
+        question = "there is no folder src; make it, and put code block 1 of 2 into src/calc.py?"
+        assert answers == [question] * 2
+        assert (project / "src/calc.py").read_text() == "y = 1\n"
+
+    def test_a_part_that_would_take_the_place_of_a_whole_file_is_warned_of(
+        self, project: Path, answers: list[str], capfd: Captured
+    ) -> None:
+        (project / "long.py").write_text("".join(f"x{n} = {n}\n" for n in range(40)))
+        (project / "link.py").symlink_to(project / "long.py")
+        repl, _ = repl_of(["```python\nx3 = 4\n```\n"])
+        repl.handle("only replace x3")
+        repl.handle("/apply 1 link.py")
+        assert "warning: this leaves 1 of 40 lines" in capfd.readouterr().err
+        assert answers == [f"code block 1: change link.py, a link to {project / 'long.py'}?"]
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+    def test_nothing_but_files_is_written_to_or_attached(
+        self, project: Path, answers: list[str], capfd: Captured
+    ) -> None:
+        os.mkfifo(project / "pipe.py")
+        repl, _ = repl_of([CODE])
+        repl.handle("show me")
+        for line in ("/save pipe.py", "/apply pipe.py", "/file pipe.py", "/save /dev/null"):
+            repl.handle(line)
+            assert "is not a regular file" in capfd.readouterr().err
+        assert answers == []
+
+    def test_a_file_that_is_surely_too_long_is_refused_when_it_is_attached(
+        self, project: Path, capfd: Captured
+    ) -> None:
+        (project / "long.txt").write_text("word " * 3_000)
+        repl, _ = repl_of([CODE], Common(ctx=1000))
+        repl.handle("/file long.txt")
+        assert "long.txt has about 3,800 tokens, and the context 1,000" in capfd.readouterr().err
+        assert not repl.conversation.pending
 
     def test_a_reply_cut_in_its_code_is_not_applied(self, project: Path, answers: list[str], capfd: Captured) -> None:
         (project / "calc.py").write_text("def add(a, b):\n    return a - b\n")

@@ -164,24 +164,25 @@ async def test_tab_completes_a_path_as_far_as_all_that_fit_agree_and_shows_them(
     for name in ("source", "sources"):
         (tmp_path / name).mkdir()
     (tmp_path / "source" / "a.py").write_text("")
-    async with pilot() as app:
-        async with over(app, LineScreen("Save to", complete=completions)) as it:
-            field = it.it.app.screen.query_one(Input)
-            await it.press("s", "tab")
-            await it.until("source/  sources/")
-            assert field.value == "source"
-            await it.press("slash", "tab")
-            await it.it.until(lambda: field.value == "source/a.py")
-            await it.press("x", "tab")
-            await it.until("nothing fits")
-            await it.press("enter")
-            assert it.result == "source/a.pyx"
+    async with pilot() as app, over(app, LineScreen("Save to", complete=completions)) as it:
+        field = it.it.app.screen.query_one(Input)
+        await it.press("s", "tab")
+        await it.until("source/  sources/")
+        assert field.value == "source"
+        await it.press("slash", "tab")
+        await it.it.until(lambda: field.value == "source/a.py")
+        await it.press("x", "tab")
+        await it.until("nothing fits")
+        await it.press("enter")
+        assert it.result == "source/a.pyx"
 
 
 class TestDiff:
     DIFF = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n-- old\n++ new\n same\twith a tab\n"
 
-    async def test_y_makes_the_change_and_enter_takes_what_is_marked_which_is_at_first_not_to(self, pilot: Play) -> None:
+    async def test_y_makes_the_change_and_enter_takes_what_is_marked_which_is_at_first_not_to(
+        self, pilot: Play
+    ) -> None:
         async with pilot(size=(80, 24)) as app:
             async with over(app, DiffScreen("Change a?", self.DIFF, ["a note"])) as it:
                 await it.until("+1 −1 in 1 place", "a note", " same   with a tab")

@@ -1,0 +1,164 @@
+"""Files of a chat: what is attached, saved and applied is asked about, done behind, and given up by escape."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from lacli_tui.screens.confirm import ConfirmScreen
+from lacli_tui.screens.diff import DiffScreen
+from lacli_tui.screens.line import LineScreen
+from tests.tui.conftest import Play, Playing
+from tests.tui.test_drafts import send
+
+ANSWER = "Here is `inventory.py`:\n\n```python\ndef count():\n    return 1\n```\n\nIt prints\n\n```\n1\n```\n"
+
+
+async def on(it: Playing, kind: type) -> None:
+    await it.until(lambda: isinstance(it.app.screen, kind))
+    await it.pilot.pause()
+
+
+async def test_the_file_an_answer_names_is_offered_and_dialog_and_diff_name_the_block(pilot: Play) -> None:
+    async with pilot(ANSWER) as it:
+        await it.ask("hi")
+        await it.press("shift+tab", "a")
+        await on(it, LineScreen)
+        assert "Apply code block 1 of 2 to" in it.text()
+        field = it.app.screen.query_one(Input)
+        assert field.value == "inventory.py"
+        field.value = "new/inventory.py"
+        await it.press("enter")
+        await on(it, ConfirmScreen)
+        assert "there is no folder new; make it" in it.text()
+        await it.press("y")
+        await it.until(lambda: Path("new/inventory.py").exists())
+        Path("new/inventory.py").write_text("".join(f"x{n} = {n}\n" for n in range(30)))
+        Path("link.py").symlink_to("new/inventory.py")
+        it.main.prompt.focus()
+        await send(it, "/apply 1 link.py")
+        await on(it, DiffScreen)
+        for words in ("code block 1 of 2 → link.py", "link.py, a link to", "2 lines where 30 were", "› leave it"):
+            assert words in it.text(), words
+        await it.press("enter")
+        await it.until(lambda: "nothing was changed" in it.text())
+
+
+async def test_a_number_that_there_is_not_is_told_once_and_forgotten(pilot: Play) -> None:
+    async with pilot(ANSWER) as it:
+        await it.ask("hi")
+        await it.press("shift+tab", "5", "s")
+        await on(it, LineScreen)
+        assert "Save code block 1 of 2 to" in it.text()
+        await it.press("escape", "2", "s")
+        await on(it, LineScreen)
+        assert "Save code block 2 of 2 to" in it.text()
+
+
+async def test_save_without_a_path_asks_for_one(pilot: Play) -> None:
+    async with pilot(ANSWER) as it:
+        await it.ask("hi")
+        await send(it, "/save")
+        await on(it, LineScreen)
+        assert "Save the chat to" in it.text()
+        assert not list(Path().glob("*.md"))
+        await it.press("enter")
+        await it.until(lambda: bool(list(Path().glob("chat-*.md"))))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+async def test_pipes_and_devices_are_refused_with_one_line(pilot: Play) -> None:
+    os.mkfifo("pipe.py")
+    async with pilot(ANSWER) as it:
+        await it.ask("hi")
+        for line in ("/save pipe.py", "/apply pipe.py", "/file pipe.py", "/save /dev/stdout", "what is in @pipe.py?"):
+            await it.main.show_all()
+            await send(it, line)
+            await it.until(lambda: "is not a regular file" in it.text())
+        assert it.main.prompt.text == "what is in @pipe.py?"
+        assert len(it.main.talk.conversation.turns) == 1
+
+
+async def test_a_file_that_is_surely_too_long_is_refused_at_once_and_a_doubtful_one_warned_of(pilot: Play) -> None:
+    Path("long.txt").write_bytes(b"a" * 10_000_000)
+    Path("some.txt").write_text("word " * 2_000)
+    async with pilot(ANSWER) as it:
+        it.main.talk.settings = type(it.main.talk.settings)(context=1000)
+        await send(it, "/file long.txt")
+        await it.until(lambda: "long.txt has about 2,500,000 tokens, and the context 1,000" in it.text())
+        assert not it.main.talk.conversation.pending
+        await send(it, "/file some.txt")
+        await it.until(lambda: "it may not fit" in it.text())
+        assert "(1 line, ~2500 tok)" in it.text()
+
+
+async def test_keys_are_taken_while_a_disk_is_slow_and_what_was_sent_waits_in_turn(
+    pilot: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lacli.prompts import attach
+
+    Path("a.py").write_text("x\n")
+    held, real = threading.Event(), attach.attachment
+
+    def slow(path: str, *rest: object) -> object:
+        held.wait(20)
+        return real(path, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(attach, "attachment", slow)
+    async with pilot("one", "two") as it:
+        it.main.prompt.put("/file a.py")
+        await it.press("enter")
+        it.main.prompt.put("first?")
+        await it.press("enter")
+        await it.type("typed")
+        await it.until(lambda: "reading a.py; escape gives it up" in it.text())
+        assert "typed" in it.text()
+        assert not it.assistant.requests
+        held.set()
+        await it.until(lambda: bool(it.main.talk.conversation.turns))
+        (turn,) = it.main.talk.conversation.turns
+        assert [each.label for each in turn.question.attachments] == ["a.py"]
+
+        held.clear()
+        it.main.prompt.put("what is in @a.py?")
+        await it.press("enter")
+        await it.until(lambda: "escape gives it up" in it.text())
+        await it.press("escape")
+        await it.until(lambda: it.main.prompt.text == "what is in @a.py?")
+        assert not it.main.is_reading
+        held.set()
+
+
+async def test_a_disk_that_never_answers_holds_up_neither_keys_nor_the_end(
+    pilot: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lacli.verbs import places
+
+    monkeypatch.setattr(places, "put", lambda place, text: time.sleep(20))
+    async with pilot(ANSWER) as it:
+        await it.ask("hi")
+        await send(it, "/save a.md")
+        await it.until(lambda: "writing a.md; escape gives it up" in it.text())
+        await it.press("escape")
+        await it.until(lambda: "writing a.md: given up" in it.text())
+
+
+async def test_what_is_copied_is_for_its_owner_alone(pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lacli import clipboard, paths
+
+    monkeypatch.setattr(clipboard, "by_tool", lambda text: "")
+    file = paths.state_dir() / "copied.txt"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("before")
+    file.chmod(0o644)
+    async with pilot(ANSWER) as it:
+        await it.ask("hi")
+        await send(it, "/copy 1")
+        await it.until(lambda: file.read_text() != "before")
+    assert file.read_text() == "def count():\n    return 1"
+    assert file.stat().st_mode & 0o777 == 0o600
