@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"(?:(?:ctrl|shift|alt|super)\+)*[a-z0-9_?!@#$%&*/.;:<>=+-]+")
 APP, MAIN, PROMPT, MESSAGE = "app", "main", "prompt", "message"
+OFFERS = "offers"
+"""The list above the prompt while a file or a command is being typed; its keys are taken by the prompt."""
 DIALOG, PICKER = "dialog", "picker"
 """Every screen over the main one, and every one with a list to choose from."""
 SESSIONS, POOL, CONFIRM, DIFF, LINE, SETTINGS = "sessions", "pool", "confirm", "diff", "line", "settings"
@@ -49,6 +51,8 @@ class Action:
     """The slash command of the same, without its slash."""
     takes: str = ""
     """What may follow the slash command, as the help shows it."""
+    values: str = ""
+    """What is offered there: file (`n file` where a number may come first), model, session, template, option, theme."""
     priority: bool = False
     """Whether the key works wherever the focus is, before the widget that has it."""
 
@@ -70,11 +74,39 @@ ACTIONS: tuple[Action, ...] = (
         footer="send",
     ),
     Action("newline", "ctrl+j,shift+enter", "New line", where=PROMPT, palette=False, footer="new line"),
-    Action("attach", "ctrl+f", "Attach a file", "Shows the model a file; @ does the same.", slash="file", takes="PATH"),
+    Action(
+        "attach",
+        "ctrl+f",
+        "Attach a file",
+        "Shows the model a file; @ does the same.",
+        slash="file",
+        takes="PATH",
+        values="file",
+    ),
     Action("detach", "", "Take away an attached file", "Without n, the last one.", slash="drop", takes="[n]"),
     Action("edit", "", "Write the question in your editor", "$VISUAL or $EDITOR.", slash="edit"),
-    Action("template", "", "Fill in a saved template", "With the draft.", slash="template", takes="[NAME …]"),
+    Action(
+        "template",
+        "",
+        "Fill in a saved template",
+        "With the draft.",
+        slash="template",
+        takes="[NAME …]",
+        values="template",
+    ),
     Action("to-messages", "shift+tab,ctrl+up", "Go to the messages", where=PROMPT, palette=False),
+    Action("undo-typing", "ctrl+underscore", "Take back what was typed last", where=PROMPT, palette=False),
+    *(
+        replace(action, where=OFFERS, palette=False)
+        for action in (
+            Action(
+                "offer-take", "tab", "Take what is marked", "Enter does so where a file or a command is only begun."
+            ),
+            Action("offer-up", "up", "Mark the one above"),
+            Action("offer-down", "down", "Mark the one below"),
+            Action("offer-hide", "escape", "Hide the list for this word"),
+        )
+    ),
     # replies
     Action("stop", "escape", "Stop the reply", "Keeps what was written of it.", footer="stop"),
     Action("back", "escape", "Back to the prompt", palette=False),
@@ -82,15 +114,34 @@ ACTIONS: tuple[Action, ...] = (
     Action("undo", "", "Take back what was done last", "A question, /clear, /drop or a retry.", slash="undo"),
     Action("clear", "", "Forget the conversation", "Undo brings it back.", slash="clear"),
     Action("system", "", "Show or set the system message", slash="system", takes="[TEXT]"),
-    Action("set", "", "Set an option of the replies", "Such as temperature.", slash="set", takes="[K V]"),
+    Action(
+        "set", "", "Set an option of the replies", "Such as temperature.", slash="set", takes="[K V]", values="option"
+    ),
     Action("compact", "", "Replace older turns by a summary", slash="compact"),
     # the last answer
     Action("copy", "", "Copy the last answer", "Or its n-th code block.", slash="copy", takes="[n]"),
-    Action("save", "", "Save the chat or a code block", "With n, the n-th block.", slash="save", takes="[n] [PATH]"),
-    Action("apply", "", "Apply a code block to a file", "A diff first.", slash="apply", takes="[n] [PATH]"),
+    Action(
+        "save",
+        "",
+        "Save the chat or a code block",
+        "With n, the n-th block.",
+        slash="save",
+        takes="[n] [PATH]",
+        values="n file",
+    ),
+    Action(
+        "apply", "", "Apply a code block to a file", "A diff first.", slash="apply", takes="[n] [PATH]", values="n file"
+    ),
     # a message that has the focus
     Action("message-copy", "y", "Copy the message", where=MESSAGE, palette=False, footer="copy"),
-    Action("message-block", "1,2,3,4,5,6,7,8,9", "Copy a code block", where=MESSAGE, palette=False),
+    Action(
+        "message-block",
+        "1,2,3,4,5,6,7,8,9",
+        "Copy a code block",
+        "The keys to save and to apply then take it, too.",
+        where=MESSAGE,
+        palette=False,
+    ),
     Action("message-edit", "e", "Edit the question and send it again", where=MESSAGE, palette=False, footer="edit"),
     Action("message-retry", "r", "Ask again", where=MESSAGE, palette=False, footer="retry"),
     Action("message-save", "s", "Save a code block to a file", where=MESSAGE, palette=False, footer="save"),
@@ -108,8 +159,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("sources", "ctrl+g", "Colour tokens by who guessed them", "Of the last reply; g does it on a message."),
     # sessions, model, screens
     Action("new", "ctrl+n", "New chat", slash="new"),
-    Action("resume", "ctrl+r", "Go on with another chat", slash="sessions", takes="[ID]"),
-    Action("models", "ctrl+t", "Choose another model", slash="model", takes="[NAME]"),
+    Action("resume", "ctrl+r", "Go on with another chat", slash="sessions", takes="[ID]", values="session"),
+    Action("models", "ctrl+t", "Choose another model", slash="model", takes="[NAME]", values="model"),
     Action("pool", "", "What this project has taught the drafts", slash="pool"),
     Action("settings", "", "Settings and what this program knows of itself", slash="settings"),
     Action("stats", "", "Numbers of the last reply and of the chat", slash="stats"),
@@ -120,7 +171,17 @@ ACTIONS: tuple[Action, ...] = (
     Action("help", "f1", "Help", where=APP, footer="help", slash="help", priority=True),
     Action("palette", "ctrl+p", "All commands", where=APP, palette=False, footer="more", priority=True),
     Action("interrupt", "ctrl+c", "Copy what is selected, else stop", where=APP, palette=False, priority=True),
-    Action("theme", "", "Choose another theme", "Seen while the mark moves.", where=APP, slash="theme", takes="[NAME]"),
+    Action(
+        "theme",
+        "",
+        "Choose another theme",
+        "Seen while the mark moves.",
+        where=APP,
+        slash="theme",
+        takes="[NAME]",
+        values="theme",
+    ),
+    Action("suspend", "ctrl+z", "Go to the shell", "`fg` there comes back.", where=APP, priority=True),
     Action("leave", "ctrl+q", "Quit", where=APP, footer="quit", slash="exit", priority=True),
     # screens over the main one
     *(
@@ -149,8 +210,11 @@ ACTIONS: tuple[Action, ...] = (
             ),
             Action("settings-copy", "y", "Copy all of it", where=SETTINGS, footer="copy"),
             Action("line-take", "enter", "Take what is typed", where=LINE, footer="take", priority=True),
-            Action("diff-apply", "y", "Make the change", where=DIFF, footer="apply"),
-            Action("diff-refuse", "n", "Leave the file as it is", where=DIFF, footer="leave it"),
+            Action("line-complete", "tab", "Complete a path", where=LINE, footer="complete", priority=True),
+            Action("diff-apply", "y", "Make the change", where=DIFF),
+            Action("diff-refuse", "n", "Leave the file as it is", where=DIFF),
+            Action("diff-other", "tab,shift+tab", "The other answer", where=DIFF, footer="other", priority=True),
+            Action("diff-take", "enter", "Take the answer that is marked", where=DIFF, footer="take", priority=True),
             Action("diff-wrap", "w", "Wrap long lines, or not", where=DIFF, footer="wrap"),
         )
     ),
@@ -190,6 +254,11 @@ def checked_keymap(keymap: Mapping[str, object]) -> dict[str, str]:
 def action_of(id_: str) -> Action:
     """The action of this id. Raises KeyError."""
     return _BY_ID[id_]
+
+
+def slash_actions() -> Mapping[str, Action]:
+    """The actions by their slash commands."""
+    return _BY_SLASH
 
 
 def keys_of(id_: str, app: App[Any]) -> list[str]:

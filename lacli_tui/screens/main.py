@@ -29,6 +29,7 @@ from lacli_tui.widgets.chips import Chips
 from lacli_tui.widgets.decode_panel import DecodePanel
 from lacli_tui.widgets.header import Header
 from lacli_tui.widgets.message import Answer
+from lacli_tui.widgets.offered import Offered
 from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.sidebar import Sidebar
 from lacli_tui.widgets.status_line import StatusLine
@@ -75,7 +76,12 @@ class MainScreen(Sending):
     @property
     def idle(self) -> bool:
         """Whether no reply is being written."""
-        return not self.talk.is_replying and self._flushing is None and self.talk.phase != "loading"
+        return (
+            not self.talk.is_replying
+            and self._flushing is None
+            and self.talk.phase != "loading"
+            and not self.is_reading
+        )
 
     @property
     def session_id(self) -> str:
@@ -92,8 +98,9 @@ class MainScreen(Sending):
                 yield Static("↓ new text: ctrl+end", id="new-text", markup=False)
             yield DecodePanel(id="decode")
         yield StatusLine(id="status")
+        yield (offered := Offered(id="offered"))
         yield Chips(id="chips")
-        yield Prompt(id="prompt")
+        yield Prompt(offered, id="prompt")
         yield Footer(show_command_palette=False)
 
     async def on_mount(self) -> None:

@@ -11,6 +11,7 @@ from lacli_tui.actions import slash_command
 from lacli_tui.messages import Decoded, Sent, Wanted
 from lacli_tui.verbs.answers import Answers
 from lacli_tui.verbs.chats import Chats
+from lacli_tui.verbs.completing import Completing
 from lacli_tui.verbs.drafts import Drafts
 from lacli_tui.verbs.preparing import Preparing
 from lacli_tui.verbs.views import Views
@@ -20,7 +21,7 @@ from lacli_tui.widgets.message import Answer
 from lacli_tui.widgets.welcome import Welcome
 
 
-class Sending(Answers, Chats, Drafts, Preparing, Views, Waiting, Watch):
+class Sending(Answers, Chats, Completing, Drafts, Preparing, Views, Waiting, Watch):
     """Of the main screen, with all that can be wanted."""
 
     _answer_now: Answer | None = None
@@ -44,26 +45,24 @@ class Sending(Answers, Chats, Drafts, Preparing, Views, Waiting, Watch):
             if self._obey(event.text):
                 return
             if self._editing is not None and self.is_busy():
+                self.prompt.give_back(event.text)
                 return
-            ready = await self._ready(event.text)
-            number, self._editing = self._editing, None
-            if self.talk.is_replying:
-                self.wait(ready)
+            if self.is_reading or "@" in event.text:
+                self.read_question(event.text)
             else:
-                await self.ask(ready, number)
+                await self.send(Ready(event.text, slash.question(event.text)))
         except (LacliError, OSError) as error:
+            self.prompt.give_back(event.text)
             await self.blame(error)
 
-    async def _ready(self, text: str) -> Ready:
-        """A question with the files that it names; the prompt is empty. Raises LacliError where one cannot be shown."""
-        from lacli.prompts.attach import attached
-
-        notes: list[str] = []
-        words, files = attached(slash.question(text), note=notes.append)
-        for note in notes:
-            await self.tell(note)
-        self._taken(text)
-        return Ready(text, words, files)
+    async def send(self, ready: Ready) -> None:
+        """See `Reading`."""
+        self.talk.typed(ready.text)
+        number, self._editing = self._editing, None
+        if self.talk.is_replying:
+            self.wait(ready)
+        else:
+            await self.ask(ready, number)
 
     async def ask(self, ready: Ready, instead: int | None = None) -> None:
         """See `Waiting`."""
@@ -81,10 +80,6 @@ class Sending(Answers, Chats, Drafts, Preparing, Views, Waiting, Watch):
         turn = len(self.talk.conversation.turns)
         self._answer_now = await self.transcript.ask(question.text, question.attachments, turn)
         self._begin_answer()
-
-    def _taken(self, text: str) -> None:
-        self.prompt.take()
-        self.talk.typed(text)
 
     async def answer_comes(self, again: bool = False) -> None:
         """Make room for the answer that was asked for without a new question."""
@@ -110,8 +105,11 @@ class Sending(Answers, Chats, Drafts, Preparing, Views, Waiting, Watch):
         found = slash_command(text)
         if found is None:
             return False
-        self._taken(text)
-        self.program.perform(found[0].id, found[1])
+        self.talk.typed(text)
+        if found[0].id == "attach" and found[1]:  # here and now: the question may stand behind it in the queue
+            self.attach_soon(str(slash.path_of(found[1])))
+        else:
+            self.program.perform(found[0].id, found[1])
         return True
 
     async def on_wanted(self, event: Wanted) -> None:
@@ -173,7 +171,9 @@ class Sending(Answers, Chats, Drafts, Preparing, Views, Waiting, Watch):
             self.show_chips()
 
     async def action_stop(self) -> None:
-        """Stop the reply."""
+        """Stop the reply; before it, what is waited for of a disk."""
+        if await self.give_up_aside():
+            return
         if self.talk.phase == "stopping":
             self.is_busy()
         await self.give_up()
@@ -189,7 +189,9 @@ class Sending(Answers, Chats, Drafts, Preparing, Views, Waiting, Watch):
             await self._nothing_came(answer)
 
     async def action_back(self) -> None:
-        """Leave what is edited, go back to the prompt."""
+        """Leave what is edited, go back to the prompt; before it, give up what is waited for of a disk."""
+        if await self.give_up_aside():
+            return
         if self._editing is None and self.is_preparing and not self.prompt.text:
             await self.action_not_now()
             return

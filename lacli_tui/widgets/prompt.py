@@ -1,8 +1,11 @@
 """Where questions are typed: grows from one row to ten, remembers what was typed, takes pastes as one draft.
 
 A terminal without bracketed paste sends a paste key by key, its line ends as enter. So keys that come faster than
-anybody types are put together, and an enter with more keys at its heels is a line end and sends nothing. Says `Sent`
-when the user sends, `Wanted("attach")` when an @ begins a word. `history` is told to it and kept by the screen.
+anybody types are put together, and an enter with more keys at its heels is a line end and sends nothing. When keys came
+is told by their own times, however late they are looked at. Says `Sent` when the user sends, and is empty from then on.
+
+What is typed may begin something (`lacli_tui.begun`): `Begins` asks for what fits, `offer` answers, the list above it
+shows it. Every key but those of the list goes on into the draft. `history` is told to it and kept by the screen.
 """
 
 from __future__ import annotations
@@ -11,22 +14,26 @@ import functools
 from collections.abc import Sequence
 
 from textual import events
+from textual.binding import Binding
 from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import TextArea
 
 from lacli_tui.actions import PROMPT, bindings_of, keys_of
+from lacli_tui.begun import Begun, Offer, begun
 from lacli_tui.inert import pasted
 from lacli_tui.messages import Sent, Wanted
+from lacli_tui.widgets.offered import Offered
 
 MOST_ROWS = 10
 _BURST_S = 0.012
 """Keys closer together than this are not typed by hand."""
 _HEELS_S = 0.03
 """How long an enter waits for what may follow it."""
+_LOOKING_S = 0.3
+"""How long an enter or a tab waits for what fits the word before it."""
 _TEXT = {"enter": "\n", "tab": "\t"}
-_BEFORE_A_WORD = " \t\n([{<\"'`,;"
 
 
 class Prompt(TextArea):
@@ -43,12 +50,19 @@ class Prompt(TextArea):
         &:focus { border: none; }
     }
     """
-    BINDINGS = bindings_of(PROMPT)
+    BINDINGS = [*bindings_of(PROMPT), Binding("delete", "delete_next", show=False)]  # noqa: RUF012 - as textual has it
 
     class Emptied(Message):
         """Backspace was pressed where there is nothing left: takes away the last chip."""
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
+    class Begins(Message):
+        """Something was begun, and what fits is wanted."""
+
+        def __init__(self, begun: Begun) -> None:
+            super().__init__()
+            self.begun = begun
+
+    def __init__(self, offered: Offered, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(
             id=id,
             soft_wrap=True,
@@ -58,6 +72,7 @@ class Prompt(TextArea):
             highlight_cursor_line=False,
             placeholder="Ask about your code; @ attaches a file, / is a command, f1 helps",
         )
+        self._offered = offered
         self._typed: list[str] = []
         """What was sent, the oldest first."""
         self._at = 0
@@ -70,9 +85,20 @@ class Prompt(TextArea):
         self._last_key = 0.0
         self._held = ""
         """An enter or a tab that waits for what may follow it."""
+        self._held_at = 0.0
+        self._held_for_list = False
+        """Whether nothing followed it, and it only waits for what fits."""
         self._holding = 0
         self._many = False
         """Whether line ends came in this burst: its last enter does not send, either."""
+        self._looked: Begun | None = None
+        """What fits was asked for last."""
+        self._looked_in = ""
+        """The draft at that time, or where nothing is to be looked for: it was put here, and not typed."""
+        self._looks = False
+        """Whether the answer is still to come."""
+        self._hidden: tuple[str, int, int] | None = None
+        """The word whose list was hidden."""
 
     def remember(self, typed: Sequence[str]) -> None:
         """What the arrow keys find, the oldest first."""
@@ -81,17 +107,17 @@ class Prompt(TextArea):
 
     def put(self, text: str) -> None:
         """Make this the draft."""
-        self.load_text(text)
-        self.move_cursor(self.document.end)
+        self._load(text)
         self._at = len(self._typed)
 
-    def take(self) -> str:
-        """The draft, which is sent: the prompt is empty from now on, and the arrow keys find it."""
-        text = self.text
-        if text.strip() and self._typed[-1:] != [text]:
-            self._typed.append(text)
-        self.put("")
-        return text
+    def _load(self, text: str) -> None:
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+        self._no_word()
+
+    def give_back(self, text: str) -> None:
+        """What was sent comes to nothing: it is the draft again, before what was typed meanwhile."""
+        self.put("\n\n".join(filter(str.strip, (text, self.text))))
 
     def render_line(self, y: int) -> Strip:
         """Nothing where there is no column: textual cannot wrap the placeholder into none."""
@@ -101,6 +127,8 @@ class Prompt(TextArea):
         """Text goes into the draft; every other key is somebody's binding."""
         event.prevent_default()
         self._restart_blink()
+        if self._held and event.time - self._held_at > _HEELS_S:  # it came later, if we are late as well
+            self._release(self._holding, at_once=True)
         in_burst = event.time - self._last_key < _BURST_S
         self._last_key = event.time
         text = _TEXT.get(event.key, event.character if event.is_printable else None)
@@ -114,7 +142,9 @@ class Prompt(TextArea):
             self._pour_soon(text or "")
         elif event.key == "tab" or event.key in keys_of("send", self.app):
             event.stop()
-            self._hold(event.key)
+            self._hold(event)
+        elif self._offered.is_open and self._is_of_list(event.key):
+            event.stop()
         elif event.key in keys_of("newline", self.app):  # here and now: as a binding it would come behind later keys
             event.stop()
             self.action_newline()
@@ -135,6 +165,21 @@ class Prompt(TextArea):
         self._pour()
         self._write(pasted(event.text), typed=False)
 
+    def _is_of_list(self, key: str) -> bool:
+        """Whether the key is one of the list's, which has its effect then."""
+        if key in keys_of("offer-take", self.app):
+            self.take_offer()
+        elif key in keys_of("offer-up", self.app):
+            self._offered.turn(-1)
+        elif key in keys_of("offer-down", self.app):
+            self._offered.turn(1)
+        elif key in keys_of("offer-hide", self.app):
+            self._hidden = self._looked.place if self._looked is not None else None
+            self._offered.close()
+        else:
+            return False
+        return True
+
     def _pour_soon(self, character: str) -> None:
         self._burst.append(character)
         if self._pouring is None:
@@ -151,24 +196,76 @@ class Prompt(TextArea):
             self._write(text, typed=not self._many)
 
     def _write(self, text: str, typed: bool = True) -> None:
-        begins_mention = typed and text.endswith("@") and self._begins_word(text[:-1])
         result = self._replace_via_keyboard(text, *self.selection)
         if result is not None:
             self.move_cursor(result.end_location)
-        if begins_mention:
-            self.post_message(Wanted("attach", "@"))
-
-    def _begins_word(self, before: str) -> bool:
-        """Whether a word begins behind this, which is put at the cursor."""
-        if before:
-            return before[-1] in _BEFORE_A_WORD
-        row, column = self.cursor_location
-        return column == 0 or self.document.get_line(row)[column - 1] in _BEFORE_A_WORD
+        if not typed:
+            self._no_word()
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """As high as the draft."""
         event.stop()
         self._fit()
+        self._look()
+
+    def on_text_area_selection_changed(self) -> None:
+        """Behind another word there is another list, or none."""
+        if self._offered.is_open and self.text == self._looked_in and self._begun != self._looked:
+            self._no_word()
+
+    def on_blur(self) -> None:
+        """The list is for whoever types."""
+        self._no_word()
+
+    # The word at the cursor
+
+    @property
+    def _begun(self) -> Begun | None:
+        start, end = self.selection
+        return begun(self.document.lines, *end) if start == end else None
+
+    def _no_word(self) -> None:
+        """Nothing is looked for until something is typed."""
+        self._looked, self._looked_in, self._looks = None, self.text, False
+        self._offered.close()
+
+    def _look(self, again: bool = False) -> None:
+        """Something was typed: have what fits found."""
+        text = self.text
+        if text == self._looked_in and not again:
+            return
+        found = self._begun
+        self._looked_in = text
+        if found is None or found.place != self._hidden:
+            self._hidden = None
+        if found is None or self._hidden:
+            self._no_word()
+        elif found != self._looked:
+            self._looked, self._looks = found, True
+            self.post_message(self.Begins(found))
+
+    def offer(self, begun: Begun | None, offers: Sequence[Offer], room: int) -> None:
+        """This is what fits; the list may have so many rows."""
+        if begun is None or begun == self._looked:
+            self._looks = False
+            self._offered.offer(offers, room)
+            if self._held_for_list:
+                self._release(self._holding, at_once=True)
+
+    def take_offer(self) -> None:
+        """Put the marked offer in the place of what was begun."""
+        offer, found = self._offered.marked, self._begun
+        if offer is None or found is None:
+            return
+        result = self._replace_via_keyboard(offer.text, (found.row, found.column), self.cursor_location)
+        if result is not None:
+            self.move_cursor(result.end_location)
+        if offer.path:
+            self.post_message(Wanted("attach", offer.path))
+        if offer.goes_on:
+            self._look()
+        else:
+            self._no_word()
 
     def on_resize(self) -> None:
         """Other widths wrap otherwise."""
@@ -185,31 +282,51 @@ class Prompt(TextArea):
         """Whether something was typed that has not had its effect."""
         return bool(self._held or self._burst)
 
-    def _hold(self, key: str) -> None:
+    def _hold(self, event: events.Key) -> None:
         """Wait a moment for what may follow this key, also for what waits in the queues before us."""
         if not self._held:
-            self._held = key
+            self._held, self._held_at = event.key, event.time
             self._holding += 1
-            number = self._holding
-            release = functools.partial(self.call_later, self._release, number)
-            self.set_timer(_HEELS_S, functools.partial(self.app.call_later, release))
+            self._release_soon(_HEELS_S)
 
-    def _release(self, number: int) -> None:
-        """Nothing followed: do what the key is for."""
+    def _release_soon(self, seconds: float, at_once: bool = False) -> None:
+        release = functools.partial(self.call_later, self._release, self._holding, at_once)
+        self.set_timer(seconds, functools.partial(self.app.call_later, release))
+
+    def _release(self, number: int, at_once: bool = False) -> None:
+        """Nothing followed: do what the key is for, when it is known what fits the word before it."""
         key = self._held if number == self._holding else ""
         if not key:
             return
-        self._held = ""
         self._pour()
+        self._look()
+        if self._looks and not at_once:
+            self._held_for_list = True
+            self._release_soon(_LOOKING_S, at_once=True)
+            return
+        self._held, self._held_for_list = "", False
+        offer = self._offered.marked if not self._looks else None
         if key in keys_of("send", self.app):
-            self.action_send()
+            if offer is not None and (offer.begun or self._offered.was_moved):
+                self.take_offer()
+            else:
+                self.action_send()
+        elif offer is not None:
+            self.take_offer()
+        elif self._begun is not None and self._looked is None and not self._hidden:
+            self._look(again=True)
         else:
             self.screen.focus_next()
 
     def action_send(self) -> None:
-        """Send the draft."""
-        if self.text.strip():
-            self.post_message(Sent(self.text))
+        """Send the draft, which is empty from now on; the arrow keys find what was sent."""
+        text = self.text
+        if not text.strip():
+            return
+        if self._typed[-1:] != [text]:
+            self._typed.append(text)
+        self.put("")
+        self.post_message(Sent(text))
 
     def action_newline(self) -> None:
         """A new line at the cursor."""
@@ -253,8 +370,7 @@ class Prompt(TextArea):
         return self.wrapped_document.location_to_offset(self.cursor_location).y >= self.wrapped_document.height - 1
 
     def _recall(self, number: int) -> None:
-        self.load_text(self._draft if number == len(self._typed) else self._typed[number])
-        self.move_cursor(self.document.end)
+        self._load(self._draft if number == len(self._typed) else self._typed[number])
         self._at = number
 
     def action_delete_left(self) -> None:
@@ -264,11 +380,19 @@ class Prompt(TextArea):
         super().action_delete_left()
 
     def action_delete_right(self) -> None:
-        """Delete; ctrl+d, where there is nothing, leaves the program."""
+        """Ctrl+d; where there is nothing, it leaves the program."""
         if self.text:
             super().action_delete_right()
         else:
             self.post_message(Wanted("leave"))
+
+    def action_delete_next(self) -> None:
+        """Delete, which never leaves."""
+        super().action_delete_right()
+
+    def action_undo_typing(self) -> None:
+        """Take back what was typed last."""
+        self.undo()
 
     def action_to_messages(self) -> None:
         """Put the focus on the last message."""

@@ -1,0 +1,90 @@
+"""What fits the word that is being typed, in a short list above the prompt and over what was said; nothing is moved.
+
+Told by `offer` and `close`; the prompt, which keeps the focus and all keys, marks and takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+
+from lacli_tui.begun import Offer
+from lacli_tui.glyphs import plain_terminal
+from lacli_tui.widgets.choices import Choice, Choices
+
+MOST_ROWS = 8
+_EDGE = 1
+
+
+class Offered(Choices):
+    """Hidden while nothing fits."""
+
+    DEFAULT_CSS = """
+    Offered {
+        overlay: screen;
+        display: none;
+        width: 100%;
+        max-width: 84;
+        background: $panel;
+        border-top: solid $line;
+        &.-plain { border-top: ascii $line; }
+        &:ansi { background: ansi_default; }
+    }
+    """
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
+        super().__init__(id=id)
+        self._offers: Sequence[Offer] = ()
+        self.was_moved = False
+        """Whether the mark is where the user put it."""
+        self.set_class(plain_terminal(), "-plain")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is seen."""
+        return bool(self.display)
+
+    @property
+    def marked(self) -> Offer | None:
+        """The offer that is marked, if any is seen."""
+        return self._offers[self._at] if self.is_open else None
+
+    def offer(self, offers: Sequence[Offer], room: int) -> None:
+        """These, in at most so many rows of the screen; no list where there are none."""
+        rows = min(len(offers), MOST_ROWS, max(0, room - _EDGE))
+        if not rows:
+            self.close()
+            return
+        self._offers = offers
+        self.was_moved = False
+        self.styles.height = rows + _EDGE
+        self.styles.offset = (0, -rows - _EDGE)
+        self.show(
+            [
+                Choice(
+                    str(at), each.title, ((each.note, "dim"),) if each.note else (), marks=each.marks, keeps_end=True
+                )
+                for at, each in enumerate(offers)
+            ]
+        )
+        self.display = True
+
+    def close(self) -> None:
+        """Hide it."""
+        self.display = False
+        self._offers = ()
+        self.was_moved = False
+
+    def turn(self, by: int) -> None:
+        """Mark another line; behind the last one comes the first."""
+        self.was_moved = True
+        self._go((self._at + by) % len(self._offers))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click takes the line."""
+        event.stop()
+        at = self._top + event.y - _EDGE
+        if 0 <= at < len(self._offers):
+            self._go(at)
+            self.post_message(self.Chosen())
