@@ -192,7 +192,9 @@ def _model(name: str | None) -> Check:
         return Check(
             "model", "fail", f"{spec.alias} is not on this computer, and the network is off", "give another -m"
         )
-    return Check("model", "warn", f"{spec.alias} is not on this computer: the first question fetches it", pull)
+    begun = f", but for {here.arrived / 1e6:.0f} MB of it" if here.arrived else ""
+    what = "goes on from there" if here.arrived else "fetches it"
+    return Check("model", "warn", f"{spec.alias} is not on this computer{begun}: the first question {what}", pull)
 
 
 def _memory(name: str | None) -> Check:

@@ -61,7 +61,7 @@ def list_(as_json: JsonOption = False) -> None:
         output.document([_record(registry, spec, here) for spec, here in found])
         return
     rows = [_HEADER] if output.to_terminal() else []
-    rows += [_row(spec, here.ready, spec.alias == registry.default) for spec, here in found]
+    rows += [_row(spec, here, spec.alias == registry.default) for spec, here in found]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for mark, name, size, *others in rows:
         cells = [mark.ljust(2) + name.ljust(widths[1]), size.rjust(widths[2])]
@@ -72,18 +72,20 @@ def list_(as_json: JsonOption = False) -> None:
 _HEADER: tuple[str, ...] = ("", "name", "size", "context", "kind", "status", "completes", "licence")
 
 
-def _row(spec: ModelSpec, ready: bool, default: bool) -> tuple[str, ...]:
+def _row(spec: ModelSpec, here: Presence, default: bool) -> tuple[str, ...]:
     from lacli.models.disk import megabytes
 
     download = spec.sources[0].wheel_bytes or spec.sources[0].bytes
     absent = f"not here, {megabytes(download)}" if download else "not here"
+    if here.arrived:
+        absent += f", {megabytes(here.arrived)} of it fetched"
     return (
         "*" if default else " ",
         spec.alias,
         _count(spec.parameters),
         f"ctx {spec.context:>6}",
         spec.style,
-        "here" if ready else absent,
+        "here" if here.ready else absent,
         "fill-in-the-middle" if spec.fim else "",
         spec.licence,
     )

@@ -118,7 +118,7 @@ def part_of(source: Source) -> Path:
 
 def arrived_of(source: Source) -> int:
     """Bytes of a wheel that have arrived, while it is not unpacked."""
-    return _has(part_of(source)) if source.kind == "wheel" else 0
+    return _has(part_of(source))
 
 
 def _has(part: Path) -> int:

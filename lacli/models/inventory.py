@@ -14,6 +14,7 @@ from lacli.models.disk import locked
 from lacli.models.download import folder_bytes
 from lacli.models.fetch import arrived_of, sweep_partials, target_of
 from lacli.models.fetch_hub import cached_snapshot, is_complete, repository_folder
+from lacli.models.hub_weights import PART
 from lacli.models.prepare_folder import FLOAT_NAME, PACKED_NAMES, RECORD_NAME, read_record, sweep
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
@@ -29,6 +30,8 @@ class Presence:
     """Prepared folders made from it."""
     byte_size: int
     """Of everything lacli keeps for it; a hub snapshot belongs to the hub's cache and counts too."""
+    arrived: int = 0
+    """Bytes of a download that was interrupted: the next one goes on from there."""
 
     @property
     def ready(self) -> bool:
@@ -46,11 +49,14 @@ def presence(spec: ModelSpec) -> Presence:
     source = spec.sources[0]
     if source.kind == "hub":
         files = cached_snapshot(source) if is_complete(source) else None
-        return Presence(files, prepared, kept + folder_bytes(repository_folder(source) / "blobs"))
+        blobs = repository_folder(source) / "blobs"
+        begun = blobs.glob(f"*{PART}") if files is None else ()
+        return Presence(files, prepared, kept + folder_bytes(blobs), sum(each.stat().st_size for each in begun))
     target = target_of(source)
     whole = target.is_file() and target.stat().st_size == source.bytes
     kept += source.bytes if whole else 0
-    return Presence(target if whole else None, prepared, kept + arrived_of(source))
+    arrived = arrived_of(source)
+    return Presence(target if whole else None, prepared, kept + arrived, 0 if whole else arrived)
 
 
 def remove(spec: ModelSpec) -> int:

@@ -97,13 +97,13 @@ def _measured(spec: ModelSpec, model: Model) -> Model:
 
 
 def _model(spec: ModelSpec) -> Model:
-    from lacli.models.fetch import arrived_of
     from lacli.models.inventory import presence
 
     count = spec.parameters
     name = f"{count / 1e9:.1f}B" if count >= 1e9 else f"{count / 1e6:.0f}M" if count else ""
     source = spec.sources[0] if spec.sources else None
-    is_here = presence(spec).ready
+    here = presence(spec)
+    is_here = here.ready
     bytes_ = 0 if is_here or source is None else source.wheel_bytes or source.bytes
     whole = _BYTES_OF_A_WEIGHT * count if not is_here and source is not None else 0
     comes_from = "" if source is None else f"the hub, {source.repo}" if source.kind == "hub" else "the package index"
@@ -114,7 +114,7 @@ def _model(spec: ModelSpec) -> Model:
         is_here=is_here,
         download=bytes_ or whole,
         is_estimate=not bytes_,
-        arrived=arrived_of(source) if source is not None and not is_here else 0,
+        arrived=here.arrived,
         comes_from=comes_from,
         licence=spec.licence,
         completes=spec.fim is not None,

@@ -23,6 +23,8 @@ class Preparing(Verbs):
     """Of the main screen."""
 
     _preparing: GettingReady | None = None
+    _left: str | None = None
+    """What was to be done first for the model that is to be loaded next, where that is known."""
     _before: tuple[str | None, str] | None = None
     """The model that was in use before the one that is being loaded, as the settings and as people name it."""
 
@@ -41,11 +43,14 @@ class Preparing(Verbs):
 
     async def show_preparing(self, took: Took) -> None:
         """Show how far it is; take what is news of it out of what is told in the chat."""
-        loading = self.talk.loading if self.talk.phase == "loading" else None
+        is_loading = self.talk.phase == "loading"
+        loading = self.talk.loading if is_loading else None
+        if self._preparing is None and is_loading and self._left is not None:
+            await self._begin_preparing(self._left)
         if self._preparing is None and loading is not None and loading.stage in _STAGES:
             await self._begin_preparing(FETCH if loading.stage in ("fetch", "check", "unpack") else PREPARE)
         if self._preparing is not None:
-            if took.error is not None or self.talk.phase != "loading":
+            if took.error is not None or not is_loading:
                 await self._end_preparing()
                 if took.error is None:
                     self._before = None
@@ -55,10 +60,11 @@ class Preparing(Verbs):
                 took.notices.clear()
                 if loading is not None:
                     self._preparing.show(loading)
-        elif took.error is None and self.talk.phase not in ("loading", "dead"):
+        elif took.error is None and not is_loading and self.talk.phase != "dead":
             self._before = None
 
     async def _begin_preparing(self, first: str) -> None:
+        self._left = None
         back_to = self._before[1] if self._before is not None else ""
         self._preparing = GettingReady(self.talk.model, first, back_to)
         await self.query_one("#talk").mount(self._preparing, before="#new-text")
@@ -79,10 +85,12 @@ class Preparing(Verbs):
         """Do not wait for the model."""
         if self._preparing is None:
             return
+        first = self._preparing.first
         await self._end_preparing()
         if self.talk.is_replying:
             await self.give_up()
         if not await self.go_back():
+            self._left = first
             self.talk.give_up()
             await self.tell("the model is not here yet; F5 goes on where this stopped, ctrl+t chooses another one")
         self.changed()
@@ -101,6 +109,7 @@ class Preparing(Verbs):
         if self.talk.phase != "dead" and not self.is_preparing:
             self._before = (self.talk.settings.model, self.talk.model)
         await self._end_preparing()
+        self._left = None if model.is_here else FETCH
         self.talk.change_model(name, model.name)
         await self.tell(f"going on with {model.name}, which reads the conversation anew")
         self.changed()
@@ -110,6 +119,7 @@ class Preparing(Verbs):
         if self._before is None:
             return False
         (name, alias), self._before = self._before, None
+        self._left = None
         self.talk.change_model(name, alias)
         await self.tell(f"going on with {alias}, the model that was")
         self.changed()

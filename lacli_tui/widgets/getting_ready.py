@@ -60,7 +60,7 @@ class GettingReady(Static):
         self.border_title = "Getting ready"
         self.set_class(plain_terminal(), "-plain")
         self._name = name
-        self._first = first
+        self.first = first
         self._back_to = back_to
         self._now = now
         self._loading = Loading(first)
@@ -79,7 +79,7 @@ class GettingReady(Static):
     def show(self, loading: Loading) -> None:
         """So far it is."""
         if loading.stage == FETCH:
-            self._first = FETCH
+            self.first = FETCH
         elif loading.stage == "load" and self._loading.stage in (FETCH, PREPARE) and not self._loading.total:
             return  # of the program itself, before the model is looked for
         last = self._loading
@@ -105,7 +105,7 @@ class GettingReady(Static):
 
     def _words(self) -> str:
         name = self._name or "The model"
-        if self._first == FETCH:
+        if self.first == FETCH:
             return f"{name} is not on this computer yet. It is fetched and prepared once, then works offline."
         return f"{name} is here, and is prepared for this computer once."
 
@@ -116,7 +116,7 @@ class GettingReady(Static):
 
     def _steps(self, width: int) -> list[Content]:
         plain = glyphs(plain_terminal()).plain
-        names = list(_STEPS) if self._first == FETCH else list(_STEPS)[2:]
+        names = list(_STEPS) if self.first == FETCH else list(_STEPS)[2:]
         step = _STEP_OF.get(self._loading.stage, self._loading.stage)
         at = names.index(step) if step in names else -1
         found = []

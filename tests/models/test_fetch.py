@@ -310,7 +310,7 @@ class TestGoingOn:
             ensure_local(spec, until_enough)
         assert part.read_bytes() == wheel.read_bytes()[:98_304]
         assert os.name == "nt" or part.stat().st_mode & 0o777 == 0o600
-        assert presence(spec).byte_size == 98_304
+        assert presence(spec).byte_size == presence(spec).arrived == 98_304
         server.most = None
         server.let_go.set()
         heard = Heard()
@@ -562,6 +562,7 @@ class TestHub:
         blobs = fetch_hub.repository_folder(spec.sources[0]) / "blobs"
         blobs.mkdir(parents=True)
         (blobs / f"{hashlib.sha256(data).hexdigest()}.lacli.incomplete").write_bytes(data[:5000])
+        assert presence(spec).arrived == 5000
         hub = serve(folder)
         heard = Heard()
         assert (ensure_local(spec, heard) / "model.safetensors").read_bytes() == data
