@@ -93,10 +93,15 @@ def untracked_names(root: Path) -> list[bytes]:
 
 
 def walked_names(root: Path) -> list[bytes]:
-    """What a walk finds below `root` and neither .gitignore nor .lacliignore leaves out."""
+    """The files that a walk finds below `root` and neither .gitignore nor .lacliignore leaves out."""
     ignore = IgnoreFiles(root, (".gitignore", LACLIIGNORE))
-    names = _walk(os.path.realpath(root), "", ignore, no_breath)
-    return [name for name in names if not ignore.ignores(os.fsdecode(name))]
+    top = os.path.realpath(root)
+    names = _walk(top, "", ignore, no_breath)
+    return [
+        name
+        for name in names
+        if not ignore.ignores(os.fsdecode(name)) and os.path.isfile(os.path.join(os.fsencode(top), name))
+    ]
 
 
 def list_tracked(root: Path, breathe: Breathe = no_breath, wait_s: float = _GIT_WAIT_S) -> Listing | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
+
+import pytest
 
 from lacli.project.offered import offered_names
 from lacli_tui.fuzzy import Lines
@@ -40,6 +43,14 @@ class TestOfferedNames:
         for name in ("a.py", "id_rsa", ".gitignore", "old.tmp"):
             (tmp_path / "q" / name).write_text("*.tmp\n")
         assert offered_names(tmp_path / "q") == [".gitignore", "a.py"]
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+    def test_only_files_are_offered(self, tmp_path: Path) -> None:
+        (tmp_path / "q").mkdir()
+        (tmp_path / "q" / "a.py").write_text("x")
+        os.mkfifo(tmp_path / "q" / "pipe.py")
+        (tmp_path / "q" / "gone.py").symlink_to("nowhere")
+        assert offered_names(tmp_path / "q") == ["a.py"]
 
     def test_a_name_that_cannot_be_typed_is_not_offered(self, tmp_path: Path) -> None:
         top = repository(tmp_path / "p", "a.py", "b\nc.py", "d\x1b.py")
