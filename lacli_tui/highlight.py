@@ -12,8 +12,8 @@ from lacli.text.lexers import lexer_of
 Run = tuple[int, str]
 """So many characters of one kind."""
 
-_MOST = 200_000
-"""Characters; what is longer stays plain."""
+_MOST, _LONGEST = 200_000, 2_000
+"""Characters of a block and of a line; what is longer stays plain: some expressions of lexers take for ever on it."""
 _KINDS = (
     ("Token.Comment", "comment"),
     ("Token.Literal.String", "string"),
@@ -36,7 +36,8 @@ _KINDS = (
 
 def highlighted(code: str, language: str) -> Iterator[list[Run]]:
     """The runs of each line in turn; nothing where the language is not known."""
-    lexer_class = lexer_of(language) if len(code) <= _MOST else None
+    readable = len(code) <= _MOST and max(map(len, code.split("\n"))) <= _LONGEST
+    lexer_class = lexer_of(language) if readable else None
     if lexer_class is None:
         return
     kinds: dict[object, str] = {}

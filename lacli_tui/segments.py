@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from lacli.text.fences import blocks
 
 _FENCES = ("```", "~~~")
+_MOST = 100
+"""Code blocks that are shown by themselves; what comes behind them is one stretch, as each costs time at every key."""
 _PERHAPS_FENCE = re.compile(r" *(?:`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*)")
 
 
@@ -33,7 +35,7 @@ def segments(text: str) -> list[Segment]:
     """Prose and code of a text, in order."""
     found: list[Segment] = []
     at = 0
-    for number, block in enumerate(blocks(text), 1):
+    for number, block in enumerate(blocks(text)[:_MOST], 1):
         if text[at : block.start].strip():
             found.append(Segment(text[at : block.start]))
         found.append(Segment(block.text, True, block.language, block.closed, number))

@@ -19,6 +19,7 @@ from textual.widget import Widget
 
 from lacli_tui.highlight import Run, highlighted
 from lacli_tui.inert import shown
+from lacli_tui.widgets.selecting import selected
 
 _TAB = 4
 _SLICE_S, _PAUSE_S = 0.006, 0.025
@@ -197,9 +198,9 @@ class Fence(Widget):
             text, column = _expanded(text, column)
             drawn.append(Drawn(text, style))
         strip = Strip(drawn, column)
-        span = None if self.text_selection is None else self.text_selection.get_span(index)
-        if span is not None:
-            strip = self._selected(strip, *span)
+        if self.text_selection is not None:
+            style = self.screen.get_component_rich_style("screen--selection")
+            strip = selected(strip, self.text_selection.get_span(index), style)
         return strip.adjust_cell_length(width, base).apply_offsets(0, index)
 
     def _styled(self, row: _Row, base: Style) -> Iterator[tuple[str, Style]]:
@@ -216,23 +217,6 @@ class Fence(Widget):
             at += size
         if at < end:
             yield row.text[max(0, at - row.start) :], base
-
-    def _selected(self, strip: Strip, start: int, end: int) -> Strip:
-        style = self.screen.get_component_rich_style("screen--selection")
-        text = strip.text
-        left = cell_len(text[:start])
-        right = cell_len(text) if end < 0 else cell_len(text[:end])
-        if left >= right:
-            return strip
-        before, inside, after = (
-            strip.divide([left, right, strip.cell_length])
-            if right < strip.cell_length
-            else (
-                *strip.divide([left, right]),
-                Strip([]),
-            )
-        )
-        return Strip.join([before, inside.apply_style(style), after])
 
 
 def _wrapped(number: int, line: str, width: int) -> list[_Row]:

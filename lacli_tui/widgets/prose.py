@@ -1,35 +1,213 @@
-"""The words of an answer between its code blocks, as Markdown that grows. Nothing in it is ever markup."""
+"""The words of an answer between its code blocks, as Markdown that grows. Nothing in it is ever markup.
+
+One widget that draws the rows in view, however many there are. Only the part of the text that may still change, from
+its last block on, is read again when more comes.
+"""
 
 from __future__ import annotations
 
-from markdown_it import MarkdownIt
-from textual.widgets import Markdown
+import asyncio
+import time
+
+from rich.segment import Segment
+from textual.content import Content
+from textual.geometry import Size
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
 
 from lacli_tui.inert import shown
+from lacli_tui.widgets.page import Block, Row, blocks_of, source_of
+from lacli_tui.widgets.selecting import selected
+
+_PART = 4_000
+"""Characters read without a break."""
+_MOST = 16_000
+"""Characters of one block; what is longer is shown as it was written, from there on to the next blank line."""
+_BUSY_S = 0.015
 
 
-def _parser() -> MarkdownIt:
-    """Raw HTML is text like any other: textual would leave it out."""
-    return MarkdownIt("gfm-like", {"html": False, "linkify": False}).disable("linkify")
-
-
-class Prose(Markdown):
+class Prose(Widget):
     """Told its text by `set_text`."""
 
+    COMPONENT_CLASSES = {  # noqa: RUF012 - as textual has it
+        *(f"prose--{kind}" for kind in ("head", "code", "block", "quote", "mark")),
+    }
     DEFAULT_CSS = """
-    Prose { padding: 0; margin: 0; }
+    Prose {
+        height: auto;
+        width: 1fr;
+        margin: 0 0 1 0;
+        color: $foreground;
+        &> .prose--head { color: $primary; text-style: bold; }
+        &> .prose--code { color: $text-warning; background: $warning 10%; }
+        &> .prose--block { background: $surface; }
+        &> .prose--quote { color: $primary; }
+        &> .prose--mark { color: $primary; }
+        &:ansi {
+            &> .prose--head { color: ansi_default; }
+            &> .prose--code { color: ansi_yellow; background: ansi_default; }
+            &> .prose--block { background: ansi_default; }
+            &> .prose--quote, &> .prose--mark { color: ansi_blue; }
+        }
+    }
     """
 
     def __init__(self) -> None:
-        super().__init__(parser_factory=_parser, open_links=False)
+        super().__init__()
         self.text = ""
+        self._forget()
+        self._width = 0
+        """That the rows are made for."""
+
+    def _forget(self) -> None:
+        self._blocks: list[Block] = []
+        self._open = ""
+        """The end of the text, which may still become something else."""
+        self._as_source = False
+        """Whether it is inside a block that is shown as it was written."""
+        self._whole = 0
+        """So many blocks are not made again."""
+        self._rows: list[Row] = []
+        self._whole_rows = 0
+        """So many rows are those of whole blocks,"""
+        self._rowed = 0
+        """which are so many."""
+        self._strips: dict[int, Strip] = {}
 
     async def set_text(self, text: str) -> None:
         """Show this; where it begins with what is shown already, only its last block is made anew."""
         if text == self.text:
             return
-        before, self.text = self.text, text
-        if before and text.startswith(before):
-            await self.append(shown(text[len(before) :]))
+        if not text.startswith(self.text):
+            self._forget()
+            self.text = ""
+        self._open += shown(text[len(self.text) :])
+        self.text = text
+        del self._blocks[self._whole :]
+        begun = time.perf_counter()
+        while not self._read():
+            if time.perf_counter() - begun > _BUSY_S:
+                self._make_rows()
+                await asyncio.sleep(0)
+                begun = time.perf_counter()
+        self._make_rows()
+        self.refresh(layout=True)
+
+    def _read(self) -> bool:
+        """Make blocks of the next part of what is open; whether that was the last one."""
+        if self._as_source:
+            return self._read_source()
+        size = len(self._open)
+        if size > _PART:
+            size = (
+                self._open.rfind("\n\n", 0, _PART) + 2 if "\n\n" in self._open[:_PART] else self._open.find("\n\n") + 2
+            )
+            if size < 2:
+                size = len(self._open)
+            if size > _MOST:
+                self._as_source = True
+                self._blocks.append(Block(Content(""), gap=()))
+                self._whole = len(self._blocks)
+                return False
+        part, last = self._open[:size], size == len(self._open)
+        found = blocks_of(part)
+        if last or len(found) > 1:
+            may_change = 1 if not last or not found or found[-1][0] < part.count("\n") else 2
+            whole, opened = found[:-may_change], found[-may_change:]
+            if whole:
+                self._open = self._open.split("\n", opened[0][0])[-1]
         else:
-            await self.update(shown(text))
+            whole, opened = found, []
+            self._open = self._open[size:]
+        self._blocks += [block for _, blocks in whole for block in blocks]
+        self._whole = len(self._blocks)
+        if last:
+            self._blocks += [block for _, blocks in opened for block in blocks]
+        return last
+
+    def _read_source(self) -> bool:
+        """The same where it is too long for anything but its words."""
+        end = self._open.find("\n\n")
+        size = end if end >= 0 else self._open.rfind("\n")
+        if size < 0 and len(self._open) > _MOST:
+            size = self._open.rfind(" ") + 1 or len(self._open)
+        part = self._open[: max(0, size)]
+        self._open = self._open[len(part) :]
+        for start in range(0, len(part), _MOST):
+            self._blocks.append(source_of(part[start : start + _MOST].removeprefix("\n")))
+        self._whole = len(self._blocks)
+        self._as_source = end < 0
+        if self._as_source:
+            self._blocks += [source_of(self._open.removeprefix("\n"))] if self._open.strip() else []
+        return self._as_source
+
+    def _make_rows(self) -> None:
+        """Of the blocks that have none yet."""
+        if self._width <= 0:
+            return
+        del self._rows[self._whole_rows :]
+        for index in list(self._strips):
+            if index >= self._whole_rows:
+                del self._strips[index]
+        for index, block in enumerate(self._blocks[self._rowed :], self._rowed):
+            if index == self._whole:
+                self._whole_rows, self._rowed = len(self._rows), index
+            rows = block.rows(self._width)
+            if not index and block.gap is not None:
+                next(rows)
+            self._rows += rows
+        if self._whole == len(self._blocks):
+            self._whole_rows, self._rowed = len(self._rows), self._whole
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """As wide as there is room."""
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As high as its rows."""
+        if width != self._width and width > 0:
+            self._width = width
+            self._whole_rows = self._rowed = 0
+            self._make_rows()
+        return len(self._rows)
+
+    def notify_style_update(self) -> None:
+        """Colours have changed."""
+        self._strips.clear()
+        super().notify_style_update()
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Some of it was selected with the mouse, or is not any more."""
+        self._strips.clear()
+        self.refresh()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text, rows of one paragraph in one line."""
+        found = ""
+        for y, row in enumerate(self._rows):
+            span = selection.get_span(y)
+            if span is not None:
+                start, end = span
+                between = "" if not found else " " if row.goes_on else "\n"
+                found += between + row.content.plain[start : end if end >= 0 else None]
+        return found, "\n"
+
+    def render_line(self, y: int) -> Strip:
+        """A row of the screen."""
+        strip = self._strips.get(y)
+        if strip is None:
+            strip = self._strips[y] = self._drawn(y)
+        return strip
+
+    def _drawn(self, y: int) -> Strip:
+        base = self.rich_style
+        width = self.size.width
+        if y >= len(self._rows):
+            return Strip.blank(width, base)
+        parts = self._rows[y].content.render(self.visual_style, end="", parse_style=self._get_style)
+        strip = Strip([Segment(text, style.rich_style) for text, style in parts])
+        if (selection := self.text_selection) is not None:
+            style = self.screen.get_component_rich_style("screen--selection")
+            strip = selected(strip, selection.get_span(y), style)
+        return strip.adjust_cell_length(width, base).apply_offsets(0, y)
