@@ -74,13 +74,14 @@ class Conversation:
 
     def attach(self, attachment: Attachment) -> None:
         """This goes with the next question, in the place of one of the same label that waits already."""
-        self.pending[:] = [each for each in self.pending if each.label != attachment.label]
-        self.pending.append(attachment)
+        self.pending[:] = _with(self.pending, attachment)
 
     def ask(self, text: str, attachments: Sequence[Attachment] = ()) -> tuple[Message, ...]:
         """The messages of a request for the next answer; `answered` or `failed` says what became of it."""
-        new = [each for each in attachments if each not in self.pending]
-        self._question = Message("user", text, attachments=(*self.pending, *new))
+        files = self.pending
+        for each in attachments:
+            files = _with(files, each)
+        self._question = Message("user", text, attachments=tuple(files))
         self._again = False
         self.pending.clear()
         return (*self._messages(), self._question)
@@ -183,8 +184,10 @@ class Conversation:
 
     def forget_ids(self) -> None:
         """Another model reads on: ids of the one before mean nothing to it."""
-        self._turns = tuple(_without_ids(turn) for turn in self._turns)
-        self._before = [replace(state, turns=tuple(map(_without_ids, state.turns))) for state in self._before]
+        self._turns = tuple(turn.without_ids() for turn in self._turns)
+        self._before = [
+            replace(state, turns=tuple(turn.without_ids() for turn in state.turns)) for state in self._before
+        ]
 
     def _messages(self, without_last: bool = False) -> list[Message]:
         said = [Message("system", self.system)] if self.system else []
@@ -211,5 +214,9 @@ class Conversation:
         self._turns = turns
 
 
-def _without_ids(turn: Turn) -> Turn:
-    return replace(turn, answer=replace(turn.answer, token_ids=()))
+def _with(files: Sequence[Attachment], more: Attachment) -> list[Attachment]:
+    """One more, at the place of one of the same label: it has been read anew."""
+    labels = [each.label for each in files]
+    if more.label not in labels:
+        return [*files, more]
+    return [more if each.label == more.label else each for each in files]

@@ -1,6 +1,7 @@
 """Has the turns of a conversation kept: `Recorder(kind, say).turn(question, finished)`. Never fails its caller.
 
-Nothing is read, written or imported before the first turn. `--no-log` keeps nothing at all, `lacli logs off` the
+Nothing is read, written or imported before the first turn. A session that another process has changed meanwhile goes
+on as one of its own, which `id` then names. `--no-log` keeps nothing at all, `lacli logs off` the
 numbers of `lacli stats` but no word. A log that cannot be used is one note; a conversation that goes on tries again
 with its next turn, so that a log which was only held by another program misses nothing.
 Called by both front ends.
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from lacli.sessions.records import Session, Turn
     from lacli.sessions.store import SessionStore
 
-    _Change = Callable[[SessionStore, str], None]
+    _Change = Callable[[SessionStore, str], str]
 
 
 class Recorder:
@@ -88,8 +89,8 @@ class Recorder:
         """Keep a turn, or put it in the place of the last one: its question was asked again."""
         again = replaces and bool(self.id or self._begun)
 
-        def change(store: SessionStore, id_: str) -> None:
-            (store.replace_last if again else store.append)(id_, turn, model)
+        def change(store: SessionStore, id_: str) -> str:
+            return (store.replace_last if again else store.append)(id_, turn, model)
 
         self._write(change, turn, model)
 
@@ -140,9 +141,12 @@ class Recorder:
     def _write_waiting(self, store: SessionStore) -> None:
         while self._waiting:
             change, id_ = self._waiting[0]
-            change(store, id_)
-            self._written.add(id_)
+            now = change(store, id_)
+            self._written.add(now)
             del self._waiting[0]
+            if now != id_:  # another process went on with it: what follows is a session of its own
+                self._waiting = [(each, now if of == id_ else of) for each, of in self._waiting]
+                self._begun = now if self._begun == id_ else self._begun
         if self._failed:
             self._failed = False
             self._say(Notice("the log of conversations can be used again: all of this one is kept"))

@@ -6,7 +6,7 @@ Written and read by `store`; the front ends and `conversation` see these and not
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lacli.errors import LacliError, UsageError
@@ -49,6 +49,10 @@ class Turn:
     def interrupted(self) -> bool:
         """Whether the reply was stopped before its end."""
         return self.reason == INTERRUPTED
+
+    def without_ids(self) -> Turn:
+        """The same for another model, to which the ids of this one mean nothing."""
+        return replace(self, answer=replace(self.answer, token_ids=()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,13 @@ def _insert_content(connection: sqlite3.Connection, text: str) -> int:
     return number
 
 
+def forget_empty(connection: sqlite3.Connection, id: str) -> None:  # noqa: A002
+    """Remove a session that has no turns."""
+    connection.execute(
+        "DELETE FROM sessions WHERE id = ? AND NOT EXISTS (SELECT 1 FROM turns WHERE session = ?)", (id, id)
+    )
+
+
 def forget_contents(connection: sqlite3.Connection) -> None:
     """Remove the text that no turn refers to any more."""
     connection.execute("DELETE FROM contents WHERE number NOT IN (SELECT content FROM attachments)")

@@ -52,9 +52,8 @@ class SessionStore:
         self._database = Database(path, lambda text: report(Notice(text, "warning")))
         self._report = report
         self._known: dict[str, Session] = {}
-        """Sessions begun or read here, without their turns: the file may be deleted while they go on."""
-        self._numbers: dict[str, list[int]] = {}
-        """Their turns in the file: another process may add to the same session."""
+        """Sessions begun or read here, as they are in the file as far as is known here: it may be deleted while they go
+        on, and another process may go on with the same session."""
         self._counted: set[float] = set()
         """When the turns were that were added here: one that is put back is not counted again."""
 
@@ -66,77 +65,112 @@ class SessionStore:
         """A new session; its id. It is kept with its first turn."""
         session = Session(secrets.token_hex(8), kind, project, model, system, "", begun=time.time())
         self.know(session)
-        self._numbers[session.id] = []
         return session.id
 
     def know(self, session: Session) -> None:
         """Be ready to add to a session that another store has read."""
-        self._known[session.id] = replace(session, turns=())
+        self._known[session.id] = session
 
-    def append(self, id: str, turn: Turn, model: str = "") -> None:  # noqa: A002 - what it is called everywhere
-        """Add a turn to a session, and its counts to the day's.
+    def append(self, id: str, turn: Turn, model: str = "") -> str:  # noqa: A002 - what it is called everywhere
+        """Add a turn to a session, and its counts to the day's; returns the session's id.
 
         Another `model` than before becomes the session's; ids that the one before wrote mean nothing to it and go.
+        Where another process has changed the session, what is known of it here goes on as another one, with a new id:
+        two conversations are never mixed into one that nobody had.
         """
-        self._change(id, 0, turn, model)
+        return self._change(id, 0, turn, model)
 
-    def replace_last(self, id: str, turn: Turn | None, model: str = "") -> None:  # noqa: A002
-        """Put a turn in the place of the last one, or take that away. The day's counts keep what was really done."""
-        self._change(id, 1, turn, model)
+    def replace_last(self, id: str, turn: Turn | None, model: str = "") -> str:  # noqa: A002
+        """Put a turn in the place of the last one, or take that away; the id is as of `append`. The day's counts keep
+        what was really done."""
+        return self._change(id, 1, turn, model)
 
-    def describe(self, id: str, system: str) -> None:  # noqa: A002
-        """Change the system message of a session that was begun or read here."""
-        self._database.write(
-            lambda connection: connection.execute("UPDATE sessions SET system = ? WHERE id = ?", (kept(system), id))
-        )
-        if id in self._known:
-            self._known[id] = replace(self._known[id], system=system)
+    def describe(self, id: str, system: str) -> str:  # noqa: A002
+        """Change the system message of a session that was begun or read here; the id is as of `append`."""
 
-    def _change(self, id: str, dropped: int, turn: Turn | None, model: str) -> None:  # noqa: A002
+        def work(connection: sqlite3.Connection, told: list[Notice]) -> Session:
+            known = self._known[id]
+            if connection.execute("SELECT 1 FROM sessions WHERE id = ?", (id,)).fetchone():
+                known, _ = self._prepared(connection, id, told)
+                connection.execute("UPDATE sessions SET system = ? WHERE id = ?", (kept(system), known.id))
+                rows.forget_empty(connection, known.id)
+            return replace(known, system=system)
+
+        return self._written(work)
+
+    def _change(self, id: str, dropped: int, turn: Turn | None, model: str) -> str:  # noqa: A002
         """Take away the last turns of a session and add one, in one transaction."""
-        told: list[Notice] = []
 
-        def work(connection: sqlite3.Connection) -> list[int]:
-            told.clear()  # this may be a second attempt
-            numbers = self._prepared(connection, id, told)
-            for number in numbers[len(numbers) - dropped :]:
+        def work(connection: sqlite3.Connection, told: list[Notice]) -> Session:
+            known, numbers = self._prepared(connection, id, told)
+            turns = known.turns[: len(numbers) - dropped] if dropped <= len(numbers) else ()
+            for number in numbers[len(turns) :]:
                 connection.execute("DELETE FROM turns WHERE number = ?", (number,))
-            del numbers[len(numbers) - dropped :]
             if turn is not None:
-                if model:
-                    _read_by(connection, id, model)
-                numbers.append(rows.insert_turn(connection, id, turn))
+                if model and _read_by(connection, known.id, model):
+                    turns = tuple(each.without_ids() for each in turns)
+                rows.insert_turn(connection, known.id, turn)
                 if turn.at not in self._counted:
-                    rows.add_counts(connection, self._known[id].project, turn.counts, turn.at)
+                    rows.add_counts(connection, known.project, turn.counts, turn.at)
+                turns = (*turns, turn)
             if dropped:
-                connection.execute(
-                    "DELETE FROM sessions WHERE id = ? AND NOT EXISTS (SELECT 1 FROM turns WHERE session = ?)", (id, id)
-                )
+                rows.forget_empty(connection, known.id)
                 rows.forget_contents(connection)
-            return numbers
+            return replace(known, turns=turns, model=model or known.model)
 
-        self._numbers[id] = self._database.write(work)
+        changed = self._written(work)
         if turn is not None:
             self._counted.add(turn.at)
+        return changed
+
+    def _written(self, work: Callable[[sqlite3.Connection, list[Notice]], Session]) -> str:
+        """Write a session, and know it as `work` says it is now; its id."""
+        told: list[Notice] = []
+
+        def attempt(connection: sqlite3.Connection) -> Session:
+            told.clear()  # this may be a second one
+            return work(connection, told)
+
+        changed = self._database.write(attempt)
+        self.know(changed)
         for notice in told:
             self._report(notice)
+        return changed.id
 
-    def _prepared(self, connection: sqlite3.Connection, id: str, told: list[Notice]) -> list[int]:  # noqa: A002
-        """See that a session has a row; the numbers of its turns that are still there."""
-        here = [row[0] for row in connection.execute("SELECT number FROM turns WHERE session = ? ORDER BY 1", (id,))]
-        row = connection.execute("SELECT 1 FROM sessions WHERE id = ?", (id,)).fetchone()
-        known = self._numbers.get(id)
-        if row is not None:
-            if id not in self._known:
-                self.know(rows.read_session(connection, id)[0])
-            there = set(here)
-            return here if known is None else [number for number in known if number in there]
-        if id not in self._known:
-            raise NoSuchSession(f"there is no session {id}", "see lacli sessions list")
-        rows.insert_session(connection, self._known[id])
-        if known != []:
-            told.append(Notice("what was said earlier here is gone from the log; what follows is kept", "warning"))
-        return []
+    def _prepared(
+        self,
+        connection: sqlite3.Connection,
+        id: str,  # noqa: A002
+        told: list[Notice],
+    ) -> tuple[Session, list[int]]:
+        """A session that has a row and is as it is known here, and the numbers of its turns: the one of this id, or
+        another one in its place."""
+        row = connection.execute("SELECT system, begun_s FROM sessions WHERE id = ?", (id,)).fetchone()
+        known = self._known.get(id)
+        if known is None:
+            if row is None:
+                raise NoSuchSession(f"there is no session {id}", "see lacli sessions list")
+            read, numbers = rows.read_session(connection, id)
+            return read, numbers
+        if row is None:
+            if known.turns:
+                told.append(Notice("what was said earlier here is gone from the log; what follows is kept", "warning"))
+                known = replace(known, begun=time.time(), turns=())
+            rows.insert_session(connection, known)
+            return known, []
+        here = connection.execute("SELECT number, at_s FROM turns WHERE session = ? ORDER BY 1", (id,)).fetchall()
+        same = [rows.moment_of(at) for _, at in here] == [rows.moment_of(turn.at) for turn in known.turns]
+        if same and rows.text_of(row[0]) == kept(known.system):
+            return known, [number for number, _ in here]
+        removed = rows.moment_of(row[1]) != rows.moment_of(known.begun)  # and kept again since, by whoever went on
+        turns = () if removed else known.turns
+        own = replace(known, id=secrets.token_hex(8), begun=time.time(), turns=turns)
+        rows.insert_session(connection, own)
+        what = "was deleted elsewhere" if removed else "was gone on with elsewhere, too"
+        told.append(
+            Notice(f"session {id[:8]} {what}: what is said here is kept as {own.id[:8]} from now on", "warning")
+        )
+        return own, [rows.insert_turn(connection, own.id, turn) for turn in turns]
 
     def count(self, project: Path | None, counts: Counts, at: float) -> None:
         """Add to the day's counts alone, for a reply of which no word is to be kept."""
@@ -165,9 +199,8 @@ class SessionStore:
         return None if read is None else self._remembered(read)
 
     def _remembered(self, read: tuple[Session, Sequence[int]]) -> Session:
-        session, numbers = read
+        session, _ = read
         self.know(session)
-        self._numbers[session.id] = [*numbers]
         return session
 
     def list(
@@ -228,13 +261,14 @@ class SessionStore:
         return Extent(sessions, turns, self._database.byte_size(), oldest)
 
 
-def _read_by(connection: sqlite3.Connection, id: str, model: str) -> None:  # noqa: A002
-    """Note which model a session is with now."""
+def _read_by(connection: sqlite3.Connection, id: str, model: str) -> bool:  # noqa: A002
+    """Note which model a session is with now; whether it is another one."""
     changed = connection.execute(
         "UPDATE sessions SET model = ? WHERE id = ? AND model <> ?", (model, id, model)
     ).rowcount
     if changed:
         connection.execute("UPDATE turns SET token_ids = x'' WHERE session = ?", (id,))
+    return bool(changed)
 
 
 def _full_id(connection: sqlite3.Connection, prefix: str) -> str:

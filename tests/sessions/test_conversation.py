@@ -64,6 +64,14 @@ class TestAsking:
         assert ahead == (*conversation.ask("")[:-1], Message("user", "", attachments=(Attachment("a.py", "x = 1"),)))
         assert Conversation().ahead() == ()
 
+    def test_a_file_named_again_keeps_its_place_and_is_what_it_is_now(self) -> None:
+        conversation = Conversation()
+        for label in ("a.py", "b.py", "a.py"):
+            conversation.attach(Attachment(label, "old"))
+        assert [each.label for each in conversation.pending] == ["a.py", "b.py"]
+        asked = conversation.ask("why?", [Attachment("a.py", "new"), Attachment("c.py", "new")])[-1].attachments
+        assert [(each.label, each.text) for each in asked] == [("a.py", "new"), ("b.py", "old"), ("c.py", "new")]
+
 
 class TestAReplyOfNothing:
     @pytest.mark.parametrize("reason", ["cancelled", "stop"])

@@ -87,13 +87,6 @@ class TestChanging:
         store.append(id_, second)
         assert store.session(id_).turns == (second,)
 
-    def test_what_another_process_added_is_not_taken_away(self, store: SessionStore, file: Path) -> None:
-        id_ = store.begin("chat", HERE, "m")
-        store.append(id_, turn("mine"))
-        SessionStore(file).append(id_, turn("theirs"))
-        store.replace_last(id_, None)
-        assert [each.question.text for each in store.session(id_).turns] == ["theirs"]
-
     def test_ids_of_another_model_are_forgotten(self, store: SessionStore) -> None:
         id_ = store.begin("chat", HERE, "small")
         store.append(id_, turn(), "small")
