@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from textual import work
 from textual.binding import Binding
 from textual.events import Key
 from textual.filter import Monochrome, NoColor
@@ -28,6 +29,7 @@ from lacli.scripted import Replier
 from lacli.sessions.records import Session
 from lacli_tui.actions import APP, action_of, bindings_of, checked_keymap
 from lacli_tui.bare import draw_plainly, plain_key
+from lacli_tui.behind import done
 from lacli_tui.failing import Failing, told
 from lacli_tui.glyphs import plain_terminal
 from lacli_tui.leaving import Leaving
@@ -197,12 +199,14 @@ class LacliApp(Failing):
         """Without colours it is always the one that needs none."""
         self.theme = ANSI.name if self.no_color else name
 
-    def _take_theme(self, name: str) -> None:
+    @work(group="theme", exclusive=True)
+    async def _take_theme(self, name: str) -> None:
         """From now on; and in later runs, where that can be had."""
+        keep = self.start.keep_theme
         try:
             self._show_theme(checked_theme(name))
             self.chosen_theme = name
-            said = self.start.keep_theme(name) if self.start.keep_theme is not None else "for this run"
+            said = "for this run" if keep is None else await done(lambda: keep(name))
         except LacliError as error:
             self.notify("\n".join(filter(None, (error.message, error.hint))), severity="warning", markup=False)
             return

@@ -74,7 +74,7 @@ class Keeper:
 
     def type(self, text: str) -> None:
         """This was typed."""
-        self._do(self._typed.store, text)
+        self._do(lambda: self._typed.store(text))
 
     def close(self) -> None:
         """Wait, not for ever, until all is kept."""

@@ -31,7 +31,7 @@ def command(typed: str, known: Mapping[str, bool]) -> tuple[str, str] | None:
         return None
     word, name, rest = found[1], found[1].lower(), (found[2] or "").strip()
     if name not in known:
-        if os.path.exists(f"/{word}"):
+        if _is_at_root(word):
             return None
         near = difflib.get_close_matches(name, known, 1, _NEAR)
         remedy = f"did you mean /{near[0]}? A{_SENDS}" if near else f"/help lists them; a{_SENDS}"
@@ -39,6 +39,14 @@ def command(typed: str, known: Mapping[str, bool]) -> tuple[str, str] | None:
     if rest and not known[name]:
         raise UsageError(f"/{name} takes nothing after it", f"a{_SENDS}")
     return name, rest
+
+
+def _is_at_root(name: str) -> bool:
+    """Whether there is such a file or folder. It is not looked at itself: it may be a disk that does not answer."""
+    try:
+        return name in os.listdir("/")
+    except OSError:
+        return False
 
 
 def question(typed: str) -> str:

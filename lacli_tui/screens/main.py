@@ -13,6 +13,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
+from textual import work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
@@ -22,6 +23,7 @@ from lacli.errors import WorkerDied
 from lacli.events import Finished
 from lacli.wording import counted, cut_note, live_line
 from lacli_tui.actions import MAIN, bindings_of
+from lacli_tui.behind import done
 from lacli_tui.messages import About, Arrived, Stats
 from lacli_tui.talk import Talk, Took
 from lacli_tui.verbs.sending import Sending
@@ -113,9 +115,13 @@ class MainScreen(Sending):
         self.watch_surroundings()
         self.changed()
         await self.show_all()
-        self.prompt.remember(self.talk.history())
+        self._remember()
         if not self.app.is_headless:
             self.set_timer(_PRACTICE_S, self._practise)
+
+    @work(group="remember", exit_on_error=False)
+    async def _remember(self) -> None:
+        self.prompt.remember(await done(self.talk.history))
 
     async def _practise(self) -> None:
         """Have the looks of an answer read and its libraries imported before the first one is written."""

@@ -6,11 +6,11 @@ A mixin of `screens.main`, which calls `show_preparing` with everything that com
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 
 from lacli.errors import LacliError
 from lacli.events import Loading
+from lacli_tui.behind import done
 from lacli_tui.talk import Took
 from lacli_tui.verbs import Verbs
 from lacli_tui.widgets.getting_ready import FETCH, PREPARE, GettingReady
@@ -100,7 +100,7 @@ class Preparing(Verbs):
         from lacli_tui.screens.confirm import ConfirmScreen
         from lacli_tui.screens.models import model_of, to_fetch
 
-        model = await asyncio.to_thread(model_of, name)
+        model = await done(lambda: model_of(name))
         question = to_fetch(model)
         if question and not await self.app.push_screen_wait(ConfirmScreen(question, "fetch it")):
             return

@@ -101,8 +101,8 @@ class Prompt(TextArea):
         """The word whose list was hidden."""
 
     def remember(self, typed: Sequence[str]) -> None:
-        """What the arrow keys find, the oldest first."""
-        self._typed = list(typed)
+        """What the arrow keys find, the oldest first, before what was typed until now."""
+        self._typed[:0] = typed
         self._at = len(self._typed)
 
     def put(self, text: str) -> None:

@@ -162,3 +162,35 @@ async def test_what_is_copied_is_for_its_owner_alone(pilot: Play, monkeypatch: p
         await it.until(lambda: file.read_text() != "before")
     assert file.read_text() == "def count():\n    return 1"
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_home_that_does_not_answer_holds_up_no_key(pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lacli_tui.talk import Talk
+    from lacli_tui.verbs import watch
+
+    held = threading.Event()
+
+    def history(talk: Talk) -> list[str]:
+        held.wait(20)
+        return ["before"]
+
+    def keep(name: str) -> str:
+        held.wait(20)
+        return "kept"
+
+    monkeypatch.setattr(Talk, "history", history)
+    monkeypatch.setattr(watch, "pool_facts", lambda folder: held.wait(20) and None)
+    monkeypatch.setattr(os.path, "exists", lambda path: held.wait(20))
+    async with pilot("one", keep_theme=keep) as it:
+        await it.ask("typed")
+        await send(it, "/theme light")
+        assert "light" in it.app.theme
+        await send(it, "/nowhere")
+        assert "there is no command /nowhere" in it.text()
+        it.main.prompt.put("")
+        held.set()
+        await it.until(lambda: "kept" in it.text())
+        await it.press("up", "up", "up")
+        assert it.main.prompt.text == "typed"
+        await it.press("up")
+        assert it.main.prompt.text == "before"
