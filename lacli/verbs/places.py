@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lacli.edits import disk
 from lacli.errors import UsageError, unwritable
+from lacli.verbs.values import entries
 
 _STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 """The program's own, whatever they are."""
@@ -82,18 +83,10 @@ def put(place: Place, text: str) -> None:
     disk.put(now.real, text.encode("utf-8", "replace"))
 
 
-def completions(typed: str, most: int = 200) -> list[str]:
-    """What a path that is being typed may become: entries of its folder, folders with a slash; hidden ones only behind
-    a dot. Nothing where the folder cannot be read."""
-    folder, _, begun = typed.rpartition("/")
-    ahead = typed[: len(typed) - len(begun)]
-    try:
-        with os.scandir(os.path.expanduser(folder + "/") if ahead else ".") as entries:
-            names = [each.name + "/" * each.is_dir() for each in entries if each.name.startswith(begun)]
-    except (OSError, ValueError):
-        return []
-    seen = [name for name in names if begun.startswith(".") or not name.startswith(".")]
-    return [ahead + name for name in sorted(seen, key=lambda name: (name.startswith("."), name.lower()))[:most]]
+def completions(typed: str) -> list[str]:
+    """What a path that is being typed may become; nothing where its folder cannot be read."""
+    ahead = typed[: typed.rfind("/") + 1]
+    return [ahead + name for name in entries(typed)]
 
 
 def _mode(path: Path) -> int | None:
