@@ -37,6 +37,7 @@ from lacli_tui.screens.themes import ThemesScreen
 from lacli_tui.widgets.choices import Choices
 from lacli_tui.widgets.lines import Lines
 from lacli_tui.widgets.message import Said
+from lacli_tui.widgets.offered import Offered
 from lacli_tui.widgets.pairs import Pair
 from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.sourced import Sourced
@@ -274,6 +275,30 @@ def stay(it: Playing) -> Awaitable[None]:
     return it.pilot.pause()
 
 
+def no_signal(it: Playing) -> Awaitable[None]:
+    """Going to the shell is noted, and not done."""
+    it.app.suspended = []  # type: ignore[attr-defined]
+    it.app.action_suspend_process = lambda: it.app.suspended.append(1)  # type: ignore[attr-defined, method-assign]
+    return it.pilot.pause()
+
+
+async def begun(it: Playing) -> None:
+    """Commands are offered for what is typed."""
+    await it.pilot.press("/", "s")
+    await it.until(lambda: it.main.query_one(Offered).is_open)
+    await it.pilot.pause()
+
+
+def offered_at(at: int) -> Holds:
+    """Which of the offers is marked, counted from the first or the last."""
+
+    def holds(it: Playing) -> bool:
+        offered = it.main.query_one(Offered)
+        return offered.is_open and offered.current is offered.choices[at]
+
+    return holds
+
+
 def an_editor(it: Playing) -> Awaitable[None]:
     """One that needs no terminal."""
     it.app.suspend = nullcontext  # type: ignore[assignment]
@@ -299,6 +324,12 @@ CASES: dict[str, Case] = {
     "edit": Case(lambda it: it.main.prompt.text == "written", (an_editor,)),
     "template": Case(shows(ChoiceScreen), (a_template,)),
     "to-messages": Case(lambda it: isinstance(it.app.focused, Said), (one_turn,)),
+    "undo-typing": Case(lambda it: it.main.prompt.text == "", (pressed("x"),)),
+    # the list above it
+    "offer-take": Case(lambda it: it.main.prompt.text.startswith("/system "), (begun,)),
+    "offer-up": Case(offered_at(-1), (begun,)),
+    "offer-down": Case(offered_at(1), (begun,)),
+    "offer-hide": Case(lambda it: not it.main.query_one(Offered).is_open, (begun,)),
     # replies
     "stop": Case(
         lambda it: it.main.idle and it.main.talk.conversation.turns[-1].interrupted,
@@ -353,6 +384,7 @@ CASES: dict[str, Case] = {
         (waits,),
     ),
     "theme": Case(shows(ThemesScreen)),
+    "suspend": Case(lambda it: it.app.suspended, (no_signal,)),  # type: ignore[attr-defined]
     "leave": Case(lambda it: it.app.left, (stay,)),  # type: ignore[attr-defined]
     # screens over the main one
     "close": Case(came(None), (screen(names),)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from textual import events
 from lacli.events import Event, Request
 from lacli.scripted import Cancel, ScriptedAssistant, never
 from lacli_tui.inert import pasted, shown
-from lacli_tui.screens.files import FilesScreen
 from lacli_tui.terminal import PasteParser
 from lacli_tui.widgets.prompt import MOST_ROWS, Prompt
 from tests.tui.conftest import Play, Playing
@@ -135,13 +135,13 @@ async def test_a_file_goes_with_the_question_and_can_be_taken_away(pilot: Play, 
     (tmp_path / "b.py").write_text("y = 2\n")
     async with pilot("ok") as it:
         await it.ask('/file "[/a].py"')
-        await it.until(lambda: "[/a].py (1 line)" in it.text())
+        await it.until(lambda: "[/a].py (1 line, ~2 tok)" in it.text())
         await it.press("backspace")
-        assert "[/a].py (1 line)" not in it.text()
+        assert "[/a].py (1 line, ~2 tok)" not in it.text()
         await it.ask("what is in @b.py")
         asked = it.assistant.requests[0].messages[-1]
         assert [each.label for each in asked.attachments] == ["b.py"]
-        assert "b.py (1 line)" in it.text()
+        assert "b.py (1 line, ~2 tok)" in it.text()
 
 
 async def test_ctrl_d_leaves_only_an_empty_prompt(pilot: Play) -> None:
@@ -151,6 +151,34 @@ async def test_ctrl_d_leaves_only_an_empty_prompt(pilot: Play) -> None:
         assert it.app.is_running
         await it.press("ctrl+d")
         await it.until(lambda: not it.app.is_running)
+
+
+async def test_delete_never_leaves(pilot: Play) -> None:
+    async with pilot() as it:
+        await it.press("delete", "a", "left", "delete", "delete")
+        assert prompt(it).text == ""
+        assert it.app.is_running
+        assert not it.app._exit
+
+
+class TestEnter:
+    async def test_keys_that_come_late_while_the_screen_is_slow_are_questions_of_their_own(self, pilot: Play) -> None:
+        async with pilot("ok", "ok") as it:
+            begun = time.monotonic()
+            for count, key in enumerate([*"ab", "enter", *"cd", "enter", "e"]):  # all wait in the queue
+                event = events.Key(key, "\r" if key == "enter" else key)
+                event.time = begun + count * 0.08
+                it.app.post_message(event)
+            await it.until(lambda: len(it.assistant.requests) == 2)
+            await it.idle()
+            assert [each.messages[-1].text for each in it.assistant.requests] == ["ab", "cd"]
+            assert prompt(it).text == "e"
+
+    async def test_what_is_refused_is_the_draft_again(self, pilot: Play) -> None:
+        async with pilot("ok") as it:
+            await it.ask("/nonsense it is")
+            assert prompt(it).text == "/nonsense it is"
+            assert not it.assistant.requests
 
 
 async def test_wide_and_joined_characters_move_no_border(pilot: Play) -> None:
@@ -164,21 +192,3 @@ async def test_wide_and_joined_characters_move_no_border(pilot: Play) -> None:
         await it.type("漢字")
         await it.press("backspace")
         assert prompt(it).text == "漢"
-
-
-async def test_an_at_sign_before_a_word_opens_the_picker_of_files(pilot: Play, tmp_path: Path) -> None:
-    (tmp_path / "circle one.py").write_text("r = 1\n")
-    async with pilot("ok") as it:
-        await it.press("a", "@", "b", "space")
-        assert it.app.screen is it.main
-        await it.press("@")
-        await it.until(lambda: isinstance(it.app.screen, FilesScreen))
-        await it.until(lambda: "circle one.py" in it.text())
-        await it.press("c", "i", "r", "enter")
-        await it.until(lambda: it.app.screen is it.main)
-        await it.until(lambda: "circle one.py (1 line)" in it.text())
-        assert prompt(it).text == 'a@b @"circle one.py" '
-        await it.press("enter")
-        await it.idle()
-        (attached,) = it.assistant.requests[0].messages[-1].attachments
-        assert attached.label == "circle one.py"
