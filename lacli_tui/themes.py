@@ -81,5 +81,5 @@ def checked_theme(name: str) -> str:
     known = [*OURS, *sorted(BUILTIN_THEMES)]
     if name and name not in known:
         near = difflib.get_close_matches(name.lower(), known, 1, 0.0)[0]
-        raise UsageError(f"there is no theme {name!r}", f"did you mean {near}? `/theme` in the terminal UI shows all")
+        raise UsageError(f"there is no theme {name!r}", f"did you mean {near}? there are {', '.join(known)}")
     return name

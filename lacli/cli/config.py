@@ -187,11 +187,11 @@ def validate(
 @app.command(epilog="For example: lacli config schema > lacli.schema.json  |  lacli config schema | jq .properties")
 def schema() -> None:
     """Print the JSON Schema of the file, for editors."""
-    from lacli.cli import output
-    from lacli.cli.schema import whole
+    from lacli.cli import keymap, output
+    from lacli.cli.effective import schema_for
     from lacli.configuration.jsonschema import described
 
-    output.document(described(whole()))
+    output.document(described(schema_for((keymap.TABLE,))))
 
 
 def _project_file() -> Path:

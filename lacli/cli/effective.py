@@ -45,7 +45,7 @@ class Value:
 
 def effective(table: Where) -> list[Value]:
     """The values of a table, in the order of the help. The top level also has what files set for single commands."""
-    schema = _schema_for(table)
+    schema = schema_for(table)
     if table not in schema.keys:
         raise _no_such_table(table, schema)
     configuration = configured.load(schema)
@@ -112,7 +112,7 @@ def of_text(key: Key, text: str) -> Any:
 def where_of(name: str) -> Where:
     """A key by its dotted name; a usage error with the nearest one where there is none."""
     where = tuple(name.split("."))
-    schema = _schema_for(where)
+    schema = schema_for(where)
     if where[:-1] in schema.keys and where[-1] in schema.keys[where[:-1]]:
         return where
     known = [".".join((*table, key)) for table, keys in schema.keys.items() for key in keys]
@@ -120,7 +120,7 @@ def where_of(name: str) -> Where:
     raise UsageError(f"there is no key {name!r}", f"did you mean {near}?")
 
 
-def _schema_for(where: Where) -> Schema:
+def schema_for(where: Where) -> Schema:
     """All keys; those of the terminal UI's keys, which are looked up there, only where they are asked for."""
     schema = schemas.whole()
     if where[:1] != (keymap.TABLE,):
@@ -138,7 +138,7 @@ def _no_such_table(table: Where, schema: Schema) -> UsageError:
 def set_value(file: Path, name: str, text: str, project: bool) -> str:
     """Set a key in a file and say so. Nothing is written where the value, or the file already, is wrong."""
     where = where_of(name)
-    schema = _schema_for(where)
+    schema = schema_for(where)
     value = of_text(schema.keys[where[:-1]][where[-1]], text)
     there = os.path.lexists(file)
     document = read(file) if there else parse(file, b"")
@@ -147,7 +147,11 @@ def set_value(file: Path, name: str, text: str, project: bool) -> str:
         raise UsageError(*why)
     changed = document.changed(root + where, value)
     new = parse(file, changed.encode())
-    problems = check(new, schema, root).problems
+    told = check(new, schema, root)
+    problems = told.problems
+    if where[0] == keymap.TABLE and not problems:
+        set_ = {place[-1]: keys for place, keys in told.values.items() if place[0] == keymap.TABLE}
+        problems = list(keymap.clashes(new, set_))
     if problems:
         # A mistake elsewhere in the file is named as well: with it, the new value would not be read either.
         text = problems[0].text

@@ -8,10 +8,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from lacli.configuration.keys import Checked, Key, Schema, Table, check
+from lacli.configuration.document import Document
+from lacli.configuration.keys import Checked, Key, Problem, Schema, Table, check
 from lacli.configuration.layers import Found
 
 TABLE = "keymap"
@@ -50,4 +51,21 @@ def of_user(files: Iterable[Found]) -> dict[str, str]:
 def checked(found: Found) -> Checked:
     """What the table of a file says, and what is wrong with it."""
     only = dataclasses.replace(found.document, data={TABLE: found.document.data[TABLE]})
-    return check(only, Schema({(): {}, (TABLE,): keys()}))
+    told = check(only, Schema({(): {}, (TABLE,): keys()}))
+    told.problems += clashes(found.document, {where[-1]: keys_ for where, keys_ in told.values.items()})
+    return told
+
+
+def clashes(document: Document, keymap: Mapping[str, str]) -> Iterator[Problem]:
+    """Where keys that are right by themselves are another action's as well, or cannot be had."""
+    ui: Any = importlib.import_module("lacli_tui.keymap")
+    for id_ in keymap:
+        error = ui.clash(keymap, id_)
+        if error is not None:
+            yield Problem(document.path, document.line((TABLE, id_)), error.message, error.hint)
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    """Of every action its name, its keys, what it does, and where the keys work."""
+    ui: Any = importlib.import_module("lacli_tui.keymap")
+    return list(ui.rows())

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lacli.cli import environment, schema, spec
+from lacli.cli import environment, keymap, schema, spec
 from lacli.configuration.keys import Key, shown
 from lacli.configuration.trust import limits
 
@@ -150,7 +150,7 @@ variable, a variable over the project's file, that over yours, and yours over wh
 - `--config PATH` (or `LACLI_CONFIG`) reads that file and no other; with `--config /dev/null` nothing is read.
 - **The top level** is for all commands that have the option; a table is for one command: `[ask]`, `[pool.build]`.
 - A pair `--pool/--no-pool` is one key, `pool = false`. An option that may be repeated is a list.
-- `[keymap]` is for the keys of `lacli tui`, by the names that `lacli config show keymap` lists: `stop = "f12"`.
+- `[keymap]` is for the keys of `lacli tui`, by [the names of its actions](#keymap): `stop = "f12"`.
 
 ```toml
 model = "qwen2.5-coder-1.5b"
@@ -191,6 +191,7 @@ def configuration() -> str:
             small.append(f"| `[{'.'.join(table)}]` | {', '.join(f'`{key.name}`' for key in own)} |")
     lines += ["\n## Tables of other commands\n", "Their keys are [their options](commands.md).\n"]
     lines += ["| table | keys |", "|---|---|", *small]
+    lines += _keymap()
     lines += [
         "\n## Variables that are no options\n",
         "| variable | |",
@@ -198,6 +199,24 @@ def configuration() -> str:
         *(f"| `{name}` | {meaning} |" for name, meaning in environment.OTHERS.items()),
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+_KEYMAP = """
+## [keymap]
+
+Which keys do what in `lacli tui`; in your own file only. Several are separated by commas: `retry = "f6,ctrl+y"`. They
+are written as `f12`, `escape`, `enter`, `pageup`, `ctrl+j`, `shift+tab`. What a terminal keeps to itself never arrives:
+`alt+enter`, `shift+enter` and the like in many, `ctrl+b` in tmux. A key that another action has at the same place is a
+mistake, and so is a letter where letters are typed. `lacli config show keymap` prints them as they are now.
+"""
+
+
+def _keymap() -> list[str]:
+    lines = [_KEYMAP, "| key | does | where | default |", "|---|---|---|---|"]
+    for name, keys, title, place in keymap.rows():
+        default = ", ".join(f"`{key}`" for key in keys.split(",") if key)
+        lines.append(f"| `{name}` | {_cell(title)} | {place} | {default} |")
+    return lines
 
 
 def _is_common(key: Key) -> bool:

@@ -112,6 +112,11 @@ def test_a_theme_that_something_stronger_names_is_not_written_down(
         ("[keymap]\nstpo = 'f12'", ":2: there is no key 'stpo' in [keymap]; did you mean stop?"),
         ("[keymap]\nstop = 12", ":2: keymap.stop must be a text, and is 12"),
         ("[keymap]\n\nstop = 'f 12'", ":3: [keymap] stop must be keys like 'escape'"),
+        ("[keymap]\nstop = 'ctrl+q'", ":2: [keymap] stop = 'ctrl+q' is the key of leave (Quit) everywhere, too"),
+        ("[keymap]\nnew = 'f9'\nsend = 'f9'", ":2: [keymap] new = 'f9' is the key of send (Send the question) at the prompt"),
+        ("[keymap]\nstop = 'ctrl+m'", ":2: [keymap] stop = 'ctrl+m' is the key of send"),
+        ("[keymap]\nsend = 'x'", ":2: [keymap] send = 'x' could no longer be typed"),
+        ("[keymap]\nmessage-block = 'f9'", ":2: [keymap] the keys of message-block are the numbers"),
     ],
 )
 def test_a_mistake_in_its_tables_is_found_by_the_check_and_at_the_start(
@@ -132,6 +137,7 @@ def test_neither_a_theme_nor_keys_that_there_are_not_can_be_set(scripted: Script
     assert "did you mean light?" in scripted.run(["config", "set", "tui.theme", "ligth"]).err
     assert "did you mean keymap.stop?" in scripted.run(["config", "set", "keymap.stpo", "f12"]).err
     assert "must be keys like" in scripted.run(["config", "set", "keymap.stop", "f 12"]).err
+    assert "is the key of leave" in scripted.run(["config", "set", "keymap.stop", "ctrl+q"]).err
     assert not (sandbox / "config").exists()
     assert scripted.run(["config", "set", "keymap.stop", "f12"]).code == 0
     assert scripted.run(["config", "get", "keymap.stop"]).out == "f12\n"
