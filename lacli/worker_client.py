@@ -175,6 +175,7 @@ class _Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                cwd=_folder(settings),
                 **group,
             )
         except OSError as error:
@@ -286,13 +287,20 @@ class _Child:
             return WorkerDied("the engine was closed", said=said)
         if self._unreadable:
             again = "lacli may have been changed while it ran: leave it and start it again"
-            return WorkerDied(f"the engine's process cannot be understood: {self._unreadable}", again, said)
+            return WorkerDied(
+                f"the engine's process cannot be understood: {self._unreadable}", again, said, again=False
+            )
         name = _signal_name(-status) if status < 0 else ""
         killed = name == "SIGKILL"
-        if _kills_for_memory() > self._kills if killed else _no_memory(said):
+        kills = _kills_for_memory()
+        if self._kills is None or kills is None:
+            maybe, short = "; the system does so where memory runs out", False
+        else:
+            maybe, short = "", kills > self._kills
+        if short if killed else _no_memory(said):
             return WorkerDied("the engine's process ended as memory ran out", SMALLER, said)
         if killed:
-            hint = "nothing but that reply is lost; the system does so where memory runs out"
+            hint = f"nothing but the rest of that reply is lost{maybe}"
             return WorkerDied("the engine's process was killed (SIGKILL)", hint, said)
         what = f"by signal {name}" if name else f"with exit code {status}"
         return WorkerDied(f"the engine's process ended {what}", _last_line(said), said)
@@ -330,16 +338,27 @@ class _Calling:
             self.cancel()
 
 
+def _folder(settings: Settings) -> Path | None:
+    """Where the child is to begin: here, or in the folder it works for, where this one is gone. Raises LacliError."""
+    folder = settings.folder or Path()
+    try:
+        if folder.is_dir():
+            return None if Path.cwd().is_dir() else folder
+    except OSError:  # of the current folder
+        return folder
+    raise LacliError(f"the folder {folder} is not there any more", "put it back, or start lacli in another folder")
+
+
 _NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 
 
-def _kills_for_memory() -> int:
-    """How many processes the system has ended since it started as memory ran out; 0 where it does not tell."""
+def _kills_for_memory() -> int | None:
+    """How many processes the system has ended since it started as memory ran out; None where it does not tell."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):
                 return int(line.split()[1])
-    return 0
+    return None
 
 
 def _no_memory(said: str) -> bool:

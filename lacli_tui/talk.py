@@ -65,7 +65,8 @@ class Talk:
     """A chat with one engine at a time."""
 
     def __init__(self, start: Start, wake: Callable[[], None]) -> None:
-        self.settings = start.settings
+        # An engine that is started later works for the same folder, whatever has become of the current one.
+        self.settings = replace(start.settings, folder=start.settings.folder or start.folder.absolute())
         self.request = start.request
         self.conversation = Conversation(start.system)
         self.loading: Loading | None = None

@@ -231,13 +231,20 @@ class TestDeath:
     def test_by_the_system_as_memory_ran_out_is_told_from_a_kill(
         self, start: Start, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        kills = iter([7, 8])
-        monkeypatch.setattr("lacli.worker_client._kills_for_memory", lambda: next(kills))
-        engine = start("slow")
-        events, _ = begun(engine)
-        kill(engine)
-        with pytest.raises(WorkerDied, match="memory ran out"):
-            list(events)
+        for counts, message, hint in (
+            ((7, 8), "memory ran out", "use a smaller"),
+            ((7, 7), "SIGKILL", "nothing but the rest of that reply is lost"),
+            ((None, None), "SIGKILL", "the system does so where memory runs out"),
+        ):
+            kills = iter(counts)
+            monkeypatch.setattr("lacli.worker_client._kills_for_memory", lambda kills=kills: next(kills))
+            engine = start("slow")
+            events, _ = begun(engine)
+            kill(engine)
+            with pytest.raises(WorkerDied, match=message) as caught:
+                list(events)
+            assert hint in caught.value.hint
+            assert ("memory" in str(caught.value) + caught.value.hint) == (counts != (7, 7))
 
     def test_before_it_ever_spoke_tells_its_last_words(self, start: Start) -> None:
         with pytest.raises(WorkerDied, match="exit code 1") as caught:
@@ -253,11 +260,28 @@ class TestDeath:
         with pytest.raises(LacliError, match="cannot be started"):
             WorkerAssistant(Settings(), ["/no/such/program"]).open()
 
+    @posix_only
+    def test_of_the_folder_it_works_for_is_told_and_one_put_back_is_enough(
+        self, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "gone"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        engine = start("slow")
+        folder.rmdir()
+        with pytest.raises(LacliError, match=f"the folder {folder} is not there any more") as caught:
+            engine.open()
+        assert not isinstance(caught.value, WorkerDied)
+        assert "put it back" in caught.value.hint
+        folder.mkdir()
+        engine.open()
+
     @pytest.mark.parametrize(("kind", "why"), [("babbles", "no JSON"), ("later", "version 99")])
     def test_is_what_comes_to_one_that_cannot_be_understood(self, start: Start, kind: str, why: str) -> None:
         with pytest.raises(WorkerDied, match=why) as caught:
             start(kind).open()
         assert "start it again" in caught.value.hint
+        assert not caught.value.again
         assert not engines()
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.geometry import Offset
 from textual.selection import SELECT_ALL, Selection
 
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import Finished, Notice, Prefill, ReplyStats
+from lacli.reply import left_out
 from lacli.scripted import ScriptedAssistant
 from lacli_tui.widgets.fence import Fence
 from lacli_tui.widgets.prompt import Prompt
@@ -109,12 +111,13 @@ async def test_a_question_of_before_is_edited_and_sent_again(pilot: Play) -> Non
 
 async def test_notices_are_shown_and_left_out_turns_said(pilot: Play) -> None:
     stats = ReplyStats(predicted_n=1)
-    script = [Notice("guessing is off", "warning"), Prefill(1, 1, 0), Finished("ok", (1,), "stop", stats, dropped=2)]
+    notices = (Notice("guessing is off", "warning"), Notice(left_out(2)))
+    script = [*notices, Prefill(1, 1, 0), Finished("ok", (1,), "stop", stats, dropped=2)]
     async with pilot("one", script) as it:
         await it.ask("a")
         await it.ask("b")
         assert "guessing is off" in it.text()
-        assert "2 messages no longer fit" in it.text().replace("\n", " ")
+        assert it.text().count("2 messages no longer fit") == 1
 
 
 async def test_slash_commands_are_obeyed_and_mistyped_ones_never_sent(pilot: Play) -> None:
@@ -150,3 +153,12 @@ async def test_what_is_selected_of_code_is_the_text_itself(pilot: Play) -> None:
         assert fence.get_selection(part) == ("x:\n\t\treturn", "\n")
         await it.press("ctrl+c")
         await it.until(lambda: it.app.clipboard == code.rstrip("\n"))
+
+
+@pytest.mark.parametrize("again", [True, False])
+async def test_an_engine_that_cannot_be_understood_is_not_started_again(pilot: Play, again: bool) -> None:
+    error = WorkerDied("it is of another version", "leave it and start it again", again=again)
+    async with pilot(error) as it:
+        await it.ask("a")
+        assert "it is of another version" in it.text()
+        assert ("F5" in it.text().replace("f5", "F5")) == again
