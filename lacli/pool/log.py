@@ -83,6 +83,11 @@ class Log:
                 self._all_tokens += len(record.words)
                 self.tokens += len(record.words) if fits else 0
 
+    def drop(self, name: bytes) -> None:
+        """This reply is not stored after all."""
+        self.kept.pop(name, None)
+        self._count()
+
     def _credit(self, record: Record) -> None:
         for row in record.words.reshape(-1, CREDIT_WORDS):
             known = self.kept.get(row[:DIGEST_WORDS].tobytes())

@@ -263,8 +263,14 @@ class Pool:
         size = sum(record.byte_size() for record in records)
         full = self._log_file.end + size > self._caps.log_bytes()
         if header is None or full or self._log_file.outdated():
+            new = ids is not None and digest(ids) not in self._log.kept
             self._log.add(records)
-            self._compact_log()
+            try:
+                self._compact_log()
+            except OSError:  # what is counted is what is on the disk
+                if new and ids is not None:
+                    self._log.drop(digest(ids))
+                raise
             return ids is not None and digest(ids) in self._log.kept
         self._log_file.append(records)
         self._log.add(records)

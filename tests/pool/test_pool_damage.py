@@ -242,6 +242,7 @@ class TestDisk:
         monkeypatch.setattr("os.write", _filling_disk(7))
         assert not pool.learn(Lesson(reply(9)))
         assert len(pool.notices) == 1
+        assert pool.size == 0
         monkeypatch.undo()
         assert [path.name for path in pools.rglob("pool.lacli*")] == ["pool.lacli.lock"]
 
