@@ -44,7 +44,7 @@ def key_name(key: str) -> str:
 
 def scrolling() -> str:
     """The keys of a page to read, for the lower edge of its frame."""
-    return " ".join([*map(key_name, ("up", "down", "pageup", "pagedown")), "scroll"])
+    return " ".join([*map(key_name, ("up", "down", "pageup", "pagedown", "home", "end")), "scroll"])
 
 
 class Dialog(ModalScreen[Result | None]):

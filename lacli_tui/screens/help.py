@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from lacli_tui import actions
 from lacli_tui.actions import ACTIONS, Action
 from lacli_tui.screens.dialog import Dialog, key_name, scrolling
 from lacli_tui.widgets.pairs import Pair, Pairs
+from lacli_tui.widgets.scrolling import Page
 
-_SECTIONS = (
+_FIRST = (
     ("At the prompt", (actions.PROMPT,)),
+    ("While a file or a command is typed", (actions.OFFERS,)),
+)
+_THEN = (
     ("Everywhere in the chat", (actions.MAIN, actions.APP)),
     ("On a message (shift+tab goes to them)", (actions.MESSAGE,)),
-    ("In lists and questions", (actions.DIALOG, actions.PICKER, actions.SESSIONS, actions.POOL)),
-    ("", (actions.CONFIRM, actions.DIFF, actions.LINE, actions.SETTINGS)),
+    ("In every screen over the chat", (actions.DIALOG,)),
+    ("In lists", (actions.PICKER,)),
+    ("In the list of chats", (actions.SESSIONS,)),
+    ("In questions", (actions.CONFIRM,)),
+    ("Where a line is typed", (actions.LINE,)),
+    ("Before a file is changed", (actions.DIFF,)),
+    ("In what a project has taught", (actions.POOL,)),
+    ("In settings", (actions.SETTINGS,)),
+)
+_NUMBERS = (
+    ("tok/s", "tokens a second; a token is a word or a piece of one"),
+    ("≈ plain", "what the model would do without guesses: one token a step"),
+    ("tokens per step", "what one pass of the model brings; above 1 are guesses that were right"),
+    ("guesses kept", "how many steps kept 0, 1, 2 … guesses"),
+    ("who guessed", "the part of the text that each source has guessed; a full bar is all of it"),
+    ("resting", "a source that is not asked for now, as its guesses were wrong"),
+    ("guesses tried", "guesses that a step checks beside its own token, and how many of them it keeps"),
+    ("step, guessing", "how long a pass takes that checks guesses, and below it one that checks none"),
+    ("learned", "tokens kept of this project's replies, which are guessed from"),
+    ("context, memory", "how much of what the model can read at once is used; what the engine takes of memory"),
 )
 
 
 def help_pairs(keymap: Mapping[str, str]) -> list[Pair]:
-    """All actions that have a key, then all slash commands."""
+    """What is typed, then all actions that have a key, then what the numbers mean."""
     found: list[Pair] = []
-    for title, wheres in _SECTIONS:
-        if title:
-            found += [Pair(), Pair(title)]
-        for action in ACTIONS:
-            keys = keymap.get(action.id, action.keys)
-            if action.where in wheres and keys:
-                found.append(Pair(_keys(keys), action.title, "$accent", action.help))
+    for title, wheres in _FIRST:
+        found += _section(title, wheres, keymap)
     found += [Pair(), Pair("Commands, typed at the prompt")]
     for action in ACTIONS:
         if action.slash:
@@ -38,11 +54,24 @@ def help_pairs(keymap: Mapping[str, str]) -> list[Pair]:
             found.append(Pair(name, action.title, "$accent", action.help))
     found.append(Pair("PATH", "counts from the project's folder: DIR of `lacli tui DIR`, else where it was started"))
     found.append(Pair("(blank)/word", "A question, sent without the blank", "$accent"))
+    for title, wheres in _THEN:
+        found += _section(title, wheres, keymap)
     rest = [action for action in ACTIONS if _only_in_palette(action, keymap)]
     if rest:
         found += [Pair(), Pair("Without a key: ctrl+p finds them")]
         found += [Pair("·", action.title, "$accent", action.help) for action in rest]
+    found += [Pair(), Pair("The numbers (f2)")]
+    found += [Pair(name, text) for name, text in _NUMBERS]
     return found[1:]
+
+
+def _section(title: str, wheres: Sequence[str], keymap: Mapping[str, str]) -> list[Pair]:
+    lines = [
+        Pair(_keys(keys), action.title, "$accent", action.help)
+        for action in ACTIONS
+        if action.where in wheres and (keys := keymap.get(action.id, action.keys))
+    ]
+    return [Pair(), Pair(title), *lines] if lines else []
 
 
 def _only_in_palette(action: Action, keymap: Mapping[str, str]) -> bool:
@@ -68,7 +97,7 @@ class HelpScreen(Dialog[None]):
 
     def body(self) -> Iterable[Widget]:
         """All of it."""
-        yield VerticalScroll(Pairs(help_pairs(self._keymap)), id="page")
+        yield Page(Pairs(help_pairs(self._keymap)), id="page")
 
     def on_mount(self) -> None:
         """Arrow keys scroll."""

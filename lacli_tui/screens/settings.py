@@ -10,13 +10,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from lacli_tui.actions import SETTINGS, bindings_of
 from lacli_tui.behind import Came, said
 from lacli_tui.screens.dialog import Dialog, scrolling
 from lacli_tui.widgets.pairs import Pair, Pairs
+from lacli_tui.widgets.scrolling import Page
 
 _STATES = {"ok": ("ok", "$success"), "warn": ("warn", "$warning"), "fail": ("FAIL", "$error")}
 Row = tuple[str, str]
@@ -93,7 +93,7 @@ class SettingsScreen(Dialog[None]):
 
     def body(self) -> Iterable[Widget]:
         """What is known so far."""
-        yield VerticalScroll(Pairs(self._pairs), id="page")
+        yield Page(Pairs(self._pairs), id="page")
 
     def on_mount(self) -> None:
         """Look around."""

@@ -21,6 +21,8 @@ from lacli_tui.widgets.message import Answer
 from lacli_tui.widgets.sourced import Sourced
 
 _EVERY_S = 1.0
+_SLIM = 60
+"""Columns; fewer are not enough for words beside the panel."""
 
 
 class Watch(Verbs):
@@ -48,8 +50,13 @@ class Watch(Verbs):
         return self.query(".stats")
 
     def action_panel(self) -> None:
-        """Show or hide the Decode panel; where there is no room for it, its line."""
-        self.toggle_class("-no-panel")
+        """Show or hide the Decode panel; where there is little room its line stands in its place until it is wanted."""
+        crowded = self.has_class("-narrow") or self.has_class("-low")
+        self.toggle_class("-panel" if crowded else "-no-panel")
+
+    def on_resize(self) -> None:
+        """Of a slim screen the panel takes the place of the words."""
+        self.set_class(self.size.width < _SLIM, "-slim")
 
     async def action_sources(self) -> None:
         """Colour the tokens of the last answer, or show it as before."""

@@ -12,6 +12,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from lacli_tui.inert import shown
+from lacli_tui.widgets.scrolling import ENDS
 
 _TAB = 4
 
@@ -19,6 +20,7 @@ _TAB = 4
 class Lines(ScrollView, can_focus=True):
     """Told its lines at the start; `kind_of` names the look of each, as a component class `lines--<kind>`."""
 
+    BINDINGS = ENDS
     COMPONENT_CLASSES = {"lines--added", "lines--gone", "lines--place", "lines--head"}  # noqa: RUF012 - as textual has it
     DEFAULT_CSS = """
     Lines {

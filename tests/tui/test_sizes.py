@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from textual.widgets._footer import FooterKey
 
 from lacli.scripted import ScriptedAssistant
 from lacli_tui.widgets.prompt import Prompt
@@ -86,3 +87,30 @@ async def test_text_is_followed_only_while_its_end_is_in_view(pilot: Play) -> No
         await it.pilot.pause()
         assert transcript.scroll_y == transcript.max_scroll_y
         assert "↓ new text" not in it.text()
+
+
+async def test_of_a_narrow_screen_f2_gives_the_panel_a_part_and_back(pilot: Play) -> None:
+    async with pilot("hello world", size=(80, 24)) as it:
+        await it.ask("hi")
+        assert "who guessed" not in it.text()
+        await it.press("f2")
+        assert "who guessed" in it.text()
+        assert "hello world" in it.text()
+        assert not it.main.query_one("#status").display
+        await it.press("f2")
+        assert "who guessed" not in it.text()
+        assert it.main.query_one("#status").display
+
+
+@pytest.mark.parametrize("width", [24, 40, 60, 72, 80, 100])
+async def test_the_footer_has_fewer_keys_and_cuts_none(pilot: Play, width: int) -> None:
+    async with pilot("hello world", size=(width, 24)) as it:
+        await it.ask("hi")
+        for keys in ([], ["shift+tab"]):
+            await it.press(*keys)
+            await it.pilot.pause()
+            shown = it.text().split("\n")[-1]
+            words = [each.description for each in it.main.query(FooterKey)]
+            assert "more" in words
+            assert all(word in shown for word in words)
+            assert sum(each.region.width for each in it.main.query(FooterKey)) <= width

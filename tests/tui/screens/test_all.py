@@ -99,7 +99,7 @@ async def test_keys_of_the_user_are_used_and_told(opened: Open) -> None:
 
 async def test_help_has_every_action_and_the_users_keys(opened: Open) -> None:
     screen = HelpScreen({"retry": "f6"})
-    async with opened(screen, (200, 140)) as it:
+    async with opened(screen, (200, 170)) as it:
         seen = await it.until("At the prompt")
         for action in ACTIONS:
             assert action.title in seen, action.id
@@ -108,8 +108,12 @@ async def test_help_has_every_action_and_the_users_keys(opened: Open) -> None:
         assert any(line.split()[1:2] == ["f6"] and "Ask the last question again" in line for line in seen.split("\n"))
         await it.it.pilot.resize_terminal(80, 24)
         await it.press("end")
-        await it.until("/exit")
+        await it.until("context, memory")
         await it.press("home")
+        await it.until("At the prompt")
+        await it.press("ctrl+end")
+        await it.until("context, memory")
+        await it.press("ctrl+home")
         await it.until("At the prompt")
 
 
