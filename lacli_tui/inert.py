@@ -10,10 +10,10 @@ _CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t
 _CONTROLS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 _SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
-    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|\Z)"  # OSC and other strings, to their end
-    r"|\x1b[ -/]*[0-~]",
-    re.DOTALL,
+    r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # OSC and other strings
+    r"|\x1b[()*+][0-9A-Za-z]"  # a set of characters
 )
+"""Whole ones only: of what begins like one and does not end, the escape alone goes, and no text is lost."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -25,6 +25,6 @@ def shown(text: str) -> str:
 
 
 def pasted(text: str) -> str:
-    """The text with \\n line ends and without escape sequences and control characters."""
+    """The text with \\n line ends, without whole escape sequences and without control characters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", _SEQUENCE.sub("", text)) if _CONTROL.search(text) else text

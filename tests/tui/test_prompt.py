@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import threading
 import time
 from collections.abc import Iterator
@@ -96,6 +97,56 @@ class TestPastes:
         assert pasted("a\x1b]52;c;eA==\x07b\x9b31mc\x00\td\re") == "ab31mc\td\ne"
         assert shown("a\u202eb") == "a<U+202E>b"
         assert shown("a\x1b[31m\x07\x9b\ud800\t\r\n") == "a␛[31m␇�?\t\n"
+
+    @pytest.mark.parametrize("seed", range(40))
+    def test_no_text_is_lost_that_is_outside_of_a_whole_sequence(self, seed: int) -> None:
+        chance = random.Random(seed)
+        parts = [
+            "\x1b",
+            "\x1b[",
+            "\x1b]",
+            "\x1b_",
+            "\x1b\\",
+            "\x07",
+            "\x9b",
+            "31m",
+            "\n",
+            "(B",
+            "a",
+            "é",
+            " ",
+            "_",
+            "7",
+        ]
+        text = "".join(chance.choice([*parts, chr(chance.randrange(256))]) for _ in range(300)).replace("\r", "")
+        assert pasted(text) == outside(text)
+        assert "AAA" + pasted("\x1b_ BBB\nline2") == "AAA_ BBB\nline2"
+
+
+def outside(text: str) -> str:
+    """What is left without whole sequences and controls, one character after the other."""
+    left, at = "", 0
+    while at < len(text):
+        end = whole(text, at) if text[at] == "\x1b" else 0
+        if not end and (text[at] in "\t\n" or " " <= text[at] < "\x7f" or text[at] >= "\xa0"):
+            left += text[at]
+        at = end or at + 1
+    return left
+
+
+def whole(text: str, at: int) -> int:
+    """Where the sequence ends that begins here; 0 if it does not."""
+    kind, end = text[at + 1 : at + 2], at + 2
+    if kind == "[":
+        for low, high in (("0", "?"), (" ", "/")):
+            while low <= text[end : end + 1] <= high:
+                end += 1
+        return end + 1 if "@" <= text[end : end + 1] <= "~" else 0
+    if kind and kind in "]PX^_":
+        while text[end : end + 1] not in ("", "\x07", "\x1b", "\n"):
+            end += 1
+        return end + 1 if text[end : end + 1] == "\x07" else end + 2 if text[end : end + 2] == "\x1b\\" else 0
+    return end + 1 if kind and kind in "()*+" and text[end : end + 1].isascii() and text[end : end + 1].isalnum() else 0
 
 
 async def test_ctrl_j_makes_a_line_and_enter_sends(pilot: Play) -> None:
