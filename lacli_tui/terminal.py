@@ -1,8 +1,9 @@
 """What textual's reading of the terminal lacks, put right before the program runs; its version is pinned.
 
 A paste that holds escape sequences came out of its parser with pieces missing and the rest as keys, and one of many
-thousand lines took seconds, a character at a time; bytes that are no UTF-8 ended the program. Of a terminal that is
-gone nobody was told: the thread that writes died, and what was written to it waited for ever.
+thousand lines took seconds, a character at a time, and as long again to be wrapped; bytes that are no UTF-8 ended the
+program. Of a terminal that is gone nobody was told: the thread that writes died, and what was written to it waited for
+ever.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from typing import IO, Any
 from textual import _xterm_parser, events
 from textual.drivers._writer_thread import WriterThread
 from textual.message import Message
+
+from lacli_tui.wrapping import wrap_fast
 
 _AS_BEFORE = (
     b"\x1b[?2004l\x1b[?7h\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l\r\n"
@@ -87,6 +90,7 @@ class Writer(WriterThread):
 
 def put_right(gone: Callable[[], None]) -> None:
     """Have textual's drivers use what is here; `gone` is called, from other threads, where the terminal is."""
+    wrap_fast()
     for name in ("linux_driver", "linux_inline_driver", "win32"):
         try:
             driver = importlib.import_module(f"textual.drivers.{name}")
