@@ -32,7 +32,9 @@ class Conversation:
     """The turns of one chat, in order, and the question that waits for its answer."""
 
     def __init__(self, system: str = "", turns: Sequence[Turn] = ()) -> None:
-        self.system = system
+        self._system = system
+        self.changed = False
+        """Whether what would be sent with the last question is not what its answer was an answer to."""
         self.pending: list[Attachment] = []
         """What goes with the next question."""
         self._turns = tuple(turns)
@@ -46,10 +48,21 @@ class Conversation:
     def of(session: Session, system: str = "", model: str | None = None) -> Conversation:
         """A saved conversation, to go on with; `system` replaces its own where one is given. `model` goes on with it;
         without one, that of the session."""
-        found = Conversation(system or session.system, session.turns)
+        found = Conversation(session.system, session.turns)
+        found.system = system or session.system
         if model is not None and model != session.model:
             found.forget_ids()
         return found
+
+    @property
+    def system(self) -> str:
+        """What the model is told before everything else."""
+        return self._system
+
+    @system.setter
+    def system(self, text: str) -> None:
+        self.changed |= text != self._system
+        self._system = text
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -111,6 +124,7 @@ class Conversation:
             self.failed()
             return None
         self._question = None
+        self.changed = False
         turn = Turn.of(finished.shown or question, finished)
         before = self._turns[:-1] if self._again else self._turns
         self._change("retry" if self._again else "question", (*before, turn))
@@ -167,6 +181,7 @@ class Conversation:
                 turns[index] = replace(turns[index], question=replace(question, attachments=kept))
                 break
             number -= len(question.attachments)
+        self.changed = True
         self._change("drop", tuple(turns))
         return dropped
 
@@ -178,12 +193,14 @@ class Conversation:
         """Put the summary in the place of all turns but the last; returns how many went."""
         *old, last = self._turns
         turn = Turn.of(Message("user", SUMMARISED), finished)
+        self.changed = True
         self._change("compact", (turn, last))
         self._left_out = 0
         return len(old)
 
     def forget_ids(self) -> None:
         """Another model reads on: ids of the one before mean nothing to it."""
+        self.changed = True
         self._turns = tuple(turn.without_ids() for turn in self._turns)
         self._before = [
             replace(state, turns=tuple(turn.without_ids() for turn in state.turns)) for state in self._before

@@ -51,6 +51,7 @@ class Drafts(Reading):
 
     async def _set(self, flag: str, value: str) -> None:
         self.talk.request = options.changed(self.talk.request, flag, self.begun.checked(flag, value))
+        self.talk.conversation.changed = True
         await self.tell(f"{flag} is {options.shown(self.talk.request, flag)}")
 
     async def action_template(self, rest: str = "") -> None:

@@ -208,3 +208,17 @@ class TestTemplatesThatWantRolesToAlternate:
         shown = self.shown(Conversation.of(Session("id", "chat", None, "m", "", "", turns)))
         assert "b?" in shown
         assert "last?" in shown
+
+
+def test_whether_the_same_question_would_be_sent_with_the_same_words_before_it_is_known() -> None:
+    conversation = talked(("a?", "one"), ("b?", "two"))
+    assert not conversation.changed
+    conversation.system = "Be terse."
+    assert conversation.changed
+    conversation.retry()
+    conversation.answered(reply("so"))
+    assert not conversation.changed
+    conversation.system = "Be terse."
+    assert not conversation.changed
+    conversation.forget_ids()
+    assert conversation.changed

@@ -162,3 +162,35 @@ async def test_an_engine_that_cannot_be_understood_is_not_started_again(pilot: P
         await it.ask("a")
         assert "it is of another version" in it.text()
         assert ("F5" in it.text().replace("f5", "F5")) == again
+
+
+async def test_the_same_answer_is_expected_only_where_the_same_is_sent_again(pilot: Play) -> None:
+    said: list[str] = []
+    async with pilot("one", "two", "three") as it:
+        it.main.notify = lambda text, **more: said.append(text)  # type: ignore[method-assign,assignment]
+        await it.ask("a")
+        await it.ask("/system Be terse.")
+        await it.ask("/retry")
+        assert said == []
+        await it.ask("/retry")
+        assert "the same answer is to be expected" in said[0]
+
+
+async def test_a_summary_says_what_it_stands_for_and_what_there_is_none_of(pilot: Play) -> None:
+    cut = ScriptedAssistant(()).told("the sum")
+    cut[-1] = Finished("the sum", (1,), "length", ReplyStats(predicted_n=1))
+    async with pilot("one", "two", "three", cut, "the sum of all") as it:
+        for question in "abc":
+            await it.ask(question)
+        it.app.perform("compact")
+        await it.until(lambda: len(it.assistant.requests) == 4)
+        await it.idle()
+        assert "the conversation is as it was" in it.text()
+        assert len(it.main.talk.conversation.turns) == 3
+        it.app.perform("compact")
+        await it.until(lambda: len(it.main.talk.conversation.turns) == 2)
+        await it.idle()
+        assert "2 older turns are replaced by the summary" in it.text()
+        assert "In the place of older turns" in it.text()
+        assert "What have we said" not in it.text()
+        assert it.main.talk.stats is None

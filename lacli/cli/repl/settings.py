@@ -51,6 +51,7 @@ def set_option(repl: Repl, rest: str) -> None:
         diagnostics.plain_line(options.line(repl.common.request(), flag))
         return
     repl.common = dataclasses.replace(repl.common, **{flag.replace("-", "_"): checked(flag, value)})
+    repl.conversation.changed = True
     diagnostics.note(f"{flag} is {options.shown(repl.common.request(), flag)}")
 
 

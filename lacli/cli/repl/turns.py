@@ -40,7 +40,7 @@ def retry(repl: Repl, rest: str) -> None:
         diagnostics.note("there is no question to ask again")
         return
     why = unvarying(repl.common.temperature, repl.common.seed)
-    if why and not repl.conversation.turns[-1].interrupted:
+    if why and not repl.conversation.changed and not repl.conversation.turns[-1].interrupted:
         remedy = "/set temperature 0.7" if repl.common.temperature == 0 else "/set seed none"
         diagnostics.note(f"the same answer is to be expected, as {why}; {remedy} makes it vary")
     repl.retry()
