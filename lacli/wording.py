@@ -188,8 +188,8 @@ def signed_duration(milliseconds: float) -> str:
 
 
 def short(number: int) -> str:
-    """A count in four characters."""
-    if number < 10_000:
+    """A count in four characters: all of it below a thousand."""
+    if number < 1_000:
         return str(number)
     for size, unit in ((1_000, "k"), (1_000_000, "M"), (1_000_000_000, "G")):
         if number < 999.5 * size:

@@ -31,13 +31,16 @@ _THEN = (
 _NUMBERS = (
     ("tok/s", "tokens a second; a token is a word or a piece of one"),
     ("≈ plain", "what the model would do without guesses: one token a step"),
-    ("tokens per step", "what one pass of the model brings; above 1 are guesses that were right"),
+    (
+        "tokens per step",
+        "what one pass of the model brings; above 1 are guesses that were right. The pass that brings nothing but the "
+        "end counts, too: a short reply may be below 1",
+    ),
     ("guesses kept", "how many steps kept 0, 1, 2 … guesses"),
     ("who guessed", "the part of the text that each source has guessed; a full bar is all of it"),
-    ("resting", "a source that is not asked for now, as its guesses were wrong"),
-    ("guesses tried", "guesses that a step checks beside its own token, and how many of them it keeps"),
-    ("step, guessing", "how long a pass takes that checks guesses, and below it one that checks none"),
-    ("learned", "tokens kept of this project's replies, which are guessed from"),
+    ("paused", "a source that is not asked for now, as its guesses were wrong too often"),
+    ("a step", "a pass of the model: how many guesses it checks and keeps, how long it takes, and how long without"),
+    ("learned", "tokens of replies that are kept in this project (the pool), and which part of all text they guessed"),
     ("context, memory", "how much of what the model can read at once is used; what the engine takes of memory"),
 )
 

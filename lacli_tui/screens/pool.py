@@ -144,7 +144,7 @@ class PoolScreen(Lister):
         self.show_hints()
 
     def _choice(self, each: Learned) -> Choice:
-        share = "" if each.share is None else f"{each.share:.0%} guessed"
+        share = "" if each.share is None else f"{each.share:.0%} of text from it"
         state = "damaged" if each.damage else "gone" if each.is_gone else "here" if each.is_here else ""
         cells = (
             (f"{short(each.tokens)} tok", ""),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from textual.content import Content
 
 from lacli.events import Counts, ReplyStats
-from lacli.wording import duration, short
+from lacli.wording import duration
 from lacli_tui.decoding import SOURCES
 from lacli_tui.widgets.histogram import bar, histogram
 from lacli_tui.widgets.progress import progress
@@ -149,20 +149,21 @@ class DecodePanel(Watching):
         ]
 
     def _shares(self, width: int, rows: int) -> list[Content]:
-        """Which part of the text each source has guessed; bars are long as against the best of them."""
+        """Which part of the text each source has guessed; a full bar is all of it."""
         reply = self.reply or ReplyStats()
         total = max(1, reply.predicted_n)
-        every = f"{reply.draft_n_accepted / total:4.0%}" if self.reply is not None else ""
-        lines = [apart([("who guessed", HEAD)], [(every, STRONG)], width)]
+        every: list[Part] = []
+        if self.reply is not None:
+            every = [(f"{reply.draft_n_accepted / total:.0%}", STRONG), (" of text", MUTED)]
+        lines = [apart([("who guessed", HEAD)], every, width)]
         names = max(map(len, SOURCES))
         room = max(0, width - names - 2 - 1 - 5)
-        most = max([1, *reply.accepted_by_source.values()])
         for name, letter in SOURCES.items():
             accepted = reply.accepted_by_source.get(name, 0)
             tried = reply.drafted_by_source.get(name, 0) > 0
-            middle: Part = (bar(accepted / most, room, self.glyphs), f"$source-{name}")
+            middle: Part = (bar(accepted / total, room, self.glyphs), f"$source-{name}")
             if name in reply.resting:
-                middle = ("rests".ljust(room)[:room], MUTED)
+                middle = ("paused".ljust(room)[:room], MUTED)
             share = f"{accepted / total:4.0%}" if tried else _NONE.rjust(4)
             lines.append(
                 line(
@@ -184,9 +185,9 @@ class DecodePanel(Watching):
         lines = []
         if missed:
             names = ", ".join(missed) if len(missed) < 3 else f"{len(missed)} sources"
-            lines += _wrapped(f"{names} {'rest' if len(missed) > 1 else 'rests'}: kept guessing wrong", width)
+            lines += _wrapped(f"{names} paused: guessed wrong too often", width)
         if "window" in resting:
-            lines += _wrapped("window rests: its rows would not pay", width)
+            lines += _wrapped("window paused: would cost more than it saves", width)
         return [line([(text, MUTED)], width) for text in lines]
 
     def _rows(self, width: int, rows: int) -> list[Content]:
@@ -194,16 +195,15 @@ class DecodePanel(Watching):
         reply = self.reply
         if reply is None or not reply.steps:
             return []
-        mean = reply.rows / reply.steps
         forward = (reply.step_ms - reply.draft_ms) / reply.steps
         kept = reply.draft_n_accepted / reply.steps
         lines = [
-            line([("rows of a step", HEAD)], width),
-            _pair("bought", f"{reply.rows_bought / reply.steps:.1f}, kept {kept:.1f}", width),
-            _pair(f"T({mean:.1f})", f"{forward:.1f} ms", width),
+            line([("a step", HEAD)], width),
+            _pair("guesses", f"{reply.rows_bought / reply.steps:.1f}, kept {kept:.1f}", width),
+            _pair("takes", f"{forward:.1f} ms", width),
         ]
         if reply.plain_step_ms is not None:
-            lines.append(_pair("T(1)", f"{reply.plain_step_ms:.1f} ms", width))
+            lines.append(_pair("without guesses", f"{reply.plain_step_ms:.1f} ms", width))
         return lines
 
     def _chat(self, width: int, rows: int) -> list[Content]:
@@ -218,19 +218,19 @@ class DecodePanel(Watching):
         tokens = tokens or (self.pool.tokens if self.pool is not None else 0)
         lines = [
             line([("this project", HEAD)], width),
-            _pair("pool", f"{tokens:,} tok" if tokens else "empty yet", width),
+            _pair("learned", f"{tokens:,} tokens" if tokens else "nothing yet", width),
         ]
         if self.pool is not None and self.pool.counts.replies:
             counts = self.pool.counts
             guessed = counts.accepted_by_source.get("project", 0)
-            lines.append(_pair("pool guessed", f"{guessed / max(1, counts.predicted_n):.0%} of all", width))
+            lines.append(_pair("from it", f"{guessed / max(1, counts.predicted_n):.0%} of all text", width))
             lines += self._counted("", counts, width)
         return lines
 
     def _counted(self, heading: str, counts: Counts, width: int) -> list[Content]:
         lines = [line([(heading, HEAD)], width)] if heading else []
-        lines.append(_pair("tokens", f"{short(counts.predicted_n)}, {_number(counts.tokens_per_step)}/step", width))
-        lines.append(_pair(f"steps {_word(counts.saved_n)}", short(abs(counts.saved_n)), width))
+        lines.append(_pair("tokens", f"{counts.predicted_n:,}, {_number(counts.tokens_per_step)}/step", width))
+        lines.append(_pair(f"steps {_word(counts.saved_n)}", f"{abs(counts.saved_n):,}", width))
         if counts.saved_ms is not None:
             lines.append(_pair(f"time {_word(counts.saved_ms)}", duration(abs(counts.saved_ms)), width))
         return lines

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from lacli.wording import short
+from lacli.wording import short, size
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, apart, cut, joined, width_of
 from lacli_tui.widgets.watching import Watching
 
@@ -45,17 +45,16 @@ class Header(Watching):
         """How full the context is."""
         if self.reply is None or not self.reply.ctx_size:
             return []
-        used, size = self.reply.ctx_used, self.reply.ctx_size
-        share = used / size
+        used, most = self.reply.ctx_used, self.reply.ctx_size
+        share = used / most
         style = "bold $text-warning" if share >= _FULL else MUTED
-        return [(f"ctx {short(used):>4}/{short(size)} {min(share, 1.0):4.0%}", style)]
+        return [(f"context {short(used):>4}/{short(most)} {min(share, 1.0):4.0%}", style)]
 
     def _memory(self) -> list[Part]:
         """Of the GPU where one is used, else of the engine's process."""
-        megabytes, name = self.memory_mb, "mem"
+        megabytes, name = self.memory_mb, "memory"
         if self.reply is not None and self.reply.vram_peak_mb is not None:
             megabytes, name = self.reply.vram_peak_mb, "GPU"
         if megabytes is None:
             return []
-        size = f"{megabytes / 1024:4.1f} GiB" if megabytes >= 1000 else f"{megabytes:4.0f} MiB"
-        return [(f"{name} {size}", MUTED)]
+        return [(f"{name} {size(round(megabytes * 2**20)):>8}", MUTED)]

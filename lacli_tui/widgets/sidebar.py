@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 
 from lacli.events import Attachment
 from lacli.sessions.records import Summary
-from lacli.wording import age
+from lacli.wording import age, counted
 from lacli_tui.inert import shown
 from lacli_tui.messages import Wanted
 from lacli_tui.widgets.message import described
@@ -52,7 +52,7 @@ class Sidebar(Vertical):
         for each in chats:
             words = Text(no_wrap=True, overflow="ellipsis")
             words.append(shown(each.title or each.id[:8]), "bold" if each.id == current else "")
-            words.append(f"\n{age(each.used, now)} · {each.turns}", "dim")
+            words.append(f"\n{age(each.used, now)} · {counted(each.turns, 'question', 'questions')}", "dim")
             options.append(Option(words, id=each.id))
         chosen = self.query_one(OptionList)
         chosen.clear_options()

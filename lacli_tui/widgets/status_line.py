@@ -65,12 +65,12 @@ class StatusLine(Watching):
             groups.append([(f"{self.glyphs.about} {1000 / reply.plain_step_ms:.1f} plain", MUTED)])
         groups += self._pool(reply.pool_size)
         if reply.resting:
-            groups.append([(f"rests: {', '.join(reply.resting)}", MUTED)])
+            groups.append([(f"paused: {', '.join(reply.resting)}", MUTED)])
         return groups
 
     def _pool(self, size: int) -> list[list[Part]]:
         tokens = size or (self.pool.tokens if self.pool is not None else 0)
-        found: list[list[Part]] = [[("pool ", MUTED), (f"{short(tokens)} tok", MUTED)]] if tokens else []
+        found: list[list[Part]] = [[(f"learned {short(tokens)} tokens", MUTED)]] if tokens else []
         saved = self.pool.counts.saved_ms if self.pool is not None else None
         if tokens and saved is not None and saved > 0:
             found.append([(f"saved here {duration(saved)}", MUTED)])

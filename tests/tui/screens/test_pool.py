@@ -49,7 +49,7 @@ async def test_what_was_learned_is_told_and_cleared_and_pruned_once_the_user_is_
 ) -> None:
     async with opened(PoolScreen(taught), (120, 30)) as it:
         seen = await it.until("[b] other", "gone ones", "50 tokens in 1 reply", "saved", "109 steps, 4.0 s")
-        assert "40% guessed" in seen
+        assert "40% of text from it" in seen
         assert "2.21 tokens a step" in seen
         assert "project 40% · prompt 14%" in seen
         await it.press("c")
