@@ -17,11 +17,11 @@ from textual import work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from lacli.errors import WorkerDied
 from lacli.events import Finished
-from lacli.wording import counted, cut_note, live_line
+from lacli.wording import cut_note, live_line
 from lacli_tui.actions import MAIN, bindings_of
 from lacli_tui.behind import done
 from lacli_tui.messages import About, Arrived, Stats
@@ -30,6 +30,7 @@ from lacli_tui.verbs.sending import Sending
 from lacli_tui.widgets.chips import Chips
 from lacli_tui.widgets.decode_panel import DecodePanel
 from lacli_tui.widgets.header import Header
+from lacli_tui.widgets.keys import Keys
 from lacli_tui.widgets.message import Answer
 from lacli_tui.widgets.offered import Offered
 from lacli_tui.widgets.prompt import Prompt
@@ -103,7 +104,7 @@ class MainScreen(Sending):
         yield (offered := Offered(id="offered"))
         yield Chips(id="chips")
         yield Prompt(offered, id="prompt")
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     async def on_mount(self) -> None:
         """Typing begins at once; everything else behind the first paint."""
@@ -190,9 +191,6 @@ class MainScreen(Sending):
             await self._nothing_came(answer)
             return
         await answer.finish(finished.text, _below(finished, self.talk.most_tokens))
-        if finished.dropped:
-            gone = counted(finished.dropped, "message", "messages")
-            await self.tell(f"the oldest {gone} no longer fit into the context and are not sent any more", "warning")
         self._asked = ""
 
     async def _nothing_came(self, answer: Answer) -> None:
@@ -211,8 +209,10 @@ class MainScreen(Sending):
         if self.talk.phase == "dead" and await self.go_back():
             return
         if isinstance(error, WorkerDied):
-            kept = "what was written is kept; " if took.turn is not None else ""
-            await self.tell(f"{kept}the next question starts a new engine; F5 starts it now", "warning")
+            said = ["what was written is kept"] if took.turn is not None else []
+            said += ["the next question starts a new engine", "F5 starts it now"] if error.again else []
+            if said:
+                await self.tell("; ".join(said), "warning")
         elif took.failed == "open":
             await self.tell("F5 tries again, ctrl+t chooses another model", "warning")
 
