@@ -69,6 +69,8 @@ class Start:
     """Makes a theme the one of later runs, and says so or why it is not."""
     checked: Callable[[str, str], Any] = lambda flag, value: value
     """The value of an option as its flag would take it; raises UsageError where it would not."""
+    origins: Callable[[], Mapping[str, str]] = dict
+    """Where the values of options come from, by their names without dashes; may take a moment. Raises LacliError."""
     edited: Callable[[str], str] = str
     """A text as the user leaves it in an editor that has the terminal. Raises LacliError."""
     now: Callable[[], float] = time.time

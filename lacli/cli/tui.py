@@ -111,6 +111,7 @@ def tui(
         inline=inline,
         checked=_checked,
         edited=_edited,
+        origins=_origins(context),
         keymap=keymap.of_user(configured.found_files()),
         keep_theme=_theme_keeper(context),
     )
@@ -130,6 +131,22 @@ def _checked(flag: str, value: str) -> Any:
     from lacli.cli.repl.settings import checked
 
     return checked(flag, value, Common(max_tokens=_MAX_TOKENS))
+
+
+def _origins(context: typer.Context) -> Callable[[], dict[str, str]]:
+    """Where values come from, as `lacli config show tui` tells it, and what was given here."""
+
+    def origins() -> dict[str, str]:
+        from lacli.cli import schema
+        from lacli.cli.effective import effective
+
+        found = {value.key: value.origin for table in ("pool", "tui") for value in effective((table,))}
+        for option in schema.options(context.command):
+            if environment.typed(context, option.name):
+                found[schema.flag(option)] = f"given as {option.opts[0]}"
+        return found
+
+    return origins
 
 
 def _edited(text: str) -> str:

@@ -1,17 +1,19 @@
 """What is in force, and what this program knows of itself and of the computer: for the user, and for a report.
 
-`SettingsScreen(rows)` -> None; `rows` are the names and values of what is in force. Looks at versions, folders and at
-what `lacli doctor` looks at, behind; nothing is changed.
+`SettingsScreen(groups)` -> the id of the action that changes something of it, or None; `groups` are titles with what is
+in force. Where each value comes from, versions, folders and what `lacli doctor` looks at are found out behind.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from textual.widget import Widget
 
+from lacli.verbs.inforce import Row
 from lacli_tui.actions import SETTINGS, bindings_of
 from lacli_tui.behind import Came, said
 from lacli_tui.screens.dialog import Dialog, scrolling
@@ -19,7 +21,7 @@ from lacli_tui.widgets.pairs import Pair, Pairs
 from lacli_tui.widgets.scrolling import Page
 
 _STATES = {"ok": ("ok", "$success"), "warn": ("warn", "$warning"), "fail": ("FAIL", "$error")}
-Row = tuple[str, str]
+Group = tuple[str, Sequence[Row]]
 
 
 def facts() -> Iterator[Pair]:
@@ -36,7 +38,7 @@ def facts() -> Iterator[Pair]:
         yield Pair(f"{state:<4} {check.name}", check.text, style, check.fix)
 
 
-def _versions() -> Iterator[Row]:
+def _versions() -> Iterator[tuple[str, str]]:
     import importlib.metadata
     import platform
 
@@ -55,7 +57,7 @@ def _versions() -> Iterator[Row]:
     )
 
 
-def _places() -> Iterator[Row]:
+def _places() -> Iterator[tuple[str, str]]:
     from lacli import paths
     from lacli.errors import LacliError
     from lacli.sessions import store
@@ -73,7 +75,7 @@ def _places() -> Iterator[Row]:
             yield name, error.message
 
 
-class SettingsScreen(Dialog[None]):
+class SettingsScreen(Dialog[str]):
     """Settings, versions, folders, findings."""
 
     TITLE = "Settings and this computer"
@@ -82,14 +84,21 @@ class SettingsScreen(Dialog[None]):
 
     def __init__(
         self,
-        rows: Sequence[Row] = (),
+        groups: Sequence[Group] = (),
         copy: Callable[[str], None] | None = None,
         look: Callable[[], Iterable[Pair]] = facts,
+        origins: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         super().__init__()
         self._copy = copy
         self._look = look
-        self._pairs = [Pair("In force"), *(Pair(name, value or "—") for name, value in rows)] if rows else [Pair()]
+        self._origins = origins
+        self._changed = {row.key for _, rows in groups for row in rows if row.changed}
+        self._pairs = [Pair()] if not groups else []
+        for title, rows in groups:
+            self._pairs += [*([Pair()] if self._pairs else []), Pair(title)]
+            self._pairs += [Pair(row.key, row.text, more="set here" if row.changed else "") for row in rows]
+        self._in_force = len(self._pairs)
 
     def body(self) -> Iterable[Widget]:
         """What is known so far."""
@@ -102,6 +111,7 @@ class SettingsScreen(Dialog[None]):
         self.behind.do("looked", self._look_around)
 
     def _look_around(self) -> None:
+        self.behind.tell("origins", self._origins())
         for pair in self._look():
             self.behind.tell("fact", pair)
 
@@ -111,9 +121,21 @@ class SettingsScreen(Dialog[None]):
             self.say(said(came.error))
         if came.what == "looked":
             self.frame_note(scrolling())
+        elif came.what == "origins" and isinstance(came.value, Mapping):
+            self._show_origins(came.value)
         elif isinstance(came.value, Pair):
             self._pairs.append(came.value)
             self.query_one(Pairs).show(self._pairs)
+
+    def _show_origins(self, origins: Mapping[str, str]) -> None:
+        for at, pair in enumerate(self._pairs[: self._in_force]):
+            if pair.name not in self._changed and pair.text:
+                self._pairs[at] = replace(pair, more=origins.get(pair.name, ""))
+        self.query_one(Pairs).show(self._pairs)
+
+    def action_settings_set(self) -> None:
+        """Set an option of the replies."""
+        self.dismiss("set")
 
     def action_settings_copy(self) -> None:
         """Copy all of it, for a report."""

@@ -7,6 +7,8 @@ from textual.widgets import OptionList
 
 from lacli.errors import LacliError
 from lacli.text.slash import path_of
+from lacli.verbs import inforce
+from lacli.verbs.inforce import Row
 from lacli.wording import counted, counts_table, number_of, unvarying
 from lacli_tui.behind import done
 from lacli_tui.talk import Took
@@ -236,17 +238,20 @@ class Chats(Reading):
         """Settings, paths, versions."""
         from lacli_tui.screens.settings import SettingsScreen
 
-        await self.app.push_screen_wait(SettingsScreen(self.settings_rows(), self.program.main.copy))
+        groups, copy = self.settings_in_force(), self.program.main.copy
+        screen = SettingsScreen(groups, copy, origins=self.begun.origins)
+        chosen = await self.app.push_screen_wait(screen)
+        if chosen is not None:
+            self.program.perform(chosen)
 
-    def settings_rows(self) -> list[tuple[str, str]]:
-        """What shapes the engine and the replies, a name and a value each."""
-        import dataclasses
-
-        from lacli.configuration.keys import shown
-
-        rows = [("project", str(self.begun.folder)), ("model", self.talk.model), ("theme", self.program.chosen_theme)]
-        for record, left_out in ((self.talk.settings, ("folder", "model")), (self.talk.request, ("messages", "place"))):
-            for field in dataclasses.fields(record):
-                if field.name not in left_out:
-                    rows.append((field.name.replace("_", "-"), shown(getattr(record, field.name))))
-        return rows
+    def settings_in_force(self) -> list[tuple[str, list[Row]]]:
+        """What shapes the engine and the replies, by titles that say what changes it."""
+        talk, begun = self.talk, self.begun
+        theme = self.program.chosen_theme
+        return [
+            ("Replies: s, or /set, changes them for this run", inforce.replies(talk.request, begun.request)),
+            ("Model: ctrl+t, or /model, takes another one", [Row("model", talk.model, talk.model != begun.model)]),
+            ("Engine, from its start on", inforce.engine(talk.settings)),
+            ("What is kept on this computer", inforce.kept(talk.settings, begun.keep)),
+            ("Here", [Row("theme", theme, theme != begun.theme != ""), Row("project", str(begun.folder))]),
+        ]

@@ -113,7 +113,7 @@ def test_a_theme_that_something_stronger_names_is_not_written_down(
         ("[keymap]\nstop = 12", ":2: keymap.stop must be a text, and is 12"),
         ("[keymap]\n\nstop = 'f 12'", ":3: [keymap] stop must be keys like 'escape'"),
         ("[keymap]\nstop = 'ctrl+q'", ":2: [keymap] stop = 'ctrl+q' is the key of leave (Quit) everywhere, too"),
-        ("[keymap]\nnew = 'f9'\nsend = 'f9'", ":2: [keymap] new = 'f9' is the key of send (Send the question) at the prompt"),
+        ("[keymap]\nnew = 'f9'\nsend = 'f9'", ":2: [keymap] new = 'f9' is the key of send (Send the question)"),
         ("[keymap]\nstop = 'ctrl+m'", ":2: [keymap] stop = 'ctrl+m' is the key of send"),
         ("[keymap]\nsend = 'x'", ":2: [keymap] send = 'x' could no longer be typed"),
         ("[keymap]\nmessage-block = 'f9'", ":2: [keymap] the keys of message-block are the numbers"),
@@ -156,3 +156,16 @@ def test_the_script_of_its_own_is_the_same_command(
     monkeypatch.setattr(sys, "argv", ["lacli-tui", "--help"])
     assert tui.main() == 0
     assert "lacli tui" in capfd.readouterr().out
+
+
+def test_where_values_come_from_is_told_as_config_show_does(
+    scripted: Scripted, begun: list[Start], sandbox: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (sandbox / "config").mkdir()
+    (sandbox / "config" / "config.toml").write_text("temperature = 0.5\n[pool]\nproject-mb = 8\n")
+    monkeypatch.setenv("LACLI_TOP_P", "0.9")
+    scripted.run(["tui", "--seed", "7"])
+    origins = begun[0].origins()
+    assert origins["temperature"].endswith("config.toml:1")
+    assert origins["project-mb"].endswith("config.toml:3")
+    assert (origins["top-p"], origins["seed"], origins["quant"]) == ("LACLI_TOP_P", "given as --seed", "built-in")

@@ -21,6 +21,7 @@ from textual.widgets import Input
 from lacli.events import Event, Request
 from lacli.prompts import saved
 from lacli.scripted import Cancel, ScriptedAssistant, never
+from lacli.verbs.inforce import Row
 from lacli_tui.actions import ACTIONS, Action
 from lacli_tui.screens.choice import ChoiceScreen
 from lacli_tui.screens.confirm import ConfirmScreen
@@ -408,9 +409,10 @@ CASES: dict[str, Case] = {
     "confirm-no": Case(came(False), (screen(lambda: ConfirmScreen("Sure?")),)),
     "confirm-other": Case(lambda it: it.app.screen._marked == 1, (screen(lambda: ConfirmScreen("Sure?")),)),  # type: ignore[attr-defined]
     "confirm-take": Case(came(False), (screen(lambda: ConfirmScreen("Sure?")),)),
+    "settings-set": Case(came("set"), (screen(lambda: SettingsScreen(look=tuple)),)),
     "settings-copy": Case(
         lambda it: "a name" in it.app.clipboard,
-        (screen(lambda: SettingsScreen([("a name", "a value")], look=lambda: [Pair("ok", "it is")])),),
+        (screen(lambda: SettingsScreen([("Here", [Row("a name", "a value")])], look=lambda: [Pair("ok", "it is")])),),
     ),
     "line-take": Case(came("words"), (screen(lambda: LineScreen("A line", value="words")),)),
     "diff-apply": Case(came(True), (screen(diff),)),

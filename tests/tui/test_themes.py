@@ -83,9 +83,16 @@ def coloured(it: Playing) -> list[tuple[str, str]]:
 
 async def test_what_is_in_force_is_told_as_people_read_it(pilot: Play) -> None:
     async with pilot("hello", theme="light", model="some-model") as it:
-        rows = dict(it.main.settings_rows())
-        assert (rows["model"], rows["theme"]) == ("some-model", "light")
-        assert (rows["seed"], rows["lookahead"], rows["stops"]) == ("not set", "true", "none")
+        rows = {row.key: row for _, group in it.main.settings_in_force() for row in group}
+        assert (rows["model"].text, rows["theme"].text) == ("some-model", "light")
+        assert (rows["stop"].text, rows["lookahead"].text, rows["project-mb"].text) == ("none", "on", "at most 64.0 MB")
+        for row in rows.values():
+            assert not {"None", "()", "True", "False", "—"} & set(row.text.split())
+        assert not any(row.changed for row in rows.values())
+        await it.type("/set temperature 0.7")
+        await it.press("enter")
+        changed = [row for _, group in it.main.settings_in_force() for row in group if row.changed]
+        assert [(row.key, row.text) for row in changed] == [("temperature", "0.7")]
 
 
 @pytest.mark.parametrize("theme", ["", "light"])

@@ -11,6 +11,7 @@ from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
 from textual.widgets import Input
 
+from lacli.verbs.inforce import Row
 from lacli.verbs.places import completions
 from lacli_tui.actions import ACTIONS
 from lacli_tui.screens.confirm import ConfirmScreen
@@ -39,7 +40,7 @@ SCREENS: dict[str, Callable[[], Screen[Any]]] = {
     "palette": lambda: PaletteScreen([action for action in ACTIONS if action.palette]),
     "pool": lambda: PoolScreen(Path(), look=lambda folder: [Learned(Path("p"), Path(ODD), 5, damage=ODD, used_s=1.0)]),
     "sessions": lambda: SessionsScreen("", None, store=Told),
-    "settings": lambda: SettingsScreen([(ODD, ODD)], look=lambda: [Pair(ODD, ODD, more=ODD)]),
+    "settings": lambda: SettingsScreen([(ODD, [Row(ODD, ODD)])], look=lambda: [Pair(ODD, ODD, more=ODD)]),
 }
 NO = ("confirm", "diff")
 SAY_IT = ("confirm", "diff", "line", "models", "pool", "settings", "sessions")
@@ -120,8 +121,10 @@ async def test_help_has_every_action_and_the_users_keys(opened: Open) -> None:
 async def test_settings_tell_what_was_found_and_copy_it(opened: Open) -> None:
     copied: list[str] = []
     look = [Pair("ok   torch", "2.13"), Pair("warn git", "not found", more="install git")]
-    async with opened(SettingsScreen([("quant", "int4")], copied.append, lambda: look)) as it:
-        await it.until("quant", "int4", "ok   torch", "install git")
+    groups = [("Engine", [Row("quant", "int4"), Row("threads", "4", changed=True)])]
+    origins = {"quant": "config.toml:3", "threads": "built-in"}
+    async with opened(SettingsScreen(groups, copied.append, lambda: look, lambda: origins)) as it:
+        await it.until("quant", "int4  config.toml:3", "4  set here", "ok   torch", "install git")
         await it.press("y")
         await it.until("copied")
     assert "warn git             not found install git\n" in copied[0]
