@@ -36,8 +36,8 @@ _SETTLED_S = 2.0
 """A pace is told once it was measured for so long."""
 _LEFT_MS = 1000
 """Less than this is nothing to wait for."""
-_ROWS = 30
-"""Fewer, and the steps are in one line."""
+_ROWS_FOR_STEPS, _ROWS_FOR_NOTES, _ROWS_FOR_WORDS = 30, 22, 16
+"""Fewer rows of the screen, and the steps are in one line, and what may be done without is left out."""
 
 
 class GettingReady(Static):
@@ -98,8 +98,11 @@ class GettingReady(Static):
         if not self.is_mounted:
             return
         width = max(8, self.content_size.width)
-        lines = [Content(shown(self._words())), *self._steps(width), *self._amount(width)]
-        lines += [Content.styled(shown(drawable(note)), "dim") for note in self._notes]
+        rows = self.app.size.height
+        lines = [Content(shown(self._words()))] if rows >= _ROWS_FOR_WORDS else []
+        lines += [*self._steps(rows >= _ROWS_FOR_STEPS), *self._amount(width)]
+        if rows >= _ROWS_FOR_NOTES:
+            lines += [Content.styled(shown(drawable(note)), "dim") for note in self._notes]
         lines.append(Content.styled(self._way_out(), "$text-muted"))
         self.update(Content("\n").join(lines))
 
@@ -114,7 +117,7 @@ class GettingReady(Static):
         what = f"goes back to {self._back_to}" if self._back_to else "stops it"
         return drawable(shown(f"{keys[0]} {what}, or {keys[1]} while you type; what is fetched stays"))
 
-    def _steps(self, width: int) -> list[Content]:
+    def _steps(self, each: bool) -> list[Content]:
         plain = glyphs(plain_terminal()).plain
         names = list(_STEPS) if self.first == FETCH else list(_STEPS)[2:]
         step = _STEP_OF.get(self._loading.stage, self._loading.stage)
@@ -124,10 +127,10 @@ class GettingReady(Static):
             mark = (" >*" if plain else "·›✓")[(place == at) + 2 * (place < at)]
             style = "$success" if place < at else "bold" if place == at else "dim"
             found.append(Content.styled(f"{mark} {_STEPS[name]}", style))
-        if self.app.size.height >= _ROWS:
+        if each:
             return found
-        short = [each for place, each in enumerate(found) if place == max(at, 0)]
-        return [Content("").join([*short, Content.styled(f"  (step {max(at, 0) + 1} of {len(names)})", "dim")])]
+        here = max(at, 0)
+        return [Content("").join([found[here], Content.styled(f"  (step {here + 1} of {len(names)})", "dim")])]
 
     def _amount(self, width: int) -> list[Content]:
         """A bar, and how much of how much."""

@@ -204,3 +204,12 @@ def test_what_is_missing_is_known_without_loading_anything(sandbox: Path, tmp_pa
     assert missing("qwen2.5-coder-7b") == FETCH
     (tmp_path / "some.gguf").write_bytes(b"GGUF")
     assert missing(str(tmp_path / "some.gguf")) == PREPARE
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16), (40, 10)])
+async def test_prompt_bar_and_the_way_out_are_seen_at_every_size(pilot: Play, size: tuple[int, int]) -> None:
+    async with pilot(replier=Fetching(Notice("a long note " * 20), Loading("fetch", 5, 50)), size=size) as it:
+        await it.until(lambda: "10%" in it.text())
+        await it.pilot.press("h", "i")
+        await it.until(lambda: "hi" in it.text().splitlines()[-2])
+        assert "esc stops it" in " ".join(it.text().split())
