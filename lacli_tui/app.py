@@ -34,7 +34,8 @@ from lacli_tui.failing import Failing, told
 from lacli_tui.glyphs import plain_terminal
 from lacli_tui.leaving import Leaving
 from lacli_tui.screens.main import MainScreen
-from lacli_tui.terminal import give_back, put_right
+from lacli_tui.telling import Telling
+from lacli_tui.terminal import give_back, has_shell, put_right
 from lacli_tui.themes import ANSI, THEMES, checked_theme, theme_for, variables
 
 
@@ -76,7 +77,7 @@ class Start:
     now: Callable[[], float] = time.time
 
 
-class LacliApp(Failing):
+class LacliApp(Telling, Failing):
     """The terminal UI. Its result is the id of the session it was left in."""
 
     TITLE = "lacli"
@@ -165,8 +166,11 @@ class LacliApp(Failing):
         give_back(getattr(self._driver, "attrs_before", None))
 
     def action_suspend(self) -> None:
-        """Go to the shell, until it brings this to the front again."""
-        self.action_suspend_process()
+        """Go to the shell, until it brings this to the front again; the engine goes on meanwhile."""
+        if self._driver is None or not self._driver.can_suspend or not has_shell():
+            self.notify("there is no shell to go to here; ctrl+q leaves", markup=False)
+        else:
+            self.action_suspend_process()
 
     def action_help(self) -> None:
         """Show what every key does."""

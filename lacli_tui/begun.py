@@ -125,6 +125,7 @@ class Offers:
         first = [each for each in fits if _starts(each.text, typed) and "/" not in each.text[len(level) :]]
         folders = [Fit(name, 0.0, tuple(range(len(typed)))) for name in near if name.endswith("/")]
         rest = [each for each in fits if each not in first]
+        rest.sort(key=lambda each: not _starts(each.text.rpartition("/")[2], typed))
         known = typed in self._known
         return [_file(begun, each.text, each.marks, known) for each in (*first, *folders[:_MOST_FOLDERS], *rest)]
 

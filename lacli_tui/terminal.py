@@ -138,3 +138,12 @@ class _Bytes:
                 self._gone()
                 self._gone = None
         return self._decoder.decode(data, final)
+
+
+def has_shell() -> bool:
+    """Whether a shell that knows of jobs started this, and can bring it to the front again: what is stopped without one
+    stays so for ever."""
+    try:
+        return os.getsid(os.getppid()) == os.getsid(0) != os.getpgrp()
+    except (AttributeError, OSError):  # Windows; a parent that has ended
+        return False

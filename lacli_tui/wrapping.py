@@ -15,6 +15,12 @@ def wrap_fast() -> None:
     """From now on, in all areas of text."""
     _wrapped_document.compute_wrap_offsets = wrap_offsets  # type: ignore[attr-defined]
     _wrapped_document.get_tab_widths = tab_widths  # type: ignore[attr-defined]
+    _wrapped_document.WrappedDocument.height = property(_height)  # type: ignore[assignment]
+
+
+def _height(self: _wrapped_document.WrappedDocument) -> int:
+    """The rows, each of which has an entry; textual counts those of every line whenever it is asked."""
+    return len(self._offset_to_line_info)
 
 
 def tab_widths(line: str, tab_size: int = 4) -> list[tuple[str, int]]:

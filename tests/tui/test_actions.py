@@ -345,7 +345,7 @@ CASES: dict[str, Case] = {
     "compact": Case(lambda it: it.main.idle and it.main.talk.purpose == "summary", (nothing_said, two_turns)),
     # the last answer
     "copy": Case(copied(ANSWER), (one_turn,)),
-    "save": Case(lambda it: list(Path().glob("chat-*.md")), (one_turn, none_saved)),
+    "save": Case(shows(LineScreen), (one_turn,)),
     "apply": Case(shows(LineScreen), (one_turn,)),
     # a message that has the focus
     "message-copy": Case(copied(ANSWER), (focus_message,)),
@@ -415,8 +415,14 @@ CASES: dict[str, Case] = {
         (screen(lambda: SettingsScreen([("Here", [Row("a name", "a value")])], look=lambda: [Pair("ok", "it is")])),),
     ),
     "line-take": Case(came("words"), (screen(lambda: LineScreen("A line", value="words")),)),
+    "line-complete": Case(
+        lambda it: it.app.screen.query_one(Input).value == "words",
+        (screen(lambda: LineScreen("A line", value="wo", complete=lambda typed: ["words"])),),
+    ),
     "diff-apply": Case(came(True), (screen(diff),)),
     "diff-refuse": Case(came(False), (screen(diff),)),
+    "diff-other": Case(lambda it: it.app.screen._marked == 1, (screen(diff),)),  # type: ignore[attr-defined]
+    "diff-take": Case(came(False), (screen(diff),)),
     "diff-wrap": Case(lambda it: not it.app.screen.query_one(Lines).wraps, (screen(diff),)),
 }
 
@@ -476,6 +482,8 @@ async def tried(it: Playing, action: Action) -> None:
 async def test_every_way_to_an_action_leads_to_it(pilot: Play, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lacli.clipboard.by_tool", lambda text: "")
     monkeypatch.setattr("lacli.health.checks", lambda model: iter(()))
+    monkeypatch.setattr("lacli_tui.app.has_shell", lambda: True)
+    monkeypatch.setattr("textual.drivers.headless_driver.HeadlessDriver.can_suspend", True)
     async with pilot(replier=Patient([]), size=(100, 30), model="scripted") as it:
         for action in ACTIONS[first : first + TOGETHER]:
             await tried(it, action)
