@@ -30,6 +30,7 @@ OFFERS = "offers"
 DIALOG, PICKER = "dialog", "picker"
 """Every screen over the main one, and every one with a list to choose from."""
 SESSIONS, POOL, CONFIRM, DIFF, LINE, SETTINGS = "sessions", "pool", "confirm", "diff", "line", "settings"
+HELP = "help"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("settings", "", "Settings and what this program knows of itself", slash="settings"),
     Action("stats", "", "Numbers of the last reply and of the chat", slash="stats"),
     Action("tokens", "", "Size of the prompt so far", slash="tokens"),
-    Action("restart", "f5", "Start the engine again"),
+    Action("restart", "f5", "Start the engine again", "Also where a reply does not stop."),
     # the program
     Action("not-now", "f4", "Do not wait for the model", "Escape at an empty prompt does it, too."),
     Action("help", "f1", "Help", where=APP, footer="help", slash="help", priority=True),
@@ -230,6 +231,7 @@ ACTIONS: tuple[Action, ...] = (
             Action(
                 "confirm-take", "enter", "Take the answer that is marked", where=CONFIRM, footer="take", priority=True
             ),
+            Action("help-names", "n", "The names of actions, to give them other keys", where=HELP, footer="names"),
             Action("settings-set", "s", "Set an option of the replies", where=SETTINGS, footer="set an option"),
             Action("settings-copy", "y", "Copy all of it", where=SETTINGS, footer="copy"),
             Action("line-take", "enter", "Take what is typed", where=LINE, footer="take", priority=True),

@@ -25,6 +25,7 @@ PLACES = {
     actions.DIFF: "in the diff before a change",
     actions.LINE: "where a line is asked for",
     actions.SETTINGS: "in the settings",
+    actions.HELP: "in the help",
 }
 """Where an action's keys work, in words."""
 _CHAT = (actions.MAIN, actions.PROMPT, actions.OFFERS, actions.MESSAGE)

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from textual.widget import Widget
 
 from lacli_tui import actions
-from lacli_tui.actions import ACTIONS, Action
+from lacli_tui.actions import ACTIONS, Action, bindings_of
+from lacli_tui.keymap import rows
 from lacli_tui.screens.dialog import Dialog, key_name, scrolling
 from lacli_tui.widgets.pairs import Pair, Pairs
 from lacli_tui.widgets.scrolling import Page
 
-_FIRST = (
+_FIRST: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("At the prompt", (actions.PROMPT,)),
     ("While a file or a command is typed", (actions.OFFERS,)),
 )
@@ -26,7 +27,7 @@ _THEN = (
     ("Where a line is typed", (actions.LINE,)),
     ("Before a file is changed", (actions.DIFF,)),
     ("In what a project has taught", (actions.POOL,)),
-    ("In settings", (actions.SETTINGS,)),
+    ("In settings and in this help", (actions.SETTINGS, actions.HELP)),
 )
 _NUMBERS = (
     ("tok/s", "tokens a second; a token is a word or a piece of one"),
@@ -68,6 +69,18 @@ def help_pairs(keymap: Mapping[str, str]) -> list[Pair]:
     return found[1:]
 
 
+def name_pairs(keymap: Mapping[str, str]) -> list[Pair]:
+    """Every action by the name that [keymap] knows it by, with its keys now, by the places where these work."""
+    found = [Pair("keymap.NAME", "`lacli config set keymap.stop f12` gives an action other keys")]
+    sections: dict[str, list[Pair]] = {}
+    for name, keys, title, place in rows(keymap):
+        shown = " ".join(key_name(key.strip()) for key in keys.split(",") if key.strip())
+        sections.setdefault(place, []).append(Pair(name, shown or "no key", "$accent", title))
+    for place, pairs in sections.items():
+        found += [Pair(), Pair(place[0].upper() + place[1:]), *pairs]
+    return found
+
+
 def _section(title: str, wheres: Sequence[str], keymap: Mapping[str, str]) -> list[Pair]:
     lines = [
         Pair(_keys(keys), action.title, "$accent", action.help)
@@ -90,13 +103,16 @@ def _keys(keys: str) -> str:
 
 
 class HelpScreen(Dialog[None]):
-    """All keys and commands."""
+    """All keys and commands; the names of actions instead, where these are asked for."""
 
     TITLE = "Help"
+    WHERES = (actions.HELP,)
+    BINDINGS = bindings_of(actions.HELP)
 
     def __init__(self, keymap: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._keymap = dict(keymap or {})
+        self._names = False
 
     def body(self) -> Iterable[Widget]:
         """All of it."""
@@ -106,3 +122,14 @@ class HelpScreen(Dialog[None]):
         """Arrow keys scroll."""
         self.query_one("#page").focus()
         self.frame_note(scrolling())
+
+    def footer_of(self, id_: str, footer: str) -> str:
+        """What `n` shows next."""
+        return "keys and commands" if id_ == "help-names" and self._names else footer
+
+    def action_help_names(self) -> None:
+        """The names of actions, or the help again."""
+        self._names = not self._names
+        self.query_one(Pairs).show((name_pairs if self._names else help_pairs)(self._keymap))
+        self.query_one("#page").scroll_home(animate=False)
+        self.show_hints()

@@ -215,12 +215,6 @@ async def waits_for_a_model(it: Playing) -> None:
     await it.main._begin_preparing("fetch")
 
 
-def none_saved(it: Playing) -> Awaitable[None]:
-    for path in Path().glob("chat-*.md"):
-        path.unlink()
-    return it.pilot.pause()
-
-
 def chats() -> Screen[Any]:
     return SessionsScreen("", Path.cwd())
 
@@ -409,6 +403,7 @@ CASES: dict[str, Case] = {
     "confirm-no": Case(came(False), (screen(lambda: ConfirmScreen("Sure?")),)),
     "confirm-other": Case(lambda it: it.app.screen._marked == 1, (screen(lambda: ConfirmScreen("Sure?")),)),  # type: ignore[attr-defined]
     "confirm-take": Case(came(False), (screen(lambda: ConfirmScreen("Sure?")),)),
+    "help-names": Case(lambda it: "config set keymap.stop" in it.text(), (screen(HelpScreen),)),
     "settings-set": Case(came("set"), (screen(lambda: SettingsScreen(look=tuple)),)),
     "settings-copy": Case(
         lambda it: "a name" in it.app.clipboard,

@@ -118,6 +118,18 @@ async def test_help_has_every_action_and_the_users_keys(opened: Open) -> None:
         await it.until("At the prompt")
 
 
+async def test_help_names_every_action_that_may_have_other_keys(opened: Open) -> None:
+    async with opened(HelpScreen({"retry": "f6"}), (120, 140)) as it:
+        await it.until("At the prompt", "n names")
+        await it.press("n")
+        seen = await it.until("In the diff before a change", "n keys and commands")
+        for action in ACTIONS:
+            assert action.id in seen or action.id == "message-block", action.id
+        assert "retry f6 Ask the last question again" in " ".join(seen.split())
+        await it.press("n")
+        await it.until("Commands, typed at the prompt")
+
+
 async def test_settings_tell_what_was_found_and_copy_it(opened: Open) -> None:
     copied: list[str] = []
     look = [Pair("ok   torch", "2.13"), Pair("warn git", "not found", more="install git")]
