@@ -102,8 +102,10 @@ def attachment(path: str, note: Note, context: int = 0) -> Attachment:
 
 
 def tokens_of(text: str) -> int:
-    """About how many tokens a text has: the vocabulary itself is the engine's."""
-    return -(-len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN)
+    """About how many tokens a text has, by its beginning: the vocabulary itself is the engine's."""
+    begins = text[:_PIECE]
+    size = len(begins.encode("utf-8", "replace"))
+    return -(-size * len(text) // (max(1, len(begins)) * _BYTES_A_TOKEN))
 
 
 def _too_long(path: str, size: int, context: int) -> PromptTooLong:

@@ -94,7 +94,7 @@ async def test_a_file_that_is_surely_too_long_is_refused_at_once_and_a_doubtful_
         assert not it.main.talk.conversation.pending
         await send(it, "/file some.txt")
         await it.until(lambda: "it may not fit" in it.text())
-        assert "(1 line, ~2500 tok)" in it.text()
+        await it.until(lambda: "(1 line, ~2500 tok)" in it.text())
 
 
 async def test_keys_are_taken_while_a_disk_is_slow_and_what_was_sent_waits_in_turn(
