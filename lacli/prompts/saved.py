@@ -151,12 +151,44 @@ def load(name: str) -> Saved:
     return read(name, path, _bytes_of(path))
 
 
-def filled(typed: str) -> tuple[str, str]:
-    """The system message and the question of the template that is named first here, filled in with the words behind."""
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A template with what stands behind its name: `review lang=Python be brief`."""
+
+    template: Saved
+    given: Mapping[str, str]
+    words: str
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Parameters that have no value yet."""
+        known = (INPUT, *self.given, *self.template.defaults)
+        return tuple(name for name in self.template.parameters if name not in known)
+
+    def filled(self, more: Mapping[str, str] | None = None) -> tuple[str, str]:
+        """The system message and the question. Raises UsageError where a parameter is missing."""
+        given = {**self.given, **(more or {})}
+        for name in self.missing:
+            if name not in given:
+                raise UsageError(
+                    f"template {self.template.name} needs the parameter {name}",
+                    f"write {name}=VALUE behind its name (or $${name} in it, if that is no placeholder)",
+                )
+        return self.template.filled_system(self.words, given), self.template.filled(self.words, given)
+
+
+def named(typed: str) -> Named:
+    """The template that is named first here; NAME=VALUE behind it are values of its parameters, the rest its words."""
     name, _, words = typed.partition(" ")
     found = load(name)
-    found.check({})
-    return found.filled_system(words, {}), found.filled(words, {})
+    known = set(found.parameters) - {INPUT}
+    given: dict[str, str] = {}
+    while True:
+        first, _, rest = words.lstrip().partition(" ")
+        parameter, equals, value = first.partition("=")
+        if not equals or parameter not in known:
+            return Named(found, given, words)
+        given[parameter], words = value, rest
 
 
 def text(name: str) -> str:

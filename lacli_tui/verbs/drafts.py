@@ -18,6 +18,25 @@ from lacli_tui.verbs.reading import Reading
 class Drafts(Reading):
     """Of the main screen."""
 
+    async def action_system(self, rest: str = "") -> None:
+        """Tell the model something first: `[TEXT]`; without, it is asked for, with what it is told now."""
+        told = self.talk.conversation.system
+        if rest:
+            await self.describe(rest)
+        elif "\n" in told:
+            await self.tell(told, hint="/system TEXT sets another one")
+        else:
+            self._ask_system(told)
+
+    @work(group="picker", exclusive=True)
+    async def _ask_system(self, told: str) -> None:
+        from lacli_tui.screens.line import LineScreen
+
+        screen = LineScreen("System message: what the model is told first", "nothing yet", told)
+        text = await self.app.push_screen_wait(screen)
+        if text is not None and text != told:
+            await self.describe(text)
+
     async def action_set(self, rest: str = "") -> None:
         """Show or set an option of the replies to come: `[K V]`."""
         try:
@@ -77,8 +96,17 @@ class Drafts(Reading):
 
     async def _fill(self, typed: str) -> None:
         from lacli.prompts import saved
+        from lacli_tui.screens.line import LineScreen
 
-        told, question = await self.aside(lambda: saved.filled(typed), "reading the template")
+        found = await self.aside(lambda: saved.named(typed), "reading the template")
+        given: dict[str, str] = {}
+        for name in found.missing:
+            title = f"{name}, for the template {found.template.name}"
+            value = await self.app.push_screen_wait(LineScreen(title))
+            if value is None:
+                return
+            given[name] = value
+        told, question = found.filled(given)
         if told.strip():
             await self.describe(told)
         self.prompt.put(as_typed(question))

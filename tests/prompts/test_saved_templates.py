@@ -10,7 +10,7 @@ import pytest
 
 from lacli.errors import OutOfMemory, UsageError
 from lacli.prompts import saved
-from lacli.prompts.saved import Saved
+from lacli.prompts.saved import Saved, named, save
 
 
 def put(name: str, text: str | bytes) -> Path:
@@ -50,6 +50,18 @@ class TestFilling:
     def test_a_lone_dollar_is_named_with_its_line(self, text: str) -> None:
         with pytest.raises(UsageError, match=rf"template t, line {1 + text.count(chr(10))} of its prompt: a lone \$"):
             Saved("t", text).check({})
+
+
+class TestNamedInAChat:
+    def test_what_stands_behind_the_name_is_parameters_and_then_words(self, sandbox: Path) -> None:
+        save(Saved("t", "$a, $b: $input", defaults={"b": "2"}))
+        assert named("t a=1 x=3 is it?").filled() == ("", "1, 2: x=3 is it?")
+        assert named("t b=3 a= x").filled() == ("", ", 3: x")
+        assert named("t a\nb").missing == ("a",)
+        assert named("t a\nb").filled({"a": "1"}) == ("", "1, 2: a\nb")
+        with pytest.raises(UsageError, match="needs the parameter a") as caught:
+            named("t x").filled()
+        assert "a=VALUE behind its name" in caught.value.hint
 
 
 class TestKeeping:

@@ -334,7 +334,7 @@ CASES: dict[str, Case] = {
     "retry": Case(asked_again, (one_turn, forget)),
     "undo": Case(turns(0), (nothing_said, one_turn)),
     "clear": Case(turns(0), (one_turn,)),
-    "system": Case(lambda it: "there is no system message" in it.text(), (nothing_said,)),
+    "system": Case(shows(LineScreen)),
     "set": Case(shows(ChoiceScreen)),
     "compact": Case(lambda it: it.main.idle and it.main.talk.purpose == "summary", (nothing_said, two_turns)),
     # the last answer

@@ -102,6 +102,32 @@ async def test_a_template_is_filled_in_and_put_at_the_prompt(pilot: Play) -> Non
         assert it.main.talk.conversation.system == "Be strict"
 
 
+async def test_what_a_template_needs_besides_is_asked_for(pilot: Play) -> None:
+    saved.save(saved.Saved("port", prompt="$input in $lang, for $who", defaults={"who": "me"}))
+    async with pilot() as it:
+        await send(it, "/template port sort a list")
+        await it.until(lambda: isinstance(it.app.screen, LineScreen))
+        assert "lang, for the template port" in it.text()
+        it.app.screen.query_one(Input).value = "Go, please"
+        await it.press("enter")
+        await it.until(lambda: it.main.prompt.text == "sort a list in Go, please, for me")
+        await send(it, "/template port lang=C who=you sort a list")
+        await it.until(lambda: it.main.prompt.text == "sort a list in C, for you")
+
+
+async def test_the_system_message_is_shown_where_it_can_be_changed(pilot: Play) -> None:
+    async with pilot(system="Be brief") as it:
+        it.app.perform("system")
+        await it.until(lambda: isinstance(it.app.screen, LineScreen) and "Be brief" in it.text())
+        it.app.screen.query_one(Input).value = "Be strict"
+        await it.press("enter")
+        await it.until(lambda: it.main.talk.conversation.system == "Be strict")
+        await send(it, "/system")
+        await it.until(lambda: isinstance(it.app.screen, LineScreen) and "Be strict" in it.text())
+        await it.press("escape")
+        assert it.main.talk.conversation.system == "Be strict"
+
+
 async def test_the_draft_is_what_a_template_from_the_palette_is_filled_with(pilot: Play) -> None:
     saved.save(saved.Saved("review", prompt="Review $input"))
     async with pilot() as it:

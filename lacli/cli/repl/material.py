@@ -67,7 +67,7 @@ def template(repl: Repl, rest: str) -> None:
             "/template NAME puts one at the prompt" if names else "no template is saved yet; see `lacli templates`"
         )
         return
-    told, question = saved.filled(rest)
+    told, question = saved.named(rest).filled()
     if told.strip():
         system(repl, told)
     repl.draft = as_typed(question)
