@@ -69,13 +69,6 @@ class Chats(Reading):
             await self.show_all()
             self.prompt.focus()
 
-    async def action_system(self, rest: str = "") -> None:
-        """Show or set what the model is told first."""
-        if rest:
-            await self.describe(rest)
-        else:
-            await self.tell(self.talk.conversation.system or "there is no system message; /system TEXT sets one")
-
     async def describe(self, system: str) -> None:
         """Tell the model this first from now on."""
         self.talk.describe(system)
