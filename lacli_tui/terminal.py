@@ -30,7 +30,16 @@ _AS_BEFORE = (
 """Ends the modes that textual's driver begins."""
 _REST_S = 0.1
 """Between two looks at a terminal that is gone."""
+_LEAST_POURED = 32
+"""Fewer characters are keys."""
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
+
+
+class Poured(events.Paste):
+    """Lines that came at once, from a terminal that does not mark its pastes."""
+
+
+Poured.handler_name = events.Paste.handler_name  # whoever takes a paste takes this
 
 
 class PasteParser(_xterm_parser.XTermParser):
@@ -57,6 +66,8 @@ class PasteParser(_xterm_parser.XTermParser):
                 before, self._held = before[: len(before) - size], before[len(before) - size :]
             if self._pasting:
                 self._pasted.append(before)
+            elif _is_poured(before):
+                yield Poured(before)
             elif before:
                 yield from super().feed(before)
             if found and self._pasting:
@@ -64,6 +75,13 @@ class PasteParser(_xterm_parser.XTermParser):
             if found:
                 self._pasting = not self._pasting
                 self._pasted = []
+
+
+def _is_poured(text: str) -> bool:
+    """Whether nobody typed this: a line end and more behind it in what was read at once, and nothing but text."""
+    if len(text) < _LEAST_POURED or not ("\r" in text[:-1] or "\n" in text[:-1]):
+        return False
+    return text.replace("\r", "").replace("\n", "").replace("\t", "").isprintable()
 
 
 def _begun(text: str, mark: str, least: int) -> int:

@@ -24,6 +24,7 @@ from lacli_tui.actions import PROMPT, bindings_of, keys_of
 from lacli_tui.begun import Begun, Offer, begun
 from lacli_tui.inert import pasted
 from lacli_tui.messages import Sent, Wanted
+from lacli_tui.terminal import Poured
 from lacli_tui.widgets.offered import Offered
 
 MOST_ROWS = 10
@@ -162,8 +163,22 @@ class Prompt(TextArea):
         """One draft, whatever is in it."""
         event.prevent_default()
         event.stop()
+        if isinstance(event, Poured):
+            self._take_poured(event)
+            return
         self._pour()
         self._write(pasted(event.text), typed=False)
+
+    def _take_poured(self, event: Poured) -> None:
+        """As the keys that it stands for: what came just before and what comes just behind belong to it."""
+        if self._held and event.time - self._held_at > _HEELS_S:
+            self._release(self._holding, at_once=True)
+        if self._held:
+            self._burst.append(_TEXT[self._held])
+            self._held = ""
+        self._last_key = event.time
+        self._many = True
+        self._pour_soon(pasted(event.text))
 
     def _is_of_list(self, key: str) -> bool:
         """Whether the key is one of the list's, which has its effect then."""

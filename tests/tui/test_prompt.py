@@ -77,6 +77,21 @@ class TestPastes:
             assert prompt(it).text == "ab\n\tcd\n"
             assert not it.assistant.requests
 
+    @pytest.mark.parametrize("size", [7, 100, 999, 4096])
+    async def test_one_that_is_not_marked_is_one_draft_however_it_is_read(self, pilot: Play, size: int) -> None:
+        async with pilot("ok") as it:
+            parser, data = PasteParser(), LINES.replace("\n", "\r")
+            for at in range(0, len(data), size):
+                for event in parser.feed(data[at : at + size]):
+                    it.app.post_message(event)
+            await it.until(lambda: prompt(it).text.count("\n") == 40 and not prompt(it).is_waiting)
+            assert prompt(it).text == LINES
+            assert not it.assistant.requests
+
+    def test_a_long_line_with_its_enter_is_typed(self) -> None:
+        came = list(PasteParser().feed("what is this file good for, please?\r"))
+        assert all(isinstance(each, events.Key) for each in came)
+
     async def test_a_line_and_an_enter_at_once_are_sent(self, pilot: Play) -> None:
         async with pilot("ok") as it:
             await keys_at_once(it, *"hello", "enter")
