@@ -90,7 +90,7 @@ ACTIONS: tuple[Action, ...] = (
         "template",
         "",
         "Fill in a saved template",
-        "With the draft.",
+        "With the draft; K=V behind its name is what it is to say for $K.",
         slash="template",
         takes="[NAME …]",
         values="template",

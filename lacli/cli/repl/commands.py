@@ -57,7 +57,9 @@ TABLE = (
     Command("file", "PATH", "show the model a file with the next question", material.file, "file"),
     Command("drop", "[n]", "take away an attached file; without n, list them", material.drop, "number"),
     Command("system", "[TEXT]", "show or set what the model is told first", material.system),
-    Command("template", "[NAME …]", "fill in a saved prompt; without NAME, list them", material.template, "template"),
+    Command(
+        "template", "[NAME …]", "fill in a saved prompt (K=V is its $K), or list all", material.template, "template"
+    ),
     Command("model", "[NAME]", "go on with another model; without NAME, list them", settings.model, "model"),
     Command("set", "[K V]", "show or set an option such as temperature", settings.set_option, "option"),
     Command("copy", "[n]", "copy the last answer, or its n-th code block", results.copy, "number"),
