@@ -32,6 +32,7 @@ from lacli_tui.widgets.decode_panel import DecodePanel
 from lacli_tui.widgets.header import Header
 from lacli_tui.widgets.keys import Keys
 from lacli_tui.widgets.message import Answer
+from lacli_tui.widgets.moment import Moment
 from lacli_tui.widgets.offered import Offered
 from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.sidebar import Sidebar
@@ -101,6 +102,7 @@ class MainScreen(Sending):
                 yield Static("↓ new text: ctrl+end", id="new-text", markup=False)
             yield DecodePanel(id="decode")
         yield StatusLine(id="status")
+        yield Moment(id="moment")
         yield (offered := Offered(id="offered"))
         yield Chips(id="chips")
         yield Prompt(offered, id="prompt")
@@ -162,7 +164,7 @@ class MainScreen(Sending):
         await self.show_preparing(took)
         for notice in took.notices:
             self._notice = notice.text
-            await self.tell(notice.text, notice.level)
+            await self.add(notice.text, notice.level)
         if answer is not None and took.steps:
             answer.steps += took.steps
             self._steps += took.steps
@@ -205,16 +207,16 @@ class MainScreen(Sending):
         """Something went wrong: what, and what to do."""
         error = took.error
         assert error is not None
-        await self.blame(error)
+        await self.blame(error, stays=True)
         if self.talk.phase == "dead" and await self.go_back():
             return
         if isinstance(error, WorkerDied):
             said = ["what was written is kept"] if took.turn is not None else []
             said += ["the next question starts a new engine", "F5 starts it now"] if error.again else []
             if said:
-                await self.tell("; ".join(said), "warning")
+                await self.add("; ".join(said), "warning")
         elif took.failed == "open":
-            await self.tell("F5 tries again, ctrl+t chooses another model", "warning")
+            await self.add("F5 tries again, ctrl+t chooses another model", "warning")
 
     def _mark_new_text(self) -> None:
         self.query_one("#new-text").set_class(not self.transcript.follows, "-shown")

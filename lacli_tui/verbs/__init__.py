@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from lacli.errors import LacliError, PromptTooLong
+from lacli_tui.widgets.moment import Moment
 from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.transcript import Transcript
 
@@ -46,19 +47,29 @@ class Verbs(Screen[None]):
         """What was said."""
         return self.query_one(Transcript)
 
+    @property
+    def moment(self) -> Moment:
+        """What is said above the prompt."""
+        return self.query_one(Moment)
+
     async def tell(self, text: str, level: str = "note", hint: str = "") -> None:
-        """A line of news in the transcript."""
+        """A line about this moment, above the prompt."""
+        self.moment.tell(text, level, hint)
+
+    async def add(self, text: str, level: str = "note", hint: str = "") -> None:
+        """A line that belongs to the conversation, in the transcript."""
         await self.transcript.tell(text, level, hint)
 
-    async def blame(self, error: BaseException) -> None:
-        """A failure in the transcript."""
+    async def blame(self, error: BaseException, stays: bool = False) -> None:
+        """A failure: above the prompt, or where it is one of the conversation, in the transcript."""
+        tell = self.add if stays else self.tell
         if isinstance(error, LacliError):
             by_flags = isinstance(error, PromptTooLong) and "--" in error.hint
-            await self.tell(error.message, "error", _TOO_LONG if by_flags else error.hint)
+            await tell(error.message, "error", _TOO_LONG if by_flags else error.hint)
         elif isinstance(error, OSError):
-            await self.tell(f"{error.filename or 'a file'}: {error.strerror or error}", "error")
+            await tell(f"{error.filename or 'a file'}: {error.strerror or error}", "error")
         else:
-            await self.tell(f"{type(error).__name__}: {error}", "error", "a mistake of lacli's: please report it")
+            await tell(f"{type(error).__name__}: {error}", "error", "a mistake of lacli's: please report it")
 
     def is_busy(self) -> bool:
         """Whether a reply is being written; says so."""

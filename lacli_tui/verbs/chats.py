@@ -23,13 +23,13 @@ class Chats(Reading):
         """Ask the last question again."""
         if self.is_busy():
             return
-        turns = self.talk.conversation.turns
-        if not turns:
+        conversation = self.talk.conversation
+        if not conversation.turns:
             self.notify("there is no question to ask again", markup=False)
             return
         request = self.talk.request
         why = unvarying(request.temperature, request.seed)
-        if why and not turns[-1].interrupted:
+        if why and not conversation.changed and not conversation.turns[-1].interrupted:
             remedy = "/set temperature 0.7" if request.temperature == 0 else "/set seed none"
             self.notify(f"the same answer is to be expected, as {why}; {remedy} makes it vary", markup=False)
         self.talk.retry()
@@ -89,7 +89,7 @@ class Chats(Reading):
         """Say what became of the summary; the conversation is shown as it is now."""
         if took.compacted is not None:
             gone = counted(took.compacted, "older turn is", "older turns are")
-            await self.tell(f"{gone} replaced by the summary; /undo brings back what was there")
+            await self.add(f"{gone} replaced by the summary; /undo brings back what was there")
             return
         finished = took.finished
         cut = finished is not None and finished.reason in ("length", "context")
@@ -212,7 +212,7 @@ class Chats(Reading):
             self.notify("no reply yet", markup=False)
             return
         columns = [("this reply", self.talk.stats), ("this chat", self.talk.counts)]
-        await self.tell("\n".join(counts_table(columns)))
+        await self.add("\n".join(counts_table(columns)))
 
     async def action_tokens(self) -> None:
         """The size of the prompt so far."""

@@ -6,6 +6,7 @@ A mixin of `screens.main`, which calls `show_preparing` with everything that com
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 
 from lacli.errors import LacliError
@@ -17,6 +18,8 @@ from lacli_tui.widgets.getting_ready import FETCH, PREPARE, GettingReady
 
 _STAGES = ("fetch", "check", "unpack", "prepare", "wait")
 """Those that take long, and happen once."""
+_LOOK_S = 1.0
+"""How long a disk may take to tell what is there."""
 
 
 class Preparing(Verbs):
@@ -37,8 +40,9 @@ class Preparing(Verbs):
         """Say what must be done first before the first key may be pressed."""
         if self.begun.replier is not None:
             return
-        with contextlib.suppress(LacliError):
-            if (first := missing(self.talk.settings.model)) is not None:
+        with contextlib.suppress(LacliError, TimeoutError):
+            first = await asyncio.wait_for(done(lambda: missing(self.talk.settings.model)), _LOOK_S)
+            if first is not None:
                 await self._begin_preparing(first)
 
     async def show_preparing(self, took: Took) -> None:
@@ -111,7 +115,7 @@ class Preparing(Verbs):
         await self._end_preparing()
         self._left = None if model.is_here else FETCH
         self.talk.change_model(name, model.name)
-        await self.tell(f"going on with {model.name}, which reads the conversation anew")
+        await self.add(f"going on with {model.name}, which reads the conversation anew")
         self.changed()
 
     async def go_back(self) -> bool:
@@ -121,7 +125,7 @@ class Preparing(Verbs):
         (name, alias), self._before = self._before, None
         self._left = None
         self.talk.change_model(name, alias)
-        await self.tell(f"going on with {alias}, the model that was")
+        await self.add(f"going on with {alias}, the model that was")
         self.changed()
         return True
 
