@@ -99,12 +99,13 @@ class GettingReady(Static):
             return
         width = max(8, self.content_size.width)
         rows = self.app.size.height
-        lines = [Content(shown(self._words()))] if rows >= _ROWS_FOR_WORDS else []
-        lines += [*self._steps(rows >= _ROWS_FOR_STEPS), *self._amount(width)]
+        parts = [[Content(shown(self._words()))]] if rows >= _ROWS_FOR_WORDS else []
+        parts += [self._steps(rows >= _ROWS_FOR_STEPS), self._amount(width)]
         if rows >= _ROWS_FOR_NOTES:
-            lines += [Content.styled(shown(drawable(note)), "dim") for note in self._notes]
-        lines.append(Content.styled(self._way_out(), "$text-muted"))
-        self.update(Content("\n").join(lines))
+            parts.append([Content.styled(shown(drawable(note)), "dim") for note in self._notes])
+        parts.append([Content(self._way_out())])
+        between = Content("\n\n" if rows >= _ROWS_FOR_STEPS else "\n")
+        self.update(between.join(Content("\n").join(part) for part in parts if part))
 
     def _words(self) -> str:
         name = self._name or "The model"

