@@ -16,7 +16,7 @@ from tests.cli.conftest import Terminal
 pytest.importorskip("pty")
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = f"""
-import os, sys, time
+import os, signal, sys, time
 what = sys.argv[1]
 sys.argv[0] = "lacli"
 sys.path.insert(0, {str(ROOT)!r})
@@ -24,6 +24,8 @@ from lacli.scripted import ScriptedAssistant
 from lacli_tui import bridge, leaving, talk
 from lacli_tui.screens.main import MainScreen
 
+if what == "hears no hang-up":
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 leaving._UI_S = talk._STOP_S = 0.5
 bridge._CANCEL_S = 0.1
 
@@ -105,6 +107,7 @@ def left(what: str, *wishes: int | bytes | None) -> tuple[Terminal, float]:
         ("slow", (QUIT, signal.SIGTERM, signal.SIGHUP)),
         ("deaf", (signal.SIGTERM,)),
         ("slow", (None,)),
+        ("hears no hang-up", (None,)),
         ("a pipe", (signal.SIGTERM,)),
         ("a pipe", (QUIT,)),
         ("a thread", (QUIT,)),
