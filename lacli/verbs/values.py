@@ -42,7 +42,9 @@ def entries(typed: str) -> list[str]:
             shown = [
                 each.name + ("/" if each.is_dir() else "")
                 for each in found
-                if each.name.startswith(begun) and (begun.startswith(".") or not each.name.startswith("."))
+                if each.name.startswith(begun)
+                and (begun.startswith(".") or not each.name.startswith("."))
+                and (each.is_dir() or each.is_file())  # no pipe, no device
             ]
     except (OSError, ValueError):
         return []

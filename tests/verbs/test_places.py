@@ -80,6 +80,9 @@ def test_a_path_is_completed_as_it_was_typed(project: Path) -> None:
     Path("src/a b.py").write_text("")
     assert completions("") == ["src/", "Sub/"]
     assert completions("s") == ["src/"]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo("spipe")
+        assert completions("s") == ["src/"]
     assert completions(".") == [".git/", ".hidden/"]
     assert completions("./src/") == ["./src/a b.py"]
     assert completions(f"{project}/S") == [f"{project}/Sub/"]
