@@ -111,7 +111,8 @@ def tokens_of(text: str) -> int:
 def _too_long(path: str, size: int, context: int) -> PromptTooLong:
     about = _rounded(size // _BYTES_A_TOKEN)
     return PromptTooLong(
-        f"{path} has about {about} tokens, and the context {context:,}", "give the part that matters, or /set truncate middle first"
+        f"{path} has about {about} tokens, and the context {context:,}",
+        "give the part that matters, or /set truncate middle first",
     )
 
 
