@@ -48,6 +48,8 @@ class Start:
     """How replies are to be written; its messages do not count."""
     model: str = ""
     """The name of the model in `settings`, as people know it."""
+    missing: str = ""
+    """What must be done before that can be loaded: fetch, prepare, or nothing."""
     system: str = ""
     session: Session | None = None
     """The conversation to go on with."""

@@ -92,14 +92,17 @@ def tui(
     here = _entered(folder)
     going_on = resume.going_on(continue_, session)
     common = resume.with_its_model(going_on, common)
+    from lacli.models.inventory import presence
     from lacli.models.registry import load_registry
     from lacli.pool.identity import project_root
 
+    model = load_registry().resolve(common.model)
     ui: Any = importlib.import_module("lacli_tui.app")
     start = ui.Start(
         settings=common.settings(),
         request=common.request(),
-        model=load_registry().resolve(common.model).alias,
+        model=model.alias,
+        missing=presence(model).missing,
         system=common.system or "",
         session=going_on,
         folder=here,

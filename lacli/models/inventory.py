@@ -38,6 +38,11 @@ class Presence:
         """Whether it can be used without a network."""
         return self.files is not None or bool(self.prepared)
 
+    @property
+    def missing(self) -> str:
+        """What must be done before it can be loaded: fetch, prepare, or nothing."""
+        return "" if self.prepared else "fetch" if self.files is None else "prepare"
+
 
 def presence(spec: ModelSpec) -> Presence:
     """Look for `spec`, by names and sizes only."""

@@ -6,10 +6,6 @@ A mixin of `screens.main`, which calls `show_preparing` with everything that com
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-
-from lacli.errors import LacliError
 from lacli.events import Loading
 from lacli_tui.behind import done
 from lacli_tui.talk import Took
@@ -18,8 +14,6 @@ from lacli_tui.widgets.getting_ready import FETCH, PREPARE, GettingReady
 
 _STAGES = ("fetch", "check", "unpack", "prepare", "wait")
 """Those that take long, and happen once."""
-_LOOK_S = 1.0
-"""How long a disk may take to tell what is there."""
 
 
 class Preparing(Verbs):
@@ -38,12 +32,8 @@ class Preparing(Verbs):
 
     async def on_mount(self) -> None:
         """Say what must be done first before the first key may be pressed."""
-        if self.begun.replier is not None:
-            return
-        with contextlib.suppress(LacliError, TimeoutError):
-            first = await asyncio.wait_for(done(lambda: missing(self.talk.settings.model)), _LOOK_S)
-            if first is not None:
-                await self._begin_preparing(first)
+        if self.begun.missing:
+            await self._begin_preparing(self.begun.missing)
 
     async def show_preparing(self, took: Took) -> None:
         """Show how far it is; take what is news of it out of what is told in the chat."""
@@ -132,17 +122,3 @@ class Preparing(Verbs):
     async def give_up(self) -> None:
         """Nobody waits for the answer that was asked for."""
         raise NotImplementedError
-
-
-def missing(name: str | None) -> str | None:
-    """What must be done before a model can be loaded: `FETCH`, `PREPARE`, or None. Looks at names and sizes only.
-
-    Raises LacliError.
-    """
-    from lacli.models.inventory import presence
-    from lacli.models.registry import load_registry
-
-    here = presence(load_registry().resolve(name))
-    if here.prepared:
-        return None
-    return FETCH if here.files is None else PREPARE

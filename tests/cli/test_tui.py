@@ -169,3 +169,12 @@ def test_where_values_come_from_is_told_as_config_show_does(
     assert origins["temperature"].endswith("config.toml:1")
     assert origins["project-mb"].endswith("config.toml:3")
     assert (origins["top-p"], origins["seed"], origins["quant"]) == ("LACLI_TOP_P", "given as --seed", "built-in")
+
+
+def test_what_must_be_done_before_the_model_can_be_loaded_is_known_at_the_start(
+    scripted: Scripted, begun: list[Start], tmp_path: Path
+) -> None:
+    scripted.run(["tui", "-m", "qwen2.5-coder-7b"])
+    (tmp_path / "some.gguf").write_bytes(b"GGUF")
+    scripted.run(["tui", "-m", str(tmp_path / "some.gguf")])
+    assert [start.missing for start in begun] == ["fetch", "prepare"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,7 @@ from lacli.scripted import ScriptedAssistant
 from lacli_tui.screens import models
 from lacli_tui.screens.confirm import ConfirmScreen
 from lacli_tui.screens.models import Model, to_fetch
-from lacli_tui.verbs.preparing import FETCH, PREPARE, missing
-from lacli_tui.widgets.getting_ready import GettingReady
+from lacli_tui.widgets.getting_ready import FETCH, GettingReady
 from lacli_tui.widgets.prompt import Prompt
 from tests.tui.conftest import Play
 
@@ -200,10 +198,9 @@ class TestAnotherModel:
             assert "hello" in it.text()
 
 
-def test_what_is_missing_is_known_without_loading_anything(sandbox: Path, tmp_path: Path) -> None:
-    assert missing("qwen2.5-coder-7b") == FETCH
-    (tmp_path / "some.gguf").write_bytes(b"GGUF")
-    assert missing(str(tmp_path / "some.gguf")) == PREPARE
+async def test_what_is_missing_is_said_before_anything_is_loaded(pilot: Play) -> None:
+    async with pilot(replier=Fetching(Loading("load")), missing="prepare", model="some-model") as it:
+        assert "some-model is here, and is prepared for this computer once" in it.text()
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 16), (40, 10)])
