@@ -65,8 +65,7 @@ def help_pairs(keymap: Mapping[str, str]) -> list[Pair]:
         found += [Pair(), Pair("Without a key: ctrl+p finds them")]
         found += [Pair("·", action.title, "$accent", action.help) for action in rest]
     found += [Pair(), Pair("The numbers (f2)")]
-    found += [Pair(name, text) for name, text in _NUMBERS]
-    return found[1:]
+    return [*found[1:], *(Pair(name, text) for name, text in _NUMBERS)]
 
 
 def name_pairs(keymap: Mapping[str, str]) -> list[Pair]:

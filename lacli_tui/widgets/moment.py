@@ -20,7 +20,7 @@ _MOST = 4
 
 
 class Moment(Static):
-    """Some lines, none twice."""
+    """Some lines, the newest first, none twice."""
 
     DEFAULT_CSS = """
     Moment { height: auto; max-height: 8; padding: 0 2; color: $text-muted; display: none; }
@@ -36,9 +36,14 @@ class Moment(Static):
     def tell(self, text: str, level: str = "note", hint: str = "") -> None:
         """One line more, with what to do about it; where it is there already, nothing more is said."""
         line = (text, level, hint)
-        self._lines = [*(each for each in self._lines if each != line), line][-_MOST:]
+        self._lines = [line, *(each for each in self._lines if each != line)][:_MOST]
         self.since = time.monotonic()
         self._show()
+
+    @property
+    def said(self) -> list[str]:
+        """What is being said."""
+        return [text for text, _, _ in self._lines]
 
     def passes(self) -> None:
         """A key was pressed."""

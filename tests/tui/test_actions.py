@@ -451,6 +451,7 @@ async def home(it: Playing) -> None:
         await it.pilot.pause()
     await it.main.action_back()
     it.main.prompt.put("")
+    it.main.moment.clear()
     it.app._clipboard = ""
     await it.idle()
 

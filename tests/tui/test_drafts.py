@@ -167,5 +167,5 @@ async def test_without_a_screen_to_lend_the_editor_is_refused(pilot: Play) -> No
     async with pilot(edited=lambda text: "never") as it:
         it.main.prompt.put("a draft")
         it.app.perform("edit")
-        await it.until(lambda: any("the whole screen" in each.message for each in it.app._notifications))
+        await it.until(lambda: "the whole screen" in it.text())
         assert it.main.prompt.text == "a draft"

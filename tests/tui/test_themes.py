@@ -16,7 +16,7 @@ async def _opened(it: Playing) -> None:
 
 
 def _said(it: Playing) -> list[str]:
-    return [each.message for each in it.app._notifications]
+    return it.main.moment.said
 
 
 async def test_a_theme_is_seen_while_the_mark_moves_and_escape_brings_the_old_one_back(pilot: Play) -> None:
