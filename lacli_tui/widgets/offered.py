@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from textual import events
 
 from lacli_tui.begun import Offer
@@ -15,6 +16,9 @@ from lacli_tui.widgets.choices import Choice, Choices
 
 MOST_ROWS = 8
 _EDGE = 1
+_LEAST_WIDTH = 44
+_BESIDE, _GAP = 4, 2
+"""Cells beside a title, and between it and the words on it."""
 
 
 class Offered(Choices):
@@ -24,8 +28,7 @@ class Offered(Choices):
     Offered {
         overlay: screen;
         display: none;
-        width: 100%;
-        max-width: 84;
+        max-width: 100%;
         background: $panel;
         border-top: solid $line;
         &.-plain { border-top: ascii $line; }
@@ -60,14 +63,10 @@ class Offered(Choices):
         self.was_moved = False
         self.styles.height = rows + _EDGE
         self.styles.offset = (0, -rows - _EDGE)
-        self.show(
-            [
-                Choice(
-                    str(at), each.title, ((each.note, "dim"),) if each.note else (), marks=each.marks, keeps_end=True
-                )
-                for at, each in enumerate(offers)
-            ]
-        )
+        notes = max(cell_len(each.note) for each in offers)
+        titles = max(cell_len(each.title) for each in offers)
+        self.styles.width = max(_LEAST_WIDTH, _BESIDE + titles + notes + (_GAP if notes else 0))
+        self.show([_choice(str(at), each, notes) for at, each in enumerate(offers)])
         self.display = True
 
     def close(self) -> None:
@@ -84,7 +83,14 @@ class Offered(Choices):
     def on_click(self, event: events.Click) -> None:
         """A click takes the line."""
         event.stop()
+        event.prevent_default()  # textual would go on with that of `Choices`
         at = self._top + event.y - _EDGE
         if 0 <= at < len(self._offers):
             self._go(at)
             self.post_message(self.Chosen())
+
+
+def _choice(key: str, offer: Offer, notes: int) -> Choice:
+    """A row; the words on what is offered begin below each other."""
+    note = offer.note + " " * (notes - cell_len(offer.note))
+    return Choice(key, offer.title, ((note, "dim"),) if notes else (), marks=offer.marks, keeps_end=True)

@@ -232,3 +232,11 @@ class TestAtThePrompt:
             await it.idle()
             await it.press("up", "up")
             assert prompt(it).text == "first"
+
+    async def test_a_click_takes_a_row(self, pilot: Play, project: Path) -> None:
+        async with pilot("ok") as it:
+            await typing(it, "see @")
+            await it.pilot.click(Offered, offset=(4, 3))
+            await settled(it)
+            assert prompt(it).text == "see @inventory.py "
+            assert it.app.focused is prompt(it)
