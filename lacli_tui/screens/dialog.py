@@ -28,6 +28,7 @@ _KEYS = {
     "pageup": "pgup",
     "pagedown": "pgdn",
     "question_mark": "?",
+    "underscore": "_",
     "up": "↑",
     "down": "↓",
     "left": "←",
