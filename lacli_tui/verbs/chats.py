@@ -149,8 +149,11 @@ class Chats(Reading):
                 project = await self.aside(lambda: project_root(self.begun.folder), "looking at the project")
                 chosen = await self.app.push_screen_wait(SessionsScreen(self.talk.session_id, project))
                 rest = chosen or ""
-            if rest and rest != self.talk.session_id and not self.is_busy():
-                self.talk.resume(await self.aside(lambda: SessionStore(path()).session(rest), "reading the chat"))
+            if not rest or rest == self.talk.session_id:
+                return
+            session = await self.aside(lambda: SessionStore(path()).session(rest), "reading the chat")
+            if not self.is_busy():  # a question may have been sent meanwhile
+                self.talk.resume(session)
                 await self.show_all()
                 self.prompt.focus()
         except LacliError as error:

@@ -11,6 +11,9 @@ import pytest
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import Event, Request
 from lacli.scripted import Cancel, ScriptedAssistant, never
+from lacli.sessions.records import Session
+from lacli.sessions.store import SessionStore, path
+from tests.sessions.turns import turn
 from tests.tui.conftest import Play, Playing
 
 
@@ -171,3 +174,28 @@ async def test_what_stands_in_place_of_another_question_does_not_wait(pilot: Pla
         assert it.main.prompt.text == "first?"
         assert not it.main._waits
         await it.press("escape")
+
+
+async def test_a_chat_that_is_read_while_a_question_is_sent_does_not_take_its_place(
+    pilot: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = threading.Event()
+    store = SessionStore(path())
+    other = store.begin("chat", None, "scripted")
+    store.append(other, turn("elsewhere?"))
+    session = SessionStore.session
+
+    def late(self: SessionStore, prefix: str) -> Session:
+        assert read.wait(10)
+        return session(self, prefix)
+
+    monkeypatch.setattr(SessionStore, "session", late)
+    async with pilot(replier=Held()) as it:
+        it.app.perform("resume", other)
+        await begun(it)
+        read.set()
+        await it.until(lambda: not [each for each in it.app.workers if each.group == "picker"])
+        it.assistant.go.set()  # type: ignore[attr-defined]
+        await it.idle()
+        (kept,) = it.main.talk.conversation.turns
+        assert kept.question.text == "first?"
