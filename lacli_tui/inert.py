@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lacli.text.invisible import marked
+from lacli.text.invisible import marked, signed
 
 _CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
 _CONTROLS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
@@ -22,6 +22,11 @@ def shown(text: str) -> str:
     lone surrogate as U+FFFD."""
     text = text.replace("\r\n", "\n").translate(_CONTROLS)
     return text if text.isascii() else marked(text.encode("utf-8", "replace").decode())
+
+
+def in_place(text: str) -> str:
+    """What can be edited, character by character, with a sign for what is not seen."""
+    return signed(text)
 
 
 def pasted(text: str) -> str:

@@ -23,6 +23,11 @@ def marked(text: str) -> str:
     return text if text.isascii() else _INVISIBLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
+def signed(text: str) -> str:
+    """The same where each must stay a single character: U+FFFD."""
+    return text if text.isascii() else _INVISIBLE.sub("\ufffd", text)
+
+
 def escaped(json: str) -> str:
     """A JSON document with its own escapes for them, which mean the same."""
     return json if json.isascii() else _INVISIBLE.sub(lambda found: _escape(found[0]), json)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
+from rich.text import Text
 from textual import events
 from textual.binding import Binding
 from textual.message import Message
@@ -22,7 +23,7 @@ from textual.widgets import TextArea
 
 from lacli_tui.actions import PROMPT, bindings_of, keys_of
 from lacli_tui.begun import Begun, Offer, begun
-from lacli_tui.inert import pasted
+from lacli_tui.inert import in_place, pasted
 from lacli_tui.messages import Sent, Wanted
 from lacli_tui.terminal import Poured
 from lacli_tui.widgets.offered import Offered
@@ -119,6 +120,10 @@ class Prompt(TextArea):
     def give_back(self, text: str) -> None:
         """What was sent comes to nothing: it is the draft again, before what was typed meanwhile."""
         self.put("\n\n".join(filter(str.strip, (text, self.text))))
+
+    def get_line(self, line_index: int) -> Text:
+        """A line as it is drawn."""
+        return Text(in_place(self.document.get_line(line_index)), end="", no_wrap=True)
 
     def render_line(self, y: int) -> Strip:
         """Nothing where there is no column: textual cannot wrap the placeholder into none."""

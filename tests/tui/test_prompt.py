@@ -258,3 +258,13 @@ async def test_wide_and_joined_characters_move_no_border(pilot: Play) -> None:
         await it.type("漢字")
         await it.press("backspace")
         assert prompt(it).text == "漢"
+
+
+async def test_what_turns_text_around_is_seen_in_a_draft_and_sent_as_it_is(pilot: Play) -> None:
+    async with pilot("yes") as it:
+        await it.type("if x:\u202e # y")
+        assert "if x:\ufffd # y" in it.text()
+        await it.press("enter")
+        await it.idle()
+        assert it.main.talk.conversation.turns[0].question.text == "if x:\u202e # y"
+        assert "if x:<U+202E> # y" in it.text()
