@@ -42,7 +42,7 @@ class Prose(Widget):
         &> .prose--head { color: $primary; text-style: bold; }
         &> .prose--code { color: $text-warning; background: $warning 10%; }
         &> .prose--block { background: $surface; }
-        &> .prose--quote { color: $primary; }
+        &> .prose--quote { color: $secondary; }
         &> .prose--mark { color: $primary; }
         &:ansi {
             &> .prose--head { color: ansi_default; }
