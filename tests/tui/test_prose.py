@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from lacli_tui.screens.diff import DiffScreen
 from lacli_tui.segments import segments
 from lacli_tui.widgets.fence import Fence
 from lacli_tui.widgets.page import blocks_of
@@ -146,3 +147,10 @@ async def test_what_the_mouse_selects_is_seen(pilot: Play, text: str) -> None:
         ]
         assert "".join(marked) == it.app.screen.get_selected_text()
         assert len("".join(marked)) >= 6
+
+
+async def test_a_diff_shows_what_turns_text_around(pilot: Play) -> None:
+    async with pilot() as it:
+        it.app.push_screen(DiffScreen("Change a\u2066b.py?", "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+x\u202e # y\n", []))
+        await it.until(lambda: "+x<U+202E> # y" in it.text())
+        assert "a<U+2066>b.py" in it.text()
