@@ -1,4 +1,6 @@
-"""Text that cannot act: control characters as pictures where a model wrote them, gone where they were pasted. Pure."""
+"""Text that cannot act: control characters as pictures where a model wrote them or a draft has them, gone where they
+were pasted. Pure.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,10 @@ def shown(text: str) -> str:
 
 
 def in_place(text: str) -> str:
-    """What can be edited, character by character, with a sign for what is not seen."""
-    return signed(text)
+    """What can be edited, character by character: a sign for each that acts, is not seen or cannot be written."""
+    if text.isascii() and text.isprintable():
+        return text
+    return signed(text.translate(_CONTROLS)).encode("utf-8", "replace").decode()
 
 
 def pasted(text: str) -> str:

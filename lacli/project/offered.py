@@ -7,12 +7,12 @@ Called by front ends, in a thread: git is asked, for some seconds at most.
 from __future__ import annotations
 
 import os
-import unicodedata
 from pathlib import Path
 
 from lacli.pool.identity import project_root
 from lacli.project import skip
 from lacli.project.tracked import tracked_names, untracked_names, walked_names
+from lacli.text.invisible import can_be_typed
 
 _NEVER = ("secret", "binary")
 
@@ -42,6 +42,4 @@ def _text(name: bytes) -> str:
         text = name.decode()
     except UnicodeDecodeError:
         return ""
-    return (
-        "" if any(unicodedata.category(letter) == "Cc" for letter in text if letter < " " or letter >= "\x7f") else text
-    )
+    return text if can_be_typed(text) else ""

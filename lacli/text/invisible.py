@@ -17,6 +17,8 @@ _INVISIBLE = re.compile(
     "]"
 )
 
+_ACTS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
 
 def marked(text: str) -> str:
     """The text with `<U+202E>` and the like in the place of each of them."""
@@ -26,6 +28,11 @@ def marked(text: str) -> str:
 def signed(text: str) -> str:
     """The same where each must stay a single character: U+FFFD."""
     return text if text.isascii() else _INVISIBLE.sub("\ufffd", text)
+
+
+def can_be_typed(name: str) -> bool:
+    """Whether a name may be offered: none that has control characters, which act, or is not UTF-8."""
+    return not _ACTS.search(name)
 
 
 def escaped(json: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lacli.errors import LacliError
+from lacli.text.invisible import can_be_typed
 
 _MOST = 200
 _SESSIONS = 20
@@ -27,14 +28,15 @@ def names(kind: str) -> list[tuple[str, str]]:
         "option": _options,
     }
     try:
-        return known[kind]() if kind in known else []
+        found = known[kind]() if kind in known else []
     except (LacliError, OSError):
         return []
+    return [(name, note) for name, note in found if can_be_typed(name)]
 
 
 def entries(typed: str) -> list[str]:
     """What is in the folder that the typed path leads to and goes on as it does: folders end with a slash, hidden ones
-    are there where a dot was typed."""
+    are there where a dot was typed, and none whose name could act on a terminal."""
     folder, _, begun = typed.rpartition("/")
     where = os.path.expanduser(folder + "/") if "/" in typed else "."
     try:
@@ -43,6 +45,7 @@ def entries(typed: str) -> list[str]:
                 each.name + ("/" if each.is_dir() else "")
                 for each in found
                 if each.name.startswith(begun)
+                and can_be_typed(each.name)
                 and (begun.startswith(".") or not each.name.startswith("."))
                 and (each.is_dir() or each.is_file())  # no pipe, no device
             ]

@@ -15,6 +15,7 @@ from textual.widgets import Input
 from lacli_tui.actions import PICKER, bindings_of
 from lacli_tui.screens.dialog import Dialog
 from lacli_tui.widgets.choices import Choice, Choices
+from lacli_tui.widgets.field import Field
 
 
 class Lister(Dialog[str]):
@@ -100,7 +101,7 @@ class Picker(Lister):
 
     def body(self) -> Iterable[Widget]:
         """The field and the list."""
-        yield Input(self._query, placeholder=self.PLACEHOLDER, select_on_focus=False, id="search")
+        yield Field(self._query, self.PLACEHOLDER, "search")
         yield Choices(id="choices", empty="…")
 
     @property

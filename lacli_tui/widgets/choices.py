@@ -171,7 +171,7 @@ class Choices(Widget, can_focus=False):
             _padded(_title(choice, max(0, room)), max(0, room)),
         ]
         for column, (words, style) in cells:
-            text = drawable(words)
+            text = drawable(shown(words).translate(_BLANKS))
             parts += [Content("  "), Content.styled(text.rjust(column - (cell_len(text) - len(text))), style)]
         return _padded(Content("").join(parts), width)
 
