@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NAME_LENGTH = 40
@@ -25,21 +25,57 @@ def replace(path: str, data: bytes, mode: int = 0o600, dress: Callable[[str], No
     The new file is made with `mode` (less the umask), and `dress` is called with its path before it takes its place: to
     give it what the old one had.
     """
+    folder = os.path.dirname(os.path.abspath(path))
+    with _beside(path, data, mode) as beside:
+        dress(beside)
+        os.replace(beside, path)
+    sync_folder(folder)
+
+
+def create(path: str, data: bytes, mode: int = 0o600) -> None:
+    """The same where nothing is at `path`, not even a link that leads nowhere. Raises FileExistsError where something
+    is."""
+    with _beside(path, data, mode) as beside:
+        try:
+            os.link(beside, path)
+        except FileExistsError:
+            raise
+        except (OSError, AttributeError, NotImplementedError):  # a file system, or a system, without such links
+            _create_in_place(path, data, mode)
+        os.unlink(beside)
+    sync_folder(os.path.dirname(os.path.abspath(path)))
+
+
+def _create_in_place(path: str, data: bytes, mode: int) -> None:
+    descriptor = os.open(path, _FLAGS, mode)
+    try:
+        _fill(descriptor, data)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        raise
+
+
+@contextlib.contextmanager
+def _beside(path: str, data: bytes, mode: int) -> Iterator[str]:
+    """A hidden file of these bytes beside the path, which is gone where the block fails."""
     folder, base = os.path.split(os.path.abspath(path))
     beside = os.path.join(folder, f".{base[:_NAME_LENGTH]}.lacli-{os.urandom(4).hex()}.tmp")
     descriptor = os.open(beside, _FLAGS, mode)
     try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        dress(beside)
-        os.replace(beside, path)
+        _fill(descriptor, data)
+        yield beside
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(beside)
         raise
-    sync_folder(folder)
+
+
+def _fill(descriptor: int, data: bytes) -> None:
+    with open(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:

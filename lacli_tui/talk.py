@@ -115,6 +115,14 @@ class Talk:
         return "decoding" if self._written else "prefill"
 
     @property
+    def unfinished(self) -> Turn | None:
+        """The turn that is being written, as far as it is; None where nothing of an answer is there."""
+        question, text = self.conversation.question, "".join(self._written)
+        if self._reply is None or self.purpose == "summary" or question is None or not text:
+            return None
+        return Turn(question, Message("assistant", text), "cancelled", ReplyStats(), 0.0)
+
+    @property
     def engine_pid(self) -> int | None:
         """The process that decodes, where it is one of its own."""
         return getattr(self._bridge.replier, "pid", None)

@@ -115,6 +115,11 @@ def put(path: str | Path, data: bytes) -> None:
         raise unwritable(path, error, "give another path") from None
 
 
+def make(path: str | Path, data: bytes) -> None:
+    """Make a file of these bytes, at once or not at all. Raises OSError; FileExistsError where anything is there."""
+    atomic.create(str(path), data, 0o666)
+
+
 def _put_or_overwrite(path: str, data: bytes, now: Stamp) -> None:
     """Replace the file; where its folder takes no new one, write into it."""
     try:

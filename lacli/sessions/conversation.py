@@ -75,6 +75,11 @@ class Conversation:
         return self._left_out
 
     @property
+    def question(self) -> Message | None:
+        """What is being answered."""
+        return self._question
+
+    @property
     def counts(self) -> Counts:
         """What all answers took together."""
         return sum((turn.counts for turn in self._turns), Counts())

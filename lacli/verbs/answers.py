@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from lacli.edits.apply import EditResult, edited, replaced, span_of
+from lacli.edits.diff import target_of, unified
 from lacli.edits.doubts import takes_most_away
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
@@ -31,7 +33,7 @@ class Change:
     """What of the answer it is."""
     data: bytes
     diff: str
-    """Empty where nothing changes."""
+    """Lines ended by \\n; empty where nothing changes."""
     remarks: tuple[str, ...]
     """What is to be known before it is made: any of them speaks against it."""
 
@@ -53,6 +55,12 @@ def block_of(answer: str, number: str, hint: str = "") -> Block:
     return found[chosen - 1]
 
 
+def named_block(answer: str, number: str, hint: str = "") -> tuple[str, str]:
+    """The text of a code block as it is copied, and what it is called. Raises UsageError as `block_of`."""
+    block = block_of(answer, number, hint)
+    return block.text.rstrip("\n"), _name(blocks(answer), block)
+
+
 def code_of(answer: str, number: str = "") -> tuple[str, str]:
     """The text of a code block and what it is called; without a number all of an answer that has none.
 
@@ -68,11 +76,24 @@ def code_of(answer: str, number: str = "") -> tuple[str, str]:
     return block.text, name
 
 
+def so_far(written: str) -> str:
+    """What can be taken of an answer that is still written: all before the block that is not closed yet."""
+    return next((written[: each.start] for each in blocks(written) if not each.closed), written)
+
+
 def new_file_of(answer: str, number: str = "") -> tuple[str, str]:
     """What a file that is not there yet is made of. Raises UsageError where the answer has no code block."""
     if not blocks(answer):
         raise UsageError("the answer has no code block", "ask for the whole file in one")
     return code_of(answer, number)
+
+
+def file_made(path: str | Path, answer: str, number: str = "") -> Change:
+    """The file that a code block makes where there is none. Raises UsageError as `new_file_of`."""
+    code, what = new_file_of(answer, number)
+    data = code.encode("utf-8", "replace")
+    diff = unified(b"", data, target_of(str(path))).decode("utf-8", "replace")
+    return Change(what, data, diff, () if data else ("the file will be empty",))
 
 
 def change_of(file: TextFile, turn: Turn, number: str = "") -> Change:

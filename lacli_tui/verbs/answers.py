@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,14 +10,14 @@ from textual import work
 
 from lacli.errors import LacliError, UsageError
 from lacli.text import slash
-from lacli.text.slash import path_of
 from lacli.verbs import answers
 from lacli.wording import counted
 from lacli_tui.behind import done
 from lacli_tui.verbs.reading import Reading
 
 if TYPE_CHECKING:
-    from lacli.edits.textfile import TextFile
+    from collections.abc import Callable
+
     from lacli.sessions.records import Turn
     from lacli.verbs.places import Place
 
@@ -29,28 +30,35 @@ class Answers(Reading):
     async def action_copy(self, rest: str = "") -> None:
         """Copy the last answer, or one of its code blocks."""
         try:
-            answer = self._answer()
-            hint = "/copy takes all of it"
-            self.copy(answers.block_of(answer, rest, hint).text.rstrip("\n") if rest else answer)
+            if rest:
+                said, so_far = self._said()
+                text, what = answers.named_block(said.answer.text, rest, "/copy takes all of it")
+                self.copy(text, what + so_far)
+            else:
+                unfinished = self.talk.unfinished
+                self.copy((unfinished or self._said()[0]).answer.text, "the answer so far" if unfinished else "")
         except LacliError as error:
             await self.blame(error)
 
     async def action_message_block(self, turn: int | None, block: int | None) -> None:
         """Copy a code block of this answer."""
         try:
-            self.copy(answers.block_of(self._answer(turn), str(block)).text.rstrip("\n"))
+            said, so_far = self._said(turn)
+            text, what = answers.named_block(said.answer.text, str(block))
+            self.copy(text, what + so_far)
         except LacliError as error:
             self.notify(error.message, markup=False, severity="warning")
 
-    def copy(self, text: str) -> None:
-        """To the clipboard, and where none is sure to take it, to a file as well."""
-        self._copy(text)
+    def copy(self, text: str, what: str = "") -> None:
+        """To the clipboard, and where none is sure to take it, to a file as well. `what`: what it is of an answer."""
+        self._copy(text, what)
 
     @work(group="copy")
-    async def _copy(self, text: str) -> None:
+    async def _copy(self, text: str, what: str) -> None:
         self.app.copy_to_clipboard(text)
         where = await done(lambda: _given(text))
-        self.notify(f"{counted(len(text), 'character', 'characters')} copied {where}", markup=False)
+        size = counted(len(text), "character", "characters")
+        self.notify(f"{what}: {size} copied {where}" if what else f"{size} copied {where}", markup=False)
 
     async def action_save(self, rest: str = "") -> None:
         """Save the chat (.md), or a code block of the last answer: `[n] [PATH]`."""
@@ -59,20 +67,22 @@ class Answers(Reading):
     @work(group="file", exclusive=True)
     async def _save(self, number: str, rest: str) -> None:
         from lacli.sessions.export import as_markdown, file_name, takes_chat
+        from lacli.verbs.places import file_typed
 
         try:
             turns = self.talk.conversation.turns
-            if not turns:
+            if not turns and self.talk.unfinished is None:
                 raise UsageError("there is nothing to save yet", "ask a question first")
             if number and not rest:
-                await self._save_somewhere(self._answer(), number)
+                await self._save_somewhere(None, number)
                 return
             typed = rest or await self._path("Save the chat to", file_name())
-            path = path_of(typed)
+            path = file_typed(typed)
             if typed and takes_chat(path) and not number:
-                await self._put(path, as_markdown(self.talk.conversation.system, turns), "the chat")
+                what = "the chat before this question" if self.talk.unfinished else "the chat"
+                await self._put(path, as_markdown(self.talk.conversation.system, turns), what)
             elif typed:
-                await self._put(path, *answers.code_of(self._answer(), number))
+                await self._put(path, *self._code(None, number))
         except (LacliError, OSError) as error:
             await self.blame(error)
 
@@ -83,15 +93,23 @@ class Answers(Reading):
     @work(group="file", exclusive=True)
     async def _save_block(self, turn: int | None, block: int | None) -> None:
         try:
-            await self._save_somewhere(self._answer(turn), str(block or ""))
+            await self._save_somewhere(turn, str(block or ""))
         except (LacliError, OSError) as error:
             await self.blame(error)
 
-    async def _save_somewhere(self, answer: str, number: str) -> None:
-        text, what = answers.code_of(answer, number)
+    async def _save_somewhere(self, turn: int | None, number: str) -> None:
+        from lacli.verbs.places import file_typed
+
+        answer = self._said(turn)[0].answer.text
+        text, what = self._code(turn, number)
         typed = await self._path(f"Save {what} to", answers.file_meant(answer, (), number))
         if typed:
-            await self._put(path_of(typed), text, what)
+            await self._put(file_typed(typed), text, what)
+
+    def _code(self, turn: int | None, number: str) -> tuple[str, str]:
+        said, so_far = self._said(turn)
+        text, what = answers.code_of(said.answer.text, number)
+        return text, what + so_far
 
     async def _path(self, question: str, value: str) -> str:
         """What is typed; empty for going back."""
@@ -106,11 +124,12 @@ class Answers(Reading):
 
         place = await self._place(path)
         question = place.question(what)
-        yes = "overwrite" if place.exists else "make it"
+        yes = "overwrite" if place.exists else "make it" if place.missing is not None else "write it"
         if question and not await self.app.push_screen_wait(ConfirmScreen(question, yes=yes)):
             await self.tell("nothing was written")
             return
-        await self.aside(lambda: places.put(place, text), f"writing {path}")
+        data = text.encode("utf-8", "replace")
+        await self.aside(lambda: places.put(place, data), f"writing {path}")
         await self.tell(f"{what} is in {place}")
 
     async def _place(self, path: Path) -> Place:
@@ -129,44 +148,51 @@ class Answers(Reading):
 
     @work(group="file", exclusive=True)
     async def _apply(self, rest: str, turn: int | None, number: str) -> None:
+        from lacli.verbs.places import file_typed
+
         try:
-            said = answers.turn_of(self.talk.conversation.turns, turn)
-            code, what = answers.new_file_of(said.answer.text, number)
+            said, so_far = self._said(turn)
+            what = answers.new_file_of(said.answer.text, number)[1] + so_far
             meant = answers.file_meant(said.answer.text, self.talk.conversation.attachments, number)
             typed = rest or await self._path(f"Apply {what} to", meant)
-            if not typed:
-                return
-            place = await self._place(path_of(typed))
-            if place.exists:
-                await self._change(place, said, number)
-            else:
-                await self._put(place.path, code, what)
+            if typed:
+                await self._change(await self._place(file_typed(typed)), said, number, so_far)
         except (LacliError, OSError) as error:
             await self.blame(error)
 
-    async def _change(self, place: Place, said: Turn, number: str) -> None:
-        from lacli.edits.textfile import TextFile
+    async def _change(self, place: Place, said: Turn, number: str, so_far: str) -> None:
+        from lacli.verbs import places
         from lacli_tui.screens.diff import DiffScreen
 
         path = place.path
 
-        def look() -> tuple[TextFile, answers.Change]:
-            file = TextFile.read(path)
-            return file, answers.change_of(file, said, number)
+        def look() -> tuple[answers.Change, Callable[[], None]]:
+            if not place.exists:
+                made = answers.file_made(path, said.answer.text, number)
+                return made, lambda: places.put(place, made.data)
+            file = place.read()
+            change = answers.change_of(file, said, number)
+            return change, lambda: file.write(change.data)
 
-        file, change = await self.aside(look, f"reading {path}")
-        if not change.diff:
+        change, write = await self.aside(look, f"reading {path}")
+        if place.exists and not change.diff:
             await self.tell(f"{path} has just this text already")
             return
-        remarks = [str(place), *change.remarks] if place.link or place.outside else change.remarks
-        if await self.app.push_screen_wait(DiffScreen(f"{change.what} → {path}", change.diff, remarks)):
-            await self.aside(lambda: file.write(change.data), f"writing {path}")
-            await self.tell(f"{place} was changed")
+        title = f"{change.what}{so_far} → {path}" + ("" if place.exists else " (a new file)")
+        if await self.app.push_screen_wait(DiffScreen(title, change.diff, (*place.remarks, *change.remarks))):
+            await self.aside(write, f"writing {path}")
+            await self.tell(f"{place} was {'changed' if place.exists else 'made'}")
         else:
-            await self.tell("nothing was changed")
+            await self.tell("nothing was changed" if place.exists else "nothing was written")
 
-    def _answer(self, turn: int | None = None) -> str:
-        return answers.turn_of(self.talk.conversation.turns, turn).answer.text
+    def _said(self, turn: int | None = None) -> tuple[Turn, str]:
+        """The turn, by default the one that is last on the screen, and what is said of its parts: one that is still
+        written is taken as far as its blocks are closed."""
+        written = self.talk.unfinished if turn is None else None
+        if written is None:
+            return answers.turn_of(self.talk.conversation.turns, turn), ""
+        answer = replace(written.answer, text=answers.so_far(written.answer.text))
+        return replace(written, answer=answer, reason="stop"), " so far"
 
 
 def _given(text: str) -> str:

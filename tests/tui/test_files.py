@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from textual.widgets import Input
 
+from lacli.events import Event, Finished, Request
+from lacli.scripted import Cancel, ScriptedAssistant, never
 from lacli_tui.screens.confirm import ConfirmScreen
 from lacli_tui.screens.diff import DiffScreen
 from lacli_tui.screens.line import LineScreen
 from tests.tui.conftest import Play, Playing
 from tests.tui.test_drafts import send
+from tests.tui.test_waiting import send as send_at_once
 
 ANSWER = "Here is `inventory.py`:\n\n```python\ndef count():\n    return 1\n```\n\nIt prints\n\n```\n1\n```\n"
 
@@ -34,8 +38,9 @@ async def test_the_file_an_answer_names_is_offered_and_dialog_and_diff_name_the_
         assert field.value == "inventory.py"
         field.value = "new/inventory.py"
         await it.press("enter")
-        await on(it, ConfirmScreen)
-        assert "there is no folder new; make it" in it.text()
+        await on(it, DiffScreen)
+        for words in ("inventory.py (a new file)", "+def count():", "there is no folder new yet; it is made, too"):
+            assert words in it.text(), words
         await it.press("y")
         await it.until(lambda: Path("new/inventory.py").exists())
         Path("new/inventory.py").write_text("".join(f"x{n} = {n}\n" for n in range(30)))
@@ -47,6 +52,64 @@ async def test_the_file_an_answer_names_is_offered_and_dialog_and_diff_name_the_
             assert words in it.text(), words
         await it.press("enter")
         await it.until(lambda: "nothing was changed" in it.text())
+
+
+async def test_no_file_is_made_elsewhere_before_that_is_agreed_to(pilot: Play) -> None:
+    Path(".git").mkdir()
+    async with pilot(ANSWER) as it:
+        await it.ask("hi")
+        for line, words in (("/apply 1 ../out.py", "outside the project"), ("/apply 1 .git/x", "inside .git")):
+            await send(it, line)
+            await on(it, DiffScreen)
+            assert words in it.text()
+            await it.press("enter")
+            await it.until(lambda: "nothing was written" in it.text())
+        await send(it, "/save 1 ../out.py")
+        await on(it, ConfirmScreen)
+        assert "put code block 1 of 2 into ../out.py, outside the project?" in it.text()
+        await it.press("enter")
+        await it.idle()
+        assert not Path("../out.py").exists()
+        assert not Path(".git/x").exists()
+        await send(it, "/save x9/")
+        await it.until(lambda: "x9/ is a folder" in it.text())
+        await send(it, "/apply new.py")
+        await on(it, DiffScreen)
+        await it.press("y")
+        await it.until(lambda: Path("new.py").exists())
+
+
+async def test_numbers_mean_the_blocks_of_the_reply_that_is_written(
+    pilot: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lacli import clipboard
+
+    given: list[str] = []
+    monkeypatch.setattr(clipboard, "by_tool", lambda text: given.append(text) or "x")
+    second = "```python\nnew = 1\n```\n\nand\n\n```python\nopen = 2\n"
+
+    class Slow(ScriptedAssistant):
+        def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+            for event in super().reply(request, cancel):
+                while self.requests[1:] and isinstance(event, Finished) and not cancel():
+                    time.sleep(0.005)
+                yield event
+
+    async with pilot(replier=Slow([ANSWER, second])) as it:
+        await it.ask("hi")
+        await send_at_once(it, "again")
+        await it.until(lambda: it.main.talk.unfinished and "open = 2" in it.main.talk.unfinished.answer.text)
+        await send_at_once(it, "/copy 1")
+        await it.until(lambda: given == ["new = 1"])
+        await it.until(lambda: "code block 1 so far: 7 characters copied to x" in it.text())
+        await send_at_once(it, "/copy 2")
+        await it.until(lambda: "there is no code block 2: the answer has 1 code block" in it.text())
+        await send_at_once(it, "/save 1 out.py")
+        await it.until(lambda: Path("out.py").exists())
+        assert Path("out.py").read_text() == "new = 1\n"
+        await it.until(lambda: "code block 1 so far is in out.py" in it.text())
+        await it.press("escape")
+        await it.idle()
 
 
 async def test_a_number_that_there_is_not_is_told_once_and_forgotten(pilot: Play) -> None:
@@ -139,7 +202,7 @@ async def test_a_disk_that_never_answers_holds_up_neither_keys_nor_the_end(
 ) -> None:
     from lacli.verbs import places
 
-    monkeypatch.setattr(places, "put", lambda place, text: time.sleep(20))
+    monkeypatch.setattr(places, "put", lambda place, data: time.sleep(20))
     async with pilot(ANSWER) as it:
         await it.ask("hi")
         await send(it, "/save a.md")

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 from lacli.cli import diagnostics
 from lacli.cli.confirm import answered, confirm
 from lacli.errors import UsageError
-from lacli.text.slash import numbered, path_of
+from lacli.text.slash import numbered
 from lacli.wording import counted
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
+    from lacli.verbs.answers import Change
     from lacli.verbs.places import Place
 
 
 def copy(repl: Repl, rest: str) -> None:
     """/copy [n]"""
     from lacli.clipboard import copied
-    from lacli.verbs.answers import block_of, turn_of
+    from lacli.verbs.answers import named_block, turn_of
 
     answer = turn_of(repl.conversation.turns).answer.text
-    text = block_of(answer, rest, "/copy takes all of it").text.rstrip("\n") if rest else answer
+    text = named_block(answer, rest, "/copy takes all of it")[0] if rest else answer
     takers = copied(text)
     if not takers:
         raise UsageError("there is no clipboard that can be reached", "install wl-copy or xclip, or /save it to a file")
@@ -35,6 +36,7 @@ def save(repl: Repl, rest: str) -> None:
     """/save [n] [PATH]"""
     from lacli.sessions.export import as_markdown, file_name, takes_chat
     from lacli.verbs.answers import code_of, file_meant, turn_of
+    from lacli.verbs.places import file_typed
 
     number, rest = numbered(rest)
     turns = repl.conversation.turns
@@ -48,7 +50,7 @@ def save(repl: Repl, rest: str) -> None:
             rest = answered(f"save {code_of(answer, number)[1]} to", meant, hint)
         else:
             rest = answered("save the chat to", file_name())
-    path = path_of(rest)
+    path = file_typed(rest)
     if takes_chat(path) and not number:
         text, what = as_markdown(repl.conversation.system, turns), "the chat"
     else:
@@ -59,35 +61,41 @@ def save(repl: Repl, rest: str) -> None:
 
 def apply(repl: Repl, rest: str) -> None:
     """/apply [n] [PATH]"""
-    from lacli.edits.textfile import TextFile
-    from lacli.verbs.answers import change_of, file_meant, new_file_of, turn_of, unnamed
+    from lacli.verbs.answers import change_of, file_made, file_meant, turn_of, unnamed
+    from lacli.verbs.places import file_typed, put
 
     number, rest = numbered(rest)
     turn = turn_of(repl.conversation.turns)
     attachments = repl.conversation.attachments
-    path = path_of(rest or file_meant(turn.answer.text, attachments, number))
+    path = file_typed(rest or file_meant(turn.answer.text, attachments, number))
     if path == Path():
         raise unnamed(attachments)
     place = _place(path)
     if not place.exists:
-        code, what = new_file_of(turn.answer.text, number)
-        if _written(path, code, what, sure=bool(rest)):
+        made = file_made(path, turn.answer.text, number)
+        if _agreed(made, place, "make"):
+            put(place, made.data)
             diagnostics.note(f"{path} was made")
         return
-    file = TextFile.read(path)
+    file = place.read()
     change = change_of(file, turn, number)
     if not change.diff:
         diagnostics.note(f"{path} has just this text already")
-        return
-    for line in change.diff.splitlines():
+    elif _agreed(change, place, "change"):
+        file.write(change.data)
+        diagnostics.note(f"{path} was changed")
+
+
+def _agreed(change: Change, place: Place, do: str) -> bool:
+    """Whether the user wants what is shown of it."""
+    for line in change.diff.removesuffix("\n").split("\n"):
         diagnostics.plain_line(line)
-    for text in change.remarks:
+    for text in (*place.remarks, *change.remarks):
         diagnostics.warning(text)
-    if not confirm(f"{change.what}: change {place}?"):
-        diagnostics.note("nothing was changed")
-        return
-    file.write(change.data)
-    diagnostics.note(f"{path} was changed")
+    agreed = confirm(f"{change.what}: {do} {place}?")
+    if not agreed:
+        diagnostics.note("nothing was changed" if place.exists else "nothing was written")
+    return agreed
 
 
 def _place(path: Path) -> Place:
@@ -96,15 +104,14 @@ def _place(path: Path) -> Place:
     return place_of(path, Path())
 
 
-def _written(path: Path, text: str, what: str, sure: bool = True) -> bool:
-    """Whether the text is in the file now; what is there already is replaced only if the user says so. `sure`: whether
-    the path is the user's own word."""
+def _written(path: Path, text: str, what: str) -> bool:
+    """Whether the text is in the file now; what is there already is replaced only if the user says so."""
     from lacli.verbs.places import put
 
     place = _place(path)
-    question = place.question(what) or ("" if sure else f"put {what} into {place}?")
+    question = place.question(what)
     if question and not confirm(question):
         diagnostics.note("nothing was written")
         return False
-    put(place, text)
+    put(place, text.encode("utf-8", "replace"))
     return True

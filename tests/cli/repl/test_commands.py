@@ -359,7 +359,6 @@ class TestResults:
         repl.handle("/save 3 x.py")
         repl.handle("/apply 1 calc.py")
         repl.handle("/apply 1 calc.py")
-        repl.handle("/apply 1 new.py")
         repl.handle("/save 1")
         repl.handle("/apply 3 calc.py")
         block = "def add(a, b):\n    return a + b\n"
@@ -390,7 +389,31 @@ class TestResults:
         repl.handle("/apply")
         assert "has just this text already" in capfd.readouterr().err
         repl.handle("/apply new.py")
+        assert "@@ -0,0 +1,2 @@\n+def add(a, b):\n+    return a + b" in capfd.readouterr().err
         assert (project / "new.py").read_text() == "def add(a, b):\n    return a + b\n"
+        assert answers[-1] == "code block 1: make new.py?"
+
+    def test_what_would_be_written_elsewhere_than_in_the_project_is_asked_about(
+        self, project: Path, answers: list[str], capfd: Captured
+    ) -> None:
+        (project / "sub/.git").mkdir(parents=True)
+        repl, _ = repl_of([CODE])
+        repl.handle("show me")
+        repl.handle("/apply 1 ../out2.py")
+        captured = capfd.readouterr().err
+        assert "warning: ../out2.py, outside the project" in captured
+        assert "nothing was written" in captured
+        assert not (project / "../out2.py").exists()
+        repl.handle("/save 1 ../sv.py")
+        repl.handle("/save sub/.git/config2")
+        repl.handle("/save x9/")
+        assert "x9/ is a folder" in capfd.readouterr().err
+        assert not (project / "x9").exists()
+        assert answers == [
+            "code block 1 of 2: make ../out2.py, outside the project?",
+            "put code block 1 of 2 into ../sv.py, outside the project?",
+            "put code block 2 of 2 into sub/.git/config2, inside .git?",
+        ]
 
     def test_the_file_an_answer_names_is_meant_and_asked_about(
         self, project: Path, answers: list[str], capfd: Captured
@@ -399,8 +422,8 @@ class TestResults:
         repl.handle("write it")
         repl.handle("/apply")
         repl.handle("/apply")
-        question = "there is no folder src; make it, and put code block 1 of 2 into src/calc.py?"
-        assert answers == [question] * 2
+        assert answers == ["code block 1 of 2: make src/calc.py?"] * 2
+        assert capfd.readouterr().err.count("warning: there is no folder src yet; it is made, too") == 2
         assert (project / "src/calc.py").read_text() == "y = 1\n"
 
     def test_a_part_that_would_take_the_place_of_a_whole_file_is_warned_of(
