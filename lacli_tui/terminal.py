@@ -14,6 +14,7 @@ import functools
 import importlib
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import IO, Any
@@ -30,6 +31,8 @@ _AS_BEFORE = (
 """Ends the modes that textual's driver begins."""
 _REST_S = 0.1
 """Between two looks at a terminal that is gone."""
+_WRITING_S = 0.5
+"""For the last that is written, to a terminal that may take nothing."""
 _LEAST_POURED = 32
 """Fewer characters are keys."""
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
@@ -130,11 +133,15 @@ def give_back(attributes: list[Any] | None) -> None:
         if attributes is not None:
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(0, termios.TCSANOW, attributes)
-        os.set_blocking(2, False)
-        try:
-            os.write(2, _AS_BEFORE)
-        finally:
-            os.set_blocking(2, True)
+        # What it is set to holds for all who have it, so that nothing may be set in order not to wait.
+        written = threading.Thread(target=_as_before, name="giving back", daemon=True)
+        written.start()
+        written.join(_WRITING_S)
+
+
+def _as_before() -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, _AS_BEFORE)
 
 
 def _forgiving(gone: Callable[[], None], encoding: str) -> Callable[[], _Bytes]:

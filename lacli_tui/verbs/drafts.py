@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
-from collections.abc import Iterator
-
 from textual import work
 from textual.app import SuspendNotSupported
 
@@ -121,7 +117,7 @@ class Drafts(Reading):
         text = self.prompt.text
         failed: Exception | None = None
         try:
-            with self.app.suspend(), _not_interrupted():
+            with self.app.suspend():
                 try:
                     text = as_typed(self.begun.edited(text))
                 except (LacliError, OSError) as error:  # out of here the terminal would stay the editor's
@@ -133,13 +129,3 @@ class Drafts(Reading):
             await self.blame(failed)
         self.prompt.put(text)
         self.prompt.focus()
-
-
-@contextlib.contextmanager
-def _not_interrupted() -> Iterator[None]:
-    """Ctrl-C is the editor's meanwhile. Not ignored, as it would then be so in the editor, too."""
-    before = signal.signal(signal.SIGINT, lambda *_: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

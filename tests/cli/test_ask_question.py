@@ -164,16 +164,16 @@ class TestTemplates:
 
 class TestEditor:
     def test_the_words_are_written_there(self, scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
-        def run(command: list[str], **more: Any) -> Any:
+        def run(command: list[str], *streams: Any) -> int:
             path = Path(command[-1])
             seen.append((path.read_text(), path.parent.stat().st_mode & 0o777))
             path.write_text("edited @a.py\r\n")
-            return type("Done", (), {"returncode": code})
+            return code
 
         seen: list[Any] = []
         code = 0
         monkeypatch.setenv("EDITOR", "mine --wait")
-        monkeypatch.setattr("subprocess.run", run)
+        monkeypatch.setattr("lacli.cli.editor._run", run)
         assert scripted.run(["ask", "-e", "draft"]).code == 0
         assert seen == [("draft", 0o700)]
         assert shown(scripted) == "```a.py\na = 1\n```\n\nedited a.py"
