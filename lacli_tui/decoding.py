@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from array import array
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from lacli_tui.messages import Decoded
 
@@ -65,19 +65,52 @@ class Run:
     """"" where nobody did."""
 
 
-def runs(text: str, steps: Sequence[Decoded]) -> list[Run]:
+class Trace:
+    """Who guessed which characters of a reply, in a few bytes a step, as it is kept as long as the chat is open."""
+
+    __slots__ = ("_lengths", "_names", "_who", "tokens")
+
+    def __init__(self, steps: Sequence[Decoded] = ()) -> None:
+        self.tokens: Counter[str] = Counter()
+        """How many tokens each source guessed; those of "" nobody did."""
+        self._names = [""]
+        self._who = bytearray()
+        """Of each run, the place of its source in `_names`."""
+        self._lengths = array("I")
+        """Of each run, its characters."""
+        self.add(steps)
+
+    def __bool__(self) -> bool:
+        """Whether anything is known."""
+        return bool(self._who)
+
+    def add(self, steps: Sequence[Decoded]) -> None:
+        """More was decoded."""
+        for decoded in steps:
+            self.tokens.update(decoded.sources)
+            begins = True
+            for source, length in zip(decoded.sources, decoded.lengths, strict=False):
+                if source not in self._names:
+                    self._names.append(source)
+                who = self._names.index(source)
+                if self._who and self._who[-1] == who and not (source and begins):
+                    self._lengths[-1] += length
+                else:
+                    self._who.append(who)
+                    self._lengths.append(length)
+                begins = False
+
+    def runs(self) -> Iterator[tuple[str, int]]:
+        """Source and characters of each run."""
+        return ((self._names[who], length) for who, length in zip(self._who, self._lengths, strict=True))
+
+
+def runs(text: str, trace: Trace) -> list[Run]:
     """A reply, cut by who guessed its tokens; what no step accounts for comes last, guessed by nobody."""
-    tokens: list[tuple[int, str, int]] = []
-    end = 0
-    for step, decoded in enumerate(steps):
-        for source, length in zip(decoded.sources, decoded.lengths, strict=False):
-            end += length
-            tokens.append((step if source else -1, source, end))
     found: list[Run] = []
     at = 0
-    for (_, source), group in groupby(tokens, key=lambda token: token[:2]):
-        *_, (_, _, end) = group
-        if text[at:end]:
-            found.append(Run(text[at:end], source))
-        at = min(end, len(text))
+    for source, length in trace.runs():
+        if text[at : at + length]:
+            found.append(Run(text[at : at + length], source))
+        at = min(at + length, len(text))
     return [*found, Run(text[at:], "")] if text[at:] else found

@@ -102,7 +102,7 @@ class About(Message, bubble=False):
         phase: Phase = "loading",
         loading: Loading | None = None,
         prefill: Prefill | None = None,
-        notice: str = "",
+        system: bool = False,
     ) -> None:
         super().__init__()
         self.project = project
@@ -111,5 +111,5 @@ class About(Message, bubble=False):
         self.phase = phase
         self.loading = loading
         self.prefill = prefill
-        self.notice = notice
-        """The last line the engine had to say of the reply: why guessing was switched off, what was left out."""
+        self.system = system
+        """Whether a system message is set."""

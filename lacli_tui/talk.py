@@ -72,7 +72,7 @@ class Talk:
         self.loading: Loading | None = None
         self.prefill: Prefill | None = None
         self.stats: ReplyStats | None = None
-        """Of the reply that is written, or was last."""
+        """Of the reply that is written, or of the last one of the chat where that is known; a summary is none."""
         self.most_tokens = start.request.max_tokens
         """Of the same reply; `request` may say another number for the next."""
         self.purpose: Purpose = "answer"
@@ -85,6 +85,8 @@ class Talk:
         self._reply: Call | None = None
         self._opening: Call | None = None
         self._written: list[str] = []
+        self._known: dict[int, tuple[Turn, ReplyStats]] = {}
+        """Numbers of replies, by their turns' id."""
         self._opened = False
         """Whether the engine has its model, as far as is known."""
         self._own = threading.RLock()
@@ -129,9 +131,9 @@ class Talk:
 
     @property
     def counts(self) -> Counts:
-        """Of the whole chat, the reply that is written included."""
-        done = self.conversation.counts
-        return done + self.stats if self._reply is not None and self.stats is not None else done
+        """Of the chat, the reply being written included."""
+        written = self.stats if self._reply is not None and self.purpose != "summary" else None
+        return self.conversation.counts + (written or Counts())
 
     def begin(self) -> None:
         """Load the model, behind."""
@@ -183,6 +185,7 @@ class Talk:
         before = len(self.conversation.turns)
         change = self.conversation.undo()
         self._keeper.follow(change, self.conversation.turns, before, self.model)
+        self.stats = self._last_stats()
         self.read_ahead()
         return change
 
@@ -194,10 +197,12 @@ class Talk:
         self.stats = None
 
     def new(self) -> None:
-        """Begin another chat."""
-        self.conversation = Conversation(self.conversation.system)
+        """Begin another chat as the first began."""
+        self.conversation = Conversation(self._start.system)
         self._keeper.new()
+        self._keeper.describe(self._start.system)
         self.stats = None
+        self._known.clear()
 
     def resume(self, session: Session) -> None:
         """Go on with a saved chat."""
@@ -299,13 +304,16 @@ class Talk:
         self.conversation = Conversation.of(session, self._start.system, self.model)
         self._keeper.resume(session)
         self.stats = None
+        self._known.clear()
 
     def _request(self, messages: tuple[Message, ...]) -> Request:
         return replace(self.request, messages=messages, drop_oldest=True)
 
     def _call(self, messages: tuple[Message, ...], purpose: Purpose) -> None:
         self.purpose = purpose
-        self.stats = self.prefill = None
+        self.prefill = None
+        if purpose != "summary":
+            self.stats = None
         self._written.clear()
         self.most_tokens = self.request.max_tokens
         self._reply = self._bridge.call("reply", self._request(messages))
@@ -317,7 +325,8 @@ class Talk:
         if isinstance(event, Prefill):
             self.prefill = event
         elif isinstance(event, Piece):
-            self.stats = event.stats
+            if self.purpose != "summary":
+                self.stats = event.stats
             self._written.append(event.text)
             took.text += event.text
             took.steps.append(Decoded(event.text, event.sources, event.lengths))
@@ -326,7 +335,6 @@ class Talk:
 
     def _finished(self, finished: Finished, took: Took) -> None:
         self._reply = None
-        self.stats = finished.stats
         self.model = finished.stats.model or self.model
         took.finished = finished
         if self.purpose == "summary":
@@ -335,6 +343,7 @@ class Talk:
                 self.stats = None  # how full the context is now, the next reply tells
                 self._keeper.leave(self.conversation.turns, self.model)
             return
+        self.stats = finished.stats
         took.turn = self._answered(finished)
         self.read_ahead()
 
@@ -376,7 +385,13 @@ class Talk:
         turn = self.conversation.answered(finished)
         if turn is not None:
             self._keeper.keep(turn, self.model, replaces=self.purpose == "again")
+            self._known[id(turn)] = turn, finished.stats
+        self.stats = self._last_stats()
         return turn
+
+    def _last_stats(self) -> ReplyStats | None:
+        """Of the last reply that is part of the chat."""
+        return next((self._known.get(id(turn), (turn, None))[1] for turn in self.conversation.turns[-1:]), None)
 
     def _say(self, notice: Notice) -> None:
         with self._own:

@@ -163,11 +163,11 @@ class MainScreen(Sending):
         answer = self._answer_now
         await self.show_preparing(took)
         for notice in took.notices:
-            self._notice = notice.text
             await self.add(notice.text, notice.level)
         if answer is not None and took.steps:
-            answer.steps += took.steps
-            self._steps += took.steps
+            answer.trace.add(took.steps)
+            if self.talk.purpose != "summary":
+                self._steps += took.steps
             await answer.append(took.text)
             self._mark_new_text()
         if took.finished is not None:
@@ -261,7 +261,7 @@ class MainScreen(Sending):
             "phase": talk.phase,
             "loading": self.loading_told() if talk.phase == "loading" else None,
             "prefill": talk.prefill if talk.phase == "prefill" else None,
-            "notice": self._notice,
+            "system": bool(talk.conversation.system),
         }
         if values != self._about:
             self._about = values

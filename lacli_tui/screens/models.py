@@ -132,9 +132,14 @@ class ModelsScreen(Picker):
     """
 
     def __init__(
-        self, current: str = "", models: Callable[[Callable[[list[Model]], None]], list[Model]] = known_models
+        self,
+        current: str = "",
+        models: Callable[[Callable[[list[Model]], None]], list[Model]] = known_models,
+        marked: str = "",
     ) -> None:
+        """`marked` is marked at first, without it the current one."""
         super().__init__()
+        self._first = marked or current
         self._current = current
         self._models = models
         self._known: list[Model] = []
@@ -168,7 +173,7 @@ class ModelsScreen(Picker):
         path = query.strip()
         if path.startswith((".", "/", "~")) or path.lower().endswith(".gguf"):
             found.insert(0, Choice(path, path, (("a path", "dim"),), keeps_end=True))
-        key = self._current if marked is None else "" if query else marked.key
+        key = self._first if marked is None else "" if query else marked.key
         self.choices.show(found, "no model fits; a path begins with . / or ~", key)
 
     def marked(self, choice: Choice | None) -> None:

@@ -80,8 +80,8 @@ class Verbs(Screen[None]):
         self.notify(why, markup=False)
         return True
 
-    async def take_model(self, name: str) -> None:
-        """Go on with this model. Raises LacliError."""
+    async def take_model(self, name: str) -> bool:
+        """Go on with this model, if that is really wanted; whether it was. Raises LacliError."""
         raise NotImplementedError
 
     def show_chips(self) -> None:

@@ -6,6 +6,7 @@ from textual import work
 from textual.widgets import OptionList
 
 from lacli.errors import LacliError
+from lacli.events import Counts
 from lacli.text.slash import path_of
 from lacli.verbs import inforce
 from lacli.verbs.inforce import Row
@@ -15,9 +16,14 @@ from lacli_tui.talk import Took
 from lacli_tui.verbs.reading import Reading
 from lacli_tui.widgets.sidebar import MOST, Sidebar
 
+_SUMMING = "the older turns are being summed up; escape leaves them as they are"
+
 
 class Chats(Reading):
     """Of the main screen."""
+
+    _begins = False
+    """Whether the steps that are told of next are the first of a reply."""
 
     async def action_retry(self) -> None:
         """Ask the last question again."""
@@ -45,6 +51,7 @@ class Chats(Reading):
             return
         change = self.talk.undo()
         if change:
+            self._begins = True  # the charts are not of the reply that is the last one now
             await self.show_all()
         now = counted(len(self.talk.conversation.turns), "turn", "turns")
         said = {
@@ -70,9 +77,12 @@ class Chats(Reading):
             self.prompt.focus()
 
     async def describe(self, system: str) -> None:
-        """Tell the model this first from now on."""
-        self.talk.describe(system)
-        await self.tell("the system message is set; the conversation is read again with the next question")
+        """Tell the model this first from now on; `none` is nothing."""
+        gone = system.strip() == "none"
+        self.talk.describe("" if gone else system)
+        done_ = "gone" if gone else "set"
+        await self.tell(f"the system message is {done_}; the conversation is read again with the next question")
+        self.changed()
 
     async def action_compact(self) -> None:
         """Have older turns summed up."""
@@ -83,10 +93,11 @@ class Chats(Reading):
             return
         self.talk.summarise()
         await self.answer_comes()
-        await self.tell("the older turns are being summed up; escape leaves them as they are")
+        await self.tell(_SUMMING)
 
     async def summed_up(self, took: Took) -> None:
         """Say what became of the summary; the conversation is shown as it is now."""
+        self.moment.take_back(_SUMMING)
         if took.compacted is not None:
             gone = counted(took.compacted, "older turn is", "older turns are")
             await self.add(f"{gone} replaced by the summary; /undo brings back what was there")
@@ -193,13 +204,16 @@ class Chats(Reading):
     @work(group="picker", exclusive=True)
     async def _choose_model(self, rest: str) -> None:
         try:
-            if not rest:
-                from lacli_tui.screens.models import ModelsScreen
-
-                chosen = await self.app.push_screen_wait(ModelsScreen(self.talk.model))
-                rest = chosen or ""
             if rest:
                 await self.take_model(rest)
+                return
+            from lacli_tui.screens.models import ModelsScreen
+
+            marked: str | None = ""
+            while marked is not None:  # "no" to fetching one goes back to the others
+                marked = await self.app.push_screen_wait(ModelsScreen(self.talk.model, marked=marked))
+                if marked and await self.take_model(marked):
+                    return
         except LacliError as error:
             await self.blame(error)
 
@@ -211,10 +225,12 @@ class Chats(Reading):
 
     async def action_stats(self) -> None:
         """The numbers of the last reply and of the chat."""
-        if self.talk.stats is None:
+        if not self.talk.counts.replies:
             self.notify("no reply yet", markup=False)
             return
-        columns = [("this reply", self.talk.stats), ("this chat", self.talk.counts)]
+        columns: list[tuple[str, Counts]] = [("this chat", self.talk.counts)]
+        if self.talk.stats is not None:
+            columns.insert(0, ("this reply", self.talk.stats))
         await self.add("\n".join(counts_table(columns)))
 
     async def action_tokens(self) -> None:

@@ -79,27 +79,29 @@ class Preparing(Verbs):
         """Do not wait for the model."""
         if self._preparing is None:
             return
-        first = self._preparing.first
+        first, is_here = self._preparing.first, self._preparing.is_here
         await self._end_preparing()
         if self.talk.is_replying:
             await self.give_up()
         if not await self.go_back():
-            self._left = first
+            self._left = None if is_here else first
             self.talk.give_up()
-            await self.tell("the model is not here yet; F5 goes on where this stopped, ctrl+t chooses another one")
+            said = "here, but not loaded; F5 loads it" if is_here else "not here yet; F5 goes on where this stopped"
+            await self.tell(f"the model is {said}, ctrl+t chooses another one")
         self.changed()
 
-    async def take_model(self, name: str) -> None:
-        """Go on with this model; one that must be fetched only if that is really wanted. Raises LacliError."""
+    async def take_model(self, name: str) -> bool:
+        """Go on with this model; one that must be fetched only if that is really wanted, which is returned. Raises
+        LacliError."""
         from lacli_tui.screens.confirm import ConfirmScreen
         from lacli_tui.screens.models import model_of, to_fetch
 
         model = await done(lambda: model_of(name))
         question = to_fetch(model)
         if question and not await self.app.push_screen_wait(ConfirmScreen(question, "fetch it")):
-            return
+            return False
         if self.is_busy():
-            return
+            return True
         if self.talk.phase != "dead" and not self.is_preparing:
             self._before = (self.talk.settings.model, self.talk.model)
         await self._end_preparing()
@@ -107,6 +109,7 @@ class Preparing(Verbs):
         self.talk.change_model(name, model.name)
         await self.add(f"going on with {model.name}, which reads the conversation anew")
         self.changed()
+        return True
 
     async def go_back(self) -> bool:
         """Go on with the model that was in use, where the one that was chosen cannot be had; whether there is one."""

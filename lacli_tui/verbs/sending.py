@@ -30,10 +30,6 @@ class Sending(Answers, Chats, Completing, Drafts, Preparing, Views, Waiting, Wat
     """The turn whose question stands at the prompt."""
     _steps: list[Decoded]
     """Those no `Stats` has told of yet."""
-    _begins = False
-    """Whether they are the first of a reply."""
-    _notice = ""
-    """The last line the engine had to say of the reply."""
     _next_flush = 0.0
 
     async def _nothing_came(self, answer: Answer) -> None:
@@ -87,16 +83,13 @@ class Sending(Answers, Chats, Completing, Drafts, Preparing, Views, Waiting, Wat
         if again:
             self._answer_now = await self.transcript.answer_again(turn)
         else:
-            self._answer_now = Answer(turn=turn)
-            await self.transcript.mount(self._answer_now)
-            self.transcript.to_end()
+            self._answer_now = await self.transcript.ask_aside(turn)
         self._begin_answer()
 
     def _begin_answer(self) -> None:
         self._steps.clear()
-        self._begins = True
+        self._begins = self.talk.purpose != "summary"
         self._stopped = False
-        self._notice = ""
         self._next_flush = 0.0
         self.changed()
 
@@ -136,7 +129,7 @@ class Sending(Answers, Chats, Completing, Drafts, Preparing, Views, Waiting, Wat
         elif event.action == "take-back":
             self.take_back()
         elif event.action in ("message-up", "message-down"):
-            self.move(-1 if event.action == "message-up" else 1)
+            await self.move(-1 if event.action == "message-up" else 1)
         else:
             self.program.perform(event.action, event.rest)
 

@@ -17,28 +17,32 @@ class Views(Verbs):
         self.transcript.scroll_page_up(animate=False)
 
     async def action_later(self) -> None:
-        """Scroll down."""
+        """Scroll down; at the end, bring turns after."""
+        if self.transcript.scroll_y >= self.transcript.max_scroll_y:
+            await self.transcript.later()
         self.transcript.scroll_page_down(animate=False)
 
     async def action_to_start(self) -> None:
         """Scroll to the start."""
-        self.transcript.release_anchor()
-        self.transcript.scroll_home(animate=False)
+        await self.transcript.to_start()
 
     async def action_to_end(self) -> None:
         """Scroll to the end and follow the text."""
-        self.transcript.to_end()
+        await self.transcript.to_end()
 
     def go_to_messages(self) -> None:
-        """Put the focus on the last message."""
+        """Put the focus on the last message that is shown."""
         messages = self.transcript.messages
         if messages:
             messages[-1].focus()
 
-    def move(self, step: int) -> None:
+    async def move(self, step: int) -> None:
         """Put the focus on the message before or after; behind the last one is the prompt."""
-        messages = self.transcript.messages
         focused = self.focused
+        messages = self.transcript.messages
+        if messages and focused is messages[0 if step < 0 else -1]:
+            await (self.transcript.earlier() if step < 0 else self.transcript.later())
+            messages = self.transcript.messages
         at = messages.index(focused) if isinstance(focused, Said) and focused in messages else len(messages)
         if at + step >= len(messages):
             self.prompt.focus()

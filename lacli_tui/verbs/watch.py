@@ -70,9 +70,9 @@ class Watch(Verbs):
         if showing:
             answer.remove_class("-sourced")
             await showing.remove()
-        elif any(step.lengths for step in answer.steps):
+        elif answer.trace:
             answer.add_class("-sourced")
-            await answer.mount(Sourced(lambda: (answer.source, answer.steps)), before=answer.query_one(".below"))
+            await answer.mount(Sourced(lambda: (answer.source, answer.trace)), before=answer.query_one(".below"))
         else:
             self.notify("who guessed the tokens of an answer is known only while it is new")
 

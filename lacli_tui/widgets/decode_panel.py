@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from textual.content import Content
 
 from lacli.events import Counts, ReplyStats
-from lacli.wording import duration
+from lacli.wording import duration, short
 from lacli_tui.decoding import SOURCES
 from lacli_tui.widgets.histogram import bar, histogram
 from lacli_tui.widgets.progress import progress
@@ -26,7 +26,6 @@ _PLAN = (
     ("kept", 2),
     ("project", 1),
     ("rows", 1),
-    ("notice", 1),
     ("kept", 3),
     ("steps", 2),
     ("chat", 1),
@@ -35,7 +34,7 @@ _PLAN = (
     ("steps", 3),
 )
 """Sections in the order in which they are given room, charts with the rows they get of it."""
-_ORDER = ("speed", "steps", "kept", "shares", "resting", "rows", "chat", "project", "notice")
+_ORDER = ("speed", "steps", "kept", "shares", "resting", "rows", "chat", "project")
 _NONE = "-"
 
 
@@ -72,7 +71,6 @@ class DecodePanel(Watching):
             "rows": self._rows,
             "chat": self._chat,
             "project": self._project,
-            "notice": self._notice,
         }
         fitting: dict[str, list[Content]] = {}
         for name, rows in _PLAN:
@@ -199,11 +197,13 @@ class DecodePanel(Watching):
         kept = reply.draft_n_accepted / reply.steps
         lines = [
             line([("a step", HEAD)], width),
-            _pair("guesses", f"{reply.rows_bought / reply.steps:.1f}, kept {kept:.1f}", width),
-            _pair("takes", f"{forward:.1f} ms", width),
+            _pair("guesses", width, f"{reply.rows_bought / reply.steps:.1f}, kept {kept:.1f}"),
+            _pair("takes", width, f"{forward:.1f} ms"),
         ]
         if reply.plain_step_ms is not None:
-            lines.append(_pair("without guesses", f"{reply.plain_step_ms:.1f} ms", width))
+            lines.append(
+                _pair("without guesses", width, f"{reply.plain_step_ms:.1f} ms", f"{reply.plain_step_ms:.0f} ms")
+            )
         return lines
 
     def _chat(self, width: int, rows: int) -> list[Content]:
@@ -218,26 +218,26 @@ class DecodePanel(Watching):
         tokens = tokens or (self.pool.tokens if self.pool is not None else 0)
         lines = [
             line([("this project", HEAD)], width),
-            _pair("learned", f"{tokens:,} tokens" if tokens else "nothing yet", width),
+            _pair(
+                "learned", width, *((f"{tokens:,} tokens", f"{short(tokens)} tokens") if tokens else ("nothing yet",))
+            ),
         ]
         if self.pool is not None and self.pool.counts.replies:
             counts = self.pool.counts
             guessed = counts.accepted_by_source.get("project", 0)
-            lines.append(_pair("from it", f"{guessed / max(1, counts.predicted_n):.0%} of all text", width))
+            lines.append(_pair("from it", width, f"{guessed / max(1, counts.predicted_n):.0%} of all text"))
             lines += self._counted("", counts, width)
         return lines
 
     def _counted(self, heading: str, counts: Counts, width: int) -> list[Content]:
         lines = [line([(heading, HEAD)], width)] if heading else []
-        lines.append(_pair("tokens", f"{counts.predicted_n:,}, {_number(counts.tokens_per_step)}/step", width))
-        lines.append(_pair(f"steps {_word(counts.saved_n)}", f"{abs(counts.saved_n):,}", width))
+        each = f"{_number(counts.tokens_per_step)}/step"
+        lines.append(_pair("tokens", width, f"{counts.predicted_n:,}, {each}", f"{short(counts.predicted_n)}, {each}"))
+        saved = abs(counts.saved_n)
+        lines.append(_pair(f"steps {_word(counts.saved_n)}", width, f"{saved:,}", short(saved)))
         if counts.saved_ms is not None:
-            lines.append(_pair(f"time {_word(counts.saved_ms)}", duration(abs(counts.saved_ms)), width))
+            lines.append(_pair(f"time {_word(counts.saved_ms)}", width, duration(abs(counts.saved_ms))))
         return lines
-
-    def _notice(self, width: int, rows: int) -> list[Content]:
-        """What the engine had to say."""
-        return [line([(text, "$text-warning")], width) for text in _wrapped(self.about.notice, width)[:4]]
 
 
 def _height(sections: Mapping[str, Sequence[Content]]) -> int:
@@ -245,7 +245,10 @@ def _height(sections: Mapping[str, Sequence[Content]]) -> int:
     return sum(map(len, sections.values())) + len(sections) - 1
 
 
-def _pair(name: str, value: str, width: int) -> Content:
+def _pair(name: str, width: int, *values: str) -> Content:
+    """A name and its value, in the first of these forms for which there is room."""
+    room = width - len(name) - 1
+    value = next((each for each in values if len(each) <= room), values[-1])
     return apart([(name, MUTED)], [(value, "")], width)
 
 

@@ -68,6 +68,11 @@ class GettingReady(Static):
         """When the first part of this stage was told, and how much was there."""
         self._notes: list[str] = []
 
+    @property
+    def is_here(self) -> bool:
+        """Whether all is done that is done once."""
+        return self._loading.stage in ("load", "prime")
+
     def on_mount(self) -> None:
         """What is to come."""
         self._draw()

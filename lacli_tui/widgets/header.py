@@ -1,4 +1,4 @@
-"""One row: project, model, quantisation, context, memory."""
+"""One row: project, model, quantisation, whether a system message is set, context, memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _FULL = 0.8
 class Header(Watching):
     """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
 
-    MEANING = "Project, model and quantisation; how full the context is; the memory that the engine takes."
+    MEANING = (
+        "Project, model and quantisation; whether a system message is set; how full the context is; the memory that "
+        "the engine takes."
+    )
     DEFAULT_CSS = """
     Header { height: 1; padding: 0 1; background: $panel; color: $foreground; }
     """
@@ -26,7 +29,10 @@ class Header(Watching):
         """What is most needed comes first, and is left out last."""
         about, reply = self.about, self.reply
         between: Part = (f" {self.glyphs.between} ", MUTED)
-        right = joined([group for group in (self._filled(), self._memory()) if group], between, width // 2)
+        filled = self._filled()
+        if width_of(filled) > width // 2:
+            filled = self._filled(briefly=True)
+        right = joined([group for group in (filled, self._memory()) if group], between, width // 2)
         room = width - width_of(right) - 2
         model = about.model or (reply.model if reply is not None else "")
         quant = about.quant or (reply.quant if reply is not None else "")
@@ -35,19 +41,22 @@ class Header(Watching):
         if model:
             groups.append([(cut(model, max(8, room - width_of(joined(groups, between, room)) - 3)), "$primary")])
         groups += [[(quant, MUTED)]] if quant else []
+        groups += [[("system message", MUTED)]] if about.system else []
         named: list[Part] = [("lacli", "bold $accent"), between]
         left = joined(groups, between, room - width_of(named))
         if len(left) < 2 * len(groups) - 1:
             named, left = [], joined(groups, between, room)
         return [apart([*named, *left] if left else named[:1], right, width)]
 
-    def _filled(self) -> list[Part]:
+    def _filled(self, briefly: bool = False) -> list[Part]:
         """How full the context is."""
         if self.reply is None or not self.reply.ctx_size:
             return []
         used, most = self.reply.ctx_used, self.reply.ctx_size
         share = used / most
         style = "bold $text-warning" if share >= _FULL else MUTED
+        if briefly:
+            return [(f"context {min(share, 1.0):4.0%}", style)]
         return [(f"context {short(used):>4}/{short(most)} {min(share, 1.0):4.0%}", style)]
 
     def _memory(self) -> list[Part]:

@@ -6,22 +6,36 @@ to do; `turn` is its place in the conversation, None while there is none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.widget import Widget
 from textual.widgets import Static
 
 from lacli import wording
 from lacli.events import Attachment
 from lacli.sessions.records import SUMMARISED
 from lacli_tui.actions import MESSAGE, bindings_of
+from lacli_tui.decoding import Trace
 from lacli_tui.inert import shown
-from lacli_tui.messages import Decoded, Wanted
+from lacli_tui.messages import Wanted
 from lacli_tui.segments import Segment, Segments, segments
 from lacli_tui.widgets.fence import Fence
 from lacli_tui.widgets.prose import Prose
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A message without its widget: text, and what little more it takes to show it again."""
+
+    make: Callable[[], Widget]
+    turn: int | None = None
+    answer: Callable[[], Answer] | None = None
+    """The same of an answer."""
 
 
 class Said(Vertical, can_focus=True):
@@ -57,6 +71,10 @@ class Said(Vertical, can_focus=True):
     def blocks(self) -> Sequence[int]:
         """The numbers of its code blocks."""
         return ()
+
+    def kept(self) -> Kept:
+        """What to show it again takes."""
+        raise NotImplementedError
 
     def _want(self, action: str) -> None:
         self.post_message(Wanted(action, turn=self.turn, block=self.block))
@@ -122,6 +140,10 @@ class Question(Said):
         """The words."""
         return self._words
 
+    def kept(self) -> Kept:
+        """What to show it again takes."""
+        return Kept(partial(Question, self._words, self._attachments, self.turn), self.turn)
+
     def compose(self) -> ComposeResult:
         """Who, the words, the files."""
         if self._words == SUMMARISED:  # nobody asked that
@@ -136,14 +158,16 @@ class Question(Said):
 class Answer(Said):
     """What the model wrote, or writes."""
 
-    def __init__(self, text: str = "", note: str = "", turn: int | None = None) -> None:
+    def __init__(self, text: str = "", note: str = "", turn: int | None = None, trace: Trace | None = None) -> None:
         super().__init__(turn)
         self._segments = Segments()
-        self._given = text
+        self._segments.text = text
         self._note = note
         self._parts: list[Prose | Fence] = []
-        self.steps: list[Decoded] = []
-        """What was decoded in each step; of answers written since the program began."""
+        self.trace = trace if trace is not None else Trace()
+        """Who guessed it; of answers written since the program began."""
+        self.is_written = bool(text)
+        """Whether no more comes."""
 
     @property
     def source(self) -> str:
@@ -153,18 +177,24 @@ class Answer(Said):
     @property
     def blocks(self) -> Sequence[int]:
         """The numbers of its code blocks."""
+        if not self.is_mounted:
+            return [segment.number for segment in segments(self.source) if segment.code]
         return [part.number for part in self._parts if isinstance(part, Fence)]
+
+    def kept(self) -> Kept:
+        """What to show it again takes."""
+        make = partial(Answer, self.source, self._note, self.turn, self.trace)
+        return Kept(make, self.turn, make)
 
     def compose(self) -> ComposeResult:
         """Who, the text, and a line below it."""
         yield Static("Assistant", classes="who", markup=False)
-        yield Static(Text(self._note), classes="below" if self._note else "below -empty", markup=False)
+        yield Static(Text(shown(self._note)), classes="below" if self._note else "below -empty", markup=False)
 
     async def on_mount(self) -> None:
         """Show the text there is already."""
-        if self._given:
-            self._segments.text = self._given
-            await self._show(segments(self._given), ended=True)
+        if self.is_written:
+            await self._show(segments(self.source), ended=True)
 
     async def append(self, text: str) -> None:
         """More was written."""
@@ -174,6 +204,7 @@ class Answer(Said):
     async def finish(self, text: str, note: str = "") -> None:
         """This is all of it."""
         self._segments.text = text
+        self.is_written = True
         self.note(note)
         await self._show(segments(text), ended=True)
 
@@ -227,11 +258,16 @@ class News(Static):
     """
 
     def __init__(self, text: str, level: str = "note", hint: str = "") -> None:
+        self._said = text, level, hint
         mark = {"error": "error: ", "warning": "warning: "}.get(level, "")
         whole = Text(shown(mark + text))
         if hint:
             whole.append(shown(f"\n{hint}"), "dim")
         super().__init__(whole, classes=level, markup=False)
+
+    def kept(self) -> Kept:
+        """What to show it again takes."""
+        return Kept(partial(News, *self._said))
 
 
 def described(attachment: Attachment) -> str:

@@ -40,6 +40,11 @@ class Moment(Static):
         self.since = time.monotonic()
         self._show()
 
+    def take_back(self, text: str) -> None:
+        """This is no longer so."""
+        self._lines = [each for each in self._lines if each[0] != text]
+        self._show()
+
     @property
     def said(self) -> list[str]:
         """What is being said."""

@@ -7,15 +7,13 @@ guessed run is underlined, too, and where colours are not seen the letter of its
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from textual.content import Content
 from textual.widgets import Static
 
-from lacli_tui.decoding import SOURCES, runs
+from lacli_tui.decoding import SOURCES, Trace, runs
 from lacli_tui.inert import shown
-from lacli_tui.messages import Decoded
 from lacli_tui.widgets.rows import MUTED, Part, flowed
 
 _EVERY_S = 0.2
@@ -30,8 +28,8 @@ class Sourced(Static):
     Sourced { height: auto; width: 1fr; color: $foreground; margin: 0 0 1 0; }
     """
 
-    def __init__(self, told: Callable[[], tuple[str, Sequence[Decoded]]]) -> None:
-        """told: the text and its steps so far, which may grow."""
+    def __init__(self, told: Callable[[], tuple[str, Trace]]) -> None:
+        """told: the text so far and who guessed it, which may grow."""
         super().__init__("", markup=False)
         self._told = told
         self._drawn = (-1, -1)
@@ -45,32 +43,32 @@ class Sourced(Static):
 
     def _draw(self) -> None:
         begun = time.monotonic()
-        text, steps = self._told()
+        text, trace = self._told()
         wanted = (len(text), self.content_size.width)
         if wanted == self._drawn or wanted[1] <= 0 or begun < self._next_draw:
             return
         self._drawn = wanted
-        self.update(sourced(text.rstrip(), steps, self.app.no_color, wanted[1]))
+        self.update(sourced(text.rstrip(), trace, self.app.no_color, wanted[1]))
         self._next_draw = begun + _SHARE * (time.monotonic() - begun)
 
 
-def sourced(text: str, steps: Sequence[Decoded], letters: bool, width: int = 80) -> Content:
+def sourced(text: str, trace: Trace, letters: bool, width: int = 80) -> Content:
     """The reply above its legend, which takes lines of this width and so is in view where the end of the text is."""
     parts: list[tuple[str, str] | str] = []
-    for run in runs(text, steps):
+    for run in runs(text, trace):
         if run.source not in SOURCES:
             parts.append(shown(run.text))
             continue
         if letters:
             parts.append((SOURCES[run.source], "bold reverse"))
         parts.append((shown(run.text), f"underline $source-{run.source}"))
-    legend = [Content.assemble(*line) for line in flowed(_legend(steps), 3, width)]
+    legend = [Content.assemble(*line) for line in flowed(_legend(trace), 3, width)]
     return Content("\n").join([Content.assemble(*parts), "", *legend])
 
 
-def _legend(steps: Sequence[Decoded]) -> list[list[Part]]:
+def _legend(trace: Trace) -> list[list[Part]]:
     """Who guessed which part of the tokens; names only those that did."""
-    counts = Counter(source for step in steps for source in step.sources)
+    counts = trace.tokens
     total = max(1, counts.total())
     groups: list[list[Part]] = [
         [(f" {letter} ", f"bold reverse $source-{name}"), (f" {name} {counts[name] / total:.0%}", "")]

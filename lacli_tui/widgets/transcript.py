@@ -1,12 +1,14 @@
 """What was said, message by message; follows the text only while its end is in view.
 
 Called by the main screen: `show(turns)` begins anew, `ask` adds a question with the answer that is to come, `tell` a
-line of news. Of a long conversation only the newest turns are there at first; `earlier` brings more.
+line of news. However long the conversation, only so many messages have widgets: all of them are laid out at each change
+of size. The others are `Kept`, above and below; `earlier` and `later` bring some, and others leave at the other end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from textual.containers import VerticalScroll
 from textual.message import Message
@@ -15,10 +17,12 @@ from textual.widgets import Static
 
 from lacli.events import Attachment
 from lacli.sessions.records import Turn
-from lacli_tui.widgets.message import Answer, News, Question, Said
+from lacli_tui.widgets.message import Answer, Kept, News, Question, Said
 
-_AT_ONCE = 12
-"""Turns shown at a time of a conversation that is opened again."""
+AT_ONCE = 24
+"""Messages shown at first of a conversation that is opened again, and brought at a time."""
+MOST = 56
+"""Messages that have a widget."""
 
 
 class Transcript(VerticalScroll, can_focus=False):
@@ -27,7 +31,7 @@ class Transcript(VerticalScroll, can_focus=False):
     DEFAULT_CSS = """
     Transcript {
         scrollbar-size-vertical: 1;
-        &> .earlier { color: $text-muted; text-align: center; height: 1; }
+        &> .earlier, &> .later { color: $text-muted; text-align: center; height: 1; }
     }
     """
 
@@ -40,9 +44,10 @@ class Transcript(VerticalScroll, can_focus=False):
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id)
-        self._turns: Sequence[Turn] = ()
-        self._first = 0
-        """The first turn that is shown."""
+        self._above: list[Kept] = []
+        """What was said before what is shown, in order,"""
+        self._below: list[Kept] = []
+        """and after it; nothing while the end is in view."""
         self._followed = True
 
     def on_mount(self) -> None:
@@ -52,37 +57,48 @@ class Transcript(VerticalScroll, can_focus=False):
     @property
     def follows(self) -> bool:
         """Whether the end is in view, and stays so when text comes."""
-        return not self._anchor_released or self.scroll_y >= self.max_scroll_y
+        return not self._below and (not self._anchor_released or self.scroll_y >= self.max_scroll_y)
 
     @property
     def messages(self) -> list[Said]:
-        """Questions and answers, in order."""
+        """Questions and answers that are shown, in order."""
         return list(self.query_children(Said))
 
     @property
+    def _shown(self) -> list[Said | News]:
+        return [each for each in self.children if isinstance(each, Said | News)]
+
+    @property
     def last_answer(self) -> Answer | None:
-        """The newest answer."""
+        """The newest answer, which need not be on the screen."""
+        below = next((each.answer for each in reversed(self._below) if each.answer is not None), None)
+        if below is not None:
+            return below()
         return next((each for each in reversed(self.messages) if isinstance(each, Answer)), None)
 
     async def show(self, turns: Sequence[Turn], *first: Widget) -> None:
         """Begin anew with these turns, or with these widgets where there are none."""
-        self._turns = tuple(turns)
-        self._first = max(0, len(turns) - _AT_ONCE)
-        with self.app.batch_update():
-            await self.remove_children()
-            await self.mount_all(self._widgets(self._first, len(turns)) if turns else first)
-            await self._mark_earlier()
+        await self._begin_with([kept for number, turn in enumerate(turns) for kept in _kept(turn, number)], first)
         self.anchor()
 
     async def ask(self, text: str, attachments: Sequence[Attachment], turn: int) -> Answer:
         """A question was asked: returns the answer that is to be written."""
+        return await self._await_answer(turn, Question(text, attachments, turn))
+
+    async def ask_aside(self, turn: int) -> Answer:
+        """Something is asked that is no question of the user's."""
+        return await self._await_answer(turn)
+
+    async def _await_answer(self, turn: int, *before: Widget) -> Answer:
         answer = Answer(turn=turn)
-        await self.mount_all([Question(text, attachments, turn), answer])
-        self.to_end()
+        await self.to_end()
+        await self.mount_all([*before, answer])
+        await self._leave_above()
         return answer
 
     async def answer_again(self, turn: int) -> Answer:
         """The last question is asked again: returns the answer in the place of the last one."""
+        await self.to_end()
         last = self.last_answer
         answer = Answer(turn=turn)
         if last is not None:
@@ -90,32 +106,67 @@ class Transcript(VerticalScroll, can_focus=False):
             await last.remove()
         else:
             await self.mount(answer)
-        self.to_end()
         return answer
 
     async def take_back(self, turn: int) -> None:
         """Take away this turn and all behind it."""
         gone = [each for each in self.messages if each.turn is not None and each.turn >= turn]
+        for kept in (self._above, self._below):
+            kept[:] = [each for each in kept if each.turn is None or each.turn < turn]
         for each in gone:
             await each.remove()
+        if not self.messages and self._above:
+            await self._begin_with([*self._above, *(each.kept() for each in self._shown), *self._below])
+        else:
+            await self._mark()
 
     async def tell(self, text: str, level: str = "note", hint: str = "") -> None:
         """Add a line of news."""
-        await self.mount(News(text, level, hint))
+        news = News(text, level, hint)
+        if self._below:
+            self._below.append(news.kept())
+            return
+        await self.mount(news)
+        if self.follows:
+            await self._leave_above()
 
     async def earlier(self) -> None:
-        """Show some more of the turns before."""
-        if not self._first:
+        """Show some more of what was said before."""
+        shown = self._shown
+        if not self._above or not shown:
             return
-        begun, self._first = self._first, max(0, self._first - _AT_ONCE)
-        anchor = next(iter(self.messages), None)
-        await self.mount_all(self._widgets(self._first, begun), before=anchor)
-        await self._mark_earlier()
-        if anchor is not None:
-            self.call_after_refresh(self.scroll_to_widget, anchor, animate=False, top=True)
+        coming, self._above = self._above[-AT_ONCE:], self._above[:-AT_ONCE]
+        self.release_anchor()
+        with self.app.batch_update():
+            await self.mount_all([each.make() for each in coming], before=shown[0])
+            gone = shown[max(0, MOST - len(coming)) :]
+            if not any(isinstance(each, Answer) and not each.is_written for each in gone):  # its end is still to come
+                self._below[:0] = [each.kept() for each in gone]
+                await self.remove_children(gone)
+            await self._mark()
+        self.call_after_refresh(self.scroll_to_widget, shown[0], animate=False, top=True)
 
-    def to_end(self) -> None:
+    async def later(self) -> None:
+        """Show some more of what was said after what is shown."""
+        shown = self._shown
+        if not self._below or not shown:
+            return
+        coming, self._below = self._below[:AT_ONCE], self._below[AT_ONCE:]
+        with self.app.batch_update():
+            await self.mount_all([each.make() for each in coming], after=shown[-1])
+            await self._leave_above()
+            await self._mark()
+        self.call_after_refresh(self.scroll_to_widget, shown[-1], animate=False)
+
+    async def to_start(self) -> None:
+        """Go to the start of what is shown."""
+        self.release_anchor()
+        self.scroll_home(animate=False)
+
+    async def to_end(self) -> None:
         """Go to the end and follow the text again."""
+        if self._below:
+            await self._begin_with([*self._above, *(each.kept() for each in self._shown), *self._below])
         self._anchor_released = False
         self.anchor()
 
@@ -127,16 +178,42 @@ class Transcript(VerticalScroll, can_focus=False):
             self._followed = follows
             self.post_message(self.Followed(follows))
 
-    def _widgets(self, start: int, end: int) -> list[Widget]:
-        found: list[Widget] = []
-        for number in range(start, end):
-            turn = self._turns[number]
-            found.append(Question(turn.question.text, turn.question.attachments, number))
-            found.append(Answer(turn.answer.text, "interrupted" if turn.interrupted else "", number))
-        return found
+    async def _begin_with(self, all_: Sequence[Kept], instead: Iterable[Widget] = ()) -> None:
+        """Show the last of these, or where there are none something else."""
+        self._above, self._below = list(all_[:-AT_ONCE]), []
+        with self.app.batch_update():
+            await self.remove_children()
+            await self.mount_all([each.make() for each in all_[-AT_ONCE:]] if all_ else instead)
+            await self._mark()
 
-    async def _mark_earlier(self) -> None:
-        await self.query_children(".earlier").remove()
-        if self._first:
-            line = f"↑ {self._first} earlier turns: page up at the top shows them"
+    async def _leave_above(self) -> None:
+        """The oldest leave, but for one that has the focus and what is behind it."""
+        shown = self._shown
+        gone = shown[: max(0, len(shown) - MOST)]
+        gone = gone[: next((at for at, each in enumerate(gone) if each.has_focus), len(gone))]
+        if gone:
+            self._above += [each.kept() for each in gone]
+            await self.remove_children(gone)
+            await self._mark()
+
+    async def _mark(self) -> None:
+        """Say what is not shown."""
+        await self.query_children(".earlier, .later").remove()
+        if self._above:
+            line = f"↑ {_turns(self._above, 'earlier')}: page up at the top shows them"
             await self.mount(Static(line, classes="earlier", markup=False), before=0)
+        if self._below:
+            line = f"↓ {_turns(self._below, 'later')}: page down at the end shows them"
+            await self.mount(Static(line, classes="later", markup=False))
+
+
+def _kept(turn: Turn, number: int) -> tuple[Kept, Kept]:
+    """Question and answer of a turn that was read."""
+    question = partial(Question, turn.question.text, turn.question.attachments, number)
+    answer = partial(Answer, turn.answer.text, "interrupted" if turn.interrupted else "", number)
+    return Kept(question, number), Kept(answer, number, answer)
+
+
+def _turns(kept: Sequence[Kept], which: str) -> str:
+    number = len({each.turn for each in kept} - {None})
+    return f"{number} {which} turns" if number else f"{which} lines"

@@ -150,7 +150,7 @@ async def attach(it: Playing) -> None:
 async def on(it: Playing) -> None:
     """Far down in what was said."""
     await one_turn(it)
-    it.main.transcript.to_end()
+    await it.main.transcript.to_end()
     await it.pilot.pause()
     assert it.main.transcript.max_scroll_y > 0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from lacli_tui.decoding import Run, Tally, runs
+from lacli_tui.decoding import Run, Tally, Trace, runs
 from lacli_tui.glyphs import FINE, PLAIN, Glyphs, plain_terminal
 from lacli_tui.messages import Decoded
 from lacli_tui.surroundings import memory_mb, pool_facts
@@ -99,7 +99,7 @@ class TestRuns:
             Decoded("e", ("",), (1,)),
             Decoded("fg", ("files", ""), (1, 1)),
         ]
-        assert runs("abcdefg", steps) == [
+        assert runs("abcdefg", Trace(steps)) == [
             Run("a", ""),
             Run("bc", "files"),
             Run("de", ""),
@@ -109,7 +109,7 @@ class TestRuns:
 
     def test_text_that_came_later_than_its_token_is_its_token_s_all_the_same(self) -> None:
         steps = [Decoded("", ("prompt", ""), (2, 1)), Decoded("abcd", ("",), (1,))]
-        assert runs("abcd", steps) == [Run("ab", "prompt"), Run("cd", "")]
+        assert runs("abcd", Trace(steps)) == [Run("ab", "prompt"), Run("cd", "")]
 
     def test_whatever_the_steps_say_the_text_is_whole(self) -> None:
         chance = random.Random(5)
@@ -121,7 +121,7 @@ class TestRuns:
                 )
                 for n in chance.choices((0, 1, 3), k=chance.randint(0, 5))
             ]
-            assert "".join(run.text for run in runs(text, steps)) == text
+            assert "".join(run.text for run in runs(text, Trace(steps))) == text
 
 
 class TestLines:

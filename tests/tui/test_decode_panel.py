@@ -11,6 +11,7 @@ from rich.cells import cell_len
 
 from lacli.events import Counts, Event, Finished, Loading, Piece, Prefill, ReplyStats, Request
 from lacli.scripted import Cancel, ScriptedAssistant, never
+from lacli_tui.decoding import Trace
 from lacli_tui.messages import About, Around, Decoded, Stats
 from lacli_tui.surroundings import PoolFacts
 from lacli_tui.widgets.decode_panel import DecodePanel
@@ -130,7 +131,7 @@ class TestNumbers:
     def test_any_room_is_used_and_none_is_needed(self, kind: type[Watching]) -> None:
         for width in (*range(1, 40), 97, 300):
             for height in (1, 2, 5, 12, 27, 90):
-                seen(told(kind(), project="漢字 👩‍💻 [/x]", model="m" * 30, notice="n " * 300), width, height)
+                seen(told(kind(), project="漢字 👩‍💻 [/x]", model="m" * 30), width, height)
                 seen(told(kind(), None), width, height)
 
 
@@ -152,9 +153,9 @@ class TestStates:
 
     async def test_names_are_never_markup_and_control_characters_do_nothing(self, pilot: Play) -> None:
         async with pilot(size=(120, 40)) as it:
-            tell(it, project="[/x] [bold", model="[red]m\x1b[31m\n", quant="[dim]", notice="[/a] [b", phase="idle")
+            tell(it, project="[/x] [bold", model="[red]m\x1b[31m\n", quant="[dim]", phase="idle")
             await it.pilot.pause()
-            for expected in ("[/x] [bold", "[red]m", "[dim]", "[/a] [b"):
+            for expected in ("[/x] [bold", "[red]m", "[dim]"):
                 assert expected in it.text()
             assert "\x1b" not in it.text()
 
@@ -162,7 +163,7 @@ class TestStates:
         wide = "漢字 👩‍💻 e\u0301 ⏺️ ｱ ي 🇪🇺 \tx\n\n" * 4
         async with pilot(wide, size=(120, 40)) as it:
             await it.ask("漢字 👩‍💻 ⏺️")
-            tell(it, project="漢字 👩‍💻", notice="⏺️ 漢字 " * 9, phase="idle")
+            tell(it, project="漢字 👩‍💻", phase="idle")
             await it.pilot.pause()
             left = it.main.query_one(DecodePanel).region.x
             rows = [row for row in it.text().splitlines() if "│" in row]
@@ -271,13 +272,13 @@ class TestSources:
 
     def test_where_colours_are_not_seen_letters_tell_who_guessed(self) -> None:
         steps = [Decoded("a", ("",), (1,)), Decoded("bc[/x]", ("files", "window", ""), (1, 1, 4))]
-        plain = sourced("abc[/x]", steps, letters=True, width=100).plain
+        plain = sourced("abc[/x]", Trace(steps), letters=True, width=100).plain
         assert plain.startswith("afbwc[/x]\n")
-        assert sourced("abc[/x]", steps, letters=False, width=100).plain.startswith("abc[/x]\n")
+        assert sourced("abc[/x]", Trace(steps), letters=False, width=100).plain.startswith("abc[/x]\n")
         assert " f  files 25%" in plain
 
     def test_every_guessed_token_is_underlined_too(self) -> None:
-        content = sourced("ab", [Decoded("ab", ("files", ""), (1, 1))], letters=False)
+        content = sourced("ab", Trace([Decoded("ab", ("files", ""), (1, 1))]), letters=False)
         assert [span.style for span in content.spans if span.start == 0] == ["underline $source-files"]
 
 

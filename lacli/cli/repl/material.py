@@ -46,13 +46,15 @@ def drop(repl: Repl, rest: str) -> None:
 
 
 def system(repl: Repl, rest: str) -> None:
-    """/system [TEXT]"""
+    """/system [TEXT]; `none` is nothing"""
     if not rest:
         diagnostics.plain_line(repl.conversation.system or "there is no system message; /system TEXT sets one")
         return
-    repl.conversation.system = rest
-    repl.recorder.describe(system=rest)
-    diagnostics.note("the system message is set; the conversation is read again with the next question")
+    gone = rest.strip() == "none"
+    repl.conversation.system = "" if gone else rest
+    repl.recorder.describe(system=repl.conversation.system)
+    done = "gone" if gone else "set"
+    diagnostics.note(f"the system message is {done}; the conversation is read again with the next question")
 
 
 def template(repl: Repl, rest: str) -> None:
