@@ -100,9 +100,7 @@ ACTIONS: tuple[Action, ...] = (
     *(
         replace(action, where=OFFERS, palette=False)
         for action in (
-            Action(
-                "offer-take", "tab", "Take what is marked", "Enter does so where a file or a command is only begun."
-            ),
+            Action("offer-take", "tab", "Take what is marked", "Enter does so of a command that is only begun."),
             Action("offer-up", "up", "Mark the one above"),
             Action("offer-down", "down", "Mark the one below"),
             Action("offer-hide", "escape", "Hide the list for this word"),
@@ -193,7 +191,15 @@ ACTIONS: tuple[Action, ...] = (
     Action("not-now", "f4", "Do not wait for the model", "Escape at an empty prompt does it, too."),
     Action("help", "f1", "Help", where=APP, footer="help", slash="help", priority=True),
     Action("palette", "ctrl+p", "All commands", where=APP, palette=False, footer="more", priority=True),
-    Action("interrupt", "ctrl+c", "Copy what is selected, else stop", where=APP, palette=False, priority=True),
+    Action(
+        "interrupt",
+        "ctrl+c",
+        "Copy what is selected, else stop, else clear",
+        "Of a cleared draft ctrl+_ takes it back.",
+        where=APP,
+        palette=False,
+        priority=True,
+    ),
     Action(
         "theme",
         "",

@@ -37,6 +37,7 @@ from lacli_tui.screens.main import MainScreen
 from lacli_tui.telling import Telling
 from lacli_tui.terminal import give_back, has_shell, put_right
 from lacli_tui.themes import ANSI, THEMES, checked_theme, theme_for, variables
+from lacli_tui.widgets.prompt import Prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,7 @@ class LacliApp(Telling, Failing):
         self.notify(f"theme {name}: {said}{without}", markup=False)
 
     async def action_interrupt(self) -> None:
-        """Copy what is selected; else stop the reply; else say how to leave."""
+        """Copy what is selected; else stop the reply; else empty the draft; else say how to leave."""
         focused = self.focused
         selected = focused.selected_text if isinstance(focused, TextArea | Input) else ""
         selected = selected or self.screen.get_selected_text() or ""
@@ -230,6 +231,8 @@ class LacliApp(Telling, Failing):
             self.main.copy(selected)
         elif self.main.talk.is_replying:
             await self.main.action_stop()
+        elif isinstance(focused, Prompt):
+            focused.post_message(Prompt.Clear())  # behind the keys that came before
         else:
             self.notify("ctrl+q leaves", markup=False)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from lacli_tui.actions import slash_actions
 from lacli_tui.fuzzy import Fit, Lines, fit
+from lacli_tui.inert import shown
 
 MENTION, COMMAND = "mention", "command"
 MOST = 50
@@ -25,6 +26,8 @@ _AT = re.compile(r"""(?:^|(?<=[\s(\[{<"'`,;]))@(?:"(?P<quoted>[^"]*)|(?P<bare>[^
 _WORD = re.compile(r"/([^\W\d_]*|\?)")
 _BEHIND = re.compile(r"/(\w+)\s+(\S*)")
 _BEHIND_A_NUMBER = re.compile(r"/(\w+)\s+\d+\s+(\S*)")
+_PATHS = ("/", "~", "./", "../")
+"""What begins a path that the project's names are not asked for."""
 _FOLLOWS_ON = "\"')]}>,.;:"
 """What may stand behind the cursor at the end of a word."""
 
@@ -40,6 +43,13 @@ class Begun:
     row: int
     column: int
     """Where it begins, with its @ or slash: from there to the cursor stands what an offer takes the place of."""
+
+    @property
+    def source(self) -> str:
+        """What is asked for what fits: one that hangs, as a folder may, holds up no other."""
+        if self.kind not in (MENTION, "file", "n file"):
+            return self.kind
+        return self.typed[: self.typed.rfind("/") + 1] if self.typed.startswith(_PATHS) else "names"
 
     @property
     def place(self) -> tuple[str, int, int]:
@@ -61,8 +71,6 @@ class Offer:
     """Whether there is more to choose behind it."""
     begun: bool = False
     """Whether its beginning was typed, and only that: enter then means it."""
-    path: str = ""
-    """The file that is mentioned."""
 
 
 def begun(lines: Sequence[str], row: int, column: int) -> Begun | None:
@@ -114,7 +122,7 @@ class Offers:
 
     def _files(self, begun: Begun) -> list[Offer]:
         typed = begun.typed
-        if typed.startswith(("/", "~", "./", "../")):
+        if typed.startswith(_PATHS):
             return [_file(begun, name) for name in _entries(typed)]
         self._read()
         fits = self._names.search(typed, MOST)[0] if typed else []
@@ -158,7 +166,11 @@ class Offers:
         more = " " if begun.kind in ("option", "template") else ""
         return [
             Offer(
-                name + more, name, note, _marks(name, typed), begun=bool(typed) and not whole and (name, note) in first
+                name + more,
+                name,
+                " ".join(shown(note).split()),
+                _marks(name, typed),
+                begun=bool(typed) and not whole and (name, note) in first,
             )
             for name, note in (*first, *rest)
         ]
@@ -183,17 +195,15 @@ def _commands(typed: str) -> list[Offer]:
 
 
 def _file(begun: Begun, name: str, marks: tuple[int, ...] = (), known: bool = False) -> Offer:
+    """Enter means it only behind /file: in a question `@property` is a word as well, and what is written may be new."""
     folder = name.endswith("/")
     text = name
     if begun.kind == MENTION:
         quote = '"' if any(letter.isspace() for letter in name) else ""
         text = f"@{quote}{name}" if folder else f"@{quote}{name}{quote} "
-    begins = (
-        bool(begun.typed) and not known and begun.kind != "n file"
-    )  # where one is written, a new name is meant, too
-    begins = begins and not begun.typed.endswith("/")
+    begins = begun.kind == "file" and bool(begun.typed) and not known and not begun.typed.endswith("/")
     begins = begins and (_starts(name, begun.typed) or _starts(name.rpartition("/")[2], begun.typed))
-    return Offer(text, name, "", marks, folder, begins, "" if folder or begun.kind != MENTION else name)
+    return Offer(text, name, "", marks, folder, begins)
 
 
 def _entries(typed: str) -> list[str]:

@@ -101,6 +101,12 @@ def attachment(path: str, note: Note, context: int = 0) -> Attachment:
     return Attachment(label.encode("utf-8", "replace").decode(), text.replace("\r\n", "\n"))
 
 
+def same_file(path: str, others: Sequence[str]) -> str:
+    """The one among the other paths that leads to the same file; empty where none does."""
+    real = os.path.realpath(os.path.expanduser(path))
+    return next((each for each in others if os.path.realpath(os.path.expanduser(each)) == real), "")
+
+
 def tokens_of(text: str) -> int:
     """About how many tokens a text has, by its beginning: the vocabulary itself is the engine's."""
     begins = text[:_PIECE]

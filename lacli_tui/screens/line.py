@@ -14,6 +14,7 @@ from textual.widgets import Input
 from lacli_tui.actions import LINE, bindings_of
 from lacli_tui.behind import Came
 from lacli_tui.screens.dialog import Dialog
+from lacli_tui.widgets.field import Field
 
 _MOST = 8
 """That are shown."""
@@ -47,7 +48,7 @@ class LineScreen(Dialog[str]):
 
     def body(self) -> Iterable[Widget]:
         """The field."""
-        yield Input(self._value, placeholder=self._placeholder, select_on_focus=False, id="line")
+        yield Field(self._value, self._placeholder, "line")
 
     @property
     def _field(self) -> Input:
@@ -66,7 +67,8 @@ class LineScreen(Dialog[str]):
         """Complete what is typed."""
         complete, typed = self._complete, self._field.value
         if complete is not None:
-            self.behind.do("complete", lambda: (typed, complete(typed)))
+            folder = typed[: typed.rfind("/") + 1]
+            self.behind.do(f"complete {folder}", lambda: (typed, complete(typed)))  # one that hangs holds up no other
 
     def on_came(self, came: Came) -> None:
         """What fits."""

@@ -11,6 +11,8 @@ from lacli_tui.widgets.chips import Chips
 from lacli_tui.widgets.offered import Offered
 from lacli_tui.widgets.prompt import Prompt
 
+_OFFERS = "offers"
+
 
 class Completing(Verbs):
     """Of the main screen."""
@@ -25,12 +27,12 @@ class Completing(Verbs):
             self._offers = Offers(self.begun.folder, sorted(self.app.available_themes))
         offers = self._offers
         begun = event.begun
-        self._finding.do("offers", lambda: (begun, offers.of(begun)))
+        self._finding.do(f"{_OFFERS} {begun.source}", lambda: (begun, offers.of(begun)))
 
     @on(Came)
     def _found(self, came: Came) -> None:
         """What fits; what could not be read fits nothing."""
-        if came.what != "offers":
+        if not came.what.startswith(_OFFERS):
             return
         found: tuple[Begun | None, list[Offer]] = (None, [])
         if came.error is None:

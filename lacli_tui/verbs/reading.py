@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from textual import work
 from textual.worker import Worker, get_current_worker
 
 from lacli.errors import LacliError
+from lacli.events import Attachment
 from lacli.text import slash
 from lacli_tui.behind import done
 from lacli_tui.verbs import Verbs
@@ -94,11 +96,21 @@ class Reading(Verbs):
                 found = await self.aside(lambda: attachment(path, notes.append, self._most_tokens()), f"reading {path}")
                 for note in notes:
                     await self.tell(note)
-                self.talk.conversation.attach(found)
+                self.talk.conversation.attach(await self._as_named(found))
                 self.show_chips()
                 self.talk.read_ahead()
         except (LacliError, OSError) as error:
             await self.blame(error)
+
+    async def _as_named(self, found: Attachment) -> Attachment:
+        """The file by the name by which it waits already, if it does: then it is sent once, as it is now."""
+        from lacli.prompts.attach import same_file
+
+        pending = [each.label for each in self.talk.conversation.pending]
+        if not pending or found.label in pending:
+            return found
+        name = await self.aside(lambda: same_file(found.label, pending), f"looking at {found.label}")
+        return replace(found, label=name or found.label)
 
     def read_question(self, text: str) -> None:
         """Ask this question once all files that go with it are read; the prompt is empty meanwhile."""
@@ -119,7 +131,7 @@ class Reading(Verbs):
                 )
                 for note in notes:
                     await self.tell(note)
-                ready = Ready(text, words, files)
+                ready = Ready(text, words, tuple([await self._as_named(each) for each in files]))
                 await self.send(ready)
         except (LacliError, OSError) as error:
             await self.blame(error)

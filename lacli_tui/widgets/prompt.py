@@ -13,22 +13,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from rich.text import Text
 from textual import events
-from textual.binding import Binding
 from textual.message import Message
-from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import TextArea
 
-from lacli_tui.actions import PROMPT, bindings_of, keys_of
+from lacli_tui.actions import keys_of
 from lacli_tui.begun import Begun, Offer, begun
-from lacli_tui.inert import in_place, pasted
-from lacli_tui.messages import Sent, Wanted
+from lacli_tui.inert import pasted
+from lacli_tui.messages import Sent
 from lacli_tui.terminal import Poured
+from lacli_tui.widgets.draft import Draft
 from lacli_tui.widgets.offered import Offered
 
-MOST_ROWS = 10
 _BURST_S = 0.012
 """Keys closer together than this are not typed by hand."""
 _HEELS_S = 0.03
@@ -38,24 +35,11 @@ _LOOKING_S = 0.3
 _TEXT = {"enter": "\n", "tab": "\t"}
 
 
-class Prompt(TextArea):
+class Prompt(Draft):
     """The draft of a question."""
 
-    DEFAULT_CSS = """
-    Prompt {
-        height: 1;
-        min-height: 1;
-        border: none;
-        padding: 0 1;
-        background: $surface;
-        scrollbar-size-vertical: 1;
-        &:focus { border: none; }
-    }
-    """
-    BINDINGS = [*bindings_of(PROMPT), Binding("delete", "delete_next", show=False)]  # noqa: RUF012 - as textual has it
-
-    class Emptied(Message):
-        """Backspace was pressed where there is nothing left: takes away the last chip."""
+    class Clear(Message, bubble=False):
+        """Empty the draft; where there is none, say how to leave."""
 
     class Begins(Message):
         """Something was begun, and what fits is wanted."""
@@ -65,23 +49,8 @@ class Prompt(TextArea):
             self.begun = begun
 
     def __init__(self, offered: Offered, id: str | None = None) -> None:  # noqa: A002 - textual's name
-        super().__init__(
-            id=id,
-            soft_wrap=True,
-            tab_behavior="focus",
-            show_line_numbers=False,
-            compact=True,
-            highlight_cursor_line=False,
-            placeholder="Ask about your code; @ attaches a file, / is a command, f1 helps",
-        )
+        super().__init__("Ask about your code; @ attaches a file, / is a command, f1 helps", id)
         self._offered = offered
-        self._typed: list[str] = []
-        """What was sent, the oldest first."""
-        self._at = 0
-        """The entry that is shown; behind the last one is the draft."""
-        self._draft = ""
-        self.waits = False
-        """Whether a question waits that the arrow up takes back into an empty prompt."""
         self._burst: list[str] = []
         self._pouring: Timer | None = None
         self._last_key = 0.0
@@ -102,32 +71,13 @@ class Prompt(TextArea):
         self._hidden: tuple[str, int, int] | None = None
         """The word whose list was hidden."""
 
-    def remember(self, typed: Sequence[str]) -> None:
-        """What the arrow keys find, the oldest first, before what was typed until now."""
-        self._typed[:0] = typed
-        self._at = len(self._typed)
-
-    def put(self, text: str) -> None:
-        """Make this the draft."""
-        self._load(text)
-        self._at = len(self._typed)
-
     def _load(self, text: str) -> None:
-        self.load_text(text)
-        self.move_cursor(self.document.end)
+        super()._load(text)
         self._no_word()
 
     def give_back(self, text: str) -> None:
         """What was sent comes to nothing: it is the draft again, before what was typed meanwhile."""
         self.put("\n\n".join(filter(str.strip, (text, self.text))))
-
-    def get_line(self, line_index: int) -> Text:
-        """A line as it is drawn."""
-        return Text(in_place(self.document.get_line(line_index)), end="", no_wrap=True)
-
-    def render_line(self, y: int) -> Strip:
-        """Nothing where there is no column: textual cannot wrap the placeholder into none."""
-        return super().render_line(y) if self.content_size.width > 0 else Strip.blank(0)
 
     async def _on_key(self, event: events.Key) -> None:
         """Text goes into the draft; every other key is somebody's binding."""
@@ -162,7 +112,10 @@ class Prompt(TextArea):
                 self._pour()
                 self._write(text)
         else:
+            if self._held in keys_of("send", self.app):
+                self._release(self._holding, at_once=True)
             self._pour()
+            await self.act_on(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
         """One draft, whatever is in it."""
@@ -280,22 +233,10 @@ class Prompt(TextArea):
         result = self._replace_via_keyboard(offer.text, (found.row, found.column), self.cursor_location)
         if result is not None:
             self.move_cursor(result.end_location)
-        if offer.path:
-            self.post_message(Wanted("attach", offer.path))
         if offer.goes_on:
             self._look()
         else:
             self._no_word()
-
-    def on_resize(self) -> None:
-        """Other widths wrap otherwise."""
-        self.call_after_refresh(self._fit)
-
-    def _fit(self) -> None:
-        rows = max(1, min(MOST_ROWS, self.wrapped_document.height, self.screen.size.height // 2))
-        if self.styles.height is None or self.styles.height.value != rows:
-            self.styles.height = rows
-            self.call_after_refresh(self.scroll_cursor_visible)
 
     @property
     def is_waiting(self) -> bool:
@@ -343,8 +284,7 @@ class Prompt(TextArea):
         text = self.text
         if not text.strip():
             return
-        if self._typed[-1:] != [text]:
-            self._typed.append(text)
+        self._recalled.add(text)
         self.put("")
         self.post_message(Sent(text))
 
@@ -353,67 +293,15 @@ class Prompt(TextArea):
         self._pour()
         self._write("\n")
 
-    def action_cursor_up(self, select: bool = False) -> None:
-        """Up; from the first row to what was typed before, from nothing to what waits to be asked."""
-        if self.waits and not self.text:
-            self.post_message(Wanted("take-back"))
-        elif select or not self.cursor_at_first_row:
-            super().action_cursor_up(select)
-        elif self._at > 0:
-            if self._at == len(self._typed):
-                self._draft = self.text
-            self._recall(self._at - 1)
-
-    def action_cursor_down(self, select: bool = False) -> None:
-        """Down; from the last row to what was typed after."""
-        if select or not self.cursor_at_last_row:
-            super().action_cursor_down(select)
-        elif self._at < len(self._typed):
-            self._recall(self._at + 1)
-
-    def action_cursor_page_up(self) -> None:
-        """Scroll what was said: a draft is never long enough."""
-        self.post_message(Wanted("earlier"))
-
-    def action_cursor_page_down(self) -> None:
-        """The same."""
-        self.post_message(Wanted("later"))
-
-    @property
-    def cursor_at_first_row(self) -> bool:
-        """Whether the cursor is in the first row of the screen, wrapped lines counted by rows."""
-        return self.wrapped_document.location_to_offset(self.cursor_location).y == 0
-
-    @property
-    def cursor_at_last_row(self) -> bool:
-        """Whether it is in the last one."""
-        return self.wrapped_document.location_to_offset(self.cursor_location).y >= self.wrapped_document.height - 1
-
-    def _recall(self, number: int) -> None:
-        self._load(self._draft if number == len(self._typed) else self._typed[number])
-        self._at = number
-
-    def action_delete_left(self) -> None:
-        """Backspace."""
-        if not self.text:
-            self.post_message(self.Emptied())
-        super().action_delete_left()
-
-    def action_delete_right(self) -> None:
-        """Ctrl+d; where there is nothing, it leaves the program."""
+    def on_prompt_clear(self, event: Clear) -> None:
+        """Behind all keys that came before; textual's undo brings it back."""
+        event.stop()
+        if self._held:
+            self._release(self._holding, at_once=True)
+        self._pour()
         if self.text:
-            super().action_delete_right()
+            self.history.checkpoint()
+            self.clear()
+            self._recalled.leave()
         else:
-            self.post_message(Wanted("leave"))
-
-    def action_delete_next(self) -> None:
-        """Delete, which never leaves."""
-        super().action_delete_right()
-
-    def action_undo_typing(self) -> None:
-        """Take back what was typed last."""
-        self.undo()
-
-    def action_to_messages(self) -> None:
-        """Put the focus on the last message."""
-        self.post_message(Wanted("to-messages"))
+            self.app.notify("ctrl+q leaves", markup=False)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 from textual import events
 
 from lacli.prompts import saved
+from lacli.verbs import values
 from lacli_tui.actions import ACTIONS
 from lacli_tui.begun import COMMAND, MENTION, Begun, Offers, begun
 from lacli_tui.widgets.offered import MOST_ROWS, Offered
@@ -156,27 +158,74 @@ class TestAtThePrompt:
             await it.press("down", "tab")
             assert prompt(it).text == "see @src/inner.py "
             assert not offered(it)
-            await it.until(lambda: it.main.talk.conversation.pending)
             await it.press("enter")
             await it.idle()
             (file,) = it.assistant.requests[0].messages[-1].attachments
             assert file.label == "src/inner.py"
 
-    async def test_enter_takes_what_is_only_begun_and_sends_what_is_whole(self, pilot: Play, project: Path) -> None:
+    async def test_enter_takes_a_command_that_is_only_begun(self, pilot: Play, project: Path) -> None:
         async with pilot("ok") as it:
-            await typing(it, "see @inv")
-            await it.press("enter")
-            assert prompt(it).text == "see @inventory.py "
-            prompt(it).put("")
-            await typing(it, "/ret")
-            await it.press("enter")
-            assert prompt(it).text == "/retry"
-            prompt(it).put("")
-            await typing(it, "see @ntory")  # in the middle of names only
+            for typed, taken in (("/ret", "/retry"), ("/file inv", "/file inventory.py")):
+                await typing(it, typed)
+                await it.press("enter")
+                assert prompt(it).text == taken
+                prompt(it).put("")
+
+    @pytest.mark.parametrize("text", ["what is @property", "see @inv", "see @ntory", "see @./inv"])
+    async def test_enter_sends_a_question_as_it_is_typed(self, pilot: Play, project: Path, text: str) -> None:
+        async with pilot("ok") as it:
+            await typing(it, text)
             assert offered(it)
             await it.press("enter")
             await it.idle()
-            assert it.assistant.requests[0].messages[-1].text == "see @ntory"
+            assert it.assistant.requests[0].messages[-1].text == text
+            assert not it.assistant.requests[0].messages[-1].attachments
+
+    @pytest.mark.parametrize("typed", ["@inv", '@"two'])
+    async def test_a_file_goes_only_while_its_name_stands_there(self, pilot: Play, project: Path, typed: str) -> None:
+        async with pilot("ok", "ok") as it:
+            await typing(it, f"see {typed}")
+            await it.press("tab")
+            text = prompt(it).text
+            assert text in ("see @inventory.py ", 'see @"two words.py" ')
+            await it.press("ctrl+u")
+            await it.ask("hello")
+            assert not it.assistant.requests[0].messages[-1].attachments
+            await it.ask(text)
+            assert len(it.assistant.requests[1].messages[-1].attachments) == 1
+
+    @pytest.mark.parametrize("named", ["inventory.py", "./inventory.py", "{here}/inventory.py", "link.py"])
+    @pytest.mark.parametrize("again", [False, True])
+    async def test_a_file_is_sent_once_however_it_is_named(
+        self, pilot: Play, project: Path, named: str, again: bool
+    ) -> None:
+        (project / "link.py").symlink_to("inventory.py")
+        async with pilot("ok") as it:
+            await it.attach("inventory.py")
+            if again:
+                await it.attach(named.format(here=project))
+            await it.ask(f"what is @{named.format(here=project)} ?")
+            (file,) = it.assistant.requests[0].messages[-1].attachments
+            assert file.label == "inventory.py"
+
+    async def test_a_folder_that_hangs_holds_up_no_other_list(
+        self, pilot: Play, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        real, gone = values.entries, threading.Event()
+        monkeypatch.setattr(values, "entries", lambda typed: gone.wait(30) if "dead" in typed else real(typed))
+        try:
+            async with pilot() as it:
+                for typed in ("/file ./dead/", "see @../dead/x"):
+                    for letter in typed:
+                        await it.pilot.press({" ": "space", "/": "slash", ".": "full_stop"}.get(letter, letter))
+                    await it.until(lambda: not prompt(it).is_waiting)
+                    prompt(it).put("")
+                for typed, fits in (("/ret", "/retry"), ("see @inv", "inventory.py"), ("see @./inv", "./inventory.py")):
+                    await typing(it, typed)
+                    assert offered(it)[0] == fits
+                    prompt(it).put("")
+        finally:
+            gone.set()
 
     async def test_enter_takes_where_the_mark_was_moved(self, pilot: Play, project: Path) -> None:
         async with pilot("ok") as it:

@@ -16,7 +16,8 @@ from lacli.events import Event, Request
 from lacli.scripted import Cancel, ScriptedAssistant, never
 from lacli_tui.inert import pasted, shown
 from lacli_tui.terminal import PasteParser
-from lacli_tui.widgets.prompt import MOST_ROWS, Prompt
+from lacli_tui.widgets.draft import MOST_ROWS
+from lacli_tui.widgets.prompt import Prompt
 from tests.tui.conftest import Play, Playing
 
 LINES = "".join(f"\tvalue = {number}\n" for number in range(40))
@@ -268,3 +269,95 @@ async def test_what_turns_text_around_is_seen_in_a_draft_and_sent_as_it_is(pilot
         await it.idle()
         assert it.main.talk.conversation.turns[0].question.text == "if x:\u202e # y"
         assert "if x:<U+202E> # y" in it.text()
+
+
+class TestKeysInTheirOrder:
+    """Each has its effect before those that came later, also where all of them are there already."""
+
+    @pytest.mark.parametrize(
+        ("keys", "text"),
+        [
+            (["ctrl+u", *"/help"], "/help"),
+            (["home", "ctrl+k", *"new"], "new"),
+            (["ctrl+w", "x"], "one x"),
+            (["backspace", "backspace", "x"], "one tx"),
+            (["home", "x", "end", "y"], "xone twoy"),
+            (["left", "left", "x", "ctrl+d", "y"], "one txyo"),
+            (["ctrl+a", "delete", "O"], "One two"),
+            (["ctrl+left", "x"], "one xtwo"),
+            (["ctrl+w", "ctrl+underscore", "x"], "one twox"),
+            (["shift+home", "x"], "x"),
+            (["up", "x"], "beforex"),
+            (["ctrl+c", *"new"], "new"),
+            (["x", "ctrl+c", "y", "ctrl+c", "z"], "z"),
+        ],
+    )
+    @pytest.mark.parametrize("apart", [0.0, 0.05], ids=["burst", "typed"])
+    async def test_while_the_app_is_busy(self, pilot: Play, keys: list[str], text: str, apart: float) -> None:
+        async with pilot() as it:
+            prompt(it).remember(["before"])
+            prompt(it).put("one two")
+            await it.pilot.pause()
+            now = time.monotonic()
+            for number, key in enumerate(keys):
+                event = events.Key({"/": "slash"}.get(key, key), key if len(key) == 1 else None)
+                event.time = now + apart * number
+                it.app.post_message(event)
+            time.sleep(0.05)
+            await it.until(lambda: prompt(it).text == text, 5)
+            await it.pilot.pause(0.05)
+            assert prompt(it).text == text
+            assert not prompt(it).is_waiting
+
+    async def test_keys_of_ones_own_hold(self, pilot: Play) -> None:
+        async with pilot(keymap={"undo-typing": "ctrl+u"}) as it:
+            await it.type("one two")
+            await it.press("ctrl+w", "ctrl+u")
+            assert prompt(it).text == "one two"
+
+    async def test_backspace_still_takes_a_file_away_and_ctrl_d_leaves(self, pilot: Play, tmp_path: Path) -> None:
+        (tmp_path / "a.py").write_text("x")
+        async with pilot() as it:
+            await it.attach("a.py")
+            await it.press("backspace")
+            assert not it.main.talk.conversation.pending
+            await it.press("ctrl+d")
+            assert it.app._exit
+
+
+class TestClearing:
+    async def test_ctrl_c_clears_a_draft_of_many_lines_and_undo_brings_it_back(self, pilot: Play) -> None:
+        async with pilot() as it:
+            await it.type("one\ntwo\nthree")
+            await it.press("ctrl+c")
+            assert prompt(it).text == ""
+            assert prompt(it).size.height == 1
+            await it.press("ctrl+underscore")
+            assert prompt(it).text == "one\ntwo\nthree"
+
+    async def test_it_copies_what_is_selected_and_says_how_to_leave_where_nothing_is(self, pilot: Play) -> None:
+        async with pilot() as it:
+            await it.press("ctrl+c")
+            await it.until(lambda: "ctrl+q leaves" in it.text())
+            await it.type("one two")
+            await it.press("shift+home", "ctrl+c")
+            assert prompt(it).text == "one two"
+
+    async def test_a_reply_is_stopped_first(self, pilot: Play) -> None:
+        class Waits(ScriptedAssistant):
+            def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+                for event in super().reply(request, cancel):
+                    yield event
+                    while not cancel():
+                        time.sleep(0.01)
+
+        async with pilot(replier=Waits(["word " * 50])) as it:
+            await it.type("go")
+            await it.press("enter")
+            await it.until(lambda: it.main.talk.is_replying)
+            await it.type("draft")
+            await it.press("ctrl+c")
+            await it.idle()
+            assert prompt(it).text == "draft"
+            await it.press("ctrl+c")
+            assert prompt(it).text == ""
