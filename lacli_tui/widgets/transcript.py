@@ -19,9 +19,9 @@ from lacli.events import Attachment
 from lacli.sessions.records import Turn
 from lacli_tui.widgets.message import Answer, Kept, News, Question, Said
 
-AT_ONCE = 24
+AT_ONCE = 20
 """Messages shown at first of a conversation that is opened again, and brought at a time."""
-MOST = 56
+MOST = 40
 """Messages that have a widget."""
 
 

@@ -56,7 +56,7 @@ TABLE = (
     Command("edit", "", "write the next question in your editor", turns.edit),
     Command("file", "PATH", "show the model a file with the next question", material.file, "file"),
     Command("drop", "[n]", "take away an attached file; without n, list them", material.drop, "number"),
-    Command("system", "[TEXT]", "show or set what the model is told first", material.system),
+    Command("system", "[TEXT]", "show or set what the model is told first; none empties it", material.system),
     Command(
         "template", "[NAME …]", "fill in a saved prompt (K=V is its $K), or list all", material.template, "template"
     ),

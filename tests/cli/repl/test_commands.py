@@ -213,6 +213,16 @@ class TestMaterial:
         assert asked(made[0])[0] == "Answer in Latin"
         assert SessionStore(path()).session(repl.recorder.id).system == "Answer in Latin"
 
+    def test_none_is_no_system_message(self, capfd: Captured) -> None:
+        repl, made = repl_of(["one", "two"])
+        for line in ("/system Answer in Latin", "a?", "/system none", "/system", "b?"):
+            repl.handle(line)
+        said = capfd.readouterr().err
+        assert "the system message is gone" in said
+        assert "there is no system message" in said
+        assert all(message.role != "system" for message in made[0].requests[-1].messages)
+        assert SessionStore(path()).session(repl.recorder.id).system == ""
+
     def test_a_template_is_put_at_the_prompt(self, capfd: Captured) -> None:
         from lacli.prompts import saved
 
