@@ -19,6 +19,7 @@ from textual.binding import Binding, BindingType
 
 from lacli.errors import UsageError
 from lacli.text import slash
+from lacli_tui.keynames import wrong
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -278,6 +279,9 @@ def checked_keymap(keymap: Mapping[str, object]) -> dict[str, str]:
             raise UsageError(f"[keymap] names an action {id_!r} that there is not", f"did you mean {near}?")
         if not isinstance(keys, str) or not all(_KEY.fullmatch(key.strip()) for key in keys.split(",")):
             raise UsageError(f"[keymap] {id_} must be keys like {_BY_ID[id_].keys or 'f12'!r}", "several by commas")
+        for key in map(str.strip, keys.split(",")):
+            if near := wrong(key):
+                raise UsageError(f"[keymap] {id_} = {key!r} is no key", near)
         found[id_] = ",".join(key.strip() for key in keys.split(","))
     return found
 

@@ -212,7 +212,7 @@ class TestAtThePrompt:
         self, pilot: Play, project: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         real, gone = values.entries, threading.Event()
-        monkeypatch.setattr(values, "entries", lambda typed: gone.wait(30) if "dead" in typed else real(typed))
+        monkeypatch.setattr(values, "entries", lambda typed: gone.wait(30) if "dead/" in typed else real(typed))
         try:
             async with pilot() as it:
                 for typed in ("/file ./dead/", "see @../dead/x"):

@@ -191,7 +191,7 @@ async def test_the_arrows_find_what_was_typed_before_and_the_draft_again(pilot: 
     assert "+first" in kept
     assert "ghp_" not in kept
     async with pilot() as it:
-        await it.until(lambda: prompt(it)._typed)
+        await it.until(lambda: prompt(it)._recalled._typed)
         await it.press("up")
         assert prompt(it).text == "first"
 
