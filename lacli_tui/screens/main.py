@@ -148,6 +148,9 @@ class MainScreen(Sending):
             self._flushing = self.set_timer(max(wait, 0.001), self._flush)
 
     async def _flush(self) -> None:
+        if self.talk.is_replying and self._answer_now is None:  # its widget is still being mounted
+            self._flushing = self.set_timer(FLUSH_S, self._flush)
+            return
         begun = time.monotonic()
         took = self.talk.take()
         try:

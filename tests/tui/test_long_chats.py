@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 from textual.widget import Widget
 
 from lacli_tui.decoding import Trace, runs
 from lacli_tui.messages import Decoded, Wanted
+from lacli_tui.verbs.waiting import Ready
 from lacli_tui.widgets.message import Answer, News, Said
-from lacli_tui.widgets.transcript import AT_ONCE, MOST
+from lacli_tui.widgets.transcript import AT_ONCE, MOST, Transcript
 from tests.tui.conftest import Play, Playing
 
 
@@ -117,6 +121,22 @@ class TestNothingIsLost:
             await it.until(lambda: len(it.main.talk.conversation.turns) == 2)
             await it.idle()
             assert said(it) == ["question 0", "answer 0", "question 1", "answer 10"]
+
+    async def test_a_reply_that_is_there_before_its_widget_is_shown_whole(
+        self, pilot: Play, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        mounted = Transcript.ask
+
+        async def late(*given: Any) -> Answer:
+            await asyncio.sleep(0.3)
+            return await mounted(*given)
+
+        monkeypatch.setattr(Transcript, "ask", late)
+        async with pilot("an answer") as it:
+            await it.idle()
+            await it.main.ask(Ready("hi", "hi"))
+            await it.idle()
+            assert said(it) == ["hi", "an answer"]
 
     async def test_a_question_that_is_above_can_be_taken_back_to(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(10))) as it:
