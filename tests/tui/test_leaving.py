@@ -78,8 +78,8 @@ def left(what: str, *wishes: int | bytes | None) -> tuple[Terminal, float]:
     terminal = Terminal([sys.executable, "-c", PROGRAM, what])
     terminal.wait_for(b"NOW", 40)
     begun = time.monotonic()
-    for number, wish in enumerate(wishes):
-        time.sleep(0.1 * (number > 0))
+    for wish in wishes:
+        time.sleep(0.1)  # what it was at is under way
         if wish is None:
             os.close(terminal._fd)
         elif isinstance(wish, bytes):
