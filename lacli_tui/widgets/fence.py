@@ -10,16 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich.cells import cell_len, get_character_cell_size
-from rich.segment import Segment as Drawn
+from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.widget import Widget
 
 from lacli_tui.highlight import Run, highlighted
 from lacli_tui.inert import shown
-from lacli_tui.widgets.selecting import selected
+from lacli_tui.widgets.drawn import Drawn
 
 _TAB = 4
 _SLICE_S, _PAUSE_S = 0.006, 0.025
@@ -37,7 +36,7 @@ class _Row:
     """As it stands in the block, tabs included."""
 
 
-class Fence(Widget):
+class Fence(Drawn):
     """Told its text by `set_text`; `close` colours it."""
 
     COMPONENT_CLASSES = {  # noqa: RUF012 - as textual has it
@@ -82,11 +81,8 @@ class Fence(Widget):
         self._whole = 0
         """So many lines are whole."""
         self._rows: list[_Row] = []
-        self._width = 0
-        """That the rows are wrapped for."""
         self._runs: list[list[Run]] = []
         """Of each line that is coloured already."""
-        self._strips: dict[int, Strip] = {}
         self._coming: Iterator[list[Run]] | None = None
 
     @property
@@ -142,10 +138,6 @@ class Fence(Widget):
         for number in range(first, len(self._lines)):
             self._rows += _wrapped(number, self._lines[number], self._width)
 
-    def get_content_width(self, container: Size, viewport: Size) -> int:
-        """As wide as there is room."""
-        return container.width
-
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """A row for the title, and those of the code."""
         if width != self._width and width > 0:
@@ -153,16 +145,6 @@ class Fence(Widget):
             self._strips.clear()
             self._wrap(0)
         return 1 + len(self._rows)
-
-    def notify_style_update(self) -> None:
-        """Colours have changed."""
-        self._strips.clear()
-        super().notify_style_update()
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        """Some of it was selected with the mouse, or is not any more."""
-        self._strips.clear()
-        self.refresh()
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text, as it is in the block."""
@@ -174,34 +156,25 @@ class Fence(Widget):
                 parts.append(("\n" if parts and not row.start else "") + row.text[start:end])
         return "".join(parts), "\n"
 
-    def render_line(self, y: int) -> Strip:
-        """A row of the screen."""
-        width = self.size.width
-        strip = self._strips.get(y)
-        if strip is None:
-            strip = self._strips[y] = self._title(width) if y == 0 else self._row(y - 1, width)
-        return strip
+    def _drawn(self, y: int) -> Strip:
+        return self._title() if y == 0 else self._row(y - 1)
 
-    def _title(self, width: int) -> Strip:
+    def _title(self) -> Strip:
         style = self.rich_style + self.get_component_rich_style("fence--title", partial=True)
         text = f"[{self.number}] {shown(self.language)}" if self.number else shown(self.language)
-        return Strip([Drawn(text, style)]).adjust_cell_length(width, self.rich_style)
+        return Strip([Segment(text, style)]).adjust_cell_length(self.size.width, self.rich_style)
 
-    def _row(self, index: int, width: int) -> Strip:
+    def _row(self, index: int) -> Strip:
         base = self.rich_style
         if index >= len(self._rows):
-            return Strip.blank(width, base)
+            return Strip.blank(self.size.width, base)
         row = self._rows[index]
-        drawn: list[Drawn] = []
+        drawn: list[Segment] = []
         column = 0
         for text, style in self._styled(row, base):
             text, column = _expanded(text, column)
-            drawn.append(Drawn(text, style))
-        strip = Strip(drawn, column)
-        if self.text_selection is not None:
-            style = self.screen.get_component_rich_style("screen--selection")
-            strip = selected(strip, self.text_selection.get_span(index), style)
-        return strip.adjust_cell_length(width, base).apply_offsets(0, index)
+            drawn.append(Segment(text, style))
+        return self._laid(Strip(drawn, column), index)
 
     def _styled(self, row: _Row, base: Style) -> Iterator[tuple[str, Style]]:
         """The row in pieces of one colour."""

@@ -14,11 +14,10 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.widget import Widget
 
 from lacli_tui.inert import shown
+from lacli_tui.widgets.drawn import Drawn
 from lacli_tui.widgets.page import Block, Row, blocks_of, source_of
-from lacli_tui.widgets.selecting import selected
 
 _PART = 4_000
 """Characters read without a break."""
@@ -27,7 +26,7 @@ _MOST = 16_000
 _BUSY_S = 0.015
 
 
-class Prose(Widget):
+class Prose(Drawn):
     """Told its text by `set_text`."""
 
     COMPONENT_CLASSES = {  # noqa: RUF012 - as textual has it
@@ -57,8 +56,6 @@ class Prose(Widget):
         super().__init__()
         self.text = ""
         self._forget()
-        self._width = 0
-        """That the rows are made for."""
 
     def _forget(self) -> None:
         self._blocks: list[Block] = []
@@ -73,7 +70,7 @@ class Prose(Widget):
         """So many rows are those of whole blocks,"""
         self._rowed = 0
         """which are so many."""
-        self._strips: dict[int, Strip] = {}
+        self._strips.clear()
 
     async def set_text(self, text: str) -> None:
         """Show this; where it begins with what is shown already, only its last block is made anew."""
@@ -160,10 +157,6 @@ class Prose(Widget):
         if self._whole == len(self._blocks):
             self._whole_rows, self._rowed = len(self._rows), self._whole
 
-    def get_content_width(self, container: Size, viewport: Size) -> int:
-        """As wide as there is room."""
-        return container.width
-
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As high as its rows."""
         if width != self._width and width > 0:
@@ -171,16 +164,6 @@ class Prose(Widget):
             self._whole_rows = self._rowed = 0
             self._make_rows()
         return len(self._rows)
-
-    def notify_style_update(self) -> None:
-        """Colours have changed."""
-        self._strips.clear()
-        super().notify_style_update()
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        """Some of it was selected with the mouse, or is not any more."""
-        self._strips.clear()
-        self.refresh()
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text, rows of one paragraph in one line."""
@@ -193,21 +176,8 @@ class Prose(Widget):
                 found += between + row.content.plain[start : end if end >= 0 else None]
         return found, "\n"
 
-    def render_line(self, y: int) -> Strip:
-        """A row of the screen."""
-        strip = self._strips.get(y)
-        if strip is None:
-            strip = self._strips[y] = self._drawn(y)
-        return strip
-
     def _drawn(self, y: int) -> Strip:
-        base = self.rich_style
-        width = self.size.width
         if y >= len(self._rows):
-            return Strip.blank(width, base)
+            return Strip.blank(self.size.width, self.rich_style)
         parts = self._rows[y].content.render(self.visual_style, end="", parse_style=self._get_style)
-        strip = Strip([Segment(text, style.rich_style) for text, style in parts])
-        if (selection := self.text_selection) is not None:
-            style = self.screen.get_component_rich_style("screen--selection")
-            strip = selected(strip, selection.get_span(y), style)
-        return strip.adjust_cell_length(width, base).apply_offsets(0, y)
+        return self._laid(Strip([Segment(text, style.rich_style) for text, style in parts]), y)

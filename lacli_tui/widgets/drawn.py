@@ -1,0 +1,69 @@
+"""What widgets share that draw their rows themselves: how rows look is kept, and what the mouse selects is seen."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+
+
+class Drawn(Widget):
+    """As wide as there is room; only rows in view are drawn, each by `_drawn`, and once while it stays as it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._strips: dict[int, Strip] = {}
+        """How rows look, of those that were drawn; who changes one takes it out."""
+        self._width = 0
+        """That the rows are made for."""
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """As wide as there is room."""
+        return container.width
+
+    def notify_style_update(self) -> None:
+        """Colours have changed."""
+        self._strips.clear()
+        super().notify_style_update()
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Some of it was selected with the mouse, or is not any more."""
+        self._strips.clear()
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """A row of the screen."""
+        strip = self._strips.get(y)
+        if strip is None:
+            strip = self._strips[y] = self._drawn(y)
+        return strip
+
+    def _drawn(self, y: int) -> Strip:
+        raise NotImplementedError
+
+    def _laid(self, strip: Strip, y: int) -> Strip:
+        """The row with what is selected of it, as wide as the widget; y: as selections count."""
+        if (selection := self.text_selection) is not None:
+            style = self.screen.get_component_rich_style("screen--selection")
+            strip = selected(strip, selection.get_span(y), style)
+        return strip.adjust_cell_length(self.size.width, self.rich_style).apply_offsets(0, y)
+
+
+def selected(strip: Strip, span: tuple[int, int] | None, style: Style) -> Strip:
+    """The row with the characters of a span in this style, over their own; an end below 0 is the row's end."""
+    if span is None:
+        return strip
+    start, end = span
+    text = strip.text
+    left = cell_len(text[:start])
+    right = cell_len(text) if end < 0 else cell_len(text[:end])
+    if left >= right:
+        return strip
+    width = strip.cell_length
+    before, inside, after = strip.crop(0, left), strip.crop(left, right), strip.crop(right, width)
+    marked = Segment.apply_style(inside, post_style=style)
+    return Strip.join([before, Strip(marked, right - left), after])
