@@ -48,10 +48,11 @@ def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenize
     from lacli.prompts.messages import Room, rendered
     from lacli.prompts.template import load_template
 
-    room = Room(context_size, request.max_tokens, prepared.spec.context)
+    begun = tuple(tokenizer.encode(request.begun)) if request.begun else ()
+    room = Room(context_size - len(begun), request.max_tokens, prepared.spec.context)
     made = rendered(request, room, load_template(prepared.folder), tokenizer)
     return Prompt(
-        token_ids=made.token_ids,
+        token_ids=(*made.token_ids, *begun),
         eos_ids=prepared.eos_ids,
         watchers=_ends(request, tokenizer),
         last_line="",
@@ -64,12 +65,16 @@ def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenize
 
 def _ends(request: Request, tokenizer: Tokenizer) -> tuple[Watcher, ...]:
     """What ends a reply that gives a text again; of that text the model sees what its vocabulary has."""
-    if not request.rewrites.strip():
-        return ()
-    from lacli.edits.ending import BlockEnd
-    from lacli.edits.splice import visible
+    if request.rewrites.strip():
+        from lacli.edits.ending import BlockEnd
+        from lacli.edits.splice import visible
 
-    return (BlockEnd(visible(request.rewrites, tokenizer.unseen(request.rewrites))),)
+        return (BlockEnd(visible(request.rewrites, tokenizer.unseen(request.rewrites)), request.begun),)
+    if request.one_block:
+        from lacli.edits.ending import FirstBlockEnd
+
+        return (FirstBlockEnd(request.begun),)
+    return ()
 
 
 def _completion(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,10 @@ class Request:
     left out, with a notice, to fit into the context; empty: refused instead."""
     rewrites: str = ""
     """A text that the reply is to give again, changed, in a code block: it ends with that block."""
+    one_block: bool = False
+    """Whether the reply ends with its first code block."""
+    begun: str = ""
+    """What the reply begins with: the model goes on behind it, and it is no part of the reply's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +287,8 @@ class ReplyStats(Counts):
     def predicted_per_second(self) -> float | None:
         """Tokens a second after the first one."""
         return (
-            1000 * (self.predicted_n - 1) / self.predicted_ms
-            if self.predicted_ms > 0 and self.predicted_n > 1
+            1000 * (self.predicted_n - self.replies) / self.predicted_ms
+            if self.predicted_ms > 0 and self.predicted_n > self.replies
             else None
         )
 
@@ -318,6 +322,20 @@ class Finished:
     """Messages left out at the front of the request to make it fit."""
     shown: Message | None = None
     """The last question as the model saw it, where a part of it had to be left out; a conversation goes on with it."""
+
+
+def joined(replies: Sequence[Finished]) -> Finished:
+    """Replies that were written one after another for one purpose, as one: texts and ids of the last, counts of all."""
+    last = replies[-1]
+    counts = sum((each.stats for each in replies[1:]), start=Counts() + replies[0].stats)
+    added = {name: sum(getattr(each.stats, name) for each in replies) for name in _TIMES}
+    first = {name: getattr(replies[0].stats, name) for name in ("ttft_ms", "load_ms", "import_ms")}
+    known = {each.name: getattr(counts, each.name) for each in fields(Counts)}
+    return replace(last, stats=replace(last.stats, **known, **added, **first))
+
+
+_TIMES = ("prompt_n", "reused_n", "prompt_ms", "predicted_ms")
+"""Of a reply's statistics, what adds up besides the counts."""
 
 
 @dataclass(frozen=True, slots=True)

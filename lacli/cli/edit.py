@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from lacli.cli import live, record
-from lacli.cli.edit_job import Job, budget, parse_target, read
+from lacli.cli.edit_job import Job, parse_target, read
 from lacli.cli.edit_result import Wanted, deliver
 from lacli.cli.flags import BackupOption, InPlaceOption
 from lacli.cli.one_turn import show_prompt
 from lacli.cli.options import Common, with_common
-from lacli.events import Finished
+from lacli.events import Finished, joined
 from lacli.scripted import Replier
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -24,6 +25,8 @@ Examples:
   lacli edit app.py "rename load to read_config" | patch -p0
 
   lacli edit app.py:40-72 --in-place --backup .bak "use pathlib"
+
+  lacli edit app.py::Config.load "raise ValueError if path is empty" --in-place
 
   git diff | lacli edit notes.md "mention these changes" --in-place
 
@@ -36,7 +39,9 @@ Every option can be set by a variable: --top-p is LACLI_TOP_P.
 @app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @with_common(without=("truncate", "plain", "no_stream"), max_tokens=None)
 def edit(
-    file: Annotated[str, typer.Argument(metavar="FILE[:A[-B]]", help="A file, or lines of it; - is stdin.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE[:A[-B]|::NAME]", help="A file, or lines or definitions of it; - is stdin.")
+    ],
     instruction: Annotated[
         list[str] | None, typer.Argument(help="What is to become of it; without words, stdin says it.")
     ] = None,
@@ -50,15 +55,23 @@ def edit(
         typer.Option("-f", "--file", metavar="PATH", help="Show this file, too; may be repeated."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt, and load no model.")] = False,
-    yes: Annotated[bool, typer.Option("-y", "--yes", help="Take a result that leaves out much, too.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say on stderr what is asked of which part, and what was found.")
+    ] = False,
+    keep_reply: Annotated[
+        str, typer.Option("--keep-reply", metavar="PATH", help="Where an edit is refused, put its diff into this file.")
+    ] = "",
+    force: Annotated[bool, typer.Option("--force", help="Take a result in which something is wrong, too.")] = False,
     common: Common,
 ) -> None:
-    """Rewrite a file, or lines of it, by an instruction. Lines that stay the same keep their very bytes.
+    """Change a file by an instruction. Lines that stay the same keep their very bytes.
 
-    Without -n the reply may take as many tokens as the part to be rewritten needs.
+    The names in the instruction tell which part it is about; nothing else can change. What comes of it is checked: it
+    parses if the file did, and nothing is missing that was not to go. What is wrong is mended or asked for again, else
+    the edit is refused.
     """
     target = parse_target(file)
-    wanted = Wanted(diff, in_place, full, backup, yes)
+    wanted = Wanted(diff, in_place, full, backup, force, explain, keep_reply)
     wanted.check(target)
     job = read(target, instruction or [], files or [], common)
     if in_place:
@@ -74,24 +87,43 @@ def edit(
 
 
 def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run: bool) -> None:
-    """Ask for the rewritten text and do with it what is wanted."""
-    common, preview = budget(assistant, job, common)
+    """Ask for the changed parts and do with them what is wanted."""
+    from lacli.verbs.editing import Interrupted, Question
+
+    certain = job.edit.without_model()
+    if certain is not None:
+        deliver(job, certain, (), wanted, common)
+        return
+    job.look(assistant)
     if dry_run:
-        show_prompt(assistant, common.request((job.question,)), common)
+        for question in job.edit.questions():
+            show_prompt(assistant, job.request(assistant, question), common)
         return
     live.load(assistant, common)
-    finished = live.stream(assistant, job.request(common), common, silent=True)
-    record.recorder(common, "edit").turn(job.question, finished)
+    replies: list[Finished] = []
+    recorder = record.recorder(common, "edit")
+
+    def ask(question: Question) -> Finished:
+        request = job.request(assistant, question)
+        finished = live.stream(assistant, request, common, silent=True)
+        replies.append(finished)
+        recorder.turn(job.asked if len(replies) == 1 else question.messages[-1], finished)
+        return finished
+
     try:
-        if finished.reason not in ("cancelled", "timeout"):
-            deliver(job, job.result(finished, preview.unseen), finished, wanted, common)
+        outcome = job.edit.run(ask)
+        deliver(job, outcome, replies, wanted, common)
+    except Interrupted:
+        pass
     finally:
-        live.report_stats(_to_report(finished), common)
-    live.conclude(finished)
+        if replies:
+            live.report_stats(_to_report(replies), common)
+    live.conclude(replies[-1])
 
 
-def _to_report(finished: Finished) -> Finished:
-    """The reply itself is not shown, and whether it is whole is said of the result."""
+def _to_report(replies: Sequence[Finished]) -> Finished:
+    """All replies as one. They themselves are not shown, and whether they are whole is said of the result."""
+    finished = joined(replies)
     if finished.reason in ("length", "context"):
         return replace(finished, reason="stop")
     return finished if finished.reason == "stop" else replace(finished, text="")

@@ -1,23 +1,24 @@
 """What `edit` does with the result: print a diff or the file, change the file, or say why not.
 
-Called by `edit` once the reply is complete. Whatever is refused leaves the file untouched.
+Called by `edit` once the last reply is complete. Whatever is refused leaves the file untouched.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lacli.cli import diagnostics, output
-from lacli.cli.confirm import confirm
 from lacli.cli.edit_job import Job, Target
-from lacli.cli.keyboard import open_terminal
 from lacli.cli.options import Common
 from lacli.cli.terminal import plain
+from lacli.edits import disk
 from lacli.edits.apply import EditResult
 from lacli.edits.diff import target_of, unified
 from lacli.errors import LacliError, UsageError
-from lacli.events import Finished
+from lacli.events import Finished, joined
+from lacli.verbs.editing import Outcome
 from lacli.wording import counted, reply_record
 
 _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
@@ -34,8 +35,12 @@ class Wanted:
     in_place: bool = False
     full: bool = False
     backup: str | None = None
-    yes: bool = False
+    force: bool = False
     """Whether what speaks against the result is overruled."""
+    explain: bool = False
+    """Whether parts, forms and tries are told."""
+    keep_reply: str = ""
+    """The file that gets the diff of a refused edit."""
 
     def check(self, target: Target) -> None:
         """Refuse choices that exclude each other."""
@@ -47,21 +52,25 @@ class Wanted:
             raise UsageError("--backup is for --in-place", "give both, or neither")
 
 
-def deliver(job: Job, result: EditResult, finished: Finished, wanted: Wanted, common: Common) -> None:
+def deliver(job: Job, outcome: Outcome, replies: Sequence[Finished], wanted: Wanted, common: Common) -> None:
     """Write or print the result. Raises LacliError where it is refused."""
+    result = outcome.result
+    if wanted.explain:
+        for line in outcome.story():
+            diagnostics.note(line)
     for note in result.notes:
         diagnostics.note(note)
     try:
-        _check(job, result, finished, wanted)
+        _check(job, result, replies, wanted)
         written = wanted.in_place and bool(result.diff)
         if written:
             job.file.write(result.data, wanted.backup)
     except LacliError as error:
         if common.json:
-            output.document(_record(job, result, finished, problem=error.message))
+            output.document(_record(job, outcome, replies, problem=error.message))
         raise
     if common.json:
-        output.document(_record(job, result, finished, written=written))
+        output.document(_record(job, outcome, replies, written=written))
     elif wanted.full or (job.file.stamp is None and not wanted.diff):
         output.content(result.data, lambda: job.file.reads(result.data))
     elif not wanted.in_place:
@@ -73,21 +82,24 @@ def deliver(job: Job, result: EditResult, finished: Finished, wanted: Wanted, co
         diagnostics.note(f"{job.file.name}: {counted(plus, 'line', 'lines')} in, {minus} out")
 
 
-def _check(job: Job, result: EditResult, finished: Finished, wanted: Wanted) -> None:
-    """Refuse what is no result, and ask about what is doubtful where someone can be asked."""
+def _check(job: Job, result: EditResult, replies: Sequence[Finished], wanted: Wanted) -> None:
+    """Refuse what is no result, or in which something is wrong; what was made of the file is kept where asked for."""
     untouched = f"{job.file.name} is as it was"
-    for problem in result.problems:
-        if problem.final:
-            cut = f" after {finished.stats.predicted_n} tokens" if finished.reason in ("length", "context") else ""
-            raise LacliError(f"{problem.text}{cut}; {untouched}", _remedy(finished))
-        if wanted.yes:
+    final = next((problem for problem in result.problems if problem.final), None)
+    if final is not None:
+        raise LacliError(f"{final.text}; {untouched}", _remedy(replies[-1]))
+    if wanted.force:
+        for problem in result.problems:
             diagnostics.warning(problem.text)
-            continue
-        if wanted.in_place and _someone_is_there():
-            if confirm(f"{problem.text}; take it all the same?"):
-                continue
-            raise LacliError(f"the result was not taken; {untouched}", "say it differently, or give fewer lines")
-        raise LacliError(f"{problem.text}; {untouched}", "-y takes it all the same")
+        return
+    if result.problems:
+        kept = ""
+        if wanted.keep_reply:
+            disk.put(wanted.keep_reply, result.diff)
+            kept = f"; its diff is in {wanted.keep_reply}"
+        more = f" (and {len(result.problems) - 1} more)" if len(result.problems) > 1 else ""
+        hint = "say it differently or name the part (FILE::NAME, FILE:A-B); --force takes it all the same"
+        raise LacliError(f"{result.problems[0].text}{more}; {untouched}{kept}", hint)
 
 
 def _remedy(finished: Finished) -> str:
@@ -95,28 +107,23 @@ def _remedy(finished: Finished) -> str:
         return "give more tokens with -n, or fewer lines"
     if finished.reason == "context":
         return "give fewer lines: FILE:A-B"
-    return "say it differently, or give fewer lines: FILE:A-B"
-
-
-def _someone_is_there() -> bool:
-    keyboard = open_terminal()
-    if keyboard is None:
-        return False
-    keyboard.close()
-    return True
+    return "say it differently, or name the part: FILE::NAME, FILE:A-B"
 
 
 def _record(
-    job: Job, result: EditResult, finished: Finished, written: bool = False, problem: str = ""
+    job: Job, outcome: Outcome, replies: Sequence[Finished], written: bool = False, problem: str = ""
 ) -> dict[str, Any]:
+    parts = outcome.picked.parts
     return {
         "file": job.file.name,
-        "lines": [job.span.start + 1, job.span.end],
-        "changed": bool(result.diff),
+        "lines": [parts[0].start + 1, parts[-1].end],
+        "parts": [{"label": part.label, "kind": part.kind, "lines": [part.start + 1, part.end]} for part in parts],
+        "tries": [{"part": each.label, "form": each.form, "faults": list(each.faults)} for each in outcome.tries],
+        "changed": bool(outcome.result.diff),
         "written": written,
         "problem": problem or None,
-        "diff": _diff_text(job, result),
-        **reply_record(finished),
+        "diff": _diff_text(job, outcome.result),
+        **(reply_record(joined(replies)) if replies else {"text": "", "finish_reason": "stop", "stats": None}),
     }
 
 

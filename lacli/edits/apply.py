@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from lacli.edits.diff import target_of, unified
 from lacli.edits.doubts import doubts, may_shrink
 from lacli.edits.hunks import Hunk, hunks
+from lacli.edits.placing import in_place_of
 from lacli.edits.reply import rewritten
 from lacli.edits.splice import spliced, visible
 from lacli.edits.textfile import TextFile
@@ -120,12 +121,7 @@ def replaced(file: TextFile, span: Span, new: str, instruction: str = "", unseen
         if inside is None:
             return _refused(file, f"the reply rewrites more than lines {span.start + 1} to {span.end}")
         new, notes = inside, ("the reply goes beyond the lines given; what is around them stays as it is",)
-    new = _with_indent(part, new)
-    if new.strip("\n"):
-        if before or after:
-            new = "\n" * _blank_ahead(part) + new.lstrip("\n")
-        ends = len(part) - len(part.rstrip("\n")) if part.strip("\n") else 1
-        new = new.rstrip("\n") + "\n" * ends
+    new = in_place_of(part, new, alone=not before and not after)
     data = spliced(file, before + new + after, unseen)
     gone = _hidden(file.text, unseen) - _hidden(file.reads(data), unseen)
     found = doubts(part, new, instruction, gone.total())
@@ -178,42 +174,3 @@ def _slid_up(hunk: Hunk, end: int, old: list[str], new: list[str]) -> Hunk:
     while hunk.start == hunk.end and start > end and old[start - 1] == new[last - 1]:
         start, first, last = start - 1, first - 1, last - 1
     return Hunk(start, start, first, last) if hunk.start == hunk.end and start == end else hunk
-
-
-def _with_indent(part: str, new: str) -> str:
-    """The new lines as deep as the old ones where the model shifted all of them."""
-    wanted, given = _common_indent(part), _common_indent(new)
-    if wanted == given or not (wanted.startswith(given) or given.startswith(wanted)):
-        return new
-    shifted = "\n".join(
-        wanted + line[len(given) :] if line.strip() else line.strip() if line.isspace() else line
-        for line in new.split("\n")
-    )
-    same, as_shifted = _exactly_alike(part, new), _exactly_alike(part, shifted)
-    if as_shifted != same:
-        return shifted if as_shifted > same else new
-    return shifted if _first_indent(shifted) == _first_indent(part) else new
-
-
-def _common_indent(text: str) -> str:
-    indents = [_indent(line) for line in text.split("\n") if line.strip()] or [""]
-    low, high = min(indents), max(indents)  # what these two share, all share
-    return low[: next((at for at, letter in enumerate(low) if high[at] != letter), len(low))]
-
-
-def _first_indent(text: str) -> str:
-    return next((_indent(line) for line in text.split("\n") if line.strip()), "")
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _exactly_alike(one: str, other: str) -> int:
-    """How many lines both have, blank ones not counted."""
-    ours, theirs = (Counter(line for line in text.split("\n") if line.strip()) for text in (one, other))
-    return (ours & theirs).total()
-
-
-def _blank_ahead(text: str) -> int:
-    return len(text) - len(text.lstrip("\n"))

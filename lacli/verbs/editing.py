@@ -1,0 +1,379 @@
+"""An edit of one file from its instruction to its result: find the part, ask for it, check, mend, ask again.
+
+Prints nothing and writes nothing. The model is behind a callable, so that `edit`, the bench and the tests share all of
+it. What is not picked cannot change; a result in which something is missing is never given out as sound.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from lacli.edits.answer import Unusable, fitted, given, insertions
+from lacli.edits.apply import EditResult, Problem
+from lacli.edits.checks import Fault, faults
+from lacli.edits.diff import target_of, unified
+from lacli.edits.find import Part, Picked, find
+from lacli.edits.intent import Intent
+from lacli.edits.mend import mended
+from lacli.edits.outline import Outline, outline
+from lacli.edits.placing import dedented, in_place_of, inserted, with_imports
+from lacli.edits.reading import intent_of
+from lacli.edits.renaming import is_purely_lexical, renamed
+from lacli.edits.sketch import sketch
+from lacli.edits.splice import spliced, visible
+from lacli.edits.textfile import TextFile
+from lacli.errors import UsageError
+from lacli.events import Attachment, Finished, Message, Request
+from lacli.prompts import editing
+from lacli.text.fences import longer_than_any
+from lacli.text.languages import language_of
+from lacli.wording import counted
+
+Form = Literal["rewrite", "insert", "search"]
+
+LONGEST_REWRITE = 120
+"""Lines of a part that a model is asked to give again; of a longer one it is asked for SEARCH/REPLACE blocks."""
+_TRIES = 3
+_CONTAINER_LINES = 80
+"""Lines of what something is added to up to which it is shown whole."""
+_UNCHANGED = "nothing is changed yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the model is asked once, for one part."""
+
+    messages: tuple[Message, ...]
+    form: Form
+    part: str
+    """The text of the part; of an insertion nothing."""
+    begun: str
+    """What the answer is begun with."""
+
+    def of(self, request: Request) -> Request:
+        """The request that asks it; `request` has the user's options and no messages of its own but the system's."""
+        return replace(
+            request,
+            messages=(*request.messages, *self.messages),
+            rewrites=self.part if self.form == "rewrite" else "",
+            one_block=self.form == "insert" or (self.form == "rewrite" and not self.part.strip()),
+            begun=self.begun,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One answer and what was found of it."""
+
+    label: str
+    form: Form
+    faults: tuple[str, ...]
+    finished: Finished
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an edit came to."""
+
+    result: EditResult
+    picked: Picked
+    tries: tuple[Try, ...]
+
+    def story(self) -> Iterator[str]:
+        """Part, form and tries, line by line, for whoever asks why."""
+        yield self.picked.why
+        for number, each in enumerate(self.tries, 1):
+            verdict = "; ".join(each.faults) or "sound"
+            yield f"try {number}, {each.label}, {each.form}: {verdict}"
+
+
+class Interrupted(Exception):
+    """A reply was cancelled or timed out; nothing comes of the edit."""
+
+    def __init__(self, finished: Finished) -> None:
+        super().__init__()
+        self.finished = finished
+
+
+Ask = Callable[[Question], Finished]
+
+
+@dataclass(slots=True)
+class _Made:
+    """What came of one part."""
+
+    text: str
+    """The whole file with it."""
+    faults: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Edit:
+    """One edit of one file."""
+
+    file: TextFile
+    instruction: str
+    label: str
+    """What the model is told the file is called."""
+    parts: tuple[Part, ...] = ()
+    """What the user said is to be changed; without any the instruction tells."""
+    others: tuple[Attachment, ...] = ()
+    """Content that the instruction is about."""
+    unseen: Collection[str] = ()
+    """Characters that the model neither sees nor writes."""
+    longest: int = LONGEST_REWRITE
+    picked: Picked = field(init=False)
+    _intent: Intent = field(init=False)
+    _text: str = field(init=False)
+    _language: str = field(init=False)
+    _outline: Outline | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._text = visible(self.file.text, self.unseen)
+        self._language = language_of(self.file.name, self._text).name
+        self._outline = outline(self._text, self._language)
+        self._intent = intent_of(self.instruction, self._text, self._outline)
+        if self.parts:
+            self.picked = Picked(self.parts, "rewrite", None, None, "the lines you gave", True)
+        else:
+            self.picked = find(self._text, self._outline, self._intent)
+
+    def questions(self) -> list[Question]:
+        """What is asked first of each part."""
+        return [self._question(part, self._text) for part in self.picked.parts]
+
+    def without_model(self) -> Outcome | None:
+        """The result where it follows from the instruction alone, as that of a rename does; else None."""
+        if self._outline is None or not is_purely_lexical(self._intent):
+            return None
+        spans = [(part.start, part.end) for part in self.picked.parts]
+        made = renamed(self._text, self._outline, self._intent, spans)
+        if made is None:
+            return None
+        left = faults(self._text, made.text, self._language, self._intent, spans)
+        problems = (*(Fault("names", each) for each in made.problems), *left)
+        names = counted(made.count, "place", "places")
+        return Outcome(self._result(made.text, problems, [f"renamed in {names}", *made.notes]), self.picked, ())
+
+    def run(self, ask: Ask) -> Outcome:
+        """Ask, check, mend, ask again. Raises Interrupted, and whatever `ask` raises."""
+        tries: list[Try] = []
+        notes: list[str] = []
+        text, moved = self._text, 0
+        left: tuple[Fault, ...] = ()
+        for part in self.picked.parts:
+            here = replace(part, start=part.start + moved, end=part.end + moved)
+            made = self._part(here, text, ask, tries)
+            if isinstance(made, str):
+                return Outcome(_refused(self.file, made), self.picked, tuple(tries))
+            moved += made.text.count("\n") - text.count("\n")
+            text = made.text
+            notes += made.notes
+            left += made.faults
+        if len(self.picked.parts) > 1 and text != self._text:
+            spans = [(part.start, part.end) for part in self.picked.parts]
+            text, more = mended(self._text, text, self._language, self._intent, spans)
+            notes += more
+            left = faults(self._text, text, self._language, self._intent, spans)
+        return Outcome(self._result(text, left, notes), self.picked, tuple(tries))
+
+    def _part(self, part: Part, text: str, ask: Ask, tries: list[Try]) -> _Made | str:
+        """What becomes of one part; what to say where there is nothing that could be taken."""
+        question = self._question(part, text)
+        best: _Made | None = None
+        why = ""
+        for _ in range(_TRIES):
+            finished = ask(question)
+            if finished.reason in ("cancelled", "timeout"):
+                raise Interrupted(finished)
+            reply = question.begun + finished.text
+            try:
+                made = self._checked(part, text, reply, question.form, finished.reason == "stop")
+                found = tuple(fault.text for fault in made.faults)
+                if made.text == text and len(self.picked.parts) == 1:
+                    found = (*found, _UNCHANGED)
+                if best is None or len(made.faults) < len(best.faults) or best.text == text:
+                    best = made
+            except Unusable as error:
+                why = str(error) + _length(finished)
+                found = (str(error),)
+            tries.append(Try(part.label, question.form, found, finished))
+            if not found:
+                return made
+            said = (Message("assistant", reply.rstrip("\n")), editing.again(found, self._name(part), question.form))
+            begun = question.begun if question.form == "search" else self._opening(part, text, question)
+            question = replace(question, messages=(*question.messages, *said), begun=begun)
+        return best if best is not None else why
+
+    def _checked(self, part: Part, text: str, reply: str, form: Form, ended: bool) -> _Made:
+        """The file with what a reply gives for a part, mended where it can be. Raises Unusable."""
+        made = self._placed(part, text, reply, form, ended)
+        spans = [(part.start, part.end)]
+        new, notes = mended(text, made.text, self._language, self._intent, spans)
+        found = faults(text, new, self._language, self._intent, spans)
+        if len(self.picked.parts) > 1:  # what one part renames, the next one still calls by its old name
+            found = tuple(fault for fault in found if fault.kind != "names")
+        return _Made(new, found, (*made.notes, *notes))
+
+    def _placed(self, part: Part, text: str, reply: str, form: Form, ended: bool) -> _Made:
+        """The file with what a reply gives for a part in its place."""
+        now = outline(text, self._language)
+        if form == "insert":
+            made = given(reply, "", ended)
+            if now is not None:
+                made = insertions(made, self.picked.into, now, self._language)
+                new = inserted(text, now, self.picked.into, self.picked.after, made.text)
+            else:
+                new = text.rstrip("\n") + "\n\n" + made.text
+            return _Made(with_imports(new, self._language, made.imports), (), made.notes)
+        lines = text.split("\n")
+        old = _lines_of(lines, part)
+        shown = dedented(old)
+        made = given(reply, shown, ended)
+        if now is not None and part.kind == "definition":
+            made = fitted(made, self._names(part), shown, now, self._language)
+        alone = part.start == 0 and part.end >= len(lines) - 1
+        body = in_place_of(old, made.text, alone)
+        new = "".join(line + "\n" for line in lines[: part.start]) + body + "\n".join(lines[part.end :])
+        if part.end >= len(lines) and not text.endswith("\n"):
+            new = new.removesuffix("\n")
+        return _Made(with_imports(new, self._language, made.imports), (), made.notes)
+
+    def _names(self, part: Part) -> list[str]:
+        """What the definition that a part is may be called afterwards."""
+        name = part.label.rpartition(".")[2]
+        return [name, *(new for old, new in self._intent.renames if old == name)]
+
+    def _question(self, part: Part, text: str) -> Question:
+        """The first question for a part of this text."""
+        form = self._form(part)
+        old = "" if form == "insert" else dedented(_lines_of(text.split("\n"), part))
+        context = self._context(part, text, form)
+        make = {"rewrite": editing.rewriting, "search": editing.searching}
+        if form == "insert":
+            message = editing.inserting(self._name(part), self.instruction, context=context, others=self.others)
+        else:
+            message = make[form](self._name(part), old, self.instruction, context=context, others=self.others)
+        return Question((message,), form, old, "" if form == "search" else self._fence(old))
+
+    def _opening(self, part: Part, text: str, question: Question) -> str:
+        """What a second answer begins with: a fence, and the part's own first line as far as its name goes.
+
+        So begun, a model gives all of a definition rather than the lines it would change in there.
+        """
+        fence = self._fence(question.part)
+        now = outline(text, self._language)
+        whole = (
+            next((each for each in now.definitions if (each.start, each.end) == (part.start, part.end)), None)
+            if now
+            else None
+        )
+        if question.form != "rewrite" or whole is None or whole.start != whole.head or len(self._names(part)) > 1:
+            return fence
+        line = text.split("\n")[whole.head].lstrip()
+        return fence + line[: line.find(whole.name) + len(whole.name)] if whole.name in line else fence
+
+    def _fence(self, part: str) -> str:
+        return f"{longer_than_any(part)}{self._language}\n"
+
+    def _form(self, part: Part) -> Form:
+        if self.picked.form == "insert":
+            return "insert"
+        return "rewrite" if part.end - part.start <= self.longest or part.kind == "lines" else "search"
+
+    def _name(self, part: Part) -> str:
+        if part.kind == "file":
+            return self.label
+        if part.kind == "lines":
+            return f"lines {part.start + 1}-{part.end} of {self.label}"
+        return f"{part.label} in {self.label}"
+
+    def _context(self, part: Part, text: str, form: Form) -> list[Attachment]:
+        """What of the file is shown beside a part."""
+        if part.kind == "file" and form != "insert":
+            return []
+        lines = text.split("\n")
+        if self.parts or self._outline is None:
+            before, after = "\n".join(lines[: part.start]), "\n".join(lines[part.end :])
+            return editing.around(self.label, before + "\n" * bool(before), after, part.start + 1, part.end)
+        spans = [(each.start, each.end) for each in self.picked.parts]
+        if form != "insert":
+            shown = sketch(self._text, self._outline, spans)
+            return [Attachment(f"{self.label} in outline", shown)] if shown.strip() else []
+        into = self.picked.into
+        if into is None or part.end - part.start > _CONTAINER_LINES:
+            return [Attachment(f"{self.label} in outline", sketch(self._text, self._outline, []))]
+        return [
+            Attachment(f"{self.label} in outline", sketch(self._text, self._outline, spans)),
+            Attachment(part.label, _lines_of(lines, part)),
+        ]
+
+    def _result(self, text: str, left: Sequence[Fault], notes: Sequence[str]) -> EditResult:
+        data = spliced(self.file, text, self.unseen) if text != self._text else self.file.data
+        gone = sum(self.file.text.count(each) - self.file.reads(data).count(each) for each in self.unseen)
+        problems = [Problem(fault.text, final=False) for fault in left]
+        if gone > 0 and not problems and not self._intent.removes:
+            lost = counted(gone, "character", "characters")
+            problems.append(Problem(f"with the lines it changes the reply loses {lost} the model cannot see", False))
+        diff = unified(self.file.data, data, target_of(self.file.name))
+        return EditResult(data, diff, tuple(problems), tuple(dict.fromkeys(notes)))
+
+
+def parts_of(file: TextFile, ranges: Sequence[tuple[int, int]], names: Sequence[str]) -> tuple[Part, ...]:
+    """The parts a user names: line ranges counted from 1, last line included, and definitions such as Class.method.
+
+    Raises UsageError for lines that are not there, and for a name the file does not define, or defines twice.
+    """
+    found = [_range(file, first, last) for first, last in ranges]
+    if names:
+        language = language_of(file.name, file.text).name
+        known = outline(file.text, language)
+        for name in names:
+            found.append(_definition(file, known, name))
+    found.sort(key=lambda part: part.start)
+    for one, other in itertools.pairwise(found):
+        if other.start < one.end:
+            raise UsageError(f"{one.label} and {other.label} of {file.name} overlap", "give each line once")
+    return tuple(found)
+
+
+def _range(file: TextFile, first: int, last: int) -> Part:
+    count = file.line_count
+    if not 1 <= first <= last <= count:
+        lines = counted(count, "line", "lines")
+        wanted = f"is no line {first}" if last == first else f"are no lines {first} to {last}"
+        raise UsageError(
+            f"{file.name} has {lines}, so there {wanted}", "give a range inside it, the lower number first"
+        )
+    return Part(first - 1, last, f"lines {first}-{last}", "lines")
+
+
+def _definition(file: TextFile, known: Outline | None, name: str) -> Part:
+    if known is None:
+        raise UsageError(f"definitions of {file.name} cannot be told apart", f"give lines: {file.name}:A-B")
+    wanted = tuple(name.split("."))
+    found = [each for each in known.definitions if each.path[-len(wanted) :] == wanted or each.name == name]
+    if len(found) == 1:
+        return Part(found[0].start, found[0].end, found[0].label, "definition")
+    if not found:
+        raise UsageError(f"{file.name} does not define {name}", "check the name, or give lines: FILE:A-B")
+    labels = ", ".join(f"{each.label} (line {each.head + 1})" for each in found[:4])
+    raise UsageError(f"{file.name} defines {name} {len(found)} times: {labels}", "give its whole name, or its lines")
+
+
+def _lines_of(lines: Sequence[str], part: Part) -> str:
+    taken = lines[part.start : part.end]
+    text = "\n".join(taken)
+    return text + "\n" if part.end < len(lines) else text
+
+
+def _refused(file: TextFile, why: str) -> EditResult:
+    return EditResult(file.data, b"", (Problem(why, final=True),))
+
+
+def _length(finished: Finished) -> str:
+    return f" after {finished.stats.predicted_n} tokens" if finished.reason in ("length", "context") else ""
