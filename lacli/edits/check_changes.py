@@ -56,18 +56,28 @@ def lost_statements(scope: Scope) -> list[int]:
     )
     there = Counter(line.strip() for line in lines[1])
     had = Counter(line.strip() for line in lines[0])
+    prose = _prose_rows(scope.old)
     found: list[int] = []
     for change in hunks(*lines):
         if written(lines[1][change.new_start : change.new_end]):
             continue
         for line in range(change.start, change.end):
             text = lines[0][line].strip()
-            if there[text] >= had[text] or not scope.old.tokens(line, line + 1) or _is_punctuation(text):
+            if there[text] >= had[text] or line in prose or _is_punctuation(text):
                 continue
             if not _may_go(scope, line):
                 found.append(line)
                 break
     return found
+
+
+def _prose_rows(text: Pieces) -> set[int]:
+    """The lines of comments and docstrings, which are judged by themselves."""
+    ranges = [(each.start, each.end) for each in text.comments if each.alone]
+    ranges += [each.doc for each in text.definitions if each.doc is not None]
+    if text.language == "python" and text.tokens()[:1] and text.tokens()[0][-1:] in "\"'":
+        ranges.append((0, next((row for row in range(1, len(text.lines)) if text.tokens(row, row + 1)), 0)))
+    return {row for start, end in ranges for row in range(start, end)}
 
 
 def _may_go(scope: Scope, line: int) -> bool:
@@ -172,7 +182,7 @@ def extras(scope: Scope) -> list[Definition]:
             continue
         if mentions([scope.intent.text], [each.name]):
             continue
-        if any(up.path not in had for up in scope.new.ancestors(each)):
+        if any(up.path not in had or up.kind == "function" for up in scope.new.ancestors(each)):
             continue
         rest = scope.new.tokens(0, each.start) + scope.new.tokens(each.end)
         if not mentions(rest, [each.name]):

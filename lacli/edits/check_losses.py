@@ -18,6 +18,8 @@ from lacli.edits.scope import Scope
 
 _REWORDED = 0.5
 """Likeness from which a comment inside what the instruction names counts as the old one, brought up to date."""
+_CUT = 4
+"""So many words gone from a text in a row are a loss, not other words."""
 _NAMES = frozenset("{[")
 """What the name of a pattern begins with: `{ a, b }` of JavaScript is no name but a list of them."""
 
@@ -209,13 +211,21 @@ def _is_reworded(scope: Scope, comment: Comment) -> bool:
     ]
     if around and around[-1] not in scope.free and not scope.is_named(scope.old.definitions[around[-1]]):
         return False
-    return any(_is_same_prose(scope, comment.text, each.text, True) for each in scope.new.comments)
+    had = {each.text for each in scope.old.comments}
+    return any(
+        _is_same_prose(scope, comment.text, each.text, True) for each in scope.new.comments if each.text not in had
+    )
 
 
 def _is_same_prose(scope: Scope, was: str, now: str, reworded: bool) -> bool:
     """Whether a text is the old one, blanks and new names apart. `reworded`: it may have been brought up to date."""
     one, other = (" ".join(renamed(text, scope.renames).split()) for text in (was, now))
-    return one == other or (reworded and SequenceMatcher(None, one, other, False).ratio() >= _REWORDED)
+    if one == other or not reworded:
+        return one == other
+    if SequenceMatcher(None, one, other, False).ratio() < _REWORDED:
+        return False
+    words = SequenceMatcher(None, one.split(), other.split(), False).get_opcodes()
+    return not any(kind == "delete" and end - start >= _CUT for kind, start, end, _, _ in words)
 
 
 def _head(text: Pieces, definition: Definition) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from lacli.edits.check_losses import lost_imports
 from lacli.edits.check_names import undefined
-from lacli.edits.mending import Mended, with_lines
+from lacli.edits.mending import Mended, undone, with_lines
 from lacli.edits.scope import Scope
 
 _FROM = {
@@ -31,6 +31,7 @@ def lost(scope: Scope) -> Iterator[Mended]:
     """A lost import where it stood."""
     for each in lost_imports(scope):
         note = f"put back the import of {each.label}"
+        yield from (Mended(text, note) for text in undone(scope, each.start, each.end))
         old, new = scope.old.lines, scope.new.lines
         statement = old[each.start : each.end]
         there = [now for now in scope.new.imports if now.label.rsplit(".", 1)[0] == each.label.rsplit(".", 1)[0]]

@@ -7,7 +7,8 @@ import itertools
 from collections.abc import Iterator
 
 from lacli.edits import check_changes, check_losses, check_marks
-from lacli.edits.mending import Mended, with_lines
+from lacli.edits.mending import Mended, undone, with_lines
+from lacli.edits.occurrences import with_new_names
 from lacli.edits.outline import Definition
 from lacli.edits.pieces import Comment, Pieces, renamed
 from lacli.edits.scope import Scope
@@ -22,9 +23,9 @@ def siblings(scope: Scope) -> Iterator[Mended]:
             continue
         note = f"put back `{each.label}` as it was"
         if not _holds_change(scope, at):
-            old = scope.old.lines[each.start : each.end]
+            old = with_new_names(scope, each.start, each.end)
             yield Mended(with_lines(scope.new.lines, now.start, now.end, old), note)
-        head = scope.old.lines[each.start : each.signature_end]
+        head = with_new_names(scope, each.start, each.signature_end)
         yield Mended(with_lines(scope.new.lines, now.start, now.signature_end, head), note)
 
 
@@ -47,6 +48,7 @@ def definitions(scope: Scope) -> Iterator[Mended]:
         each = scope.old.definitions[at]
         lines = scope.old.lines[each.start : each.end]
         note = f"put back `{each.label}`"
+        yield from (Mended(text, note) for text in undone(scope, each.start, each.end))
         for row, ahead, behind in _places_of(scope, each):
             yield Mended(with_lines(scope.new.lines, row, row, [*ahead, *lines, *behind]), note)
 
@@ -98,6 +100,7 @@ def decorators(scope: Scope) -> Iterator[Mended]:
             if scope.new.lines[row].strip() in below and scope.new.lines[row].strip().startswith(("@", "#["))
         ]
         place = there[0] if there else now.head
+        yield from (Mended(text, f"put back `{decorator}` on `{each.label}`") for text in undone(scope, line, line + 1))
         yield Mended(
             with_lines(scope.new.lines, place, place, [scope.old.lines[line]]),
             f"put back `{decorator}` on `{each.label}`",
@@ -112,6 +115,7 @@ def docstrings(scope: Scope) -> Iterator[Mended]:
             continue
         lines = scope.old.lines[each.doc[0] : each.doc[1]]
         note = f"put back the docstring of `{each.label}`"
+        yield from (Mended(text, note) for text in undone(scope, *each.doc))
         if now.doc is not None:
             yield Mended(with_lines(scope.new.lines, *now.doc, lines), note)
         else:
@@ -131,6 +135,7 @@ def _heading(scope: Scope) -> Iterator[Mended]:
     start, end = was[0].lineno - 1, was[0].end_lineno or was[0].lineno
     lines = scope.old.lines[start:end]
     note = "put back the docstring at the top of the file"
+    yield from (Mended(text, note) for text in undone(scope, start, end))
     first = now[0] if now else None
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
         yield Mended(with_lines(scope.new.lines, first.lineno - 1, first.end_lineno or first.lineno, lines), note)
@@ -150,6 +155,7 @@ def comments(scope: Scope) -> Iterator[Mended]:
     for comment in check_losses.lost_comments(scope):
         first = comment.text.split("\n")[0]
         note = f"put back the comment `{first[:50]}`"
+        yield from (Mended(text, note) for text in undone(scope, comment.start, comment.end))
         if comment.alone:
             yield from _block_of_comment(scope, comment, note)
             continue

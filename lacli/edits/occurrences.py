@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -63,6 +63,26 @@ def missed(scope: Scope) -> dict[tuple[str, str], list[Place]]:
         if places:
             found[old, new] = places
     return found
+
+
+def with_new_names(scope: Scope, start: int, end: int) -> list[str]:
+    """These lines of the old text with the new names in them."""
+    lines = list(scope.old.lines)
+    for old, new in scope.renames.items():
+        sort = _sort_of(scope, old)
+        if sort is not None:
+            lines = replaced(lines, list(_occurrences(scope.old, old, sort)), old, new)
+    return lines[start:end]
+
+
+def replaced(lines: Sequence[str], places: Sequence[Place], old: str, new: str) -> list[str]:
+    """The lines with another name at these places."""
+    made = list(lines)
+    for place in sorted(set(places), key=lambda each: (each.row, -each.column)):
+        line = made[place.row]
+        if line[place.column : place.column + len(old)] == old:
+            made[place.row] = line[: place.column] + new + line[place.column + len(old) :]
+    return made
 
 
 def _parts(scope: Scope, old: str) -> list[tuple[int, int]]:
