@@ -1,0 +1,113 @@
+"""How an edited text is set: indentation, line ends, quotes, blanks at line ends. Pure; called by `checks`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from lacli.edits.fault import Fault
+from lacli.edits.hunks import hunks
+from lacli.edits.scope import Scope
+
+SMART = {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\u00a0": " "}
+_OTHER_ENDS = re.compile(r"[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
+
+def layout(scope: Scope) -> Iterator[Fault]:
+    """Each kind once, with its first line."""
+    old, new = scope.old.lines, scope.new.lines
+    fresh = [row for change in hunks(old, new) for row in range(change.new_start, change.new_end)]
+    yield from _ends(scope, fresh)
+    yield from _quotes(scope, fresh)
+    yield from _indentation(old, new, fresh, scope.old.language)
+    if blanks := trailing(old, new, fresh, scope.old.language):
+        yield Fault("layout", f"line {blanks[0] + 1} ends with blanks")
+    if gaps := lost_gaps(scope):
+        yield Fault("layout", f"the blank line before `{scope.old.definitions[gaps[0]].label}` is gone")
+
+
+def _ends(scope: Scope, fresh: Sequence[int]) -> Iterator[Fault]:
+    kept = {found for found in _OTHER_ENDS.findall(scope.old.text)}
+    for row in fresh:
+        if set(_OTHER_ENDS.findall(scope.new.lines[row])) - kept:
+            yield Fault("layout", f"line {row + 1} has a line end of another kind")
+            break
+    if scope.old.text.endswith("\n") and scope.new.text and not scope.new.text.endswith("\n"):
+        yield Fault("layout", "the line end at the end of the file is gone")
+
+
+def _quotes(scope: Scope, fresh: Sequence[int]) -> Iterator[Fault]:
+    if scope.old.language == "markdown":
+        return
+    for row in fresh:
+        found = smart_in(scope, scope.new.lines[row])
+        if found:
+            yield Fault("layout", f"line {row + 1} has `{found[0]}` where code has `{SMART[found[0]]}`")
+            return
+
+
+def smart_in(scope: Scope, line: str) -> list[str]:
+    """The typographic quotes of a line that neither the file nor the instruction has."""
+    return [mark for mark in SMART if mark in line and mark not in scope.old.text and mark not in scope.intent.text]
+
+
+def _indentation(old: Sequence[str], new: Sequence[str], fresh: Sequence[int], language: str) -> Iterator[Fault]:
+    kind = indent_kind(old)
+    for row in fresh:
+        blanks = re.match(r"[ \t]*", new[row])
+        lead = blanks.group() if blanks is not None else ""
+        if kind == "\t" and lead.startswith("  ") and language != "markdown":
+            yield Fault("layout", f"line {row + 1} is indented with spaces where the file has tabs")
+            return
+        if kind == " " and "\t" in lead:
+            yield Fault("layout", f"line {row + 1} is indented with a tab where the file has spaces")
+            return
+    if kind == " " and language not in ("markdown", "yaml"):
+        had, has = indent_width(old), indent_width([new[row] for row in fresh])
+        if had and has and had != has and len([row for row in fresh if new[row].startswith(" ")]) > 3 and has % had:
+            yield Fault("layout", f"the new lines are indented by {has} spaces where the file has {had}")
+
+
+def indent_kind(lines: Sequence[str]) -> str:
+    """A tab or a blank, whichever indents this text; empty where both do, or none."""
+    tabs = sum(line.startswith("\t") for line in lines)
+    blanks = sum(line.startswith("  ") for line in lines)
+    if tabs and not blanks:
+        return "\t"
+    return " " if blanks and not tabs else ("\t" if tabs > 20 * blanks else "")
+
+
+def indent_width(lines: Sequence[str]) -> int:
+    """By how many blanks a level is indented; 0 where that cannot be told."""
+    steps: Counter[int] = Counter()
+    last = 0
+    for line in lines:
+        if line.strip():
+            width = len(line) - len(line.lstrip(" "))
+            if width > last:
+                steps[width - last] += 1
+            last = width
+    return steps.most_common(1)[0][0] if steps else 0
+
+
+def trailing(old: Sequence[str], new: Sequence[str], fresh: Sequence[int], language: str) -> list[int]:
+    """New lines that end with blanks. In Markdown two of them break a line."""
+    if language == "markdown":
+        return []
+    had = Counter(line for line in old if line != line.rstrip())
+    return [row for row in fresh if new[row] != new[row].rstrip(" \t") and not had[new[row]]]
+
+
+def lost_gaps(scope: Scope) -> list[int]:
+    """The places of definitions that a blank line parted from what stands before, and does no more."""
+    found: list[int] = []
+    for at, each in enumerate(scope.old.definitions):
+        now = scope.became[at]
+        if now is None or each.start == 0 or now.start == 0 or each.kind in ("variable", "key"):
+            continue
+        if not scope.old.lines[each.start - 1].strip() and scope.new.lines[now.start - 1].strip():
+            opens = scope.new.lines[now.start - 1].rstrip().endswith(("{", ":"))
+            if not opens:
+                found.append(at)
+    return found

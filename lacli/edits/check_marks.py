@@ -1,0 +1,187 @@
+"""What a model left in the text that belongs to its way of answering: placeholders, marks of diffs, notes. Pure.
+
+Called by `checks`. What the file or the instruction holds already is no fault.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from lacli.edits.fault import Fault
+from lacli.edits.hunks import Hunk, hunks
+from lacli.edits.scope import Scope
+from lacli.text.lines import written
+
+_PLACEHOLDER = re.compile(
+    r"""(?:\.{3}|…)?\s*(?:the\ |keep\ |all\ )*
+    (?:(?:rest|remainder|remaining)\b.{0,60}?\b(?:code|file|content|method|function|class|line|text|part|section|stays?|
+        unchanged|same|here|omitted|as\ is)\w*
+    |(?:existing|previous|original|other)\s(?:\w+\s)?(?:code|content|method|function|class|line|implementation|import|
+        test|section|entr|item|stuff|part|logic)\w*
+    |(?:unchanged|omitted|no\ changes?|same\ as|as\ before)\b
+    |(?:your|add|put|insert|implement\w*)\b.{0,20}?\b(?:code|implementation|logic|it|this)\b.{0,20}?(?:\bhere\b|$)
+    |todo\b:?\s*implement\w*\b)
+    .{0,40}
+    |(?:\.{3}|…).{0,60}?\b(?:rest|existing|unchanged|same|remain|other|more|here|omitted|code|etc)\w*.{0,40}
+    |\.{3}|…""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""What stands in such a line besides a comment's marks."""
+_COMMENT = re.compile(r"\{?(?:#|//|/\*|\*|<!--|--|;|%)|[\[({<]?\s*(?:\.{3}|…)")
+_MARKS = "#/*<!->;%{}[]() \t"
+_BARE_DOTS = re.compile(r"\.{3}|…")
+_STUB = re.compile(
+    r"pass|raise NotImplementedError(?:\(.*\))?|todo!\(.*\);?|unimplemented!\(.*\);?|"
+    r"panic\(\"(?:todo|not implemented).*\"\)|throw new Error\([\"'](?:todo|not implemented).*\);?",
+    re.IGNORECASE,
+)
+_DOTS_FOR = 3
+"""So many lines lost to bare dots are no body written so on purpose."""
+
+_FORMS = (
+    (re.compile(r"<{5,9}(?: .*)?|={7}|>{5,9}(?: .*)?|[+-]{7,9} (?:SEARCH|REPLACE)"), "a mark of search and replace"),
+    (re.compile(r"@@ .*@@.*|(?:---|\+\+\+) (?:a/|b/)?\S+\.\w+(?:\s.*)?|diff --git .*"), "a mark of a diff"),
+    (re.compile(r"`{3,}[\w.+-]*|~{3,}[\w.+-]*"), "a fence"),
+    (re.compile(r"</?(?:think|code|file|answer|output)>|<\|\w+\|>"), "a mark of the reply"),
+)
+_PROSE = re.compile(
+    r"(?:(?:note|explanation|changes?(?: made)?|summary|output|example usage)\s*:"
+    r"|(?:here(?:'s| is| are)|sure|certainly|of course|okay"
+    r"|i(?:'ve| have)? (?:\w+ )?(?:added|changed|made|updated|renamed|removed|modified)"
+    r"|this (?:change|code|version|edit|function|update|method|class)"
+    r"|the (?:above|following|updated|rest|code|function|change)"
+    r"|in this (?:version|code|example)|let me know|hope this|please|as requested)\b)",
+    re.IGNORECASE,
+)
+"""How the prose begins that models set beside what they give."""
+_NUMBERED = re.compile(r"\s*\d+\s?[:|]\s?")
+_DIFFED = re.compile(r"[+-](?:\s|$|\w)")
+_FILE_NAME = re.compile(r"(?:(?:#|//|/\*)\s*)?(?:[\w.-]+/)*[\w-]+\.[a-z]{1,4}:?(?:\s*\*/)?")
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|#39|apos);")
+_REPEATED = 6
+"""So many lines in a row that stand a second time were not written twice on purpose."""
+
+
+def marks(scope: Scope) -> Iterator[Fault]:
+    """Each kind once, with its first line."""
+    old, new = scope.old.lines, scope.new.lines
+    had = Counter(line.strip() for line in old)
+    changed = hunks(old, new)
+    fresh = [
+        (row, new[row].strip())
+        for change in changed
+        for row in range(change.new_start, change.new_end)
+        if not had[new[row].strip()] and not (new[row].strip() and new[row].strip() in scope.intent.text)
+    ]
+    yield from _placeholders(scope, changed)
+    yield from _forms(scope, fresh)
+    yield from _entities(scope, fresh)
+    if repeated := repeats(old, new):
+        yield Fault("doubled", f"the lines from {repeated[0] + 1} to {repeated[1]} stand there twice")
+
+
+def _placeholders(scope: Scope, changed: Sequence[Hunk]) -> Iterator[Fault]:
+    old, new = scope.old.lines, scope.new.lines
+    had = {line.strip() for line in old}
+    for change in changed:
+        lost = written(old[change.start : change.end])
+        for row in range(change.new_start, change.new_end):
+            line = new[row].strip()
+            if line in scope.intent.text:
+                continue
+            if _stands_for(line, lost) and not (line in had and _STUB.fullmatch(line) is None and lost < _DOTS_FOR):
+                yield Fault("placeholder", f"line {row + 1} leaves out what was to be kept (`{line[:60]}`)")
+                return
+
+
+def _stands_for(line: str, lost: int) -> bool:
+    """Whether this line is written in place of so many."""
+    if _BARE_DOTS.fullmatch(line) or _STUB.fullmatch(line):
+        return lost >= _DOTS_FOR
+    if not _COMMENT.match(line):
+        return False
+    inner = line.strip(_MARKS)
+    return bool(_PLACEHOLDER.fullmatch(inner)) and (lost > 0 or not _BARE_DOTS.fullmatch(inner))
+
+
+def _forms(scope: Scope, fresh: Sequence[tuple[int, str]]) -> Iterator[Fault]:
+    prose, plain = scope.old.language == "markdown", scope.old.outline is None
+    for pattern, what in _FORMS:
+        if (prose and what in ("a fence", "a mark of the reply")) or (plain and what == "a mark of a diff"):
+            continue
+        for row, line in fresh:
+            if pattern.fullmatch(line):
+                yield Fault("form", f"line {row + 1} (`{line[:40]}`) is {what}, not part of the file")
+                break
+    numbered = [row for row, line in fresh if _NUMBERED.match(line)]
+    if scope.old.language not in ("yaml", "json") and len(numbered) > max(1, len(fresh) // 2):
+        yield Fault("form", f"line {numbered[0] + 1} begins with its number")
+    diffed = [row for row, line in fresh if _DIFFED.match(line)]
+    if not prose and scope.old.language != "yaml" and len(diffed) > 1 and len(diffed) >= 0.8 * len(fresh):
+        yield Fault("form", f"line {diffed[0] + 1} begins with the mark of a diff")
+    if not prose or _is_at_border(scope, fresh):
+        for row, line in fresh:
+            if is_prose(line) and not _is_in_prose(scope, row):
+                yield Fault("form", f"line {row + 1} (`{line[:50]}`) is a remark, not part of the file")
+                break
+    yield from _first_line(scope, fresh)
+
+
+def _first_line(scope: Scope, fresh: Sequence[tuple[int, str]]) -> Iterator[Fault]:
+    """A file's name or an interpreter's that was set on top."""
+    line = next((line for row, line in fresh if row == 0), "")
+    if _FILE_NAME.fullmatch(line) and scope.old.language != "markdown":
+        yield Fault("form", f"line 1 (`{line}`) is a file's name, not part of the file")
+    if line.startswith("#!") and not line.startswith("#![") and "shebang" not in scope.words.lower():
+        yield Fault("form", f"line 1 (`{line[:40]}`) was not asked for")
+
+
+def _is_at_border(scope: Scope, fresh: Sequence[tuple[int, str]]) -> bool:
+    """Whether something new stands at the very beginning or end of the text."""
+    filled = [row for row, line in enumerate(scope.new.lines) if line.strip()]
+    return bool(fresh and filled) and (fresh[0][0] == filled[0] or fresh[-1][0] == filled[-1])
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line reads like what a model says about its answer."""
+    bare = line.strip().strip("*_ ")
+    return len(bare.split()) >= 3 and bool(_PROSE.match(bare)) and not bare.endswith((";", "{", ")"))
+
+
+def _is_in_prose(scope: Scope, row: int) -> bool:
+    """Whether a line stands in a docstring or comment."""
+    if scope.new.language == "markdown":
+        return False
+    if any(each.start <= row < each.end for each in scope.new.comments):
+        return bool(scope.new.sound)
+    return bool(scope.new.sound) and not scope.new.tokens(row, row + 1)
+
+
+def _entities(scope: Scope, fresh: Sequence[tuple[int, str]]) -> Iterator[Fault]:
+    if scope.old.language == "markdown" or _ENTITY.search(scope.old.text) or _ENTITY.search(scope.intent.text):
+        return
+    for row, line in fresh:
+        if found := _ENTITY.search(line):
+            yield Fault("form", f"line {row + 1} has `{found.group()}` for a plain character")
+            return
+
+
+def repeats(old: Sequence[str], new: Sequence[str]) -> tuple[int, int] | None:
+    """The lines that stand a second time in a row, where they stood once."""
+    filled = [row for row, line in enumerate(new) if line.strip()]
+    texts = [new[row].strip() for row in filled]
+    had = "\n".join(line.strip() for line in old if line.strip())
+    seen: dict[tuple[str, ...], int] = {}
+    for at in range(len(texts) - _REPEATED + 1):
+        run = tuple(texts[at : at + _REPEATED])
+        first = seen.setdefault(run, at)
+        if first + _REPEATED <= at and len(set(run)) > _REPEATED // 2:
+            joined = "\n".join(run)
+            if had.count(joined) < 2:
+                end = at
+                while end < len(texts) and texts[end] == texts[first + end - at]:
+                    end += 1
+                return filled[at], filled[end - 1] + 1
+    return None

@@ -1,0 +1,75 @@
+"""What an edit lost without being asked to, put back where it is plain how. The one entry to all mending. Pure.
+
+Each step offers texts that have one thing mended; one is taken only where fewer faults are left than before, so that
+mending can never make a text worse. `checks` tells what remains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from lacli.edits import mend_imports, mend_layout, mend_losses, mend_names
+from lacli.edits.checks import Fault, faults
+from lacli.edits.intent import Intent
+from lacli.edits.mending import Mended
+from lacli.edits.scope import Scope, scope_of
+
+_MOST = 40
+"""So often one step may mend. A text that needs more is another text."""
+_STEPS: tuple[Callable[[Scope], Iterator[Mended]], ...] = (
+    mend_layout.line_ends,
+    mend_layout.without_remarks,
+    mend_layout.without_entities,
+    mend_layout.plain_quotes,
+    mend_layout.indentation,
+    mend_losses.without_repeats,
+    mend_losses.siblings,
+    mend_losses.definitions,
+    mend_losses.decorators,
+    mend_losses.docstrings,
+    mend_imports.lost,
+    mend_losses.comments,
+    mend_losses.without_extras,
+    mend_names.renames,
+    mend_imports.standard,
+    mend_layout.gaps,
+    mend_layout.without_trailing,
+)
+
+
+class _State(NamedTuple):
+    text: str
+    weight: int
+
+
+def mended(
+    before: str, after: str, language: str, intent: Intent, spans: Sequence[tuple[int, int]]
+) -> tuple[str, tuple[str, ...]]:
+    """`after` with what can be mended, and a line for the user on each thing that was.
+
+    The arguments are those of `checks.faults`. What is mended already stays as it is.
+    """
+
+    def weighed(text: str) -> _State:
+        return _State(text, sum(map(_weight, faults(before, text, language, intent, spans))))
+
+    notes: list[str] = []
+    now = weighed(after)
+    for step in _STEPS:
+        for _ in range(_MOST):
+            if not now.weight:
+                return now.text, tuple(notes)
+            offers = step(scope_of(before, now.text, language, intent, spans))
+            better = next(((made, note) for text, note in offers if (made := weighed(text)).weight < now.weight), None)
+            if better is None:
+                break
+            now = better[0]
+            if better[1] not in notes:
+                notes.append(better[1])
+    return now.text, tuple(notes)
+
+
+def _weight(fault: Fault) -> int:
+    """How bad a fault is. A text that does not parse hides its other faults; a name not yet renamed is mended last."""
+    return {"syntax": 1000, "rename": 1}.get(fault.kind, 10)

@@ -1,0 +1,117 @@
+"""Line ends, quotes, indentation and remarks of a model set right. Pure; called by `mend`."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator
+
+from lacli.edits import check_layout
+from lacli.edits.check_marks import is_prose
+from lacli.edits.mending import Mended, fresh_rows, with_lines
+from lacli.edits.pieces import regions
+from lacli.edits.scope import Scope
+
+_REMARK_LINES = 8
+"""So many lines a remark before or behind the part may have."""
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w.+-]*\s*")
+
+
+def line_ends(scope: Scope) -> Iterator[Mended]:
+    """No carriage returns, and a line end at the end of the file, as it was."""
+    if "\r" not in scope.old.text and "\r" in scope.new.text:
+        yield Mended(scope.new.text.replace("\r\n", "\n").replace("\r", "\n"), "took back the other line ends")
+    if scope.old.text.endswith("\n") and not scope.new.text.endswith("\n"):
+        yield Mended(scope.new.text + "\n", "put back the line end at the end of the file")
+
+
+def without_remarks(scope: Scope) -> Iterator[Mended]:
+    """Prose and fences around the part cut away, where what is left parses."""
+    lines = scope.new.lines
+    for start, end in regions(scope.old, scope.new, scope.spans):
+        for cut in range(end - 1, max(start, end - _REMARK_LINES - 1), -1):
+            if is_prose(lines[cut]) or _FENCE.fullmatch(lines[cut]):
+                first = cut if lines[cut - 1].strip() else cut - 1
+                kept = lines[end - 1 : end] if end == len(lines) and not lines[end - 1] else []
+                yield Mended(with_lines(lines, max(start, first), end, kept), "cut off the remark behind the code")
+        for cut in range(start + 1, min(end, start + _REMARK_LINES)):
+            if is_prose(lines[start]) or _FENCE.fullmatch(lines[cut - 1]) or lines[start].startswith("#!"):
+                yield Mended(with_lines(lines, start, cut, []), "cut off the remark before the code")
+
+
+def without_entities(scope: Scope) -> Iterator[Mended]:
+    """`&lt;` as `<`."""
+    yield from _on_fresh_lines(scope, html.unescape, "wrote HTML entities as plain characters")
+
+
+def plain_quotes(scope: Scope) -> Iterator[Mended]:
+    """Typographic quotes as those of code."""
+
+    def plain(line: str) -> str:
+        for mark in check_layout.smart_in(scope, line):
+            line = line.replace(mark, check_layout.SMART[mark])
+        return line
+
+    yield from _on_fresh_lines(scope, plain, "made typographic quotes plain")
+
+
+def without_trailing(scope: Scope) -> Iterator[Mended]:
+    """No blanks at the ends of new lines."""
+    if scope.old.language != "markdown":
+        yield from _on_fresh_lines(scope, lambda line: line.rstrip(" \t"), "took blanks off the ends of lines")
+
+
+def indentation(scope: Scope) -> Iterator[Mended]:
+    """New lines indented as the file is."""
+    old = scope.old.lines
+    kind, width = check_layout.indent_kind(old), check_layout.indent_width(old)
+    fresh = [scope.new.lines[row] for row in fresh_rows(scope)]
+    has = check_layout.indent_width(fresh)
+    note = "indented the new lines as the file is"
+    if kind == "\t" and has:
+        yield from _on_fresh_leads(scope, lambda lead: _tabs(lead, has), note)
+    if kind == " " and width:
+        yield from _on_fresh_leads(scope, lambda lead: lead.replace("\t", " " * width), note)
+        if has and has != width:
+            yield from _on_fresh_leads(scope, lambda lead: _scaled(lead, has, width), note)
+
+
+def gaps(scope: Scope) -> Iterator[Mended]:
+    """The blank lines before definitions as they were."""
+    lines = list(scope.new.lines)
+    lost = check_layout.lost_gaps(scope)
+    for at in reversed(lost):
+        each, now = scope.old.definitions[at], scope.became[at]
+        above = each.start
+        while above and not scope.old.lines[above - 1].strip():
+            above -= 1
+        if now is not None:
+            lines[now.start : now.start] = [""] * (each.start - above)
+    if lost:
+        yield Mended("\n".join(lines), "put back blank lines between definitions")
+
+
+def _on_fresh_lines(scope: Scope, change: Callable[[str], str], note: str) -> Iterator[Mended]:
+    lines = list(scope.new.lines)
+    for row in fresh_rows(scope):
+        lines[row] = change(lines[row])
+    if lines != scope.new.lines:
+        yield Mended("\n".join(lines), note)
+
+
+def _on_fresh_leads(scope: Scope, change: Callable[[str], str], note: str) -> Iterator[Mended]:
+    def changed(line: str) -> str:
+        rest = line.lstrip(" \t")
+        return change(line[: len(line) - len(rest)]) + rest
+
+    yield from _on_fresh_lines(scope, changed, note)
+
+
+def _tabs(lead: str, width: int) -> str:
+    blanks = len(lead.expandtabs(width))
+    return "\t" * (blanks // width) + " " * (blanks % width)
+
+
+def _scaled(lead: str, has: int, width: int) -> str:
+    levels, rest = divmod(len(lead), has)
+    return " " * (levels * width + rest)

@@ -1,0 +1,202 @@
+"""Which definitions an edit may change: those the instruction names, and those that use what it names. Pure.
+
+Called by what checks an edit and by what mends it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+
+from lacli.edits.intent import Intent
+from lacli.edits.outline import Definition
+from lacli.edits.pieces import matches, mentions, pieces, renamed
+
+_OF_COMMENTS = re.compile(r"\bcomment(?:s|ed|ing)?\b", re.IGNORECASE)
+_OF_DOCS = re.compile(r"\b(?:doc ?strings?|docs?|document\w*|comments?)\b", re.IGNORECASE)
+_MOVES = re.compile(r"\b(?:mov(?:e|es|ing)|sort\w*|(?:re)?order\w*|rearrang\w*|alphabet\w*|swap\w*|group\w*)\b", re.I)
+_SHORTENS = re.compile(
+    r"\b(?:remov|delet|drop|strip|simplif|shorten|inlin|dedup|merg|condens|clean|refactor|rewrit|replac|extract|mov|"
+    r"convert|turn|without|less|fewer|combin|use|unif|split|trim)\w*",
+    re.IGNORECASE,
+)
+_MORE_THAN_RENAMES = re.compile(
+    r"\b(?:add|mak|return|chang|set|remov|convert|fix|replac|rais|let|writ|insert|delet|mov|us|turn|check|"
+    r"log)(?:e|es|s|ing)?\b",
+    re.IGNORECASE,
+)
+
+
+class Scope:
+    """An edit seen by its definitions. Places are those in `old.definitions`."""
+
+    def __init__(
+        self, before: str, after: str, language: str, intent: Intent, spans: tuple[tuple[int, int], ...]
+    ) -> None:
+        self.old = pieces(before, language)
+        self.new = pieces(after, language)
+        self.intent = intent
+        self.spans = spans
+        self.renames = {_last(old): _last(new) for old, new in intent.renames}
+        self.became = matches(self.old, self.new, self.renames)
+
+    @functools.cached_property
+    def words(self) -> str:
+        """The instruction without the names in it, which are no words of its own."""
+        names = {_last(name) for name in (*self.intent.names, *self.intent.adds)}
+        text = re.sub(r"`[^`]*`", " ", self.intent.text)
+        for name in names:
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text)
+        return text
+
+    @property
+    def about_comments(self) -> bool:
+        """Whether the instruction is about comments, which may then change."""
+        return bool(_OF_COMMENTS.search(self.words))
+
+    @property
+    def about_docs(self) -> bool:
+        """Whether the instruction is about docstrings, which may then change."""
+        return bool(_OF_DOCS.search(self.words))
+
+    @property
+    def moves(self) -> bool:
+        """Whether definitions are to stand in another order."""
+        return bool(_MOVES.search(self.words))
+
+    @property
+    def may_shorten(self) -> bool:
+        """Whether statements within what the instruction names may go. Definitions never go by such words."""
+        return bool(self.intent.removes or _SHORTENS.search(self.words))
+
+    @functools.cached_property
+    def only_renames(self) -> bool:
+        """Whether nothing but names is to change."""
+        return bool(
+            self.renames
+            and not self.intent.adds - {new for _, new in self.intent.renames}
+            and not self.intent.removes - {old for old, _ in self.intent.renames}
+            and not _MORE_THAN_RENAMES.search(self.words)
+        )
+
+    def is_named(self, definition: Definition) -> bool:
+        """Whether the instruction names this definition."""
+        names = self.intent.names | {old for old, _ in self.intent.renames}
+        label = definition.label
+        return any(name == definition.name or label == name or label.endswith(f".{name}") for name in names if name)
+
+    def may_lose(self, definition: Definition) -> bool:
+        """Whether this definition may be gone, by itself or with what it stands in."""
+        family = (definition, *self.old.ancestors(definition))
+        return any(
+            self.intent.allows_loss_of(each.name)
+            or self.intent.allows_loss_of(each.label)
+            or any(each.label.endswith(f".{name}") for name in self.intent.removes if "." in name)
+            for each in family
+        )
+
+    @functools.cached_property
+    def targets(self) -> frozenset[int]:
+        """What the instruction names within the picked parts, apart from a part itself."""
+        return frozenset(
+            at
+            for at, each in enumerate(self.old.definitions)
+            if self.is_named(each)
+            and any(s <= each.start and each.end <= e and not self._is_span(each, (s, e)) for s, e in self.spans)
+        )
+
+    @functools.cached_property
+    def restricted(self) -> bool:
+        """Whether the instruction is about some definitions of a part only, so that the others have to stay."""
+        return bool(self.targets) or bool(self._added)
+
+    @functools.cached_property
+    def free(self) -> frozenset[int]:
+        """The definitions whose inside may change in any way that loses nothing."""
+        if self.only_renames:
+            return frozenset()
+        if not self.restricted:
+            return frozenset(range(len(self.old.definitions)))
+        found: set[int] = set()
+        for at, each in enumerate(self.old.definitions):
+            if each.parent in found or (self.is_named(each) and not self._holds_target(at)):
+                found.add(at)
+        return frozenset(found)
+
+    def has_to_stay(self, at: int) -> bool:
+        """Whether this definition has to be as it was, but for new names."""
+        if at in self.free:
+            return False
+        each, now = self.old.definitions[at], self.became[at]
+        if self.is_named(each) and not self.only_renames:
+            return False
+        tokens = self.old.own_tokens(each) + (self.new.own_tokens(now) if now is not None else ())
+        return self.only_renames or not mentions(tokens, self.mentionable)
+
+    def is_as_it_was(self, at: int, whole: bool = False) -> bool:
+        """Whether the tokens of a definition are the old ones, but for new names. `whole`: with what stands in it."""
+        each, now = self.old.definitions[at], self.became[at]
+        if now is None:
+            return True
+        one = self.old.tokens_of(each) if whole else self.old.own_tokens(each)
+        other = self.new.tokens_of(now) if whole else self.new.own_tokens(now)
+        if each.kind == "class":  # which needs a statement where its last definition went
+            one, other = (tuple(token for token in tokens if token != "pass") for tokens in (one, other))
+        return same_but_for(one, other, self.renames)
+
+    @functools.cached_property
+    def mentionable(self) -> frozenset[str]:
+        """Names whose users may have to change: all that the instruction names but what holds a target."""
+        holders = {self.old.definitions[at].name for at in self._holders}
+        names = self.intent.names | self.intent.adds
+        renames = {name for pair in self.intent.renames for name in pair}
+        return frozenset(last for name in (*names, *renames) if (last := _last(name)) and last not in holders)
+
+    @functools.cached_property
+    def _added(self) -> list[Definition]:
+        """New definitions of names that the instruction wants to be new."""
+        adds = {_last(name) for name in self.intent.adds}
+        had = {each.path for each in self.old.definitions}
+        return [each for each in self.new.definitions if each.name in adds and each.path not in had]
+
+    @functools.cached_property
+    def _holders(self) -> frozenset[int]:
+        return frozenset(at for at in range(len(self.old.definitions)) if self._holds_target(at))
+
+    def _holds_target(self, at: int) -> bool:
+        path = self.old.definitions[at].path
+        if any(each.path[: len(path)] == path for each in self._added):
+            return True
+        return any(
+            other != at and at in {self.old.definitions.index(up) for up in self.old.ancestors(each)}
+            for other, each in enumerate(self.old.definitions)
+            if other in self.targets
+        )
+
+    def _is_span(self, definition: Definition, span: tuple[int, int]) -> bool:
+        """Whether a part holds this definition and nothing beside it."""
+        around = self.old.lines[span[0] : definition.start] + self.old.lines[definition.end : span[1]]
+        return span[0] <= definition.start and definition.end <= span[1] and not "".join(around).strip()
+
+
+@functools.lru_cache(maxsize=24)
+def _scope(before: str, after: str, language: str, intent: Intent, spans: tuple[tuple[int, int], ...]) -> Scope:
+    return Scope(before, after, language, intent, spans)
+
+
+def scope_of(before: str, after: str, language: str, intent: Intent, spans: Sequence[tuple[int, int]]) -> Scope:
+    """The edit seen by its definitions. Kept for a while: each step of mending asks for it again."""
+    return _scope(before, after, language, intent, tuple((start, end) for start, end in spans))
+
+
+def same_but_for(one: Sequence[str], other: Sequence[str], renames: dict[str, str]) -> bool:
+    """Whether two lists of tokens are equal where each old name may stand as the new one."""
+    if one == other:
+        return True
+    return bool(renames) and renamed(" ".join(one), renames) == renamed(" ".join(other), renames)
+
+
+def _last(name: str) -> str:
+    """A name without what it stands in. Headings are prose, whose dots are no paths."""
+    return name if " " in name else name.rsplit(".", 1)[-1]
