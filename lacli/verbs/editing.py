@@ -155,7 +155,7 @@ class Edit:
         if made is None:
             return None
         left = faults(self._text, made.text, self._language, self._intent, spans)
-        problems = (*(Fault("names", each) for each in made.problems), *left)
+        problems = (*(Fault("rename", each) for each in made.problems), *left)
         names = counted(made.count, "place", "places")
         return Outcome(self._result(made.text, problems, [f"renamed in {names}", *made.notes]), self.picked, ())
 
@@ -216,7 +216,7 @@ class Edit:
         new, notes = mended(text, made.text, self._language, self._intent, spans)
         found = faults(text, new, self._language, self._intent, spans)
         if len(self.picked.parts) > 1:  # what one part renames, the next one still calls by its old name
-            found = tuple(fault for fault in found if fault.kind != "names")
+            found = tuple(fault for fault in found if fault.kind not in ("undefined", "rename"))
         return _Made(new, found, (*made.notes, *notes))
 
     def _placed(self, part: Part, text: str, reply: str, form: Form, ended: bool) -> _Made:
