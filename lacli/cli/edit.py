@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lacli.cli import live, record
-from lacli.cli.edit_job import Job, parse_target, read
+from lacli.cli.edit_job import Job, parse_target, read, requests
 from lacli.cli.edit_result import Wanted, deliver
 from lacli.cli.flags import BackupOption, InPlaceOption
 from lacli.cli.one_turn import show_prompt
@@ -94,24 +94,25 @@ def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run:
     if certain is not None:
         deliver(job, certain, (), wanted, common)
         return
-    job.look(assistant)
+    asking = requests(assistant, common)
+    with live.progress() as report:
+        edit = asking.fitted(job.edit, report)
     if dry_run:
-        for question in job.edit.questions():
-            show_prompt(assistant, job.request(assistant, question), common)
+        for question in edit.questions():
+            show_prompt(assistant, asking.of(edit, question), common)
         return
     live.load(assistant, common)
     replies: list[Finished] = []
     recorder = record.recorder(common, "edit")
 
     def ask(question: Question) -> Finished:
-        request = job.request(assistant, question)
-        finished = live.stream(assistant, request, common, silent=True)
+        finished = live.stream(assistant, asking.of(edit, question), common, silent=True)
         replies.append(finished)
         recorder.turn(job.asked if len(replies) == 1 else question.messages[-1], finished)
         return finished
 
     try:
-        outcome = job.edit.run(ask)
+        outcome = edit.run(ask)
         deliver(job, outcome, replies, wanted, common)
     except Interrupted:
         pass

@@ -33,7 +33,8 @@ _IMPORTS = re.compile(
 )
 _IMPORT_NEW = re.compile(r"^\W*(?:add an import|import|add the import)\b", re.I)
 _HEAD = re.compile(
-    r"\b(?:module|file|top[- ]level|package)('s)?\s+(?:doc ?string|comment|header|licen[cs]e)|\bshebang\b|at the top of the file",
+    r"\b(?:module|file|top[- ]level|package)('s)?\s+(?:doc ?string|comment|header|licen[cs]e)|\bshebang\b|"
+    r"at the top of the file",
     re.I,
 )
 _MOVE = re.compile(r"\bmove\b", re.I)

@@ -216,9 +216,8 @@ def _name(node: Node) -> str:
         heading = next((child for child in node.named_children if child.type.endswith("_heading")), None)
         return " ".join(text_of(heading).strip("#=- \n\t").split()) if heading is not None else ""
     if node.type == "impl_item":
-        trait, type_ = node.child_by_field_name("trait"), node.child_by_field_name("type")
-        name = text_of(type_) if type_ is not None else ""
-        return f"{text_of(trait)} for {name}" if trait is not None else name
+        trait, name = (_type_name(node.child_by_field_name(key)) for key in ("trait", "type"))
+        return f"{trait} for {name}" if trait else name
     for key in ("name", "left", "key"):
         found = node.child_by_field_name(key)
         if found is not None:
@@ -230,6 +229,13 @@ def _name(node: Node) -> str:
         return text_of(chain[-1]).strip("*& ")
     found = next((child for child in node.named_children if child.type in _NAMED), None)
     return _unquoted(text_of(found)) if found is not None else ""
+
+
+def _type_name(node: Node | None) -> str:
+    """The name of a type, without what it is generic in."""
+    return (
+        next((text_of(each) for each in walk(node) if each.type == "type_identifier"), "") if node is not None else ""
+    )
 
 
 def _unquoted(name: str) -> str:

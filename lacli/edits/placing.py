@@ -31,7 +31,7 @@ def in_place_of(part: str, new: str, alone: bool = False) -> str:
 
 
 def dedented(text: str) -> str:
-    """The text as far left as it goes: so models write a method again however deep it was, and copying stays copying."""
+    """The text as far left as it goes: models write a method so however deep it was, and copying stays copying."""
     indent = common_indent(text)
     return "\n".join(line.removeprefix(indent) for line in text.split("\n"))
 

@@ -22,14 +22,15 @@ _KINDS = (
 _QUOTED = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|(?<!\w)'([^'\n]+)'(?!\w)|“([^”\n]+)”|\[\[?([\w.\"-]+)\]\]?")
 _DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:(?:\.|::)#?[^\W\d]\w*)+")
 _SHAPED = re.compile(
-    r"(?<![\w.])(?:#?_*[^\W\d_]\w*_\w+|_+\w+|#[^\W\d]\w*|[a-z]+\d*[A-Z]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*|[A-Z][A-Z\d]{2,}|\w*[^\W\d]\d\w*)"
+    r"(?<![\w.])(?:#?_*[^\W\d_]\w*_\w+|_+\w+|#[^\W\d]\w*|[a-z]+\d*[A-Z]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*|"
+    r"[A-Z][A-Z\d]{2,}|\w*[^\W\d]\d\w*)"
 )
 _CALLED = re.compile(rf"(?<![\w.])({_ID})\(")
 _BEHIND_KIND = re.compile(rf"\b{_KINDS}\s+(?:called\s+|named\s+|of\s+)?({_ID})", re.IGNORECASE)
 _BEFORE_KIND = re.compile(rf"(?<![\w.])({_ID})(?:'s)?\s+{_KINDS}\b", re.IGNORECASE)
 _PLACED = re.compile(
     rf"\b(?:in|of|to|from|for|into|inside|on|after|before|above|below|behind|and|make|let|when|whether|if|that|give|"
-    rf"inline|rename|remove|delete|drop|move|document|call|calls|to the|in the|of the|replace|convert|change)\s+({_ID})",
+    rf"inline|rename|remove|delete|drop|move|document|calls?|to the|in the|of the|replace|convert|change)\s+({_ID})",
     re.IGNORECASE,
 )
 _POSSESSED = re.compile(rf"(?<![\w.])({_ID})'s\b")
@@ -41,7 +42,8 @@ _NEW = re.compile(
 _NAME = r"[`\"'“]?(#?[^\W\d][\w.:-]*[^\W_]|#?_*[^\W\d]\w*|_+\w+)[`\"'”]?(?:\(\))?"
 _RENAMES = (
     re.compile(
-        rf"\brename\s+(?:the\s+)?(?:\w+\s+)??(?:{_KINDS}\s+)?{_NAME}(?:\s+[\w ]{{1,40}}?)??\s+(?:to|into|as|->|=>)\s+{_NAME}",
+        rf"\brename\s+(?:the\s+)?(?:\w+\s+)??(?:{_KINDS}\s+)?{_NAME}(?:\s+[\w ]{{1,40}}?)??"
+        rf"\s+(?:to|into|as|->|=>)\s+{_NAME}",
         re.I,
     ),
     re.compile(rf"\bchange the name of\s+(?:the\s+)?(?:{_KINDS}\s+)?{_NAME}\s+to\s+{_NAME}", re.I),
@@ -56,7 +58,8 @@ _REMOVES = re.compile(
     re.I,
 )
 _UP_TO = re.compile(
-    r"\b(?:with|by|from|in|into|to|out of|so that|because|since|above|below|after|before|of|when|if|and (?:add|use|return|make|change|let|put))\b",
+    r"\b(?:with|by|from|in|into|to|out of|so that|because|since|above|below|after|before|of|when|if|"
+    r"and (?:add|use|return|make|change|let|put))\b",
     re.I,
 )
 _EVERYWHERE = re.compile(
@@ -182,13 +185,14 @@ def _is_plain_word(word: str, pattern: re.Pattern[str], text: str, end: int) -> 
     return word in _ENGLISH or bool(re.match(r"\s+(?:the|a|an)\b", text[end:]))
 
 
-_ENGLISH = frozenset(
-    (
-        "a an all any and as at be by each every for from in is it its new no none not of on one only or same so some that"
-    ).split()
-    + "the them then there they this to true false up use with value values name names list dict set type object".split()
-    + "default self other first last data empty line lines file files key keys item items".split()
-)
+_MARKED_ONLY = """
+    a an all any and as at be by each every for from in is it its new no none not of on one only or same
+    so some that the them then there they this to true false up use with value values name names list
+    dict set type object default self other first last data empty line lines file files key keys item
+    items
+"""
+_ENGLISH = frozenset(_MARKED_ONLY.split())
+"""Words that are names only where something marks them as such."""
 
 
 def _renames(instruction: str, known: _Known) -> Iterator[tuple[str, str]]:

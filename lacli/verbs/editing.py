@@ -142,6 +142,12 @@ class Edit:
         else:
             self.picked = find(self._text, self._outline, self._intent)
 
+    def without(self, unseen: Collection[str]) -> Edit:
+        """The same edit for a model that does not see these characters."""
+        if not unseen:
+            return self
+        return Edit(self.file, self.instruction, self.label, self.parts, self.others, unseen, self.longest)
+
     def questions(self) -> list[Question]:
         """What is asked first of each part."""
         return [self._question(part, self._text) for part in self.picked.parts]
