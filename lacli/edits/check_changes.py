@@ -21,9 +21,12 @@ _LOST_RUN = 12
 """So many lines gone in one place are missed."""
 _OF_TYPES = re.compile(r"\b(?:type|types|typed|typing|hints?|annotat\w*|signature|parameters?|arguments?)\b", re.I)
 _ADDS = re.compile(
-    r"\b(?:add|creat|writ|implement|introduc|defin|extract|split|provid|insert|generat|put|giv|overload|support|mak)\w*",
+    r"\b(?:add|creat|writ|implement|introduc|defin|insert|generat)\w*\s+(?:(?!to\b|in\b|of\b|from\b|on\b)[\w'-]+\s+){0,3}?"
+    r"(?:helper|function|method|class|test|struct|type|enum|trait|interface|propert|constructor|getter|setter|section|"
+    r"heading|chapter|table|wrapper|decorator)|\b(?:extract|split|overload)",
     re.IGNORECASE,
 )
+"""How an instruction asks for definitions whose names it leaves to the model."""
 _TYPED = ("python", "typescript")
 
 
@@ -176,7 +179,7 @@ def extras(scope: Scope) -> list[Definition]:
         return []
     found: list[Definition] = []
     for each in scope.new.definitions:
-        if each.kind not in ("function", "class") or each.path in had or each.name.startswith("__"):
+        if each.kind not in ("function", "class", "table", "heading") or each.path in had or each.name.startswith("__"):
             continue
         if each in (now for now in scope.became if now is not None) or each.name in scope.intent.adds:
             continue

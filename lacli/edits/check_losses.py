@@ -32,7 +32,7 @@ def losses(scope: Scope) -> Iterator[Fault]:
         yield Fault("lost", f"the import of {each.label} is gone")
     for at in lost_docstrings(scope):
         yield Fault("lost", f"the docstring of `{scope.old.definitions[at].label}` is gone or changed")
-    if lost_heading_of(scope.old, scope.new) and not scope.about_docs:
+    if lost_heading(scope):
         yield Fault("lost", "the docstring at the top of the file is gone or changed")
     for at, decorator in lost_decorators(scope):
         yield Fault("lost", f"`{decorator}` above `{scope.old.definitions[at].label}` is gone")
@@ -139,22 +139,25 @@ def lost_docstrings(scope: Scope) -> list[int]:
         if now is None or each.doc is None:
             continue
         was = scope.old.text_of(*each.doc)
+        about = scope.about_docs and scope.concerns(at)
         if now.doc is None:
-            if not (scope.about_docs and scope.may_shorten):
+            if not (about and scope.may_shorten):
                 found.append(at)
-        elif not scope.about_docs and not _is_same_prose(scope, was, scope.new.text_of(*now.doc), at in scope.free):
+        elif not about and not _is_same_prose(scope, was, scope.new.text_of(*now.doc), at in scope.free):
             found.append(at)
     return found
 
 
-def lost_heading_of(before: Pieces, after: Pieces) -> bool:
+def lost_heading(scope: Scope) -> bool:
     """Whether the docstring of the file (Python) is gone or another one."""
-    if before.language != "python" or not before.sound or not after.sound:
+    if scope.old.language != "python" or not scope.old.sound or not scope.new.sound:
+        return False
+    if scope.about_docs and not scope.names:
         return False
     import ast
 
-    was = ast.get_docstring(ast.parse(before.text), clean=False)
-    return was is not None and ast.get_docstring(ast.parse(after.text), clean=False) != was
+    was, now = (ast.get_docstring(ast.parse(text.text), clean=False) for text in (scope.old, scope.new))
+    return was is not None and (now is None or renamed(was, scope.renames) != renamed(now, scope.renames))
 
 
 def lost_decorators(scope: Scope) -> list[tuple[int, str]]:
@@ -182,8 +185,6 @@ def decorators(text: Pieces, definition: Definition) -> list[str]:
 
 def lost_comments(scope: Scope) -> list[Comment]:
     """Comments that are gone or changed although their code is there."""
-    if scope.about_comments and (scope.may_shorten or not scope.intent.adds):
-        return []
     there = Counter(renamed(each.text, scope.renames) for each in scope.new.comments)
     lines = {renamed(line.strip(), scope.renames) for line in scope.new.lines}
     codes = {renamed(each.code, scope.renames) for each in scope.new.comments if not each.alone} | lines
@@ -192,9 +193,19 @@ def lost_comments(scope: Scope) -> list[Comment]:
         text = renamed(each.text, scope.renames)
         if there[text]:
             there[text] -= 1
+        elif scope.about_comments and _is_about(scope, each):
+            continue
         elif not _is_gone_with_its_code(scope, each, codes) and not _is_reworded(scope, each):
             found.append(each)
     return found
+
+
+def _is_about(scope: Scope, comment: Comment) -> bool:
+    """Whether an instruction about comments means this one."""
+    around = [
+        at for at, each in enumerate(scope.old.definitions) if each.start <= comment.start and comment.end <= each.end
+    ]
+    return not scope.names or bool(around and scope.concerns(around[-1]))
 
 
 def _is_gone_with_its_code(scope: Scope, comment: Comment, codes: set[str]) -> bool:

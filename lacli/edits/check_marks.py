@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from lacli.edits.fault import Fault
 from lacli.edits.hunks import Hunk, hunks
+from lacli.edits.pieces import regions
 from lacli.edits.scope import Scope
 from lacli.text.lines import written
 
@@ -75,25 +76,29 @@ def marks(scope: Scope) -> Iterator[Fault]:
         for row in range(change.new_start, change.new_end)
         if not had[new[row].strip()] and not (new[row].strip() and new[row].strip() in scope.intent.text)
     ]
-    yield from _placeholders(scope, changed)
+    for _, row in placeholders(scope)[:1]:
+        yield Fault("placeholder", f"line {row + 1} leaves out what was to be kept (`{new[row].strip()[:60]}`)")
     yield from _forms(scope, fresh)
     yield from _entities(scope, fresh)
     if repeated := repeats(old, new):
         yield Fault("doubled", f"the lines from {repeated[0] + 1} to {repeated[1]} stand there twice")
 
 
-def _placeholders(scope: Scope, changed: Sequence[Hunk]) -> Iterator[Fault]:
+def placeholders(scope: Scope) -> list[tuple[Hunk, int]]:
+    """The new lines that stand for what the model did not write again, each with the change it is part of."""
     old, new = scope.old.lines, scope.new.lines
     had = {line.strip() for line in old}
-    for change in changed:
+    found: list[tuple[Hunk, int]] = []
+    for change in hunks(old, new):
         lost = written(old[change.start : change.end])
         for row in range(change.new_start, change.new_end):
             line = new[row].strip()
-            if line in scope.intent.text:
+            above = next((text.strip() for text in reversed(new[:row]) if text.strip()), "")
+            if not line or line in scope.intent.text or (line in had and lost < _DOTS_FOR):
                 continue
-            if _stands_for(line, lost) and not (line in had and _STUB.fullmatch(line) is None and lost < _DOTS_FOR):
-                yield Fault("placeholder", f"line {row + 1} leaves out what was to be kept (`{line[:60]}`)")
-                return
+            if _stands_for(line, lost) or (_BARE_DOTS.fullmatch(line) and not above.endswith((":", "{"))):
+                found.append((change, row))
+    return found
 
 
 def _stands_for(line: str, lost: int) -> bool:
@@ -131,11 +136,17 @@ def _forms(scope: Scope, fresh: Sequence[tuple[int, str]]) -> Iterator[Fault]:
 
 def _first_line(scope: Scope, fresh: Sequence[tuple[int, str]]) -> Iterator[Fault]:
     """A file's name or an interpreter's that was set on top."""
-    line = next((line for row, line in fresh if row == 0), "")
-    if _FILE_NAME.fullmatch(line) and scope.old.language != "markdown":
-        yield Fault("form", f"line 1 (`{line}`) is a file's name, not part of the file")
-    if line.startswith("#!") and not line.startswith("#![") and "shebang" not in scope.words.lower():
-        yield Fault("form", f"line 1 (`{line[:40]}`) was not asked for")
+    tops = {start for start, _ in regions(scope.old, scope.new, scope.spans)}
+    for row, line in fresh:
+        if row in tops and is_file_name(line) and scope.old.language != "markdown":
+            yield Fault("form", f"line {row + 1} (`{line}`) is a file's name, not part of the file")
+        if line.startswith("#!") and not line.startswith("#![") and "shebang" not in scope.words.lower():
+            yield Fault("form", f"line {row + 1} (`{line[:40]}`) was not asked for")
+
+
+def is_file_name(line: str) -> bool:
+    """Whether a line is the name of a file, with or without the mark of a comment."""
+    return bool(_FILE_NAME.fullmatch(line.strip()))
 
 
 def _is_at_border(scope: Scope, fresh: Sequence[tuple[int, str]]) -> bool:

@@ -24,6 +24,7 @@ _STEPS: tuple[Callable[[Scope], Iterator[Mended]], ...] = (
     mend_layout.plain_quotes,
     mend_layout.indentation,
     mend_losses.without_repeats,
+    mend_losses.placeholders,
     mend_losses.siblings,
     mend_losses.definitions,
     mend_losses.decorators,
@@ -51,23 +52,43 @@ def mended(
     The arguments are those of `checks.faults`. What is mended already stays as it is.
     """
 
-    def weighed(text: str) -> _State:
-        return _State(text, sum(map(_weight, faults(before, text, language, intent, spans))))
-
+    found = _State(after, _weighed(before, after, language, intent, spans))
     notes: list[str] = []
-    now = weighed(after)
-    for step in _STEPS:
-        for _ in range(_MOST):
-            if not now.weight:
-                return now.text, tuple(notes)
-            offers = step(scope_of(before, now.text, language, intent, spans))
-            better = next(((made, note) for text, note in offers if (made := weighed(text)).weight < now.weight), None)
-            if better is None:
-                break
-            now = better[0]
-            if better[1] not in notes:
-                notes.append(better[1])
-    return now.text, tuple(notes)
+    mending = True
+    while mending:
+        mending = False
+        for step in _STEPS:
+            for _ in range(_MOST):
+                if not found.weight:
+                    return found.text, tuple(notes)
+                better = _better(step, found, before, language, intent, spans)
+                if better is None:
+                    break
+                found, note = better
+                mending = True
+                if note not in notes:
+                    notes.append(note)
+    return found.text, tuple(notes)
+
+
+def _better(
+    step: Callable[[Scope], Iterator[Mended]],
+    now: _State,
+    before: str,
+    language: str,
+    intent: Intent,
+    spans: Sequence[tuple[int, int]],
+) -> tuple[_State, str] | None:
+    """The first offer of a step that leaves fewer faults."""
+    for text, note in step(scope_of(before, now.text, language, intent, spans)):
+        weight = _weighed(before, text, language, intent, spans)
+        if weight < now.weight:
+            return _State(text, weight), note
+    return None
+
+
+def _weighed(before: str, text: str, language: str, intent: Intent, spans: Sequence[tuple[int, int]]) -> int:
+    return sum(map(_weight, faults(before, text, language, intent, spans)))
 
 
 def _weight(fault: Fault) -> int:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from lacli.edits import check_layout
-from lacli.edits.check_marks import is_prose
+from lacli.edits.check_marks import is_file_name, is_prose
 from lacli.edits.mending import Mended, fresh_rows, with_lines
 from lacli.edits.pieces import regions
 from lacli.edits.scope import Scope
@@ -35,7 +35,8 @@ def without_remarks(scope: Scope) -> Iterator[Mended]:
                 kept = lines[end - 1 : end] if end == len(lines) and not lines[end - 1] else []
                 yield Mended(with_lines(lines, max(start, first), end, kept), "cut off the remark behind the code")
         for cut in range(start + 1, min(end, start + _REMARK_LINES)):
-            if is_prose(lines[start]) or _FENCE.fullmatch(lines[cut - 1]) or lines[start].startswith("#!"):
+            first = lines[start]
+            if is_prose(first) or is_file_name(first) or first.startswith("#!") or _FENCE.fullmatch(lines[cut - 1]):
                 yield Mended(with_lines(lines, start, cut, []), "cut off the remark before the code")
 
 

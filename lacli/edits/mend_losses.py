@@ -123,7 +123,7 @@ def docstrings(scope: Scope) -> Iterator[Mended]:
             gap = scope.old.lines[each.doc[1] : each.doc[1] + 1]
             blank = [""] if gap == [""] and each.doc[1] < each.end and scope.new.lines[row].strip() else []
             yield Mended(with_lines(scope.new.lines, row, row, [*lines, *blank]), note)
-    if check_losses.lost_heading_of(scope.old, scope.new):
+    if check_losses.lost_heading(scope):
         yield from _heading(scope)
 
 
@@ -237,6 +237,15 @@ def without_repeats(scope: Scope) -> Iterator[Mended]:
     repeated = check_marks.repeats(scope.old.lines, scope.new.lines)
     if repeated is not None:
         yield Mended(with_lines(scope.new.lines, *repeated, []), "took out lines that were given twice")
+
+
+def placeholders(scope: Scope) -> Iterator[Mended]:
+    """What a placeholder stands for, in its place; where that is there already, no placeholder."""
+    for change, row in check_marks.placeholders(scope):
+        lost = scope.old.lines[change.start : change.end]
+        note = f"put back what stood in the place of `{scope.new.lines[row].strip()[:50]}`"
+        yield Mended(with_lines(scope.new.lines, row, row + 1, lost), note)
+        yield Mended(with_lines(scope.new.lines, row, row + 1, []), note)
 
 
 def without_extras(scope: Scope) -> Iterator[Mended]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from lacli.edits.intent import Intent
 from lacli.edits.outline import Definition
-from lacli.edits.pieces import matches, mentions, pieces, renamed
+from lacli.edits.pieces import Pieces, matches, mentions, pieces, renamed
 
 _OF_COMMENTS = re.compile(r"\bcomment(?:s|ed|ing)?\b", re.IGNORECASE)
 _OF_DOCS = re.compile(r"\b(?:doc ?strings?|docs?|document\w*|comments?)\b", re.IGNORECASE)
@@ -82,9 +82,23 @@ class Scope:
 
     def is_named(self, definition: Definition) -> bool:
         """Whether the instruction names this definition."""
-        names = self.intent.names | {old for old, _ in self.intent.renames}
         label = definition.label
-        return any(name == definition.name or label == name or label.endswith(f".{name}") for name in names if name)
+        return any(name == definition.name or label == name or label.endswith(f".{name}") for name in self.names)
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """The names in the instruction; without the last part of a dotted one, which would name others as well."""
+        names = {name for name in (*self.intent.names, *(old for old, _ in self.intent.renames)) if name}
+        for dotted in [name for name in names if "." in name and " " not in name]:
+            rest = self.intent.text.replace(dotted, " ")
+            known = any(f".{each.label}".endswith(f".{dotted}") for each in self.old.definitions)
+            if known and not mentions([rest], [_last(dotted)]):
+                names.discard(_last(dotted))
+        return frozenset(names)
+
+    def concerns(self, at: int) -> bool:
+        """Whether the instruction is about this definition, or about none in particular."""
+        return not self.names or at in self.free or self.is_named(self.old.definitions[at])
 
     def may_lose(self, definition: Definition) -> bool:
         """Whether this definition may be gone, by itself or with what it stands in."""
@@ -98,13 +112,18 @@ class Scope:
 
     @functools.cached_property
     def targets(self) -> frozenset[int]:
-        """What the instruction names within the picked parts, apart from a part itself."""
-        return frozenset(
-            at
-            for at, each in enumerate(self.old.definitions)
-            if self.is_named(each)
-            and any(s <= each.start and each.end <= e and not self._is_span(each, (s, e)) for s, e in self.spans)
-        )
+        """What the instruction names within the picked parts, apart from a part itself: definitions, else the
+        functions with a parameter that it names."""
+        inside = [at for at, each in enumerate(self.old.definitions) if self._is_within_a_part(each)]
+        named = [at for at in inside if self.is_named(self.old.definitions[at])]
+        if named or any(self.is_named(each) for each in self.old.definitions if each.kind == "function"):
+            return frozenset(named)
+        names = self.intent.names | set(self.renames)
+        functions = [at for at in inside if self.old.definitions[at].kind == "function"]
+        return frozenset(at for at in functions if names.intersection(self.old.definitions[at].parameters))
+
+    def _is_within_a_part(self, each: Definition) -> bool:
+        return any(s <= each.start and each.end <= e and not self._is_span(each, (s, e)) for s, e in self.spans)
 
     @functools.cached_property
     def restricted(self) -> bool:
@@ -120,7 +139,8 @@ class Scope:
             return frozenset(range(len(self.old.definitions)))
         found: set[int] = set()
         for at, each in enumerate(self.old.definitions):
-            if each.parent in found or (self.is_named(each) and not self._holds_target(at)):
+            named = self.is_named(each) or at in self.targets
+            if each.parent in found or (named and not self._holds_target(at)):
                 found.add(at)
         return frozenset(found)
 
@@ -129,10 +149,12 @@ class Scope:
         if at in self.free:
             return False
         each, now = self.old.definitions[at], self.became[at]
-        if self.is_named(each) and not self.only_renames:
+        if self.only_renames:
+            return True
+        if self.is_named(each):
             return False
         tokens = self.old.own_tokens(each) + (self.new.own_tokens(now) if now is not None else ())
-        return self.only_renames or not mentions(tokens, self.mentionable)
+        return not mentions(tokens, self.mentionable)
 
     def is_as_it_was(self, at: int, whole: bool = False) -> bool:
         """Whether the tokens of a definition are the old ones, but for new names. `whole`: with what stands in it."""
@@ -147,11 +169,21 @@ class Scope:
 
     @functools.cached_property
     def mentionable(self) -> frozenset[str]:
-        """Names whose users may have to change: all that the instruction names but what holds a target."""
+        """Names whose users may have to change: what is new, goes, gets another name or another head."""
+        names = {*self.intent.adds, *self.intent.removes, *self.renames, *self.renames.values()}
+        if self.intent.everywhere:
+            names |= self.intent.names
+        for at in self.targets:
+            each, now = self.old.definitions[at], self.became[at]
+            if now is None or self._head(self.old, each) != self._head(self.new, now):
+                names.add(each.name)
         holders = {self.old.definitions[at].name for at in self._holders}
-        names = self.intent.names | self.intent.adds
-        renames = {name for pair in self.intent.renames for name in pair}
-        return frozenset(last for name in (*names, *renames) if (last := _last(name)) and last not in holders)
+        return frozenset(last for name in names if (last := _last(name)) and last not in holders)
+
+    @staticmethod
+    def _head(text: Pieces, each: Definition) -> tuple[str, ...]:
+        """The tokens of a signature; of a value all of it."""
+        return text.tokens(each.head, each.signature_end if each.kind in ("function", "class") else each.end)
 
     @functools.cached_property
     def _added(self) -> list[Definition]:
