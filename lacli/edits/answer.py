@@ -57,10 +57,13 @@ def given(reply: str, part: str, ended: bool = True) -> Given:
     return Given(_without_numbers(found.text, part))
 
 
-def fitted(made: Given, names: Sequence[str], part: str, before: Outline, language: str) -> Given:
+def fitted(
+    made: Given, names: Sequence[str], container: tuple[str, ...], part: str, before: Outline, language: str
+) -> Given:
     """Of a text given for one definition, what belongs into its place: without what the model wrote around it.
 
-    `names`: what the definition may be called afterwards; `before`: the outline of the whole file.
+    `names`: what the definition may be called afterwards; `container`: the path of what it stands in; `before`: the
+    outline of the whole file.
     """
     new = _outline(made.text, language)
     if new is None or not new.definitions:
@@ -72,13 +75,14 @@ def fitted(made: Given, names: Sequence[str], part: str, before: Outline, langua
     if wanted.parent is not None:  # it came with what it stands in
         keep = "\n".join(lines[wanted.start : wanted.end]) + "\n"
         return replace(made, text=_dedented(keep, part), notes=(*made.notes, "of the reply only this part is taken"))
-    known = {each.path for each in before.definitions if each.parent is None}
+    known = {each.path for each in before.definitions}
     own = {each.path for each in (_outline(part, language) or before).definitions if each.parent is None}
     drop: set[int] = set()
     imports: list[str] = []
     dropped = 0
     for each in new.definitions:
-        if each.parent is None and each is not wanted and each.path in known and each.path not in own:
+        is_known = (*container, *each.path) in known or each.path in known
+        if each.parent is None and each is not wanted and is_known and each.path not in own:
             drop.update(range(each.start, each.end))
             dropped += 1
     in_part = set(part.split("\n"))

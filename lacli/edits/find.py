@@ -193,7 +193,7 @@ class _Finder:
                 continue
             having = [each for each in self._outline.definitions if each.kind == "function" and name in each.parameters]
             within = [each for each in having if any(self._holds(owner, each) for owner in owners)]
-            if within and not any(owner in within for owner in owners if owner.kind == "function"):
+            if within and not any(owner.kind == "function" for owner in owners):
                 named += within
             elif not owners and len(having) == 1:
                 named += having

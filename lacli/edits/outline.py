@@ -69,6 +69,10 @@ class Outline:
         """The definitions that lie wholly in these lines."""
         return [each for each in self.definitions if start <= each.start and each.end <= end]
 
+    def at(self, start: int, end: int) -> Definition | None:
+        """The definition that takes just these lines."""
+        return next((each for each in self.definitions if (each.start, each.end) == (start, end)), None)
+
     def children(self, of: Definition) -> list[Definition]:
         """What stands directly in a definition."""
         at = self.definitions.index(of)

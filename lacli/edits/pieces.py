@@ -22,6 +22,8 @@ from lacli.edits.syntax import is_sound, parsed, text_of, walk
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_LEVELS = ("⇥", "⇤")
+"""Stand for the beginning and the end of an indented block."""
 _WHOLE = frozenset(
     {"string", "string_literal", "raw_string_literal", "interpreted_string_literal", "template_string", "char_literal",
      "character_literal", "rune_literal", "system_lib_string", "regex", "single_quote_scalar", "double_quote_scalar",
@@ -91,7 +93,7 @@ class Pieces:
 
     def tokens_of(self, definition: Definition) -> tuple[str, ...]:
         """The tokens of a definition, with all that stands in it."""
-        return self.tokens(definition.start, definition.end)
+        return _balanced(self.tokens(definition.start, definition.end))
 
     def own_tokens(self, definition: Definition) -> tuple[str, ...]:
         """The tokens of a definition without those of the definitions in it."""
@@ -100,7 +102,8 @@ class Pieces:
         for child in self.children(definition):
             found += self.tokens(at, child.start)
             at = max(at, child.end)
-        return (*found, *self.tokens(at, definition.end))
+        found += self.tokens(at, definition.end)
+        return _balanced(found) if at == definition.start else tuple(token for token in found if token not in _LEVELS)
 
     def children(self, of: Definition | None) -> list[Definition]:
         """What stands directly in a definition; at the top of the file for None."""
@@ -168,6 +171,19 @@ class Pieces:
         start, end = lines[0][0], lines[-1][1] + 1
         below = next((line.strip() for line in self.lines[end:] if line.strip()), "")
         return Comment("\n".join(line.strip() for line in self.lines[start:end]), start, end, True, below)
+
+
+def _balanced(tokens: Sequence[str]) -> tuple[str, ...]:
+    """The tokens without the ends of blocks that began before them: those end where their last line does."""
+    depth = 0
+    kept = []
+    for token in tokens:
+        depth += {"⇥": 1, "⇤": -1}.get(token, 0)
+        if depth < 0:
+            depth = 0
+        else:
+            kept.append(token)
+    return tuple(kept)
 
 
 @functools.lru_cache(maxsize=24)

@@ -39,10 +39,14 @@ _NEW = re.compile(
     rf"\b(?:add|write|create|insert|define|implement|introduce|give|append)\b[^.;]*?\b{_KINDS}\s+[`\"']?(#?{_ID})",
     re.IGNORECASE,
 )
+_NEW_BEFORE_KIND = re.compile(
+    rf"\b(?:add|write|create|insert|define|implement|introduce|give|append)\b[^.;]*?\s(#?[^\W\d]\w*)(?:\(\))?\s+{_KINDS}",
+    re.IGNORECASE,
+)
 _NAME = r"[`\"'“]?(#?[^\W\d][\w.:-]*[^\W_]|#?_*[^\W\d]\w*|_+\w+)[`\"'”]?(?:\(\))?"
 _RENAMES = (
     re.compile(
-        rf"\brename\s+(?:the\s+)?(?:\w+\s+)??(?:{_KINDS}\s+)?{_NAME}(?:\s+[\w ]{{1,40}}?)??"
+        rf"\brename\s+(?:the\s+)?(?:\w+\s+)??(?:{_KINDS}\s+)?{_NAME}(?:\s+[\w .:]{{1,60}}?)??"
         rf"\s+(?:to|into|as|->|=>)\s+{_NAME}",
         re.I,
     ),
@@ -75,6 +79,8 @@ def intent_of(instruction: str, text: str, outline: Outline | None) -> Intent:
     known = _Known(text, outline)
     renames = tuple(_renames(instruction, known))
     names = {found for each in _mentioned(instruction, known) for found in known.of(each)}
+    if not any(map(known.defines, names)):
+        names |= {found for each in _fallback(instruction, known) for found in known.of(each)}
     for old, _ in renames:
         names.update(known.of(old))
     new = {name for _, name in renames}
@@ -98,6 +104,7 @@ class _Known:
         self.labels = {each.label for each in definitions}
         self.headings = {each.name.lower(): each.name for each in definitions if each.kind == "heading"}
         self.defined = {each.name for each in definitions} | {name for each in definitions for name in each.parameters}
+        self.functions = {each.name for each in definitions if each.kind in ("function", "class")}
         self.words = set(re.findall(r"#?[^\W\d][\w-]*", text)) | set(re.findall(r"[^\W\d]\w*", text))
         self.is_prose = outline is not None and outline.language == "markdown"
         self.is_data = outline is not None and outline.language in ("toml", "json", "yaml")
@@ -178,6 +185,13 @@ def _of_data(bare: str, known: _Known) -> Iterator[str]:
             yield name
 
 
+def _fallback(bare: str, known: _Known) -> Iterator[str]:
+    """Where nothing else is named: words that a definition has for its name, and that are no everyday ones."""
+    for found in list(re.finditer(r"(?<![\w.-])[a-z]\w{3,}(?![\w-])", bare))[1:]:
+        if found[0] in known.functions and found[0] not in _ENGLISH:
+            yield found[0]
+
+
 def _is_plain_word(word: str, pattern: re.Pattern[str], text: str, end: int) -> bool:
     """Whether a word that follows a preposition is likelier English: "to all callers", "if done"."""
     if pattern is not _PLACED or not word.islower():
@@ -228,6 +242,9 @@ def _new(instruction: str) -> Iterator[str]:
             "named",
         ):
             yield name.rpartition(".")[2]
+    for found in _NEW_BEFORE_KIND.finditer(instruction.replace("`", "")):
+        if _SHAPED.fullmatch(found[1]):
+            yield found[1]
 
 
 def _removed(instruction: str, names: Iterable[str], known: _Known) -> Iterator[str]:

@@ -148,7 +148,7 @@ def _leaves(text: str, language: str, spans: Sequence[tuple[int, int]]) -> Itera
     if tree is None:
         return
     for node in walk(tree.root_node):
-        if node.child_count and node.type != "string":
+        if node.child_count and node.type not in ("string", *_TEXTS):
             continue
         row = node.start_point[0]
         if node.type in (*_NAMES, *_MEMBERS, *_SHORT, *_TEXTS, "string") and any(

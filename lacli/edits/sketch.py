@@ -15,14 +15,14 @@ _LONGEST_VALUE = 4
 """Lines of a variable that is shown whole."""
 
 
-def sketch(text: str, outline: Outline, spans: Sequence[tuple[int, int]]) -> str:
+def sketch(text: str, outline: Outline, spans: Sequence[tuple[int, int]], about: Definition | None = None) -> str:
     """Imports and the heads of all definitions, with "..." for what is left out.
 
     `spans` are the lines that are shown elsewhere: of them only the heads stand here. Where that is too long, heads
-    that are far from them go first.
+    that are far from them go first. `about` is what something is added to.
     """
     lines = text.split("\n")
-    keep = _kept(outline, spans)
+    keep = _kept(outline, spans, about)
     size = sum(len(lines[at]) + 1 for at in keep if at < len(lines))
     for at in sorted(keep, key=lambda line: -_distance(line, spans)):
         if size <= _MOST_LETTERS:
@@ -38,11 +38,13 @@ def sketch(text: str, outline: Outline, spans: Sequence[tuple[int, int]]) -> str
     return "\n".join(shown) + "\n" if keep else ""
 
 
-def _kept(outline: Outline, spans: Sequence[tuple[int, int]]) -> set[int]:
+def _kept(outline: Outline, spans: Sequence[tuple[int, int]], about: Definition | None) -> set[int]:
     keep = {at for start, end in outline.imports for at in range(start, end)}
     owners = {
         each.parent for each in outline.definitions for start, end in spans if each.start < end and start < each.end
     }
+    if about is not None:
+        owners.add(outline.definitions.index(about))
     for each in outline.definitions:
         parent = outline.definitions[each.parent] if each.parent is not None else None
         if parent is not None and parent.kind == "function":

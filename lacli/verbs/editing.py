@@ -7,6 +7,7 @@ it. What is not picked cannot change; a result in which something is missing is 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -24,6 +25,7 @@ from lacli.edits.reading import intent_of
 from lacli.edits.renaming import is_purely_lexical, renamed
 from lacli.edits.sketch import sketch
 from lacli.edits.splice import spliced, visible
+from lacli.edits.surgery import moved, removed
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Attachment, Finished, Message, Request
@@ -39,6 +41,7 @@ LONGEST_REWRITE = 120
 _TRIES = 3
 _CONTAINER_LINES = 80
 """Lines of what something is added to up to which it is shown whole."""
+_CALLABLE = re.compile(r"\b(?:method|function|helper|test|getter|setter|property|constructor)\b", re.IGNORECASE)
 _UNCHANGED = "nothing is changed yet"
 
 
@@ -154,16 +157,22 @@ class Edit:
 
     def without_model(self) -> Outcome | None:
         """The result where it follows from the instruction alone, as that of a rename does; else None."""
-        if self._outline is None or not is_purely_lexical(self._intent):
+        if self._outline is None or self.parts:
             return None
         spans = [(part.start, part.end) for part in self.picked.parts]
-        made = renamed(self._text, self._outline, self._intent, spans)
-        if made is None:
+        notes: list[str] = []
+        problems: list[Fault] = []
+        text = removed(self._text, self._outline, self._intent) or moved(self._text, self._outline, self._intent)
+        if text is None and is_purely_lexical(self._intent):
+            made = renamed(self._text, self._outline, self._intent, spans)
+            if made is not None:
+                text = made.text
+                notes = [f"renamed in {counted(made.count, 'place', 'places')}", *made.notes]
+                problems = [Fault("rename", each) for each in made.problems]
+        if text is None:
             return None
-        left = faults(self._text, made.text, self._language, self._intent, spans)
-        problems = (*(Fault("rename", each) for each in made.problems), *left)
-        names = counted(made.count, "place", "places")
-        return Outcome(self._result(made.text, problems, [f"renamed in {names}", *made.notes]), self.picked, ())
+        problems += faults(self._text, text, self._language, self._intent, spans)
+        return Outcome(self._result(text, problems, notes), self.picked, ())
 
     def run(self, ask: Ask) -> Outcome:
         """Ask, check, mend, ask again. Raises Interrupted, and whatever `ask` raises."""
@@ -192,7 +201,7 @@ class Edit:
         question = self._question(part, text)
         best: _Made | None = None
         why = ""
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
             finished = ask(question)
             if finished.reason in ("cancelled", "timeout"):
                 raise Interrupted(finished)
@@ -200,7 +209,7 @@ class Edit:
             try:
                 made = self._checked(part, text, reply, question.form, finished.reason == "stop")
                 found = tuple(fault.text for fault in made.faults)
-                if made.text == text and len(self.picked.parts) == 1:
+                if made.text == text and self._has_to_change(part):
                     found = (*found, _UNCHANGED)
                 if best is None or len(made.faults) < len(best.faults) or best.text == text:
                     best = made
@@ -210,17 +219,26 @@ class Edit:
             tries.append(Try(part.label, question.form, found, finished))
             if not found:
                 return made
-            said = (Message("assistant", reply.rstrip("\n")), editing.again(found, self._name(part), question.form))
-            begun = question.begun if question.form == "search" else self._opening(part, text, question)
-            question = replace(question, messages=(*question.messages, *said), begun=begun)
+            question = self._next(part, text, question, reply, found, attempt)
         return best if best is not None else why
+
+    def _next(
+        self, part: Part, text: str, question: Question, reply: str, found: Sequence[str], attempt: int
+    ) -> Question:
+        """What is asked after an answer in which something is wrong: the same with the fault named, at last in another
+        form, as a model that copied a part twice copies it again."""
+        if question.form == "rewrite" and attempt == _TRIES - 2:
+            return self._asked(part, text, "search")
+        said = (Message("assistant", reply.rstrip("\n")), editing.again(found, self._name(part), question.form))
+        begun = question.begun if question.form == "search" else self._opening(part, text, question)
+        return replace(question, messages=(*question.messages, *said), begun=begun)
 
     def _checked(self, part: Part, text: str, reply: str, form: Form, ended: bool) -> _Made:
         """The file with what a reply gives for a part, mended where it can be. Raises Unusable."""
         made = self._placed(part, text, reply, form, ended)
         spans = [(part.start, part.end)]
         new, notes = mended(text, made.text, self._language, self._intent, spans)
-        found = faults(text, new, self._language, self._intent, spans)
+        found = faults(text, made.text if new == text else new, self._language, self._intent, spans)
         if len(self.picked.parts) > 1:  # what one part renames, the next one still calls by its old name
             found = tuple(fault for fault in found if fault.kind not in ("undefined", "rename"))
         return _Made(new, found, (*made.notes, *notes))
@@ -241,13 +259,20 @@ class Edit:
         shown = dedented(old)
         made = given(reply, shown, ended)
         if now is not None and part.kind == "definition":
-            made = fitted(made, self._names(part), shown, now, self._language)
+            container = next((each.path[:-1] for each in now.definitions if each.label == part.label), ())
+            made = fitted(made, self._names(part), container, shown, now, self._language)
         alone = part.start == 0 and part.end >= len(lines) - 1
         body = in_place_of(old, made.text, alone)
         new = "".join(line + "\n" for line in lines[: part.start]) + body + "\n".join(lines[part.end :])
         if part.end >= len(lines) and not text.endswith("\n"):
             new = new.removesuffix("\n")
         return _Made(with_imports(new, self._language, made.imports), (), made.notes)
+
+    def _has_to_change(self, part: Part) -> bool:
+        """Whether the edit is not done while this part is as it was: one that only uses a name may stay."""
+        if len(self.picked.parts) == 1:
+            return True
+        return not self._intent.everywhere and not self._intent.renames
 
     def _names(self, part: Part) -> list[str]:
         """What the definition that a part is may be called afterwards."""
@@ -256,32 +281,44 @@ class Edit:
 
     def _question(self, part: Part, text: str) -> Question:
         """The first question for a part of this text."""
-        form = self._form(part)
+        return self._asked(part, text, self._form(part))
+
+    def _asked(self, part: Part, text: str, form: Form) -> Question:
         old = "" if form == "insert" else dedented(_lines_of(text.split("\n"), part))
         context = self._context(part, text, form)
-        make = {"rewrite": editing.rewriting, "search": editing.searching}
+        name, others = self._name(part), self.others
         if form == "insert":
-            message = editing.inserting(self._name(part), self.instruction, context=context, others=self.others)
-        else:
-            message = make[form](self._name(part), old, self.instruction, context=context, others=self.others)
-        return Question((message,), form, old, "" if form == "search" else self._fence(old))
+            message = editing.inserting(name, self.instruction, context=context, others=others)
+            return Question((message,), form, old, self._fence(old) + self._new_head())
+        if form == "search":
+            message = editing.searching(name, old, self.instruction, context=context, others=others)
+            return Question((message,), form, old, "")
+        message = editing.rewriting(name, old, self.instruction, context=context, others=others)
+        return Question((message,), form, old, self._fence(old))
+
+    def _new_head(self) -> str:
+        """How the text of something new begins, where its name tells: models repeat what is there less often so."""
+        if self._language != "python" or len(self._intent.adds) != 1:
+            return ""
+        name = next(iter(self._intent.adds))
+        return f"class {name}" if name[:1].isupper() else f"def {name}" if _CALLABLE.search(self.instruction) else ""
 
     def _opening(self, part: Part, text: str, question: Question) -> str:
-        """What a second answer begins with: a fence, and the part's own first line as far as its name goes.
+        """What a second answer begins with: a fence, and the part itself as far as its name goes.
 
         So begun, a model gives all of a definition rather than the lines it would change in there.
         """
+        if question.form == "insert":
+            return question.begun
         fence = self._fence(question.part)
         now = outline(text, self._language)
-        whole = (
-            next((each for each in now.definitions if (each.start, each.end) == (part.start, part.end)), None)
-            if now
-            else None
-        )
-        if question.form != "rewrite" or whole is None or whole.start != whole.head or len(self._names(part)) > 1:
+        whole = now.at(part.start, part.end) if now is not None else None
+        if question.form != "rewrite" or whole is None or len(self._names(part)) > 1:
             return fence
-        line = text.split("\n")[whole.head].lstrip()
-        return fence + line[: line.find(whole.name) + len(whole.name)] if whole.name in line else fence
+        *above, line = question.part.split("\n")[: whole.head - whole.start + 1]
+        if whole.name not in line:
+            return fence
+        return fence + "\n".join([*above, line[: line.find(whole.name) + len(whole.name)]])
 
     def _fence(self, part: str) -> str:
         return f"{longer_than_any(part)}{self._language}\n"
@@ -296,7 +333,7 @@ class Edit:
             return self.label
         if part.kind == "lines":
             return f"lines {part.start + 1}-{part.end} of {self.label}"
-        return f"{part.label} in {self.label}"
+        return part.label.rpartition(".")[2] if part.kind == "definition" else f"{part.label} in {self.label}"
 
     def _context(self, part: Part, text: str, form: Form) -> list[Attachment]:
         """What of the file is shown beside a part."""
@@ -312,7 +349,7 @@ class Edit:
             return [Attachment(f"{self.label} in outline", shown)] if shown.strip() else []
         into = self.picked.into
         if into is None or part.end - part.start > _CONTAINER_LINES:
-            return [Attachment(f"{self.label} in outline", sketch(self._text, self._outline, []))]
+            return [Attachment(f"{self.label} in outline", sketch(self._text, self._outline, [], into))]
         return [
             Attachment(f"{self.label} in outline", sketch(self._text, self._outline, spans)),
             Attachment(part.label, _lines_of(lines, part)),
