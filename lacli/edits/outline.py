@@ -129,6 +129,8 @@ class _Reader:
             self.read(node, parent, path, inside)
             return
         start, end = _lines_of(outer)
+        while end > start + 1 and not "".join(self._lines[end - 1 : end]).strip():
+            end -= 1  # the blank lines behind a table or a section are not its own
         owner = _owner(node)
         path = (*path, *([owner] if owner else []), name)
         at = len(self.definitions)

@@ -51,10 +51,10 @@ def inserted(text: str, before: Outline, into: Definition | None, after: Definit
     while head and not head[-1].strip():
         head.pop()
     closes = bool(tail) and tail[0].strip()[:1] in tuple(_CLOSERS)
-    while tail and not tail[0].strip():
-        tail.pop(0)
+    apart = next((count for count, line in enumerate(tail) if line.strip()), len(tail))
+    tail = tail[apart:]
     first = bool(into and not siblings) or not head
-    behind = 0 if closes or not tail else gap
+    behind = 0 if closes or not tail else apart if into is not None and after is None else gap
     made = [*head, *[""] * (0 if first else gap), *new.strip("\n").split("\n"), *[""] * behind, *tail]
     return "\n".join(made) + "\n"
 

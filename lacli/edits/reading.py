@@ -33,6 +33,11 @@ _PLACED = re.compile(
     rf"inline|rename|remove|delete|drop|move|document|calls?|to the|in the|of the|replace|convert|change)\s+({_ID})",
     re.IGNORECASE,
 )
+_VERBED = re.compile(
+    rf"\b(?:rename|remove|delete|drop|move|inline|document|replace)\s+({_ID})"
+    r"(?=\s+(?:to|above|below|before|after|from|into|in|with|by|and|as)\b|\s*[,.;]|\s*$)",
+    re.IGNORECASE,
+)
 _POSSESSED = re.compile(rf"(?<![\w.])({_ID})'s\b")
 _NEW = re.compile(
     rf"\b(?:called|named)\s+[`\"']?(#?{_ID})|\bnew\s+{_KINDS}\s+[`\"']?({_ID})|"
@@ -163,7 +168,7 @@ def _bare(bare: str, known: _Known) -> Iterator[str]:
         for found in pattern.finditer(bare):
             yield found[0]
     yield from (found[1] for found in _CALLED.finditer(bare))
-    for pattern in (_BEHIND_KIND, _PLACED, _POSSESSED):
+    for pattern in (_BEHIND_KIND, _VERBED, _PLACED, _POSSESSED):
         for found in pattern.finditer(bare):
             if known.defines(found[1]) and not _is_plain_word(found[1], pattern, bare, found.end(1)):
                 yield found[1]

@@ -32,7 +32,7 @@ _BUILT_IN = frozenset(
 ) | {"read", "write", "close", "open", "then", "catch", "map", "filter", "push", "forEach", "len", "next", "send"}
 """Methods of everyday objects: `x.get` may be anybody's."""
 _WORDS = re.compile(
-    r"""\b(?:re-?name|call|change|the|a|an|its|it|name|names|of|to|into|as|be|called|named|should|must|in|inside|within|
+    r"""\b(?:re-?name|call|change|the|a|an|its|it|this|name|names|of|to|into|as|be|called|named|should|must|in|inside|within|
     on|from|and|also|instead|everywhere|throughout|across|all|every|each|whole|entire|file|module|code|here|
     its|uses?|usages?|occurrences?|references?|callers?|calls?|places?|mentions?|accordingly|consistently|please|
     functions?|methods?|class|classes|variables?|parameters?|params?|arguments?|args?|attributes?|fields?|members?|
