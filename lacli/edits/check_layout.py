@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from lacli.edits.fault import Fault
 from lacli.edits.hunks import hunks
+from lacli.edits.outline import Definition
 from lacli.edits.scope import Scope
 
 SMART = {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\u00a0": " "}
@@ -99,6 +100,13 @@ def trailing(old: Sequence[str], new: Sequence[str], fresh: Sequence[int], langu
     return [row for row in fresh if new[row] != new[row].rstrip(" \t") and not had[new[row]]]
 
 
+def _is_comment_above(scope: Scope, each: Definition, now: Definition) -> bool:
+    """Whether a comment that stood apart from a definition is part of it now."""
+    above = {comment.text for comment in scope.new.comments if comment.start == now.start}
+    apart = {comment.text for comment in scope.old.comments if comment.end < each.start}
+    return bool(above & apart)
+
+
 def lost_gaps(scope: Scope) -> list[int]:
     """The places of definitions that a blank line parted from what stands before, and does no more."""
     found: list[int] = []
@@ -106,7 +114,9 @@ def lost_gaps(scope: Scope) -> list[int]:
         now = scope.became[at]
         if now is None or each.start == 0 or now.start == 0 or each.kind in ("variable", "key"):
             continue
-        if not scope.old.lines[each.start - 1].strip() and scope.new.lines[now.start - 1].strip():
+        if now.head - now.start > each.head - each.start and _is_comment_above(scope, each, now):
+            found.append(at)
+        elif not scope.old.lines[each.start - 1].strip() and scope.new.lines[now.start - 1].strip():
             opens = scope.new.lines[now.start - 1].rstrip().endswith(("{", ":"))
             if not opens:
                 found.append(at)

@@ -29,6 +29,7 @@ _STEPS: tuple[Callable[[Scope], Iterator[Mended]], ...] = (
     mend_losses.definitions,
     mend_losses.decorators,
     mend_losses.docstrings,
+    mend_losses.outside,
     mend_imports.lost,
     mend_losses.comments,
     mend_losses.without_extras,

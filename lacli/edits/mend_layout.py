@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from lacli.edits import check_layout
 from lacli.edits.check_marks import is_file_name, is_prose
+from lacli.edits.hunks import hunks
 from lacli.edits.mending import Mended, fresh_rows, with_lines
 from lacli.edits.pieces import regions
 from lacli.edits.scope import Scope
@@ -35,8 +36,10 @@ def without_remarks(scope: Scope) -> Iterator[Mended]:
                 kept = lines[end - 1 : end] if end == len(lines) and not lines[end - 1] else []
                 yield Mended(with_lines(lines, max(start, first), end, kept), "cut off the remark behind the code")
         for cut in range(start + 1, min(end, start + _REMARK_LINES)):
-            first = lines[start]
-            if is_prose(first) or is_file_name(first) or first.startswith("#!") or _FENCE.fullmatch(lines[cut - 1]):
+            top = lines[start]
+            if not lines[cut].strip():
+                continue  # goes with the remark
+            if is_prose(top) or is_file_name(top) or top.startswith("#!") or _FENCE.fullmatch(lines[cut - 1]):
                 yield Mended(with_lines(lines, start, cut, []), "cut off the remark before the code")
 
 
@@ -78,18 +81,19 @@ def indentation(scope: Scope) -> Iterator[Mended]:
 
 
 def gaps(scope: Scope) -> Iterator[Mended]:
-    """The blank lines before definitions as they were."""
+    """Blank lines that went and nothing came for."""
+    if not check_layout.lost_gaps(scope):
+        return
     lines = list(scope.new.lines)
-    lost = check_layout.lost_gaps(scope)
-    for at in reversed(lost):
-        each, now = scope.old.definitions[at], scope.became[at]
-        above = each.start
-        while above and not scope.old.lines[above - 1].strip():
-            above -= 1
+    for each in reversed(hunks(scope.old.lines, scope.new.lines)):
+        if each.new_start == each.new_end and not "".join(scope.old.lines[each.start : each.end]).strip():
+            lines[each.new_start : each.new_start] = scope.old.lines[each.start : each.end]
+    note = "put back blank lines between definitions"
+    yield Mended("\n".join(lines), note)
+    for at in reversed(check_layout.lost_gaps(scope)):
+        now = scope.became[at]
         if now is not None:
-            lines[now.start : now.start] = [""] * (each.start - above)
-    if lost:
-        yield Mended("\n".join(lines), "put back blank lines between definitions")
+            yield Mended(with_lines(scope.new.lines, now.start, now.start, [""]), note)
 
 
 def _on_fresh_lines(scope: Scope, change: Callable[[str], str], note: str) -> Iterator[Mended]:
