@@ -73,17 +73,22 @@ def _is_repeatable(text: Pieces, definition: Definition) -> bool:
 
 def order(scope: Scope) -> Iterator[Fault]:
     """Definitions that changed places."""
+    for ahead, each in swapped(scope)[:1]:
+        yield Fault("order", f"`{each.label}` stands before `{ahead.label}` now; keep their order")
+
+
+def swapped(scope: Scope) -> list[tuple[Definition, Definition]]:
+    """Neighbours of which the second stands before the first now."""
+    found: list[tuple[Definition, Definition]] = []
     for parent in (None, *scope.old.definitions):
         children = [
-            (each, now)
+            (each, now.start)
             for each in scope.old.children(parent)
             if (now := scope.became[scope.old.place(each)]) is not None
             and not (scope.moves and (scope.is_named(each) or not scope.intent.names))
         ]
-        for (_, ahead), (each, now) in itertools.pairwise(children):
-            if now.start < ahead.start:
-                yield Fault("order", f"`{each.label}` stands before `{ahead.label}` now; keep their order")
-                return
+        found += [(one, other) for (one, first), (other, second) in itertools.pairwise(children) if second < first]
+    return found
 
 
 def lost_definitions(scope: Scope) -> list[int]:

@@ -30,6 +30,8 @@ _STEPS: tuple[Callable[[Scope], Iterator[Mended]], ...] = (
     mend_losses.decorators,
     mend_losses.docstrings,
     mend_losses.outside,
+    mend_losses.statements,
+    mend_losses.order,
     mend_imports.lost,
     mend_losses.comments,
     mend_losses.without_extras,

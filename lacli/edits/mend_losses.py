@@ -30,6 +30,32 @@ def siblings(scope: Scope) -> Iterator[Mended]:
         yield Mended(with_lines(scope.new.lines, now.start, now.signature_end, head), note)
 
 
+def statements(scope: Scope) -> Iterator[Mended]:
+    """Lines that went with nothing in their place."""
+    if scope.old.outline is None:
+        return  # what belongs together cannot be told
+    for line in check_changes.lost_statements(scope):
+        note = f"put back `{scope.old.lines[line].strip()[:50]}`"
+        yield from (Mended(text, note) for text in undone(scope, line, line + 1))
+
+
+def order(scope: Scope) -> Iterator[Mended]:
+    """A definition that changed places, behind the one it stood behind."""
+    for before, each in check_losses.swapped(scope)[:1]:
+        ahead, now = scope.became[scope.old.place(before)], scope.became[scope.old.place(each)]
+        if ahead is None or now is None:
+            continue
+        lines = scope.new.lines
+        moved, above = lines[now.start : now.end], [""] * _blanks_above(scope.old, each.start)
+        rest = [*lines[now.end : ahead.end], *above, *moved, *lines[ahead.end :]]
+        blanks = 0
+        while blanks < len(rest) and not rest[blanks].strip():
+            blanks += 1
+        yield Mended(
+            "\n".join([*lines[: now.start], *rest[blanks:]]), f"put `{each.label}` back behind `{before.label}`"
+        )
+
+
 def outside(scope: Scope) -> Iterator[Mended]:
     """Code outside of definitions as it was."""
     lines = list(scope.new.lines)

@@ -111,6 +111,8 @@ class TestLayout:
             lambda text: text.replace('mode="r"', "mode=“r”"),
             lambda text: text.replace("    ", "\t"),
             lambda text: text.replace("    ", "  "),
+            lambda text: text.replace("    ", " " * 8),
+            lambda text: text.replace("\n\n", "\n").replace("\n\n", "\n"),
             lambda text: text.replace(">=", "&gt;="),
             lambda text: text.replace("\n", "  \n"),
             lambda text: f"Here is the updated code:\n\n{text}",
@@ -128,6 +130,15 @@ def test_a_placeholder_gives_way_to_what_it_stands_for() -> None:
     asked = changed(STACK, FAST)
     cut = asked[: asked.index("    def pop")] + "    # ... rest of the code\n"
     assert mend(STACK, cut, FASTER)[0] == asked
+
+
+def test_a_statement_and_the_order_are_put_back() -> None:
+    asked = changed(STACK, FAST)
+    check = "        if len(self.items) >= LIMIT:\n            raise OverflowError\n"
+    assert mend(STACK, STACK.replace(check, ""), FASTER) == (STACK, ("put back `if len(self.items) >= LIMIT:`",))
+    pop = "    def pop(self):\n        return self.items.pop()\n"
+    swapped = asked.replace(f"\n{pop}", "").replace("    def push", f"{pop}\n    def push")
+    assert mend(STACK, swapped, FASTER) == (asked, ("put `Stack.pop` back behind `Stack.push`",))
 
 
 def test_old_code_is_not_kept_as_a_comment() -> None:
