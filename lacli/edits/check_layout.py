@@ -129,10 +129,12 @@ def lost_gaps(scope: Scope) -> list[int]:
     found: list[int] = []
     for at, each in enumerate(scope.old.definitions):
         now = scope.became[at]
-        if now is None or each.start == 0 or now.start == 0 or each.kind in ("variable", "key"):
+        if now is None or each.start == 0 or (now.start == 0 and each.head - each.start == now.head):
             continue
         if now.head - now.start > each.head - each.start and _is_comment_above(scope, each, now):
             found.append(at)
+        elif each.kind in ("variable", "key") or now.start == 0:
+            continue
         elif not scope.old.lines[each.start - 1].strip() and scope.new.lines[now.start - 1].strip():
             opens = scope.new.lines[now.start - 1].rstrip().endswith(("{", ":"))
             if not opens:

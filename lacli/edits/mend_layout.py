@@ -95,10 +95,12 @@ def gaps(scope: Scope) -> Iterator[Mended]:
     between = "\n".join(lines)
     now = scope_of(scope.old.text, between, scope.old.language, scope.intent, scope.spans)
     for at in reversed(check_layout.lost_gaps(now)):  # beside lines that changed
-        became, start = now.became[at], scope.old.definitions[at].start
+        became, each = now.became[at], scope.old.definitions[at]
         if became is not None:
+            start = each.start
             blanks = next((row for row in range(start) if scope.old.lines[start - row - 1].strip()), start)
-            lines[became.start : became.start] = [""] * max(1, blanks)
+            row = max(became.start, became.head - (each.head - start))  # below a comment that stood apart
+            lines[row:row] = [""] * max(1, blanks)
     yield Mended("\n".join(lines), "put back blank lines between definitions")
 
 
