@@ -10,7 +10,7 @@ from lacli.edits.fault import Fault
 from lacli.edits.hunks import hunks
 from lacli.edits.outline import Definition
 from lacli.edits.pieces import Pieces, mentions, renamed
-from lacli.edits.scope import Scope
+from lacli.edits.scope import Scope, same_but_for
 from lacli.text.lines import written
 
 _FEW_LINES = 6
@@ -35,6 +35,8 @@ def changes(scope: Scope) -> Iterator[Fault]:
     for at in changed_siblings(scope):
         why = "only names are to change" if scope.only_renames else "the instruction does not name it"
         yield Fault("changed", f"`{scope.old.definitions[at].label}` is changed, and {why}: leave it as it was")
+    for row in changed_outside(scope)[:1]:
+        yield Fault("changed", f"line {row + 1} (`{scope.old.lines[row].strip()[:50]}`) is changed: leave it as it was")
     for line in lost_statements(scope):
         yield Fault("changed", f"line {line + 1} (`{scope.old.lines[line].strip()[:50]}`) is gone")
 
@@ -45,6 +47,24 @@ def changed_siblings(scope: Scope) -> list[int]:
         at
         for at in range(len(scope.old.definitions))
         if scope.became[at] is not None and not scope.is_as_it_was(at) and scope.has_to_stay(at)
+    ]
+
+
+def changed_outside(scope: Scope) -> list[int]:
+    """The lines outside of definitions that are not as they were, though the instruction names other things."""
+    if not scope.names or scope.old.language == "markdown":
+        return []
+    old, new = scope.old, scope.new
+    had = [old.tokens(row, row + 1) for row in old.loose_rows]
+    has = [new.tokens(row, row + 1) for row in new.loose_rows]
+    if same_but_for(sum(had, ()), sum(has, ()), scope.renames):
+        return []
+    names = scope.names | scope.intent.adds | scope.intent.removes
+    return [
+        old.loose_rows[at]
+        for change in hunks(had, has)
+        for at in range(change.start, change.end)
+        if scope.only_renames or not mentions(sum(had[change.start : change.end], ()), names)
     ]
 
 
@@ -149,7 +169,7 @@ def shrinking(scope: Scope) -> Iterator[Fault]:
 
 def _allowed(scope: Scope, definition: Definition) -> int:
     """How many lines of a definition went with what was asked to go."""
-    at = scope.old.definitions.index(definition)
+    at = scope.old.place(definition)
     if scope.became[at] is None and scope.may_lose(definition):
         return written(scope.old.lines[definition.start : definition.end])
     return sum(_allowed(scope, child) for child in scope.old.children(definition))

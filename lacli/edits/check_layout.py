@@ -8,9 +8,12 @@ from collections.abc import Iterator, Sequence
 
 from lacli.edits.fault import Fault
 from lacli.edits.hunks import hunks
+from lacli.edits.outline import Definition
 from lacli.edits.scope import Scope
 
 SMART = {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\u00a0": " "}
+_FEWEST_STEPS = 3
+"""A step of indentation seen less often may be an alignment."""
 _OTHER_ENDS = re.compile(r"[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -64,8 +67,8 @@ def _indentation(old: Sequence[str], new: Sequence[str], fresh: Sequence[int], l
             yield Fault("layout", f"line {row + 1} is indented with a tab where the file has spaces")
             return
     if kind == " " and language not in ("markdown", "yaml"):
-        had, has = indent_width(old), indent_width([new[row] for row in fresh])
-        if had and has and had != has and len([row for row in fresh if new[row].startswith(" ")]) > 3 and has % had:
+        had, has = indent_width(old), fresh_width([new[row] for row in fresh], indent_width(old))
+        if has:
             yield Fault("layout", f"the new lines are indented by {has} spaces where the file has {had}")
 
 
@@ -78,17 +81,32 @@ def indent_kind(lines: Sequence[str]) -> str:
     return " " if blanks and not tabs else ("\t" if tabs > 20 * blanks else "")
 
 
+def fresh_width(lines: Sequence[str], width: int) -> int:
+    """By how many blanks new lines are indented, where that is not the width of the file; else 0."""
+    steps = _steps(lines)
+    if not width or not steps or steps[width]:
+        return 0
+    step, count = steps.most_common(1)[0]
+    return step if count >= _FEWEST_STEPS else 0
+
+
 def indent_width(lines: Sequence[str]) -> int:
     """By how many blanks a level is indented; 0 where that cannot be told."""
+    steps = _steps(lines)
+    return steps.most_common(1)[0][0] if steps else 0
+
+
+def _steps(lines: Sequence[str]) -> Counter[int]:
+    """By how many blanks lines stand deeper than the one above, counted."""
     steps: Counter[int] = Counter()
-    last = 0
+    last: int | None = None
     for line in lines:
         if line.strip():
             width = len(line) - len(line.lstrip(" "))
-            if width > last:
+            if last is not None and width > last:
                 steps[width - last] += 1
             last = width
-    return steps.most_common(1)[0][0] if steps else 0
+    return steps
 
 
 def trailing(old: Sequence[str], new: Sequence[str], fresh: Sequence[int], language: str) -> list[int]:
@@ -99,14 +117,25 @@ def trailing(old: Sequence[str], new: Sequence[str], fresh: Sequence[int], langu
     return [row for row in fresh if new[row] != new[row].rstrip(" \t") and not had[new[row]]]
 
 
+def _is_comment_above(scope: Scope, each: Definition, now: Definition) -> bool:
+    """Whether a comment that stood apart from a definition is part of it now."""
+    above = {comment.text for comment in scope.new.comments if comment.start == now.start}
+    apart = {comment.text for comment in scope.old.comments if comment.end < each.start}
+    return bool(above & apart)
+
+
 def lost_gaps(scope: Scope) -> list[int]:
     """The places of definitions that a blank line parted from what stands before, and does no more."""
     found: list[int] = []
     for at, each in enumerate(scope.old.definitions):
         now = scope.became[at]
-        if now is None or each.start == 0 or now.start == 0 or each.kind in ("variable", "key"):
+        if now is None or each.start == 0 or (now.start == 0 and each.head - each.start == now.head):
             continue
-        if not scope.old.lines[each.start - 1].strip() and scope.new.lines[now.start - 1].strip():
+        if now.head - now.start > each.head - each.start and _is_comment_above(scope, each, now):
+            found.append(at)
+        elif each.kind in ("variable", "key") or now.start == 0:
+            continue
+        elif not scope.old.lines[each.start - 1].strip() and scope.new.lines[now.start - 1].strip():
             opens = scope.new.lines[now.start - 1].rstrip().endswith(("{", ":"))
             if not opens:
                 found.append(at)

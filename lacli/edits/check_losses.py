@@ -42,13 +42,15 @@ def losses(scope: Scope) -> Iterator[Fault]:
 
 def doubled(scope: Scope) -> Iterator[Fault]:
     """Definitions that stand twice where they stood once."""
-    for path in sorted(doubled_paths(scope)):
+    for path in doubled_paths(scope):
         yield Fault("doubled", f"`{'.'.join(path)}` is defined twice")
 
 
-def doubled_paths(scope: Scope) -> set[tuple[str, ...]]:
+def doubled_paths(scope: Scope) -> list[tuple[str, ...]]:
     """The paths of what is there more often than before with one and the same head."""
-    kinds = {"function", "class", "heading"} | ({"key"} if scope.old.language in ("json", "yaml", "toml") else set())
+    kinds = {"function", "class", "heading"}
+    if scope.old.language != "python":  # where a name may be bound again
+        kinds |= {"variable", "key", "table"}
 
     def heads(text: Pieces) -> Counter[tuple[tuple[str, ...], str]]:
         return Counter(
@@ -58,7 +60,8 @@ def doubled_paths(scope: Scope) -> set[tuple[str, ...]]:
         )
 
     had = heads(scope.old)
-    return {path for (path, head), count in heads(scope.new).items() if count > max(1, had[path, head])}
+    found = [path for (path, head), count in heads(scope.new).items() if count > max(1, had[path, head])]
+    return list(dict.fromkeys(found))
 
 
 def _is_repeatable(text: Pieces, definition: Definition) -> bool:
@@ -70,17 +73,22 @@ def _is_repeatable(text: Pieces, definition: Definition) -> bool:
 
 def order(scope: Scope) -> Iterator[Fault]:
     """Definitions that changed places."""
+    for ahead, each in swapped(scope)[:1]:
+        yield Fault("order", f"`{each.label}` stands before `{ahead.label}` now; keep their order")
+
+
+def swapped(scope: Scope) -> list[tuple[Definition, Definition]]:
+    """Neighbours of which the second stands before the first now."""
+    found: list[tuple[Definition, Definition]] = []
     for parent in (None, *scope.old.definitions):
         children = [
-            (each, now)
+            (each, now.start)
             for each in scope.old.children(parent)
-            if (now := scope.became[scope.old.definitions.index(each)]) is not None
+            if (now := scope.became[scope.old.place(each)]) is not None
             and not (scope.moves and (scope.is_named(each) or not scope.intent.names))
         ]
-        for (_, ahead), (each, now) in itertools.pairwise(children):
-            if now.start < ahead.start:
-                yield Fault("order", f"`{each.label}` stands before `{ahead.label}` now; keep their order")
-                return
+        found += [(one, other) for (one, first), (other, second) in itertools.pairwise(children) if second < first]
+    return found
 
 
 def lost_definitions(scope: Scope) -> list[int]:
@@ -211,7 +219,8 @@ def _is_about(scope: Scope, comment: Comment) -> bool:
 def _is_gone_with_its_code(scope: Scope, comment: Comment, codes: set[str]) -> bool:
     if not comment.code or renamed(comment.code, scope.renames) in codes:
         return False
-    heads = [at for at, each in enumerate(scope.old.definitions) if each.start == comment.start and comment.alone]
+    row = comment.code_row
+    heads = [at for at, each in enumerate(scope.old.definitions) if comment.alone and each.start <= row <= each.head]
     return not any(scope.became[at] is not None for at in heads)
 
 
@@ -220,7 +229,7 @@ def _is_reworded(scope: Scope, comment: Comment) -> bool:
     around = [
         at for at, each in enumerate(scope.old.definitions) if each.start <= comment.start and comment.end <= each.end
     ]
-    if around and around[-1] not in scope.free and not scope.is_named(scope.old.definitions[around[-1]]):
+    if not scope.concerns(around[-1]) if around else scope.names:
         return False
     had = {each.text for each in scope.old.comments}
     return any(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from lacli.edits import check_layout
 from lacli.edits.check_marks import is_file_name, is_prose
+from lacli.edits.hunks import Hunk, hunks
 from lacli.edits.mending import Mended, fresh_rows, with_lines
 from lacli.edits.pieces import regions
-from lacli.edits.scope import Scope
+from lacli.edits.scope import Scope, scope_of
 
 _REMARK_LINES = 8
 """So many lines a remark before or behind the part may have."""
@@ -35,8 +36,10 @@ def without_remarks(scope: Scope) -> Iterator[Mended]:
                 kept = lines[end - 1 : end] if end == len(lines) and not lines[end - 1] else []
                 yield Mended(with_lines(lines, max(start, first), end, kept), "cut off the remark behind the code")
         for cut in range(start + 1, min(end, start + _REMARK_LINES)):
-            first = lines[start]
-            if is_prose(first) or is_file_name(first) or first.startswith("#!") or _FENCE.fullmatch(lines[cut - 1]):
+            top = lines[start]
+            if not lines[cut].strip():
+                continue  # goes with the remark
+            if is_prose(top) or is_file_name(top) or top.startswith("#!") or _FENCE.fullmatch(lines[cut - 1]):
                 yield Mended(with_lines(lines, start, cut, []), "cut off the remark before the code")
 
 
@@ -67,29 +70,48 @@ def indentation(scope: Scope) -> Iterator[Mended]:
     old = scope.old.lines
     kind, width = check_layout.indent_kind(old), check_layout.indent_width(old)
     fresh = [scope.new.lines[row] for row in fresh_rows(scope)]
-    has = check_layout.indent_width(fresh)
+    has = check_layout.indent_width(fresh) if kind == "\t" else check_layout.fresh_width(fresh, width)
     note = "indented the new lines as the file is"
     if kind == "\t" and has:
         yield from _on_fresh_leads(scope, lambda lead: _tabs(lead, has), note)
     if kind == " " and width:
         yield from _on_fresh_leads(scope, lambda lead: lead.replace("\t", " " * width), note)
-        if has and has != width:
+        if has:
             yield from _on_fresh_leads(scope, lambda lead: _scaled(lead, has, width), note)
 
 
 def gaps(scope: Scope) -> Iterator[Mended]:
-    """The blank lines before definitions as they were."""
+    """Blank lines that went and nothing came for."""
+    if not check_layout.lost_gaps(scope):
+        return
     lines = list(scope.new.lines)
-    lost = check_layout.lost_gaps(scope)
-    for at in reversed(lost):
-        each, now = scope.old.definitions[at], scope.became[at]
-        above = each.start
-        while above and not scope.old.lines[above - 1].strip():
-            above -= 1
-        if now is not None:
-            lines[now.start : now.start] = [""] * (each.start - above)
-    if lost:
-        yield Mended("\n".join(lines), "put back blank lines between definitions")
+    ours, theirs = ([row for row, line in enumerate(text.lines) if line.strip()] for text in (scope.old, scope.new))
+    differing = hunks([scope.old.lines[row] for row in ours], [scope.new.lines[row] for row in theirs])
+    pairs = _equal(differing, len(ours))
+    for at, row in reversed(pairs):
+        if (at + 1, row + 1) in pairs:
+            lost = (ours[at + 1] - ours[at]) - (theirs[row + 1] - theirs[row])
+            lines[theirs[row] + 1 : theirs[row] + 1] = [""] * max(0, lost)
+    between = "\n".join(lines)
+    now = scope_of(scope.old.text, between, scope.old.language, scope.intent, scope.spans)
+    for at in reversed(check_layout.lost_gaps(now)):  # beside lines that changed
+        became, each = now.became[at], scope.old.definitions[at]
+        if became is not None:
+            start = each.start
+            blanks = next((row for row in range(start) if scope.old.lines[start - row - 1].strip()), start)
+            row = max(became.start, became.head - (each.head - start))  # below a comment that stood apart
+            lines[row:row] = [""] * max(1, blanks)
+    yield Mended("\n".join(lines), "put back blank lines between definitions")
+
+
+def _equal(differing: Sequence[Hunk], count: int) -> dict[tuple[int, int], None]:
+    """The pairs of places of two lists, the first of so many, that are equal; in order."""
+    pairs: dict[tuple[int, int], None] = {}
+    at, place = 0, 0
+    for each in [*differing, Hunk(count, count, 0, 0)]:
+        pairs.update(((at + step, place + step), None) for step in range(each.start - at))
+        at, place = each.end, each.new_end
+    return pairs
 
 
 def _on_fresh_lines(scope: Scope, change: Callable[[str], str], note: str) -> Iterator[Mended]:

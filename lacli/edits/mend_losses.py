@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from lacli.edits import check_changes, check_losses, check_marks
+from lacli.edits.hunks import hunks
 from lacli.edits.mending import Mended, undone, with_lines
 from lacli.edits.occurrences import with_new_names
 from lacli.edits.outline import Definition
@@ -19,7 +20,7 @@ def siblings(scope: Scope) -> Iterator[Mended]:
     changed = check_changes.changed_siblings(scope)
     for at in changed:
         each, now = scope.old.definitions[at], scope.became[at]
-        if now is None or any(scope.old.definitions.index(up) in changed for up in scope.old.ancestors(each)):
+        if now is None or any(scope.old.place(up) in changed for up in scope.old.ancestors(each)):
             continue
         note = f"put back `{each.label}` as it was"
         if not _holds_change(scope, at):
@@ -27,6 +28,43 @@ def siblings(scope: Scope) -> Iterator[Mended]:
             yield Mended(with_lines(scope.new.lines, now.start, now.end, old), note)
         head = with_new_names(scope, each.start, each.signature_end)
         yield Mended(with_lines(scope.new.lines, now.start, now.signature_end, head), note)
+
+
+def statements(scope: Scope) -> Iterator[Mended]:
+    """Lines that went with nothing in their place."""
+    if scope.old.outline is None:
+        return  # what belongs together cannot be told
+    for line in check_changes.lost_statements(scope):
+        note = f"put back `{scope.old.lines[line].strip()[:50]}`"
+        yield from (Mended(text, note) for text in undone(scope, line, line + 1))
+
+
+def order(scope: Scope) -> Iterator[Mended]:
+    """A definition that changed places, behind the one it stood behind."""
+    for before, each in check_losses.swapped(scope)[:1]:
+        ahead, now = scope.became[scope.old.place(before)], scope.became[scope.old.place(each)]
+        if ahead is None or now is None:
+            continue
+        lines = scope.new.lines
+        moved, above = lines[now.start : now.end], [""] * _blanks_above(scope.old, each.start)
+        rest = [*lines[now.end : ahead.end], *above, *moved, *lines[ahead.end :]]
+        blanks = 0
+        while blanks < len(rest) and not rest[blanks].strip():
+            blanks += 1
+        yield Mended(
+            "\n".join([*lines[: now.start], *rest[blanks:]]), f"put `{each.label}` back behind `{before.label}`"
+        )
+
+
+def outside(scope: Scope) -> Iterator[Mended]:
+    """Code outside of definitions as it was."""
+    lines = list(scope.new.lines)
+    changed = set(check_changes.changed_outside(scope))
+    for each in reversed(hunks(scope.old.lines, scope.new.lines)):
+        if changed.intersection(range(each.start, each.end)):
+            lines[each.new_start : each.new_end] = with_new_names(scope, each.start, each.end)
+    if changed:
+        yield Mended("\n".join(lines), "put back code outside of definitions as it was")
 
 
 def _holds_change(scope: Scope, at: int) -> bool:
@@ -61,12 +99,12 @@ def _places_of(scope: Scope, each: Definition) -> Iterator[tuple[int, list[str],
     place = family.index(each)
     above = [""] * _blanks_above(old, each.start)
     for before in reversed(family[:place]):
-        now = scope.became[old.definitions.index(before)]
+        now = scope.became[old.place(before)]
         if now is not None:
             yield now.end, above, []
             break
     for behind in family[place + 1 :]:
-        now = scope.became[old.definitions.index(behind)]
+        now = scope.became[old.place(behind)]
         if now is not None:
             yield now.start, [], [""] * _blanks_above(old, behind.start)
             break
@@ -224,6 +262,9 @@ def _within(scope: Scope, row: int, rows: list[int]) -> list[int]:
 
 def without_repeats(scope: Scope) -> Iterator[Mended]:
     """What is there twice, once."""
+    repeated = check_marks.repeats(scope.old.lines, scope.new.lines)
+    if repeated is not None:
+        yield Mended(with_lines(scope.new.lines, *repeated, []), "took out lines that were given twice")
     doubled = check_losses.doubled_paths(scope)
     for path in doubled:
         same = [each for each in scope.new.definitions if each.path == path]
@@ -234,9 +275,6 @@ def without_repeats(scope: Scope) -> Iterator[Mended]:
                     with_lines(scope.new.lines, other.start - blanks, other.end, []),
                     f"took out the second `{other.label}`",
                 )
-    repeated = check_marks.repeats(scope.old.lines, scope.new.lines)
-    if repeated is not None:
-        yield Mended(with_lines(scope.new.lines, *repeated, []), "took out lines that were given twice")
 
 
 def placeholders(scope: Scope) -> Iterator[Mended]:

@@ -25,6 +25,7 @@ _MEMBER_OF = {
     "method_invocation": "name",
 }
 """Nodes with a plain identifier that is a member's name, and the field it stands in."""
+_ONESELF = frozenset({"self", "cls", "this", "super()", "super"})
 _BETWEEN = frozenset(
     {"expression_statement", "block", "decorated_definition", "declaration_list", "field_declaration", "class_body"}
 )
@@ -124,12 +125,20 @@ def _occurrences(text: Pieces, name: str, sort: Literal["plain", "member"]) -> I
     for node in walk(tree.root_node):
         if node.type in comments:
             yield from _in_prose(text, node, name)
-        elif not node.children and text_of(node) == name and _sort(node) in (sort, "both"):
+        elif not node.children and text_of(node) == name and _sort(node) in (sort, "both") and _is_own(node, name):
             yield _place(text, node.start_point[0], node.start_point[1])
     for each in text.definitions:
         if each.doc is not None:
             for row in range(*each.doc):
                 yield from (Place(row, column) for column in _words(text.lines[row], name))
+
+
+def _is_own(node: Node, name: str) -> bool:
+    """Whether a member can be taken for the one meant: another object may have a `pop` of its own."""
+    parent = node.parent
+    if parent is None or _TELLING.search(name) or len(parent.children) != 3 or text_of(parent.children[1]) not in ".->":
+        return True
+    return text_of(parent.children[0]) in _ONESELF
 
 
 def _sort(node: Node) -> str:

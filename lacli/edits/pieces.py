@@ -31,7 +31,7 @@ _WHOLE = frozenset(
 )  # fmt: skip
 """Nodes that are one token, whatever the grammar sees in them."""
 _INDENTED = frozenset({"block", "block_mapping", "block_sequence"})
-"""Nodes whose borders are tokens: where indentation is all that shows them."""
+"""Nodes that only indentation shows: how deep each of their statements stands is a token of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,8 @@ class Comment:
     """Whether it has its lines for itself."""
     code: str
     """The line of code below it; of one that stands behind code, that code. Empty where there is none."""
+    code_row: int
+    """Where that stands."""
 
 
 class Pieces:
@@ -105,10 +107,31 @@ class Pieces:
         found += self.tokens(at, definition.end)
         return _balanced(found) if at == definition.start else tuple(token for token in found if token not in _LEVELS)
 
+    @functools.cached_property
+    def loose_rows(self) -> list[int]:
+        """The lines with code outside of all definitions and imports."""
+        held = {row for each in self.definitions if each.parent is None for row in range(each.start, each.end)}
+        held.update(row for start, end in (self.outline.imports if self.outline else ()) for row in range(start, end))
+        return [row for row in sorted(set(self._leaves[0])) if row not in held]
+
+    def place(self, of: Definition) -> int:
+        """The place of a definition in `definitions`."""
+        return self._places[id(of)]
+
+    @functools.cached_property
+    def _places(self) -> dict[int, int]:
+        return {id(each): at for at, each in enumerate(self.definitions)}
+
     def children(self, of: Definition | None) -> list[Definition]:
         """What stands directly in a definition; at the top of the file for None."""
-        at = None if of is None else self.definitions.index(of)
-        return [each for each in self.definitions if each.parent == at]
+        return self._children.get(None if of is None else self.place(of), [])
+
+    @functools.cached_property
+    def _children(self) -> dict[int | None, list[Definition]]:
+        found: dict[int | None, list[Definition]] = {}
+        for each in self.definitions:
+            found.setdefault(each.parent, []).append(each)
+        return found
 
     def ancestors(self, of: Definition) -> Iterator[Definition]:
         """What a definition stands in, innermost first."""
@@ -127,24 +150,21 @@ class Pieces:
                 yield from ((row, word) for word in line.split())
             return
         comments = GRAMMARS[self.language].comments if self.language in GRAMMARS else frozenset({"comment"})
-        pending: list[Node | None] = [tree.root_node]
+        pending: list[tuple[Node, int, bool]] = [(tree.root_node, 0, False)]
         row = 0
         while pending:
-            node = pending.pop()
-            if node is None:
-                yield row, "⇤"
-                continue
+            node, depth, is_statement = pending.pop()
             if node.type in comments:
                 continue
             row = max(row, node.start_point[0])
+            if is_statement:
+                yield row, f"⇥{depth}"
             if node.type in _WHOLE or not node.children:
                 if text := text_of(node).strip():
                     yield row, text
                 continue
-            if node.type in _INDENTED and not text_of(node).startswith("{"):
-                yield row, "⇥"
-                pending.append(None)
-            pending.extend(reversed(node.children))
+            indents = node.type in _INDENTED and not text_of(node).startswith("{")
+            pending.extend((child, depth + indents, indents) for child in reversed(node.children))
 
     def _comments(self) -> Iterator[Comment]:
         tree = parsed(self.text, self.language)
@@ -158,7 +178,7 @@ class Pieces:
             last = node.end_point[0] if node.end_point[1] else max(first, node.end_point[0] - 1)
             ahead = self.lines[first].encode("utf-8", "replace")[:column].decode("utf-8", "replace")
             if ahead.strip():
-                yield Comment(text_of(node).strip(), first, first + 1, False, ahead.strip())
+                yield Comment(text_of(node).strip(), first, first + 1, False, ahead.strip(), first)
                 continue
             if block and first > block[-1][1] + 1:
                 yield self._block(block)
@@ -169,8 +189,9 @@ class Pieces:
 
     def _block(self, lines: Sequence[tuple[int, int]]) -> Comment:
         start, end = lines[0][0], lines[-1][1] + 1
-        below = next((line.strip() for line in self.lines[end:] if line.strip()), "")
-        return Comment("\n".join(line.strip() for line in self.lines[start:end]), start, end, True, below)
+        row = next((row for row in range(end, len(self.lines)) if self.lines[row].strip()), len(self.lines) - 1)
+        text = "\n".join(line.strip() for line in self.lines[start:end])
+        return Comment(text, start, end, True, self.lines[row].strip() if row >= end else "", row)
 
 
 def _balanced(tokens: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from lacli.edits.intent import Intent
 from lacli.edits.outline import Definition
-from lacli.edits.pieces import Pieces, matches, mentions, pieces, renamed
+from lacli.edits.pieces import matches, mentions, pieces, renamed
 
 _OF_COMMENTS = re.compile(r"\bcomment(?:s|ed|ing)?\b", re.IGNORECASE)
 _OF_DOCS = re.compile(r"\b(?:doc ?strings?|docs?|document\w*|comments?)\b", re.IGNORECASE)
@@ -151,7 +151,7 @@ class Scope:
         each, now = self.old.definitions[at], self.became[at]
         if self.only_renames:
             return True
-        if self.is_named(each):
+        if self.is_named(each) and not self._holds_target(at):
             return False
         tokens = self.old.own_tokens(each) + (self.new.own_tokens(now) if now is not None else ())
         return not mentions(tokens, self.mentionable)
@@ -164,26 +164,23 @@ class Scope:
         one = self.old.tokens_of(each) if whole else self.old.own_tokens(each)
         other = self.new.tokens_of(now) if whole else self.new.own_tokens(now)
         if each.kind == "class":  # which needs a statement where its last definition went
-            one, other = (tuple(token for token in tokens if token != "pass") for tokens in (one, other))
+            one, other = (
+                tuple(each for each in tokens if each != "pass" and each[0] != "⇥") for tokens in (one, other)
+            )
         return same_but_for(one, other, self.renames)
 
     @functools.cached_property
     def mentionable(self) -> frozenset[str]:
-        """Names whose users may have to change: what is new, goes, gets another name or another head."""
+        """Names whose users may have to change: what is new, goes, gets another name or other parameters."""
         names = {*self.intent.adds, *self.intent.removes, *self.renames, *self.renames.values()}
         if self.intent.everywhere:
             names |= self.intent.names
         for at in self.targets:
             each, now = self.old.definitions[at], self.became[at]
-            if now is None or self._head(self.old, each) != self._head(self.new, now):
+            if now is None or each.parameters != now.parameters:
                 names.add(each.name)
         holders = {self.old.definitions[at].name for at in self._holders}
         return frozenset(last for name in names if (last := _last(name)) and last not in holders)
-
-    @staticmethod
-    def _head(text: Pieces, each: Definition) -> tuple[str, ...]:
-        """The tokens of a signature; of a value all of it."""
-        return text.tokens(each.head, each.signature_end if each.kind in ("function", "class") else each.end)
 
     @functools.cached_property
     def _added(self) -> list[Definition]:
@@ -197,14 +194,10 @@ class Scope:
         return frozenset(at for at in range(len(self.old.definitions)) if self._holds_target(at))
 
     def _holds_target(self, at: int) -> bool:
+        """Whether a target stands in this definition. By path: a type's methods may stand outside of it."""
         path = self.old.definitions[at].path
-        if any(each.path[: len(path)] == path for each in self._added):
-            return True
-        return any(
-            other != at and at in {self.old.definitions.index(up) for up in self.old.ancestors(each)}
-            for other, each in enumerate(self.old.definitions)
-            if other in self.targets
-        )
+        inside = [self.old.definitions[other] for other in self.targets] + self._added
+        return any(len(each.path) > len(path) and each.path[: len(path)] == path for each in inside)
 
     def _is_span(self, definition: Definition, span: tuple[int, int]) -> bool:
         """Whether a part holds this definition and nothing beside it."""

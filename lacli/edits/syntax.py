@@ -36,8 +36,12 @@ def has_grammar(language: str) -> bool:
     return _parser(language) is not None
 
 
+@functools.lru_cache(maxsize=8)
 def parsed(text: str, language: str) -> Tree | None:
-    """The tree of a text; None where the language has no grammar here. Positions in it are UTF-8 bytes."""
+    """The tree of a text; None where the language has no grammar here. Positions in it are UTF-8 bytes.
+
+    The last ones are kept: outline, checks and mending of one text ask for its tree one after the other.
+    """
     parser = _parser(language)
     return None if parser is None else parser.parse(text.encode("utf-8", "replace"))
 

@@ -128,7 +128,8 @@ def drops_a_single_line(text: str, language: str) -> str:
 
 
 def reorders(text: str, language: str) -> str:
-    found = [each for each in _inner(text, language) if each.parent == (_inner(text, language)[0].parent)]
+    inner = _inner(text, language)
+    found = [each for each in inner if each.parent == inner[0].parent]
     if len(found) < 2:
         return _middle_gone(text, language)
     one, other, lines = found[-2], found[-1], _lines(text)
