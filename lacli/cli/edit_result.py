@@ -58,10 +58,10 @@ def deliver(job: Job, outcome: Outcome, replies: Sequence[Finished], wanted: Wan
     if wanted.explain:
         for line in outcome.story():
             diagnostics.note(line)
-    for note in result.notes:
-        diagnostics.note(note)
     try:
         _check(job, result, replies, wanted)
+        for note in result.notes:
+            diagnostics.note(note)
         written = wanted.in_place and bool(result.diff)
         if written:
             job.file.write(result.data, wanted.backup)

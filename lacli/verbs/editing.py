@@ -56,6 +56,13 @@ class Question:
     begun: str
     """What the answer is begun with."""
 
+    def whole(self, text: str) -> str:
+        """A reply with what it was begun with; one that opens a block of its own did not go on from there."""
+        mark = self.begun[: len(self.begun) - len(self.begun.lstrip("`"))]
+        fences = [line.strip() for line in text.split("\n") if mark and line.strip().startswith(mark)]
+        opened = bool(fences) and (len(fences) % 2 == 0 or fences[0].strip("`") != "")
+        return text if opened else self.begun + text
+
     def of(self, request: Request) -> Request:
         """The request that asks it; `request` has the user's options and no messages of its own but the system's."""
         return replace(
@@ -205,7 +212,7 @@ class Edit:
             finished = ask(question)
             if finished.reason in ("cancelled", "timeout"):
                 raise Interrupted(finished)
-            reply = question.begun + finished.text
+            reply = question.whole(finished.text)
             try:
                 made = self._checked(part, text, reply, question.form, finished.reason == "stop")
                 found = tuple(fault.text for fault in made.faults)

@@ -17,18 +17,17 @@ from lacli.scripted import ScriptedAssistant
 from tests.cli.conftest import Program, Scripted, Terminal
 
 OLD = "def load(path):\n    return open(path).read()\n\n\nprint(load('x'))\n"
-NEW = OLD.replace("load", "read")
+NEW = OLD.replace(".read()", ".readlines()")
 DIFF = """\
 --- a.py
 +++ a.py
 @@ -1,5 +1,5 @@
--def load(path):
-+def read(path):
-     return open(path).read()
+ def load(path):
+-    return open(path).read()
++    return open(path).readlines()
  
  
--print(load('x'))
-+print(read('x'))
+ print(load('x'))
 """
 
 
@@ -36,9 +35,11 @@ DIFF = """\
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("lacli.cli.confirm.open_terminal", lambda: None)
-    monkeypatch.setattr("lacli.cli.edit_result.open_terminal", lambda: None)
     (tmp_path / "a.py").write_text(OLD, encoding="utf-8")
     return tmp_path
+
+
+PART = NEW[: NEW.index("\n\n") + 1]
 
 
 def block(text: str) -> str:
@@ -58,81 +59,86 @@ def asked(scripted: Scripted) -> str:
 class TestTarget:
     def test_a_range_is_read_from_the_right(self, folder: Path) -> None:
         assert parse_target("a.py") == Target("a.py")
-        assert parse_target("a.py:3") == Target("a.py", 3, 3)
-        assert parse_target("a.py:3-9") == Target("a.py", 3, 9)
-        assert parse_target("a.py:3-") == Target("a.py", 3, None)
-        assert parse_target("C:\\b.py:3-9") == Target("C:\\b.py", 3, 9)
-        assert parse_target("-:2-3") == Target("-", 2, 3)
+        assert parse_target("a.py:3") == Target("a.py", ((3, 3),))
+        assert parse_target("a.py:3-9") == Target("a.py", ((3, 9),))
+        assert parse_target("a.py:3-") == Target("a.py", ((3, None),))
+        assert parse_target("a.py:3-9,12,20-") == Target("a.py", ((3, 9), (12, 12), (20, None)))
+        assert parse_target("C:\\b.py:3-9") == Target("C:\\b.py", ((3, 9),))
+        assert parse_target("-:2-3") == Target("-", ((2, 3),))
         assert parse_target("a.py:39x") == Target("a.py:39x")
+
+    def test_definitions_stand_behind_two_colons(self, folder: Path) -> None:
+        assert parse_target("a.py::A.load") == Target("a.py", (), ("A.load",))
+        assert parse_target("a.py::load,save") == Target("a.py", (), ("load", "save"))
 
     def test_an_existing_name_wins(self, folder: Path) -> None:
         (folder / "a.py:3-9").touch()
         assert parse_target("a.py:3-9") == Target("a.py:3-9")
-        assert parse_target("a.py:3-9:1-2") == Target("a.py:3-9", 1, 2)
+        assert parse_target("a.py:3-9:1-2") == Target("a.py:3-9", ((1, 2),))
 
 
 class TestOutput:
     def test_a_diff_by_default_and_the_file_untouched(self, folder: Path, scripted: Scripted) -> None:
         for arguments in ([], ["--diff"]):
-            result = scripted.run(["edit", "a.py", "rename", "load", *arguments], [block(NEW)])
+            result = scripted.run(["edit", "a.py", "read", "lines", *arguments], [block(NEW)])
             assert (result.code, result.out, result.err) == (0, DIFF, "")
             assert (folder / "a.py").read_text() == OLD
 
     def test_full_prints_the_file_as_it_would_be(self, folder: Path, scripted: Scripted) -> None:
         (folder / "a.py").write_bytes(OLD.replace("\n", "\r\n").encode())
-        result = scripted.run(["edit", "a.py", "rename load", "--full"], [block(NEW)])
+        result = scripted.run(["edit", "a.py", "read lines", "--full"], [block(NEW)])
         assert (result.code, result.out, result.err) == (0, NEW.replace("\n", "\r\n"), "")
 
     def test_in_place_changes_it_and_says_how_much(self, folder: Path, scripted: Scripted) -> None:
         (folder / "a.py").chmod(0o755)
-        result = scripted.run(["edit", "a.py", "rename load", "--in-place", "--backup", ".bak"], [block(NEW)])
-        assert (result.code, result.out, result.err) == (0, "", "lacli: a.py: 2 lines in, 2 out\n")
+        result = scripted.run(["edit", "a.py", "read lines", "--in-place", "--backup", ".bak"], [block(NEW)])
+        assert (result.code, result.out, result.err) == (0, "", "lacli: a.py: 1 line in, 1 out\n")
         assert ((folder / "a.py").read_text(), (folder / "a.py.bak").read_text()) == (NEW, OLD)
         assert (folder / "a.py").stat().st_mode & 0o777 == 0o755
 
     def test_json_says_it_all(self, folder: Path, scripted: Scripted) -> None:
-        result = scripted.run(["edit", "a.py:1-2", "rename load", "--json"], [block("def read(path):\n")])
+        result = scripted.run(["edit", "a.py:1-2", "read lines", "--json"], [block(PART)])
         found = json.loads(result.out)
         assert (result.code, result.err, found["file"], found["lines"]) == (0, "", "a.py", [1, 2])
         assert (found["changed"], found["written"], found["problem"]) == (True, False, None)
-        assert found["diff"].startswith("--- a.py\n+++ a.py\n@@ -1,5 +1,4 @@\n")
+        assert found["diff"] == DIFF
+        assert found["parts"] == [{"label": "lines 1-2", "kind": "lines", "lines": [1, 2]}]
+        assert found["tries"] == [{"part": "lines 1-2", "form": "rewrite", "faults": []}]
         assert found["finish_reason"] == "stop"
         assert found["stats"]["predicted_n"] > 0
-        result = scripted.run(["edit", "a.py", "rename load", "--json", "--in-place"], [block(NEW)])
+        result = scripted.run(["edit", "a.py", "read lines", "--json", "--in-place"], [block(NEW)])
         assert json.loads(result.out)["written"] is True
         assert (folder / "a.py").read_text() == NEW
 
     def test_nothing_changed_is_no_failure(self, folder: Path, scripted: Scripted) -> None:
         before = (folder / "a.py").stat()
         for arguments in ([], ["--in-place", "--backup", ".bak"]):
-            result = scripted.run(["edit", "a.py", "rename load", *arguments], [block(OLD)])
+            result = scripted.run(["edit", "a.py", "read lines", *arguments], [block(OLD)] * 3)
             assert (result.code, result.out, result.err) == (0, "", "lacli: nothing changed\n")
         after = (folder / "a.py").stat()
         assert (before.st_mtime_ns, before.st_ino, os.listdir(folder)) == (after.st_mtime_ns, after.st_ino, ["a.py"])
-        assert scripted.run(["edit", "a.py", "rename load", "--full"], [block(OLD)]).out == OLD
+        assert scripted.run(["edit", "a.py", "read lines", "--full"], [block(OLD)] * 3).out == OLD
 
     def test_stdin_is_a_filters_file(self, folder: Path, scripted: Scripted) -> None:
-        result = scripted.run(["edit", "-", "rename load"], [block(NEW)], stdin=OLD.replace("\n", "\r\n").encode())
+        result = scripted.run(["edit", "-", "read lines"], [block(NEW)], stdin=OLD.replace("\n", "\r\n").encode())
         assert (result.code, result.out) == (0, NEW.replace("\n", "\r\n"))
-        result = scripted.run(
-            ["edit", "--diff", "--", "-:1", "rename load"], [block("def read(path):\n")], stdin=OLD.encode()
-        )
-        assert result.out.startswith("--- stdin\n+++ stdin\n@@ -1,4 +1,4 @@\n-def load(path):\n+def read(path):\n")
+        result = scripted.run(["edit", "--diff", "--", "-:1-2", "read lines"], [block(PART)], stdin=OLD.encode())
+        assert result.out == DIFF.replace("a.py", "stdin")
 
     def test_statistics_are_the_last_line(self, folder: Path, scripted: Scripted) -> None:
-        result = scripted.run(["edit", "a.py", "rename load", "--in-place", "--usage"], [block(NEW)])
+        result = scripted.run(["edit", "a.py", "read lines", "--in-place", "--usage"], [block(NEW)])
         note, line = result.err.splitlines()
-        assert note == "lacli: a.py: 2 lines in, 2 out"
+        assert note == "lacli: a.py: 1 line in, 1 out"
         assert "tok/step" in line
 
 
 class TestPrompt:
     def test_the_file_then_the_instruction(self, folder: Path, scripted: Scripted) -> None:
-        scripted.run(["edit", "a.py", "rename", "load"], [block(NEW)])
+        scripted.run(["edit", "a.py", "read", "lines"], [block(NEW)])
         request = scripted.assistants[0].requests[0]
         message = request.messages[-1]
         assert [(each.label, each.text) for each in message.attachments] == [("a.py", OLD)]
-        assert message.text.startswith("rename load\n\nReturn the whole of a.py ")
+        assert message.text.startswith("read lines\n\nRewrite a.py with this change. Return the complete new a.py, ")
         assert request.truncate == ""
 
     def test_a_range_with_what_is_around_it(self, folder: Path, scripted: Scripted) -> None:
@@ -143,7 +149,7 @@ class TestPrompt:
             "a.py after line 2",
             "lines 2-2 of a.py",
         ]
-        assert message.attachments[2].text == "    return open(path).read()\n"
+        assert message.attachments[2].text == "return open(path).read()\n"
         assert "lines 2-2 of a.py" in message.text
 
     def test_what_is_piped_in_is_content_or_without_words_the_instruction(
@@ -152,12 +158,12 @@ class TestPrompt:
         scripted.run(["edit", "a.py", "apply this"], [block(NEW)], stdin=b"-load\n+read\n")
         message = scripted.assistants[-1].requests[0].messages[-1]
         assert [each.label for each in message.attachments] == ["stdin", "a.py"]
-        scripted.run(["edit", "a.py"], [block(NEW)], stdin=b"rename load\n")
-        assert asked(scripted).startswith("rename load\n\nReturn")
+        scripted.run(["edit", "a.py"], [block(NEW)], stdin=b"read lines\n")
+        assert asked(scripted).startswith("read lines\n\nRewrite")
 
     def test_an_instruction_may_begin_with_dashes(self, folder: Path, scripted: Scripted) -> None:
         scripted.run(["edit", "a.py", "--x is misspelt, fix it"], [block(NEW)])
-        assert asked(scripted).startswith("--x is misspelt, fix it\n\nReturn")
+        assert asked(scripted).startswith("--x is misspelt, fix it\n\nRewrite")
 
     def test_a_file_named_in_the_words_is_shown_too(self, folder: Path, scripted: Scripted) -> None:
         (folder / "b.py").write_text("b = 1\n")
@@ -173,42 +179,42 @@ class TestPrompt:
 
     def test_a_longer_fence_is_asked_for_where_the_file_has_fences(self, folder: Path, scripted: Scripted) -> None:
         (folder / "r.md").write_text("# T\n````\n```\n````\n")
-        scripted.run(["edit", "r.md", "change T"], ["`````\n# U\n````\n```\n````\n`````\n"])
+        scripted.run(["edit", "r.md", "say more"], ["`````\n# T\nmore\n````\n```\n````\n`````\n"])
         assert "begins and ends with `````" in asked(scripted)
 
     def test_as_many_tokens_as_the_part_needs(self, folder: Path, scripted: Scripted) -> None:
-        (folder / "a.py").write_text("x = 1 + 2\n" * 40)
-        scripted.run(["edit", "a.py", "rename x"], [block("y = 1 + 2\n" * 40)])
+        (folder / "a.txt").write_text("x = 1 + 2\n" * 40)
+        scripted.run(["edit", "a.txt", "say y"], [block("y = 1 + 2\n" * 40)])
         assert scripted.assistants[-1].requests[0].max_tokens == int(200 * 1.3) + 256
-        scripted.run(["edit", "a.py", "rename x", "-n", "77"], [block("y = 1 + 2\n" * 40)])
+        scripted.run(["edit", "a.txt", "say y", "-n", "77"], [block("y = 1 + 2\n" * 40)])
         assert scripted.assistants[-1].requests[0].max_tokens == 77
 
     def test_dry_run_prints_it_and_loads_nothing(self, folder: Path, scripted: Scripted) -> None:
-        result = scripted.run(["edit", "a.py", "rename load", "--dry-run"], [])
+        result = scripted.run(["edit", "a.py", "read lines", "--dry-run"], [])
         assert result.code == 0
-        assert "rename load" in result.out
+        assert "read lines" in result.out
         assert scripted.assistants[0].requests == []
 
     def test_the_turn_is_kept_in_the_log(self, folder: Path, scripted: Scripted) -> None:
-        scripted.run(["edit", "a.py", "rename load"], [block(NEW)])
-        found = scripted.run(["sessions", "search", "rename", "--all"]).out
+        scripted.run(["edit", "a.py", "read lines"], [block(NEW)])
+        found = scripted.run(["sessions", "search", "lines", "--all"]).out
         assert "edit" in found
 
 
 class TestSeveralBlocks:
     def test_the_reply_is_asked_to_end_with_the_part(self, folder: Path, scripted: Scripted) -> None:
-        scripted.run(["edit", "a.py:1", "rename load"], [block("def read(path):\n")])
-        assert scripted.assistants[-1].requests[0].rewrites == "def load(path):\n"
+        scripted.run(["edit", "a.py:1-2", "read lines"], [block(PART)])
+        assert scripted.assistants[-1].requests[0].rewrites == OLD[: len(PART) - len("lines")]
 
     @pytest.mark.parametrize(
         "begin",
         [
-            block("def read(path):\n"),  # a piece of it, then all
+            block("    return open(path).readlines()\n"),  # a piece of it, then all
             block(OLD),  # the old text, then the new one
         ],
     )
     def test_a_block_that_is_not_yet_it_is_passed(self, folder: Path, scripted: Scripted, begin: str) -> None:
-        result = scripted.run(["edit", "a.py", "rename load"], [begin + "\n" + block(NEW) + "I have renamed it."])
+        result = scripted.run(["edit", "a.py", "read lines"], [begin + "\n" + block(NEW) + "It reads lines now."])
         assert (result.code, result.out) == (0, DIFF)
 
 
@@ -217,47 +223,36 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("reply", "why"),
         [
-            ("I renamed it for you.", "no code block"),
+            ("I changed it for you.", "no code block"),
             (f"```python\n{NEW[:40]}", "unfinished"),
             (cut(f"```python\n{NEW[:40]}"), "unfinished after 9 tokens"),
-            (block("def read(path):\n    # ... rest unchanged\n"), "leaves out what was to be kept"),
+            (block("def load(path):\n    # ... rest unchanged\n"), "does not parse"),
         ],
     )
     def test_the_file_stays_with_one_line_that_says_why(
         self, folder: Path, scripted: Scripted, mode: list[str], reply: object, why: str
     ) -> None:
-        result = scripted.run(["edit", "a.py", "rename load", *mode], [reply])
+        result = scripted.run(["edit", "a.py", "read lines", *mode], [reply] * 3)
         assert result.code == 1
         assert result.err.count("\n") == 1
-        assert result.err.startswith("lacli: error: the reply ")
+        assert result.err.startswith("lacli: error: ")
         assert why in result.err
         assert "a.py is as it was" in result.err
         assert result.out == "" or json.loads(result.out)["problem"]
         assert ((folder / "a.py").read_text(), os.listdir(folder)) == (OLD, ["a.py"])
 
-    def test_far_less_than_there_was_needs_a_yes(self, folder: Path, scripted: Scripted) -> None:
-        (folder / "a.py").write_text(OLD * 5)
-        arguments = ["edit", "a.py", "add type hints", "--in-place"]
-        result = scripted.run(arguments, [block(OLD)])
-        assert (result.code, (folder / "a.py").read_text()) == (1, OLD * 5)
-        assert "3 lines where 15 were" in result.err
-        assert "-y takes it all the same" in result.err
-        result = scripted.run([*arguments, "-y"], [block(OLD)])
-        assert (result.code, (folder / "a.py").read_text()) == (0, OLD)
-        assert "warning" in result.err
-
-    @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 1), ("\n", 1)])
-    def test_someone_at_the_terminal_is_asked(
-        self, folder: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
-    ) -> None:
-        import io
-
-        for module in ("confirm", "edit_result"):
-            monkeypatch.setattr(f"lacli.cli.{module}.open_terminal", lambda: io.StringIO(answer))
-        monkeypatch.setattr("lacli.cli.confirm.SCREEN", os.devnull)
-        (folder / "a.py").write_text(OLD * 5)
-        result = scripted.run(["edit", "a.py", "add hints", "--in-place"], [block(OLD)], stdin=b"a diff")
-        assert (result.code, (folder / "a.py").read_text()) == (code, OLD if code == 0 else OLD * 5)
+    def test_what_fails_a_check_is_taken_by_force_alone(self, folder: Path, scripted: Scripted) -> None:
+        arguments = ["edit", "a.py", "add hints", "--in-place"]
+        bad = block("print('x')\n")
+        result = scripted.run([*arguments, "--keep-reply", "bad.diff"], [bad, bad, bad])
+        assert (result.code, (folder / "a.py").read_text()) == (1, OLD)
+        assert "`load` is gone" in result.err
+        assert "its diff is in bad.diff" in result.err
+        assert "--force takes it all the same" in result.err
+        assert "-def load(path):\n" in (folder / "bad.diff").read_text()
+        result = scripted.run([*arguments, "--force"], [bad, bad, bad])
+        assert (result.code, (folder / "a.py").read_text()) == (0, "print('x')\n")
+        assert "warning: `load` is gone" in result.err
 
     def test_a_file_that_is_changed_while_the_model_writes_is_left_alone(
         self, folder: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
@@ -269,7 +264,7 @@ class TestRefusals:
             return told(self, text)
 
         monkeypatch.setattr(ScriptedAssistant, "told", meanwhile)
-        result = scripted.run(["edit", "a.py", "rename load", "--in-place"], [block(NEW)])
+        result = scripted.run(["edit", "a.py", "read lines", "--in-place"], [block(NEW)])
         assert (result.code, (folder / "a.py").read_text()) == (1, "theirs\n")
         assert "was changed meanwhile" in result.err
 
@@ -342,12 +337,12 @@ class TestBytes:
         git("init", "-q")
         git("add", "a.py")
         git("commit", "-qm", "x")
-        scripted.run(["edit", "a.py", "rename load", "--in-place"], [block(OLD.replace("print", "show"))])
+        scripted.run(["edit", "a.py", "read lines", "--in-place"], [block(NEW)])
         assert "1 file changed, 1 insertion(+), 1 deletion(-)" in git("diff", "--stat")
 
     def test_a_link_is_followed(self, folder: Path, scripted: Scripted) -> None:
         (folder / "link.py").symlink_to("a.py")
-        scripted.run(["edit", "link.py", "rename load", "--in-place"], [block(NEW)])
+        scripted.run(["edit", "link.py", "read lines", "--in-place"], [block(NEW)])
         assert (folder / "link.py").is_symlink()
         assert (folder / "a.py").read_text() == NEW
 
@@ -358,9 +353,9 @@ class TestOnATerminal:
     ) -> None:
         monkeypatch.delenv("NO_COLOR", raising=False)
         monkeypatch.setenv("SCRIPTS", json.dumps([block(NEW)]))
-        terminal = Terminal(program.command("edit", "a.py", "rename load", "--no-stdin"))
+        terminal = Terminal(program.command("edit", "a.py", "read lines", "--no-stdin"))
         terminal.wait_for(b"\x1b[1m--- a.py\x1b[0m\r\n\x1b[1m+++ a.py\x1b[0m\r\n")
-        terminal.wait_for(b"\x1b[31m-def load(path):\x1b[0m\r\n\x1b[32m+def read(path):\x1b[0m\r\n")
+        terminal.wait_for(b"\x1b[32m+    return open(path).readlines()\x1b[0m\r\n")
         terminal.wait_for(b"tok/step")
         assert terminal.finish() == 0
         assert b"```" not in terminal.seen
@@ -384,7 +379,7 @@ class TestInterrupting:
         monkeypatch.setenv("PAUSE", "0.5")
         monkeypatch.setenv("SAY_BEGUN", "1")
         monkeypatch.setenv("SAY_CLOSED", "1")
-        command = program.command("edit", "a.py", "rename load", "--in-place", "--no-stdin")
+        command = program.command("edit", "a.py", "read lines", "--in-place", "--no-stdin")
         process = subprocess.Popen(command, bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
         assert process.stderr is not None
         assert process.stderr.readline() == b"begun\n"
@@ -398,6 +393,6 @@ class TestInterrupting:
         self, folder: Path, program: Program, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("SCRIPTS", json.dumps([block(NEW)]))
-        done = program.shell("lacli edit a.py 'rename load' --in-place --timeout 1 </dev/null", PAUSE="0.3")
+        done = program.shell("lacli edit a.py 'read lines' --in-place --timeout 1 </dev/null", PAUSE="0.3")
         assert done.returncode == 6
         assert (folder / "a.py").read_text() == OLD
