@@ -301,6 +301,8 @@ class Piece:
     lengths: tuple[int, ...] = ()
     """For each token of the step how many characters of the reply it completes. `text` may lag behind them, and ends
     before them where the reply was cut; of a completion they also count what was left out at its front."""
+    thought: str = ""
+    """What the model thought before it answers; never part of `text`, nor of `lengths`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +320,8 @@ class Finished:
     """Messages left out at the front of the request to make it fit."""
     shown: Message | None = None
     """The last question as the model saw it, where a part of it had to be left out; a conversation goes on with it."""
+    thought: str = ""
+    """What the model thought before it answered. Its ids are among `token_ids`, its text is not in `text`."""
 
 
 @dataclass(frozen=True, slots=True)

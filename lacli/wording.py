@@ -79,7 +79,8 @@ def stats_record(stats: ReplyStats) -> dict[str, Any]:
 
 def reply_record(finished: Finished) -> dict[str, Any]:
     """The JSON document of one reply."""
-    return {"text": finished.text, "finish_reason": finished.reason, "stats": stats_record(finished.stats)}
+    thought = {"thought": finished.thought} if finished.thought else {}
+    return {"text": finished.text, **thought, "finish_reason": finished.reason, "stats": stats_record(finished.stats)}
 
 
 def turn_record(finished: Finished, session: str) -> dict[str, Any]:

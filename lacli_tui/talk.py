@@ -47,6 +47,8 @@ class Took:
 
     text: str = ""
     """More of the reply."""
+    thought: str = ""
+    """More of what the model thinks before it."""
     steps: list[Decoded] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     finished: Finished | None = None
@@ -85,6 +87,7 @@ class Talk:
         self._reply: Call | None = None
         self._opening: Call | None = None
         self._written: list[str] = []
+        self._thought: list[str] = []
         self._known: dict[int, tuple[Turn, ReplyStats]] = {}
         """Numbers of replies, by their turns' id."""
         self._opened = False
@@ -315,6 +318,7 @@ class Talk:
         if purpose != "summary":
             self.stats = None
         self._written.clear()
+        self._thought.clear()
         self.most_tokens = self.request.max_tokens
         self._reply = self._bridge.call("reply", self._request(messages))
 
@@ -328,7 +332,9 @@ class Talk:
             if self.purpose != "summary":
                 self.stats = event.stats
             self._written.append(event.text)
+            self._thought.append(event.thought)
             took.text += event.text
+            took.thought += event.thought
             took.steps.append(Decoded(event.text, event.sources, event.lengths))
         else:
             self._finished(event, took)
@@ -377,7 +383,7 @@ class Talk:
         self._reply = None
         text = "".join(self._written)
         stats = replace(self.stats or ReplyStats(model=self.model), finish_reason="cancelled")
-        took.finished = Finished(text, (), "cancelled", stats)
+        took.finished = Finished(text, (), "cancelled", stats, thought="".join(self._thought).strip())
         if self.purpose != "summary":
             took.turn = self._answered(took.finished)
 

@@ -14,7 +14,8 @@ from typing import Any
 from lacli.errors import ModelUnavailable
 from lacli.models.gguf_pretokenizers import DEFAULT, KNOWN, PreTokenizer
 
-_UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 2, 3, 4, 6  # values of tokenizer.ggml.token_type
+_UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 2, 3, 4, 5, 6  # values of tokenizer.ggml.token_type
+_NO_PIECES = (_UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE)
 _SPACE = "\N{LOWER ONE EIGHTH BLOCK}"  # what SentencePiece writes for a blank
 _OTHER_FILE = "take another GGUF file of this model, or its Hugging Face folder"
 
@@ -185,9 +186,9 @@ def _sentence_piece(
 def _merges_from_scores(vocab: Mapping[str, int], types: Sequence[int], scores: Sequence[float]) -> list[list[str]]:
     """SentencePiece joins the neighbours whose union scores best; the same order as a list of merges.
 
-    Control, byte and user-defined tokens are never made of pieces of text.
+    Control, byte, unused and user-defined tokens are never made of pieces of text.
     """
-    plain = {token for token, index in vocab.items() if types[index] not in (_UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE)}
+    plain = {token for token, index in vocab.items() if types[index] not in _NO_PIECES}
     ranked: list[tuple[float, int, int, str, str]] = []
     for token in plain:
         score = float(scores[vocab[token]])
@@ -228,7 +229,7 @@ def _added_tokens(tokens: Sequence[str], types: Sequence[int]) -> list[dict[str,
             "special": types[index] != _USER_DEFINED,
         }
         for index, token in enumerate(tokens)
-        if types[index] in (_UNKNOWN, _CONTROL, _USER_DEFINED) and token
+        if types[index] in (_UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED) and token
     ]
 
 

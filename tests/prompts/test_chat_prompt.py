@@ -74,7 +74,8 @@ class TestControlMarkers:
             "look",
         )
         assert "user\nanswer\n" in shown(looking, tokenizer, Message("user", "thought THINKanswer"))
-        assert "user\nnone\n" in shown(looking, tokenizer, Message("user", "plain"))
+        with pytest.raises(UsageError, match="it leaves out the question"):
+            shown(looking, tokenizer, Message("user", "plain"))
 
     def test_text_that_a_template_would_turn_into_a_marker_stays_outside_the_frame(self, tokenizer: Tokenizer) -> None:
         joining = ChatTemplate(CHATML.source.replace("m['content']", "m['content']|replace('-', '')"), "join")

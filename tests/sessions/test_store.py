@@ -210,5 +210,5 @@ def test_the_log_says_which_steps_made_it(store: SessionStore, file: Path) -> No
     names = [row[0] for row in connection.execute("SELECT name FROM migrations ORDER BY name")]
     assert connection.execute("PRAGMA user_version").fetchone() == (len(names),)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert names == ["m001_sessions"]
+    assert names == ["m001_sessions", "m002_thoughts"]
     connection.close()
