@@ -39,8 +39,8 @@ class GgufTokenizer:
 def build_tokenizer(fields: Mapping[str, Any]) -> GgufTokenizer:
     """Translate the `tokenizer.*` keys of a GGUF file (plain Python values)."""
     kind = str(fields.get("tokenizer.ggml.model", "missing"))
-    tokens = _tokens(fields)
     types = list(fields.get("tokenizer.ggml.token_type") or [])
+    tokens = _tokens(fields, types)
     types += [1] * (len(tokens) - len(types))
     notes: list[str] = []
     ids = _special_ids(fields, len(tokens), notes)
@@ -84,19 +84,19 @@ def build_tokenizer(fields: Mapping[str, Any]) -> GgufTokenizer:
 _CONFIG_NAMES = {"bos": "bos_token", "eos": "eos_token", "unknown": "unk_token", "padding": "pad_token"}
 
 
-def _tokens(fields: Mapping[str, Any]) -> list[str]:
+def _tokens(fields: Mapping[str, Any], types: Sequence[int]) -> list[str]:
+    """The vocabulary's texts, each once, as tokenizer.json maps text to id.
+
+    Of several owners of a text the last one keeps it, as in llama.cpp: text becomes its id. A control token goes before
+    others, or the template could not write it. The rest get other names; `Tokenizer` knows what they stand for.
+    """
     tokens = fields.get("tokenizer.ggml.tokens")
     if not tokens:
         raise ModelUnavailable("the GGUF file has no vocabulary (tokenizer.ggml.tokens)", _OTHER_FILE)
-    seen: set[str] = set()
-    unique = []
-    for index, token in enumerate(tokens):
-        name = str(token)
-        if name in seen:  # tokenizer.json maps text to id, so a second owner of a text needs another name
-            name = f"[duplicate {index}] {name}"
-        seen.add(name)
-        unique.append(name)
-    return unique
+    names = [str(token) for token in tokens]
+    owners = {name: index for index, name in enumerate(names)}
+    owners.update({name: index for index, (name, kind) in enumerate(zip(names, types, strict=False)) if kind == _CONTROL})
+    return [name if owners[name] == index else f"[duplicate {index}] {name}" for index, name in enumerate(names)]
 
 
 def _special_ids(fields: Mapping[str, Any], vocab_size: int, notes: list[str]) -> dict[str, int]:
