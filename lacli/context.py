@@ -43,6 +43,8 @@ class Prompt:
     """The last question as it is shown, where a part of it was left out."""
     opened: bool | None = None
     """Whether the reply begins inside a thought that the template opened; None where no thought is told apart."""
+    thinks: bool = False
+    """Whether the model may think before it answers."""
 
 
 def fitted(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
@@ -56,7 +58,7 @@ def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenize
     from lacli.prompts.messages import Room, rendered
     from lacli.prompts.template import load_template
     from lacli.prompts.turns import turn_ids
-    from lacli.text.thoughts import opens_thought
+    from lacli.text.thoughts import knows_thoughts, opens_thought
 
     room = Room(context_size, request.max_tokens, prepared.spec.context)
     template = load_template(prepared.folder)
@@ -71,6 +73,7 @@ def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenize
         notes=made.notes,
         shown=made.shown,
         opened=opens_thought(tokenizer.spelled(made.token_ids[-_TAIL:])) if template else None,
+        thinks=template is not None and knows_thoughts(template.source),
     )
 
 

@@ -90,6 +90,8 @@ class Preview:
     """What would be said of it."""
     unseen: str = ""
     """Characters of what was asked that the vocabulary lacks: the model neither sees nor writes them."""
+    thinks: bool = False
+    """Whether the model may think before it answers, which takes tokens, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,14 +106,16 @@ class TestThoughts:
         loaded = make([f"{begin}{THOUGHT}"], template)
         finished = written(loaded, dataclasses.replace(ask(), max_tokens=20))
         assert (finished.text, finished.reason) == ("", "length")
-        assert THOUGHT.startswith(finished.thought) and finished.thought
+        assert THOUGHT.startswith(finished.thought)
+        assert finished.thought
 
     def test_are_not_sent_back(self, make: Make, template: str, begin: str) -> None:
         loaded = make([f"{begin}{THOUGHT}\n</think>\n\n{ANSWER}"], template)
         conversation = Conversation()
         finished = written(loaded, dataclasses.replace(ask(), messages=conversation.ask("rename it")))
         turn = conversation.answered(finished)
-        assert turn is not None and turn.thought == THOUGHT
+        assert turn is not None
+        assert turn.thought == THOUGHT
         from lacli.context import fitted
 
         prompt = fitted(Request(conversation.ask("and now?")), loaded.prepared, loaded.tokenizer, 4096)
@@ -141,4 +143,5 @@ def test_a_request_that_is_refused_fails_alone(make: Make) -> None:
     several = Request((Message("user", "a"), Message("assistant", "b"), Message("user", "c")), max_tokens=9)
     found = dict(replies(loaded, [several, ask()], set(), lambda: False))
     assert "leaves out an earlier answer" in found[0].message  # type: ignore[union-attr]
-    assert isinstance(found[1], Finished) and found[1].text == "Yes."
+    assert isinstance(found[1], Finished)
+    assert found[1].text == "Yes."

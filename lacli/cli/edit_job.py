@@ -28,6 +28,8 @@ _GROWTH, _MARGIN = 1.3, 256
 """A rewritten part may have so many times the tokens of the old one, and so many for what stands around it."""
 _FOR_NEW = 2048
 """What is written into an empty file may have so many."""
+_FOR_THOUGHT = 4096
+"""A model that thinks before it answers may spend so many on that."""
 _NO_INSTRUCTION = ("there is no instruction", "say behind the file what is to become of it, or pipe that in")
 
 
@@ -133,6 +135,7 @@ def budget(assistant: Replier, job: Job, common: Common) -> tuple[Common, Previe
             _hint(job),
         )
     wanted = int(needed * _GROWTH) + _MARGIN if job.part.strip() else _FOR_NEW
+    wanted += _FOR_THOUGHT if preview.thinks else 0
     return replace(common, max_tokens=min(wanted, room)), preview
 
 

@@ -95,7 +95,9 @@ def _tokens(fields: Mapping[str, Any], types: Sequence[int]) -> list[str]:
         raise ModelUnavailable("the GGUF file has no vocabulary (tokenizer.ggml.tokens)", _OTHER_FILE)
     names = [str(token) for token in tokens]
     owners = {name: index for index, name in enumerate(names)}
-    owners.update({name: index for index, (name, kind) in enumerate(zip(names, types, strict=False)) if kind == _CONTROL})
+    owners.update(
+        {name: index for index, (name, kind) in enumerate(zip(names, types, strict=False)) if kind == _CONTROL}
+    )
     return [name if owners[name] == index else f"[duplicate {index}] {name}" for index, name in enumerate(names)]
 
 

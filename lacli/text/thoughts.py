@@ -131,6 +131,11 @@ def opens_thought(prompt: str) -> bool:
     return prompt.rstrip().endswith(tuple(_CLOSING))
 
 
+def knows_thoughts(template: str) -> bool:
+    """Whether a chat template speaks of thoughts, so that its model may spend tokens on one before it answers."""
+    return any(mark in template for mark in MARKS)
+
+
 class AfterThought:
     """A watcher of `text.stops` that is shown the answer only: nothing that is merely thought ends a reply."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lacli.text.stops import StopString
-from lacli.text.thoughts import AfterThought, Split, Thoughts, opens_thought, without_thoughts
+from lacli.text.thoughts import AfterThought, Split, Thoughts, knows_thoughts, opens_thought, without_thoughts
 
 
 def split(text: str, opened: bool | None = False, size: int = 1 << 20) -> Split:
@@ -73,6 +73,11 @@ def test_a_whole_reply_without_its_thoughts() -> None:
 )
 def test_the_prompt_tells_whether_the_template_opened_a_thought(prompt: str, opens: bool) -> None:
     assert opens_thought(prompt) is opens
+
+
+def test_a_template_tells_whether_its_model_may_think() -> None:
+    assert knows_thoughts("{% set content = m.content.split('</think>')[-1] %}")
+    assert not knows_thoughts("{{ m.content }}")
 
 
 class TestAfterThought:
