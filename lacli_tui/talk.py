@@ -86,8 +86,7 @@ class Talk:
         self._bridge = Bridge(start.replier or self._engine(), wake)
         self._reply: Call | None = None
         self._opening: Call | None = None
-        self._written: list[str] = []
-        self._thought: list[str] = []
+        self._written: list[Piece] = []
         self._known: dict[int, tuple[Turn, ReplyStats]] = {}
         """Numbers of replies, by their turns' id."""
         self._opened = False
@@ -122,7 +121,7 @@ class Talk:
     @property
     def unfinished(self) -> Turn | None:
         """The turn that is being written, as far as it is; None where nothing of an answer is there."""
-        question, text = self.conversation.question, "".join(self._written)
+        question, text = self.conversation.question, "".join(each.text for each in self._written)
         if self._reply is None or self.purpose == "summary" or question is None or not text:
             return None
         return Turn(question, Message("assistant", text), "cancelled", ReplyStats(), 0.0)
@@ -318,7 +317,6 @@ class Talk:
         if purpose != "summary":
             self.stats = None
         self._written.clear()
-        self._thought.clear()
         self.most_tokens = self.request.max_tokens
         self._reply = self._bridge.call("reply", self._request(messages))
 
@@ -331,8 +329,7 @@ class Talk:
         elif isinstance(event, Piece):
             if self.purpose != "summary":
                 self.stats = event.stats
-            self._written.append(event.text)
-            self._thought.append(event.thought)
+            self._written.append(event)
             took.text += event.text
             took.thought += event.thought
             took.steps.append(Decoded(event.text, event.sources, event.lengths))
@@ -381,9 +378,9 @@ class Talk:
     def _broken(self, took: Took) -> None:
         """The reply will have no end: what was seen of it is kept."""
         self._reply = None
-        text = "".join(self._written)
+        text, thought = ("".join(getattr(each, part) for each in self._written) for part in ("text", "thought"))
         stats = replace(self.stats or ReplyStats(model=self.model), finish_reason="cancelled")
-        took.finished = Finished(text, (), "cancelled", stats, thought="".join(self._thought).strip())
+        took.finished = Finished(text, (), "cancelled", stats, thought=thought.strip())
         if self.purpose != "summary":
             took.turn = self._answered(took.finished)
 

@@ -10,10 +10,10 @@ from lacli.models.choice import int8_size
 from lacli.models.gguf_config import OWN, read_config
 from lacli.models.gguf_read import GgufFile
 from lacli.models.gguf_weights import gguf_weights, mostly_four_bits
-from lacli.models.hf_eos import end_ids, markers_of, token_text, turn_end, vocabulary_of
+from lacli.models.hf_eos import control_of, end_ids, markers_of, token_text, turn_end, vocabulary_of
 from lacli.models.prepare_folder import HALF_FROM, Making
 from lacli.models.prepare_weights import packed_bytes
-from lacli.models.vocabulary import rowless
+from lacli.models.vocabulary import ends_by_name, rowless
 
 
 def making(file: GgufFile, digest: str) -> Making:
@@ -46,7 +46,7 @@ def making(file: GgufFile, digest: str) -> Making:
         vocabulary=vocabulary,
         vocab_size=rows,
     )
-    if not ids:
+    if not ids and not ends_by_name(control_of(parsed)):
         end_notes += ("the file names no end token; a reply ends at its token limit",)
     generation = {"eos_token_id": list(ids)} | {
         key: config[key] for key in ("bos_token_id", "pad_token_id") if key in config

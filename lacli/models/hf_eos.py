@@ -64,6 +64,11 @@ def markers_of(tokenizer: Mapping[str, Any]) -> dict[str, int]:
     return {token["content"]: token["id"] for token in tokenizer.get("added_tokens") or ()}
 
 
+def control_of(tokenizer: Mapping[str, Any]) -> dict[str, int]:
+    """Those of `markers_of` that the file calls special."""
+    return {token["content"]: token["id"] for token in tokenizer.get("added_tokens") or () if token.get("special")}
+
+
 def turn_end(template: str | None, markers: Mapping[str, int], special: Mapping[str, str]) -> str | None:
     """The marker the chat template writes after an assistant's turn, or None.
 

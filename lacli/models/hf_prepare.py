@@ -16,7 +16,7 @@ from lacli.models.base import Quant
 from lacli.models.choice import for_cpu, int8_size
 from lacli.models.disk import content_hash, locked
 from lacli.models.fetch import Progress, Report, ensure_local
-from lacli.models.hf_eos import end_ids, markers_of, token_text, turn_end, vocabulary_of
+from lacli.models.hf_eos import control_of, end_ids, markers_of, token_text, turn_end, vocabulary_of
 from lacli.models.hf_folder import HfFolder, StoredTensor, missing_files, read_folder
 from lacli.models.prepare_folder import (
     FLOAT_NAME,
@@ -32,7 +32,7 @@ from lacli.models.prepare_folder import (
 )
 from lacli.models.prepare_weights import Blocked, Packed, Weight, packed_bytes
 from lacli.models.spec import ModelSpec
-from lacli.models.vocabulary import embedding_rows, rowless
+from lacli.models.vocabulary import embedding_rows, ends_by_name, rowless
 
 if TYPE_CHECKING:
     import numpy as np
@@ -209,4 +209,7 @@ def folder_end_ids(found: HfFolder, stop_tokens: tuple[str, ...]) -> tuple[tuple
         vocab_size=rows,
     )
     notes += rowless(vocabulary, rows)
-    return ids, notes if ids else (*notes, "the model names no end token; a reply ends at its token limit")
+    return ids, notes if ids or ends_by_name(control_of(tokenizer)) else (
+        *notes,
+        "the model names no end token; a reply ends at its token limit",
+    )

@@ -19,7 +19,7 @@ from typing import Any
 import tokenizers
 
 from lacli.errors import ModelUnavailable
-from lacli.models.vocabulary import embedding_rows
+from lacli.models.vocabulary import embedding_rows, ends_by_name, is_harmony
 from lacli.text.stream import TextStream
 from lacli.text.thoughts import MARKS
 
@@ -28,13 +28,6 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 # added tokens that some vocabularies forget to mark as special although they steer the model
 _MARKER = re.compile(r"<[|｜].*[|｜]>|</?fim[-_].*>|<(?:repo_?name|file_sep|start_of_turn|end_of_turn)>", re.DOTALL)
-_ENDS = (
-    *("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<eos>", "[EOS]"),
-    *("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<end_of_turn>", "<end_of_utterance>"),
-    *("<|EOT|>", "<EOT>", "_<EOT>", "[EOT]", "<|return|>", "<|call|>", "<|calls|>", "<|flush|>"),
-)
-"""What llama.cpp takes for the end of a text, a turn or a message by its name alone: not every model's files list all
-that it was trained to end with."""
 _DUPLICATE = re.compile(r"\[duplicate (\d+)\] ")  # how gguf_tokenizer names a second owner of a text
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REMEDY = "fetch or prepare the model again"
@@ -75,10 +68,9 @@ class Tokenizer:
         self.eos_id = self.id_of(self.specials.get("eos_token", ""))
         self.adds_bos = self._adds_bos(config or {})
         """True where the model expects every prompt to begin with `bos_id`."""
-        self.speaks_harmony = "<|return|>" in self._markers and "<|call|>" in self._markers
-        """Whether one reply is several messages, each with an end of its own (the format of gpt-oss)."""
-        ends = set(_ENDS) - ({"<|end|>"} if self.speaks_harmony else set())
-        self.end_ids = tuple(self._markers[text] for text in _ENDS if text in ends and text in self._markers)
+        self.speaks_harmony = is_harmony(self._markers)
+        """Whether one reply is several messages, each with an end of its own."""
+        self.end_ids = ends_by_name(self._markers)
         """Control tokens that end a reply by what they are called."""
 
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny_models import edit_json, prepare_file, write_folder, write_gguf
+from tiny_models import edit_json, prepare_file, vocabulary, write_folder, write_gguf
 
 from lacli.errors import ModelUnavailable
 from lacli.models.load import load_runner
@@ -82,7 +82,17 @@ def test_tensors_that_nobody_uses_are_told(folder: Path) -> None:
 class TestRows:
     """Case N4: tokens that were added after training have no row in the embedding."""
 
-    def test_are_told_when_a_gguf_file_is_prepared_and_spelled_by_others(self, tmp_path: Path) -> None:
+    def test_are_told_when_a_gguf_file_is_prepared(self, tmp_path: Path) -> None:
+        fields = {
+            "tokenizer.ggml.tokens": [*vocabulary(), "zzqq", "<|late|>"],
+            "tokenizer.ggml.token_type": [3, 3, 3, *[1] * 257, 4, 3],
+        }
+        prepared = prepare_file(write_gguf(tmp_path / "x.gguf", fields=fields))
+        (said,) = (note for note in prepared.notes if "no row" in note)
+        assert said.startswith("2 tokens of the vocabulary have no row")
+        assert max(Tokenizer.load(prepared.folder).encode("zzqq <|late|>")) < 260
+
+    def test_are_spelled_by_others(self, tmp_path: Path) -> None:
         path = write_gguf(tmp_path / "x.gguf")
         plain = prepare_file(path)
         ids = Tokenizer.load(plain.folder).encode("zzqq")
