@@ -79,7 +79,7 @@ class Assistant:
         prompt = fitted(request, prepared, tokenizer, size)
         notes = (*prompt.notes, *((left_out(prompt.dropped),) if prompt.dropped else ()))
         unseen = tokenizer.unseen(prompt.text)
-        return Preview(prompt.token_ids, tokenizer.spelled(prompt.token_ids), size, notes, unseen)
+        return Preview(prompt.token_ids, tokenizer.spelled(prompt.token_ids), size, notes, unseen, prompt.thinks)
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """See `Replier.warm`."""

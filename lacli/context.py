@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 from lacli.events import Message, Place, Request
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lacli.models.prepare import PreparedModel
     from lacli.text.stops import Watcher
     from lacli.text.tokenizer import Tokenizer
+
+
+_TAIL = 32
+"""Tokens at a prompt's end in which the mark that opens a thought stands, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,10 @@ class Prompt:
     """Lines for the user."""
     shown: Message | None = None
     """The last question as it is shown, where a part of it was left out."""
+    opened: bool | None = None
+    """Whether the reply begins inside a thought that the template opened; None where no thought is told apart."""
+    thinks: bool = False
+    """Whether the model may think before it answers."""
 
 
 def fitted(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
@@ -47,20 +57,30 @@ def fitted(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, cont
 def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
     from lacli.prompts.messages import Room, rendered
     from lacli.prompts.template import load_template
+    from lacli.prompts.turns import turn_ids
+    from lacli.text.thoughts import knows_thoughts, opens_thought
 
     begun = tuple(tokenizer.encode(request.begun)) if request.begun else ()
     room = Room(context_size - len(begun), request.max_tokens, prepared.spec.context)
-    made = rendered(request, room, load_template(prepared.folder), tokenizer)
+    template = load_template(prepared.folder)
+    made = rendered(request, room, template, tokenizer)
     return Prompt(
         token_ids=(*made.token_ids, *begun),
-        eos_ids=prepared.eos_ids,
+        eos_ids=_united(prepared.eos_ids, tokenizer.end_ids, turn_ids(template, tokenizer) if template else ()),
         watchers=_ends(request, tokenizer),
         last_line="",
         text=made.text,
         dropped=made.dropped,
         notes=made.notes,
         shown=made.shown,
+        opened=opens_thought(tokenizer.spelled(made.token_ids[-_TAIL:])) if template else None,
+        thinks=template is not None and knows_thoughts(template.source),
     )
+
+
+def _united(*ids: Iterable[int]) -> tuple[int, ...]:
+    """Every id of these, each once."""
+    return tuple(dict.fromkeys(token_id for each in ids for token_id in each))
 
 
 def _ends(request: Request, tokenizer: Tokenizer) -> tuple[Watcher, ...]:
@@ -93,7 +113,7 @@ def _completion(
     before, after = window.shown(place)
     return Prompt(
         token_ids=made.token_ids,
-        eos_ids=(*prepared.eos_ids, *made.stop_ids),
+        eos_ids=_united(prepared.eos_ids, tokenizer.end_ids, made.stop_ids),
         watchers=made.watchers,
         last_line=place.prefix.rpartition("\n")[2],
         text="\n".join([before, after, *(piece.text for piece in place.context)]),

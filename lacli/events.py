@@ -94,6 +94,8 @@ class Preview:
     """What would be said of it."""
     unseen: str = ""
     """Characters of what was asked that the vocabulary lacks: the model neither sees nor writes them."""
+    thinks: bool = False
+    """Whether the model may think before it answers, which takes tokens, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +307,8 @@ class Piece:
     lengths: tuple[int, ...] = ()
     """For each token of the step how many characters of the reply it completes. `text` may lag behind them, and ends
     before them where the reply was cut; of a completion they also count what was left out at its front."""
+    thought: str = ""
+    """What the model thought before it answers; never part of `text`, nor of `lengths`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +326,8 @@ class Finished:
     """Messages left out at the front of the request to make it fit."""
     shown: Message | None = None
     """The last question as the model saw it, where a part of it had to be left out; a conversation goes on with it."""
+    thought: str = ""
+    """What the model thought before it answered. Its ids are among `token_ids`, its text is not in `text`."""
 
 
 def joined(replies: Sequence[Finished]) -> Finished:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lacli.engine.stop import Stops
     from lacli.loading import Loaded
     from lacli.pool.lesson import TableRows
+    from lacli.text.stops import Watcher
 
 _PREFILL_CHUNK = 256
 
@@ -36,18 +37,21 @@ class Reply:
         """told: notices that were given already; those of this reply are added. Raises PromptTooLong."""
         from lacli.text.stops import StopStrings
         from lacli.text.stream import TextStream
+        from lacli.text.thoughts import Thoughts
 
         self._loaded = loaded
         self._told = told
         self._request = request
         self._started = time.perf_counter()
         self._prompt: Prompt = fitted(request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size)
-        self._rule = StopStrings(loaded.tokenizer, request.stops, self._prompt.watchers)
-        self._spelled = TextStream(loaded.tokenizer)
+        self._rule = StopStrings(loaded.tokenizer, watchers=_watchers(request, self._prompt))
+        self._thoughts = Thoughts(self._prompt.opened)
+        self._spelled, self._counted = TextStream(loaded.tokenizer), Thoughts(self._prompt.opened)
         self._forks: list[DraftSource] = []
         self._ids: list[int] = []
         self._sources: list[str] = []
         self._text: list[str] = []
+        self._thought: list[str] = []
         self._reason = ""
         self._accepted: Counter[str] = Counter()
         self._drafted: Counter[str] = Counter()
@@ -90,14 +94,16 @@ class Reply:
     def take(self, step: Step) -> Piece:
         """Count a step; what it releases."""
         self._count(step)
-        if step.finish is None:
-            self._text.append(self._rule.take())
-        else:
-            self._text.append(self._rule.take() + self._rule.finish(early=step.finish != "stop"))
+        new = self._thoughts.push(self._rule.take())
+        if step.finish is not None:
+            new += self._thoughts.push(self._rule.finish(early=step.finish != "stop")) + self._thoughts.finish()
             self._cut(self._rule.delivered)
             self._reason = str(step.finish)
-        lengths = tuple(len(self._spelled.push([token_id])) for token_id in step.token_ids)
-        return Piece(self._text[-1], step.sources, self._stats(), lengths)
+        self._text.append(new.answer)
+        self._thought.append(new.thought)
+        spelled = (self._spelled.push([token_id]) for token_id in step.token_ids)
+        lengths = tuple(len(self._counted.push(text).answer) for text in spelled)
+        return Piece(new.answer, step.sources, self._stats(), lengths, new.thought)
 
     def leave(self) -> None:
         """It ends, one way or another: teach what was accepted."""
@@ -116,7 +122,8 @@ class Reply:
             pool.notices.clear()
         reason = self._reason or "cancelled"
         dropped, shown = self._prompt.dropped, self._prompt.shown
-        yield Finished("".join(self._text), tuple(self._ids), reason, self._stats(reason), dropped, shown)
+        text, thought = "".join(self._text), "".join(self._thought).strip()
+        yield Finished(text, tuple(self._ids), reason, self._stats(reason), dropped, shown, thought)
 
     def _alone(self, cancel: Cancel) -> Iterator[Step | Prefill]:
         """Prefill in chunks, so that its progress can be yielded, then the engine's steps."""
@@ -263,6 +270,16 @@ class Reply:
             resting=loaded.controller.resting,
             finish_reason=reason,
         )
+
+
+def _watchers(request: Request, prompt: Prompt) -> list[Watcher]:
+    """Every reason to end the reply but its ids. What is merely thought ends nothing."""
+    from lacli.text.stops import StopString
+    from lacli.text.thoughts import AfterThought
+
+    found = [*map(StopString, dict.fromkeys(request.stops)), *prompt.watchers]
+    opened = prompt.opened
+    return found if opened is None else [AfterThought(each, opened) for each in found]
 
 
 @contextlib.contextmanager

@@ -138,12 +138,15 @@ class ScriptedAssistant:
         """Remember that it was called."""
         self.closed = True
 
-    def told(self, text: str) -> list[Event]:
-        """The events of a reply of this text: a token a word, two words a step after the first."""
+    def told(self, text: str, thought: str = "") -> list[Event]:
+        """The events of a reply of this text: a token a word, two words a step after the first, behind a step for what
+        was thought."""
         words = text.replace(" ", "\0 ").replace("\n", "\n\0").split("\0")
         steps = [words[:1], *(words[start : start + 2] for start in range(1, len(words), 2))]
         events: list[Event] = [Prefill(7, 7, 0)]
         stats = ReplyStats()
+        if thought:
+            events.append(Piece("", ("",), stats, (0,), thought))
         delivered = guessed = 0
         for index, step in enumerate(steps):
             delivered += len(step)
@@ -172,5 +175,5 @@ class ScriptedAssistant:
                 finish_reason="stop" if index == len(steps) - 1 else "",
             )
             events.append(Piece("".join(step), ("", "project")[: len(step)], stats, tuple(map(len, step))))
-        events.append(Finished(text, tuple(range(delivered)), "stop", stats))
+        events.append(Finished(text, tuple(range(delivered)), "stop", stats, thought=thought))
         return events

@@ -79,7 +79,8 @@ def stats_record(stats: ReplyStats) -> dict[str, Any]:
 
 def reply_record(finished: Finished) -> dict[str, Any]:
     """The JSON document of one reply."""
-    return {"text": finished.text, "finish_reason": finished.reason, "stats": stats_record(finished.stats)}
+    thought = {"thought": finished.thought} if finished.thought else {}
+    return {"text": finished.text, **thought, "finish_reason": finished.reason, "stats": stats_record(finished.stats)}
 
 
 def turn_record(finished: Finished, session: str) -> dict[str, Any]:
@@ -136,7 +137,8 @@ def _of_source(counts: Counts, name: str) -> str:
 def cut_note(finished: Finished, max_tokens: int, remedy: str = "-n N for more") -> str:
     """That and why a reply is no whole one; nothing where it is, or where none was asked for."""
     if finished.reason == "length" and max_tokens:
-        return f"cut at {counted(max_tokens, 'token', 'tokens')}; {remedy}"
+        thinking = ", while the model was still thinking" if finished.thought and not finished.text else ""
+        return f"cut at {counted(max_tokens, 'token', 'tokens')}{thinking}; {remedy}"
     if finished.reason == "context":
         return f"cut, as the context of {finished.stats.ctx_size} tokens is full; a shorter prompt leaves more room"
     return ""

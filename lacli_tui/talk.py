@@ -47,6 +47,8 @@ class Took:
 
     text: str = ""
     """More of the reply."""
+    thought: str = ""
+    """More of what the model thinks before it."""
     steps: list[Decoded] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     finished: Finished | None = None
@@ -84,7 +86,7 @@ class Talk:
         self._bridge = Bridge(start.replier or self._engine(), wake)
         self._reply: Call | None = None
         self._opening: Call | None = None
-        self._written: list[str] = []
+        self._written: list[Piece] = []
         self._known: dict[int, tuple[Turn, ReplyStats]] = {}
         """Numbers of replies, by their turns' id."""
         self._opened = False
@@ -119,7 +121,7 @@ class Talk:
     @property
     def unfinished(self) -> Turn | None:
         """The turn that is being written, as far as it is; None where nothing of an answer is there."""
-        question, text = self.conversation.question, "".join(self._written)
+        question, text = self.conversation.question, "".join(each.text for each in self._written)
         if self._reply is None or self.purpose == "summary" or question is None or not text:
             return None
         return Turn(question, Message("assistant", text), "cancelled", ReplyStats(), 0.0)
@@ -327,8 +329,9 @@ class Talk:
         elif isinstance(event, Piece):
             if self.purpose != "summary":
                 self.stats = event.stats
-            self._written.append(event.text)
+            self._written.append(event)
             took.text += event.text
+            took.thought += event.thought
             took.steps.append(Decoded(event.text, event.sources, event.lengths))
         else:
             self._finished(event, took)
@@ -375,9 +378,9 @@ class Talk:
     def _broken(self, took: Took) -> None:
         """The reply will have no end: what was seen of it is kept."""
         self._reply = None
-        text = "".join(self._written)
+        text, thought = ("".join(getattr(each, part) for each in self._written) for part in ("text", "thought"))
         stats = replace(self.stats or ReplyStats(model=self.model), finish_reason="cancelled")
-        took.finished = Finished(text, (), "cancelled", stats)
+        took.finished = Finished(text, (), "cancelled", stats, thought=thought.strip())
         if self.purpose != "summary":
             took.turn = self._answered(took.finished)
 

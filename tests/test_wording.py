@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from lacli.cli.terminal import column_after
-from lacli.events import Counts, ReplyStats
-from lacli.wording import counts_record, counts_table, live_line, stats_line, stats_record
+from lacli.events import Counts, Finished, ReplyStats
+from lacli.wording import counts_record, counts_table, cut_note, live_line, stats_line, stats_record
 
 STATS = ReplyStats(
     predicted_n=90,
@@ -80,3 +80,9 @@ def test_the_record_of_a_reply_holds_the_counts_under_the_same_names() -> None:
     assert record["rows_used"] == record["draft_n_accepted"] == sum(record["accepted_by_source"].values())
     assert record["drafting_share"] == 0.02
     assert (record["saved_n"], record["saved_ms"]) == (59, 780.0)
+
+
+def test_a_reply_that_was_cut_before_its_answer_says_what_the_tokens_went_for() -> None:
+    cut = Finished("", (1, 2), "length", ReplyStats(), thought="hm")
+    assert cut_note(cut, 2) == "cut at 2 tokens, while the model was still thinking; -n N for more"
+    assert cut_note(dataclasses.replace(cut, text="so"), 2) == "cut at 2 tokens; -n N for more"

@@ -58,6 +58,7 @@ class Delivery:
         if self.jsonl and not isinstance(event, Finished):
             if isinstance(event, Piece):  # without its statistics, which would be copied for each
                 told: dict[str, Any] = {"text": event.text, "tokens": len(event.sources)}
+                told |= {"thought": event.thought} if event.thought else {}
             else:
                 told = asdict(event)
             diagnostics.erase_status()

@@ -24,6 +24,7 @@ from lacli.cli.options import Common
 from lacli.cli.terminal import column_after, columns, size
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, ReplyStats, Request
 from lacli.scripted import Replier, Report
+from lacli.text.quoting import Quoting
 from lacli.wording import BETWEEN, cut_note, live_line, loading_line, stats_line, stats_record
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ _MARGIN = 4
 class Live:
     """What the terminal shows of one reply: its text, `page` rendering it, and what stands beside it.
 
-    `at_end`: nothing of the text before the end, only the numbers.
+    `at_end`: nothing of the text before the end, only the numbers. What the model thinks is shown to people only, as a
+    quotation before the text; a pipe or a file gets the text alone.
     """
 
     def __init__(self, page: Page | None = None, at_end: bool = False) -> None:
@@ -51,6 +53,7 @@ class Live:
         self._numbers = ""
         self._written = False
         self._late: list[Notice] = []
+        self._quoting = Quoting()
 
     def notify(self, event: Event) -> None:
         """Show a notice or a stage of loading or prefill; other events are not shown here."""
@@ -73,15 +76,17 @@ class Live:
             if due and self._progress:
                 self._draw(self._numbers)
             return
+        text = self._shown(piece.text, piece.thought)
         if self._page is not None:
-            self._place(self._page.push(piece.text))
-        elif piece.text:
-            self._write(piece.text)
+            self._place(self._page.push(text))
+        elif text:
+            self._write(text)
         if self._status and not self._near_end and (due or not diagnostics.status_is_shown()):
             diagnostics.show_status_below(self._numbers)
 
-    def end(self, whole: str, newline: bool) -> None:
+    def end(self, text: str, thought: str, newline: bool) -> None:
         """Complete the text, or write all of it now; a terminal's last line always ends."""
+        whole = self._shown(text, thought) if self._at_end else text or thought
         if self._page is not None:
             if self._at_end:
                 self._place(self._page.push(whole))
@@ -98,6 +103,10 @@ class Live:
         for late in self._late:
             diagnostics.notice(late)
         self._late.clear()
+
+    def _shown(self, text: str, thought: str) -> str:
+        """More of the reply, as whoever reads it is shown it."""
+        return self._quoting.push(text, thought) if output.to_terminal() else text
 
     def _write(self, text: str) -> None:
         """The text as it is."""
@@ -187,10 +196,10 @@ def stream(
     if finished is None:
         raise RuntimeError("a reply ended without its last event")
     if not silent:
-        live.end(finished.text, newline)
+        live.end(finished.text, finished.thought, newline)
     live.finish()
     if markdown and not silent and not finished.text and finished.reason == "stop":
-        diagnostics.note("the reply is empty")
+        diagnostics.note("the model only thought, and gave no answer" if finished.thought else "the reply is empty")
     if finished.reason == "cancelled" and interrupt.timed_out:
         finished = replace(finished, reason="timeout", stats=replace(finished.stats, finish_reason="timeout"))
         if prompt_follows:

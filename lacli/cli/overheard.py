@@ -19,12 +19,16 @@ class Overheard:
         self._listener = listener
         self._last: Piece | None = None
         self._text: list[str] = []
+        self._thought: list[str] = []
         self._stage: Loading | None = None
 
     @property
     def partial(self) -> Finished | None:
         """The reply so far, while it is being written; its ids are not known."""
-        return Finished("".join(self._text), (), "cancelled", self._last.stats) if self._last else None
+        if self._last is None:
+            return None
+        thought = "".join(self._thought).strip()
+        return Finished("".join(self._text), (), "cancelled", self._last.stats, thought=thought)
 
     def open(self, report: Report = ignore) -> None:
         """See `Replier.open`."""
@@ -40,6 +44,7 @@ class Overheard:
         for event in self._assistant.reply(request, cancel):
             if isinstance(event, Piece):
                 self._text.append(event.text)
+                self._thought.append(event.thought)
                 self._last = event
             self._tell(event)
             yield event

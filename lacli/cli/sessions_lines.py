@@ -45,7 +45,7 @@ def place(hit: Hit, width: int) -> str:
 
 def shown(session: Session) -> list[str]:
     """A session for reading."""
-    from lacli.sessions.export import moment, note
+    from lacli.sessions.export import moment, note, said
 
     where = f" in {session.project}" if session.project else ""
     lines = [f"{session.id}  {session.kind}{where}, {session.model}, {moment(session.begun)}"]
@@ -56,7 +56,7 @@ def shown(session: Session) -> list[str]:
         for attachment in turn.question.attachments:
             lines.append(f"> [{attachment.label}, {counted(len(attachment.text), 'character', 'characters')}]")
         lines += [f"> {line}" for line in turn.question.text.rstrip("\n").split("\n") if turn.question.text]
-        lines += ["", turn.answer.text.rstrip("\n")]
+        lines += ["", said(turn)]
     return lines
 
 

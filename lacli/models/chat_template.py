@@ -34,6 +34,10 @@ class Refused(Exception):
     """The template itself raised (`raise_exception`): it does not take these messages."""
 
 
+class Fails(ModelUnavailable):
+    """The template cannot work with these messages, or with any."""
+
+
 class _TooLong(BaseException):
     """Thrown into the rendering thread; not an Exception, so that nothing in there swallows it."""
 
@@ -53,20 +57,23 @@ class ChatTemplate:
         specials: Mapping[str, str],
         now: datetime,
         reply_follows: bool = True,
+        parts: bool = False,
     ) -> str:
         """The conversation as the model wants it, up to where its reply begins if one follows.
 
-        Raises `Refused` where the template does not take these messages.
+        `parts`: each content as a list of parts, of which one is its text, as templates of models that also see
+        pictures want it. Raises `Refused` where the template does not take these messages, `Fails` where it cannot.
         """
-        return _within(_SECONDS, lambda: self._render(messages, specials, now, reply_follows), self.path)
+        given = [{**message, "content": _parts(message["content"])} if parts else dict(message) for message in messages]
+        return _within(_SECONDS, lambda: self._render(given, specials, now, reply_follows), self.path)
 
     def _render(
-        self, messages: Sequence[Mapping[str, str]], specials: Mapping[str, str], now: datetime, reply_follows: bool
+        self, messages: Sequence[Mapping[str, object]], specials: Mapping[str, str], now: datetime, reply_follows: bool
     ) -> str:
         try:
             return _compiled(self.source).render(
                 **specials,
-                messages=[dict(message) for message in messages],
+                messages=messages,
                 add_generation_prompt=reply_follows,
                 tools=None,
                 strftime_now=now.strftime,
@@ -79,9 +86,13 @@ class ChatTemplate:
             raise
         except Exception as error:  # a template can raise anything Python can
             where = _line(error)
-            raise ModelUnavailable(
+            raise Fails(
                 f"the chat template {self.path} fails{where}: {str(error) or type(error).__name__}", _REMEDY
             ) from error
+
+
+def _parts(text: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text}] if text else []
 
 
 class _Generation(Extension):

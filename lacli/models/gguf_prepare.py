@@ -10,9 +10,10 @@ from lacli.models.choice import int8_size
 from lacli.models.gguf_config import OWN, read_config
 from lacli.models.gguf_read import GgufFile
 from lacli.models.gguf_weights import gguf_weights, mostly_four_bits
-from lacli.models.hf_eos import end_ids, markers_of, token_text, turn_end, vocabulary_of
+from lacli.models.hf_eos import control_of, end_ids, markers_of, token_text, turn_end, vocabulary_of
 from lacli.models.prepare_folder import HALF_FROM, Making
 from lacli.models.prepare_weights import packed_bytes
+from lacli.models.vocabulary import ends_by_name, rowless
 
 
 def making(file: GgufFile, digest: str) -> Making:
@@ -38,13 +39,14 @@ def making(file: GgufFile, digest: str) -> Making:
         for name in ("bos_token", "eos_token", "unk_token", "pad_token")
         if (text := token_text(tokens.get(name)))
     }
+    vocabulary, rows = vocabulary_of(parsed), config["vocab_size"]
     ids, end_notes = end_ids(
         named={file.paths[0].name: list(tokenizer.eos_ids)},
         tokens=[special.get("eos_token"), turn_end(tokenizer.chat_template, markers, special)],
-        vocabulary=vocabulary_of(parsed),
-        vocab_size=config["vocab_size"],
+        vocabulary=vocabulary,
+        vocab_size=rows,
     )
-    if not ids:
+    if not ids and not ends_by_name(control_of(parsed)):
         end_notes += ("the file names no end token; a reply ends at its token limit",)
     generation = {"eos_token_id": list(ids)} | {
         key: config[key] for key in ("bos_token_id", "pad_token_id") if key in config
@@ -65,7 +67,7 @@ def making(file: GgufFile, digest: str) -> Making:
         "packed": own,
         "four_bit": own and mostly_four_bits(file),
         "int8_bytes": packed_bytes(weights, "int8") if own else int8_size(file.parameters),
-        "notes": [*notes, *tokenizer.notes, *end_notes],
+        "notes": [*notes, *tokenizer.notes, *end_notes, *rowless(vocabulary, rows)],
     }
     return Making(documents, weights, record, half)
 

@@ -14,7 +14,8 @@ from typing import Any
 from lacli.errors import ModelUnavailable
 from lacli.models.gguf_pretokenizers import DEFAULT, KNOWN, PreTokenizer
 
-_UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 2, 3, 4, 6  # values of tokenizer.ggml.token_type
+_UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 2, 3, 4, 5, 6  # values of tokenizer.ggml.token_type
+_NO_PIECES = (_UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE)
 _SPACE = "\N{LOWER ONE EIGHTH BLOCK}"  # what SentencePiece writes for a blank
 _OTHER_FILE = "take another GGUF file of this model, or its Hugging Face folder"
 
@@ -38,8 +39,8 @@ class GgufTokenizer:
 def build_tokenizer(fields: Mapping[str, Any]) -> GgufTokenizer:
     """Translate the `tokenizer.*` keys of a GGUF file (plain Python values)."""
     kind = str(fields.get("tokenizer.ggml.model", "missing"))
-    tokens = _tokens(fields)
     types = list(fields.get("tokenizer.ggml.token_type") or [])
+    tokens = _tokens(fields, types)
     types += [1] * (len(tokens) - len(types))
     notes: list[str] = []
     ids = _special_ids(fields, len(tokens), notes)
@@ -83,19 +84,21 @@ def build_tokenizer(fields: Mapping[str, Any]) -> GgufTokenizer:
 _CONFIG_NAMES = {"bos": "bos_token", "eos": "eos_token", "unknown": "unk_token", "padding": "pad_token"}
 
 
-def _tokens(fields: Mapping[str, Any]) -> list[str]:
+def _tokens(fields: Mapping[str, Any], types: Sequence[int]) -> list[str]:
+    """The vocabulary's texts, each once, as tokenizer.json maps text to id.
+
+    Of several owners of a text the last one keeps it, as in llama.cpp: text becomes its id. A control token goes before
+    others, or the template could not write it. The rest get other names; `Tokenizer` knows what they stand for.
+    """
     tokens = fields.get("tokenizer.ggml.tokens")
     if not tokens:
         raise ModelUnavailable("the GGUF file has no vocabulary (tokenizer.ggml.tokens)", _OTHER_FILE)
-    seen: set[str] = set()
-    unique = []
-    for index, token in enumerate(tokens):
-        name = str(token)
-        if name in seen:  # tokenizer.json maps text to id, so a second owner of a text needs another name
-            name = f"[duplicate {index}] {name}"
-        seen.add(name)
-        unique.append(name)
-    return unique
+    names = [str(token) for token in tokens]
+    owners = {name: index for index, name in enumerate(names)}
+    owners.update(
+        {name: index for index, (name, kind) in enumerate(zip(names, types, strict=False)) if kind == _CONTROL}
+    )
+    return [name if owners[name] == index else f"[duplicate {index}] {name}" for index, name in enumerate(names)]
 
 
 def _special_ids(fields: Mapping[str, Any], vocab_size: int, notes: list[str]) -> dict[str, int]:
@@ -185,9 +188,9 @@ def _sentence_piece(
 def _merges_from_scores(vocab: Mapping[str, int], types: Sequence[int], scores: Sequence[float]) -> list[list[str]]:
     """SentencePiece joins the neighbours whose union scores best; the same order as a list of merges.
 
-    Control, byte and user-defined tokens are never made of pieces of text.
+    Control, byte, unused and user-defined tokens are never made of pieces of text.
     """
-    plain = {token for token, index in vocab.items() if types[index] not in (_UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE)}
+    plain = {token for token, index in vocab.items() if types[index] not in _NO_PIECES}
     ranked: list[tuple[float, int, int, str, str]] = []
     for token in plain:
         score = float(scores[vocab[token]])
@@ -228,7 +231,7 @@ def _added_tokens(tokens: Sequence[str], types: Sequence[int]) -> list[dict[str,
             "special": types[index] != _USER_DEFINED,
         }
         for index, token in enumerate(tokens)
-        if types[index] in (_UNKNOWN, _CONTROL, _USER_DEFINED) and token
+        if types[index] in (_UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED) and token
     ]
 
 

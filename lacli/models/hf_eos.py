@@ -64,6 +64,11 @@ def markers_of(tokenizer: Mapping[str, Any]) -> dict[str, int]:
     return {token["content"]: token["id"] for token in tokenizer.get("added_tokens") or ()}
 
 
+def control_of(tokenizer: Mapping[str, Any]) -> dict[str, int]:
+    """Those of `markers_of` that the file calls special."""
+    return {token["content"]: token["id"] for token in tokenizer.get("added_tokens") or () if token.get("special")}
+
+
 def turn_end(template: str | None, markers: Mapping[str, int], special: Mapping[str, str]) -> str | None:
     """The marker the chat template writes after an assistant's turn, or None.
 
@@ -71,19 +76,19 @@ def turn_end(template: str | None, markers: Mapping[str, int], special: Mapping[
     """
     if not template:
         return None
-    rendered = _rendered(template, special)
-    if rendered is None or _MARK not in rendered:
+    rendered = next((text for parts in (False, True) if _MARK in (text := _rendered(template, special, parts))), None)
+    if rendered is None:
         return None
     rest = rendered.rpartition(_MARK)[2].lstrip()
     found = [marker for marker in markers if rest.startswith(marker)]
     return max(found, key=len) if found else None
 
 
-def _rendered(template: str, special: Mapping[str, str]) -> str | None:
+def _rendered(template: str, special: Mapping[str, str], parts: bool) -> str:
     from lacli.models.chat_template import ChatTemplate, Refused
 
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": _MARK}]
     try:
-        return ChatTemplate(template, "").render(messages, special, datetime.now(), reply_follows=False)
+        return ChatTemplate(template, "").render(messages, special, datetime.now(), reply_follows=False, parts=parts)
     except (ModelUnavailable, Refused):  # whatever is wrong with it is told when a prompt is made
-        return None
+        return ""

@@ -19,7 +19,7 @@ from lacli.errors import ModelUnavailable, UsageError
 _SINGLE = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
-_OUR_KINDS = (".q4", ".q4m", ".q8", ".q8m")  # of lacli.kernels.packing, which is not imported for them
+OUR_KINDS = (".q4", ".q4m", ".q8", ".q8m")  # of lacli.kernels.packing, which is not imported for them
 _FLOATS = ("F64", "F32", "F16", "BF16")
 
 
@@ -264,7 +264,7 @@ def _refuse_no_weights(folder: Path, names: frozenset[str]) -> None:
 def _refuse_packed(tensors: Mapping[str, StoredTensor]) -> None:
     """Matrices of whole numbers belong to a quantised form the config does not speak of."""
     for tensor in tensors.values():
-        ours = tensor.dtype == "U8" and tensor.name.endswith(_OUR_KINDS)
+        ours = tensor.dtype == "U8" and tensor.name.endswith(OUR_KINDS)
         if tensor.dtype not in _FLOATS and len(tensor.shape) > 1 and not ours:
             raise ModelUnavailable(
                 f"{tensor.path.name} stores {tensor.name} as {tensor.dtype}, which is a quantised form unknown here",

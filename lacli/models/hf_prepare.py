@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
+from lacli.models import hf_tensors
 from lacli.models.base import Quant
 from lacli.models.choice import for_cpu, int8_size
 from lacli.models.disk import content_hash, locked
 from lacli.models.fetch import Progress, Report, ensure_local
-from lacli.models.hf_eos import end_ids, markers_of, token_text, turn_end, vocabulary_of
+from lacli.models.hf_eos import control_of, end_ids, markers_of, token_text, turn_end, vocabulary_of
 from lacli.models.hf_folder import HfFolder, StoredTensor, missing_files, read_folder
 from lacli.models.prepare_folder import (
     FLOAT_NAME,
@@ -31,6 +32,7 @@ from lacli.models.prepare_folder import (
 )
 from lacli.models.prepare_weights import Blocked, Packed, Weight, packed_bytes
 from lacli.models.spec import ModelSpec
+from lacli.models.vocabulary import embedding_rows, ends_by_name, rowless
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,24 +40,23 @@ if TYPE_CHECKING:
 
     from lacli.kernels.packing import Blocks
 
-_FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "starcoder2")
 _LINEARS = ("_proj.weight", ".c_fc.weight")
-_VOCABULARY = ("model.embed_tokens.weight", "lm_head.weight")
 
 
 def prepare_hf(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool) -> PreparedModel:
     """Check the folder, make packed weights where some are wanted, and find the end tokens."""
     folder = ensure_local(spec, report, offline)
     found = look_into(folder)
+    hf_tensors.refuse_headless(found)
     own = {packed: shard for packed, name in PACKED_NAMES.items() for shard in found.shards if shard.name == name}
     if own:
         return _prepared(spec, found, *_of_its_own(folder, own, quant))
     weights = hf_weights(found)
-    notes: tuple[str, ...] = ()
+    notes = hf_tensors.untied(found, lambda name, first, last: _rows(found.tensors[name], first, last))
     if quant is None:
         size = packed_bytes(weights, "int8") if _is_packed(found) else int8_size(found.parameters)
         quant, note = for_cpu(four_bit=False, int8_bytes=size)
-        notes = (note,) if note else ()
+        notes += (note,) if note else ()
     packed_file: Path | None = None
     if (quant == "int4" or quant == "int8") and _is_packed(found):
         try:
@@ -99,29 +100,34 @@ def hf_weights(found: HfFolder) -> list[Weight]:
 
 def _is_packed(found: HfFolder) -> bool:
     """Whether the names of the family's linears are known; others are quantised each time they are loaded."""
-    return found.config["model_type"] in _FAMILIES and "quantization_config" not in found.config
+    return found.config["model_type"] in hf_tensors.FAMILIES and "quantization_config" not in found.config
 
 
 def _weight(item: StoredTensor) -> Weight:
-    def read(first: int = 0, last: int | None = None) -> NDArray[np.float32]:
-        import torch
-        from safetensors import safe_open
+    def read() -> NDArray[np.float32]:
+        return _rows(item)
 
-        with safe_open(str(item.path), framework="pt", device="cpu") as handle:
-            if last is None:
-                return handle.get_tensor(item.name).to(torch.float32).numpy()
-            return handle.get_slice(item.name)[first:last].to(torch.float32).numpy()
-
-    vocabulary = item.name in _VOCABULARY
+    vocabulary = item.name in (hf_tensors.EMBEDDING, hf_tensors.HEAD)
     if len(item.shape) != 2 or not (vocabulary or item.name.endswith(_LINEARS)):
         return Weight(item.name, item.shape, read)
 
     def rows(quant: Packed, first: int, last: int) -> Blocks:
         from lacli.kernels.packing import quantise
 
-        return quantise(read(first, last), 4 if quant == "int4" and not vocabulary else 8)
+        return quantise(_rows(item, first, last), 4 if quant == "int4" and not vocabulary else 8)
 
     return Weight(item.name, item.shape, read, Blocked({"int4": "q8" if vocabulary else "q4m", "int8": "q8"}, rows))
+
+
+def _rows(item: StoredTensor, first: int = 0, last: int | None = None) -> NDArray[np.float32]:
+    """A tensor, or some rows of it."""
+    import torch
+    from safetensors import safe_open
+
+    with safe_open(str(item.path), framework="pt", device="cpu") as handle:
+        if last is None:
+            return handle.get_tensor(item.name).to(torch.float32).numpy()
+        return handle.get_slice(item.name)[first:last].to(torch.float32).numpy()
 
 
 def _stem(folder: Path) -> str:
@@ -172,7 +178,7 @@ def _prepared(
         float_files=tuple(shard for shard in found.shards if shard.name not in PACKED_NAMES.values()),
         packed_file=packed_file,
         eos_ids=ids,
-        notes=found.notes + notes + end_notes,
+        notes=found.notes + hf_tensors.notes(found) + notes + end_notes,
         chat_template=found.chat_template,
         quant=quant,
     )
@@ -192,7 +198,7 @@ def folder_end_ids(found: HfFolder, stop_tokens: tuple[str, ...]) -> tuple[tuple
         for name in ("bos_token", "eos_token", "unk_token", "pad_token")
         if (text := token_text(tokens.get(name)))
     }
-    size = found.config.get("vocab_size")
+    rows = embedding_rows(found.config) or len(vocabulary)
     ids, notes = end_ids(
         named={
             "config.json": found.config.get("eos_token_id"),
@@ -200,6 +206,10 @@ def folder_end_ids(found: HfFolder, stop_tokens: tuple[str, ...]) -> tuple[tuple
         },
         tokens=[special.get("eos_token"), turn_end(found.chat_template, markers, special), *stop_tokens],
         vocabulary=vocabulary,
-        vocab_size=size if isinstance(size, int) and size > 0 else len(vocabulary),
+        vocab_size=rows,
     )
-    return ids, notes if ids else (*notes, "the model names no end token; a reply ends at its token limit")
+    notes += rowless(vocabulary, rows)
+    return ids, notes if ids or ends_by_name(control_of(tokenizer)) else (
+        *notes,
+        "the model names no end token; a reply ends at its token limit",
+    )

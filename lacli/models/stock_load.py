@@ -21,6 +21,7 @@ from lacli.kernels import packing
 from lacli.models import bnb, stock_attention
 from lacli.models.base import Quant
 from lacli.models.choice import ON_CUDA
+from lacli.models.hf_tensors import unused
 from lacli.models.stock_exact import make_row_exact, packed_linear
 from lacli.models.tensors import Tensors
 
@@ -70,6 +71,7 @@ def load_model(
                 **options,
             )
             _refuse_incomplete(found, prepared.folder)
+            notes += [note for note in unused(found["unexpected_keys"]) if note not in prepared.notes]
     if uses_bnb:
         bnb.ignore_outliers(model)
         notes.extend([bnb.SLOW_ON_CPU] if device == "cpu" else [])

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lacli.errors import UsageError
-from lacli.models.chat_template import ChatTemplate, Refused
+from lacli.errors import LacliError, UsageError
+from lacli.models.chat_template import ChatTemplate, Fails, Refused
 from lacli.text.tokenizer import Tokenizer
 
 _FOLDED = "this model's template takes no system message; it was put in front of the first question"
@@ -53,19 +53,27 @@ def compose(messages: Sequence[Message], template: ChatTemplate | None, tokenize
         text = "\n\n".join(message.content for message in messages)
         return ChatPrompt(tuple(with_bos(tokenizer.encode(text), tokenizer)), (_NO_TEMPLATE,))
     now = datetime.now()
-    refusal = ""
-    for attempt, notes in _attempts(messages):
-        try:
-            segments = _segments(attempt, template, tokenizer, now)
-        except Refused as error:
-            refusal = refusal or str(error)
-            continue
-        if segments is not None:
+    refusals: list[Fails | Refused] = []
+    for parts in (False, True):
+        for attempt, notes in _attempts(messages):
+            try:
+                segments = _segments(attempt, template, tokenizer, now, parts)
+            except (Fails, Refused) as error:
+                refusals.append(error)
+                continue
             token_ids = [token_id for part in segments for token_id in _encode(part, tokenizer)]
             return ChatPrompt(tuple(with_bos(token_ids, tokenizer)), notes)
-    raise UsageError(
-        f"the chat template {template.path} refuses this conversation: {refusal or 'it leaves out the system message'}",
-        "leave out the system message, or use another model",
+    raise _worst(refusals, template, any(message.role == "system" for message in messages))
+
+
+def _worst(refusals: Sequence[Fails | Refused], template: ChatTemplate, has_system: bool) -> LacliError:
+    """What to say where no form of the conversation was taken: rather that messages were refused than what failed."""
+    plain = next((error for error in refusals if not isinstance(error, Fails)), None)
+    if plain is None and isinstance(refusals[0], Fails):
+        return refusals[0]
+    return UsageError(
+        f"the chat template {template.path} refuses this conversation: {plain}",
+        "leave out the system message, or use another model" if has_system else "use another model",
     )
 
 
@@ -155,25 +163,29 @@ class _Hider:
 
 
 def _segments(
-    messages: Sequence[Message], template: ChatTemplate, tokenizer: Tokenizer, now: datetime
-) -> list[_Segment] | None:
-    """The rendered conversation in pieces; None where the template leaves out the system message.
+    messages: Sequence[Message], template: ChatTemplate, tokenizer: Tokenizer, now: datetime, as_parts: bool
+) -> list[_Segment]:
+    """The rendered conversation in pieces. Raises `Refused` also where the template leaves out a message.
 
     Rendered twice: with the contents (typed markers hidden), since templates trim and test them, and with a stand-in
     for each content, which shows the bare frame. The first must hold the very markers of the second.
     """
+
+    def rendered(contents: Sequence[str]) -> str:
+        return template.render(_roles(messages, contents), tokenizer.specials, now, parts=as_parts)
+
     hider, frames = _Hider(), _Hider()
     hidden = [_hide_markers(message.content, tokenizer, hider) for message in messages]
-    shown = template.render(_roles(messages, hidden), tokenizer.specials, now)
-    for message, content in zip(messages, hidden, strict=True):
-        if message.role == "system" and content.strip() not in shown:
-            return None
-    bare = template.render(
-        _roles(messages, [frames.hide(str(i)) if message.content else "" for i, message in enumerate(messages)]),
-        tokenizer.specials,
-        now,
-    )
-    parts = frames.split(bare)
+    stand_ins = [frames.hide(str(i)) if message.content else "" for i, message in enumerate(messages)]
+    shown = rendered(hidden)
+    parts = frames.split(rendered(stand_ins))
+    there = {int(index) for index in parts[1::2]}
+    for i, (message, content) in enumerate(zip(messages, hidden, strict=True)):
+        left_out = message.role == "system" and content.strip() not in shown
+        if content.strip() and i not in there:  # some templates look into a text, and show what they find there
+            left_out |= rendered([*hidden[:i], stand_ins[i], *hidden[i + 1 :]]) == shown
+        if left_out:
+            raise Refused(f"it leaves out {_named(message, i == len(messages) - 1)}")
     for contents in (hidden, [content.strip() for content in hidden]):
         filled = [contents[int(part)] if i % 2 else part for i, part in enumerate(parts)]
         if "".join(filled) == shown:
@@ -183,6 +195,12 @@ def _segments(
     ]:
         return [_revealed(shown, tokenizer, hider)]
     return _with_written(parts, hidden, messages, tokenizer, hider)
+
+
+def _named(message: Message, is_last: bool) -> str:
+    if message.role == "system":
+        return "the system message"
+    return "an earlier answer" if message.role == "assistant" else "the question" if is_last else "an earlier question"
 
 
 def _roles(messages: Sequence[Message], contents: Sequence[str]) -> list[dict[str, str]]:

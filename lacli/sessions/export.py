@@ -12,6 +12,7 @@ from typing import Any
 
 from lacli.sessions.records import Session, Turn
 from lacli.text.fences import longer_than_any
+from lacli.text.quoting import Quoting
 
 
 def moment(at: float) -> str:
@@ -42,7 +43,7 @@ def as_markdown(system: str, turns: Sequence[Turn]) -> str:
     for turn in turns:
         parts.append(f"## You\n\n{composed(turn.question.text, turn.question.attachments)}\n")
         mark = " (interrupted)" if turn.interrupted else ""
-        parts.append(f"## Assistant{mark}\n\n{turn.answer.text.rstrip()}\n")
+        parts.append(f"## Assistant{mark}\n\n{said(turn)}\n")
     return "\n".join(parts)
 
 
@@ -59,8 +60,13 @@ def _parts(session: Session) -> Iterator[str]:
         if turn.question.text:
             yield turn.question.text.rstrip("\n")
         yield f"## {number}. Answer{note(turn)}"
-        if turn.answer.text:
-            yield turn.answer.text.rstrip("\n")
+        if turn.answer.text or turn.thought:
+            yield said(turn)
+
+
+def said(turn: Turn) -> str:
+    """An answer for people, what the model thought before it as a quotation."""
+    return Quoting().push(turn.answer.text.rstrip(), turn.thought)
 
 
 def note(turn: Turn) -> str:
@@ -94,6 +100,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "at": round(turn.at, 3),
         "question": turn.question.text,
         "attachments": [{"label": each.label, "text": each.text} for each in turn.question.attachments],
+        **({"thought": turn.thought} if turn.thought else {}),
         "answer": turn.answer.text,
         "token_ids": list(turn.answer.token_ids),
         "finish_reason": turn.reason,

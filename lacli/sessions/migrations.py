@@ -44,7 +44,12 @@ CREATE TABLE days (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS = (("m001_sessions", _M001_SESSIONS),)
+_M002_THOUGHTS = """
+-- what the model thought before the answer; token_ids are of both
+ALTER TABLE turns ADD COLUMN thought TEXT NOT NULL DEFAULT '';
+"""
+
+MIGRATIONS = (("m001_sessions", _M001_SESSIONS), ("m002_thoughts", _M002_THOUGHTS))
 
 
 def version(connection: sqlite3.Connection) -> int:

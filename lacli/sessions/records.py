@@ -38,12 +38,14 @@ class Turn:
     counts: Counts
     at: float
     """When the reply ended, seconds since 1970."""
+    thought: str = ""
+    """What the model thought before it answered: kept for reading, never sent again."""
 
     @staticmethod
     def of(question: Message, finished: Finished) -> Turn:
         """A question with the reply that has just ended."""
         answer = Message("assistant", finished.text, finished.token_ids)
-        return Turn(question, answer, finished.reason, finished.stats, time.time())
+        return Turn(question, answer, finished.reason, finished.stats, time.time(), finished.thought)
 
     @property
     def interrupted(self) -> bool:

@@ -47,8 +47,9 @@ def insert_turn(connection: sqlite3.Connection, id: str, turn: Turn) -> int:  # 
     ids = struct.pack(f"<{len(turn.answer.token_ids)}I", *turn.answer.token_ids)
     counts = json.dumps(turn.counts.totals())
     number = connection.execute(
-        "INSERT INTO turns (session, question, answer, token_ids, reason, counts, at_s) VALUES (?,?,?,?,?,?,?)",
-        (id, kept(question.text), kept(turn.answer.text), ids, turn.reason, counts, turn.at),
+        "INSERT INTO turns (session, question, answer, token_ids, reason, counts, at_s, thought)"
+        " VALUES (?,?,?,?,?,?,?,?)",
+        (id, kept(question.text), kept(turn.answer.text), ids, turn.reason, counts, turn.at, kept(turn.thought)),
     ).lastrowid
     assert number is not None
     for place, attachment in enumerate(question.attachments):
@@ -113,7 +114,8 @@ def read_session(connection: sqlite3.Connection, id: str) -> tuple[Session, list
     ):
         attached.setdefault(number, []).append(Attachment(text_of(label), text_of(text)))
     rows = connection.execute(
-        "SELECT number, question, answer, token_ids, reason, counts, at_s FROM turns WHERE session = ? ORDER BY number",
+        "SELECT number, question, answer, token_ids, reason, counts, at_s, thought FROM turns"
+        " WHERE session = ? ORDER BY number",
         (id,),
     ).fetchall()
     turns = tuple(_turn(row[1:], attached.get(row[0], ())) for row in rows)
@@ -122,11 +124,12 @@ def read_session(connection: sqlite3.Connection, id: str) -> tuple[Session, list
 
 
 def _turn(row: tuple[Any, ...], attachments: Iterable[Attachment]) -> Turn:
-    question, answer, token_ids, reason, counts, at = row
+    question, answer, token_ids, reason, counts, at, thought = row
     data = token_ids if isinstance(token_ids, bytes) else b""
     ids = struct.unpack_from(f"<{len(data) // 4}I", data)
     asked = Message("user", text_of(question), attachments=tuple(attachments))
-    return Turn(asked, Message("assistant", text_of(answer), ids), text_of(reason), _counts(counts), moment_of(at))
+    answered = Message("assistant", text_of(answer), ids)
+    return Turn(asked, answered, text_of(reason), _counts(counts), moment_of(at), text_of(thought))
 
 
 def _counts(text: Any) -> Counts:

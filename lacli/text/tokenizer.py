@@ -19,13 +19,16 @@ from typing import Any
 import tokenizers
 
 from lacli.errors import ModelUnavailable
+from lacli.models.vocabulary import embedding_rows, ends_by_name, is_harmony
 from lacli.text.stream import TextStream
+from lacli.text.thoughts import MARKS
 
 _SPACE = "\N{LOWER ONE EIGHTH BLOCK}"  # what SentencePiece vocabularies write for a blank
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 # added tokens that some vocabularies forget to mark as special although they steer the model
 _MARKER = re.compile(r"<[|｜].*[|｜]>|</?fim[-_].*>|<(?:repo_?name|file_sep|start_of_turn|end_of_turn)>", re.DOTALL)
+_DUPLICATE = re.compile(r"\[duplicate (\d+)\] ")  # how gguf_tokenizer names a second owner of a text
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REMEDY = "fetch or prepare the model again"
 
@@ -65,10 +68,18 @@ class Tokenizer:
         self.eos_id = self.id_of(self.specials.get("eos_token", ""))
         self.adds_bos = self._adds_bos(config or {})
         """True where the model expects every prompt to begin with `bos_id`."""
+        self.speaks_harmony = is_harmony(self._markers)
+        """Whether one reply is several messages, each with an end of its own."""
+        self.end_ids = ends_by_name(self._markers)
+        """Control tokens that end a reply by what they are called."""
 
     @classmethod
     def load(cls, folder: Path) -> Tokenizer:
-        """Read tokenizer.json and tokenizer_config.json of a prepared or Hugging Face folder."""
+        """Read tokenizer.json and tokenizer_config.json of a prepared or Hugging Face folder.
+
+        Tokens without a row in the model's embedding, as config.json has it, are left out: what they stand for is
+        spelled by others.
+        """
         path = folder / "tokenizer.json"
         if not path.is_file():
             raise ModelUnavailable(f"{folder} has no tokenizer.json", "use a model folder that carries one")
@@ -76,7 +87,11 @@ class Tokenizer:
             raw = tokenizers.Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises nothing narrower
             raise ModelUnavailable(f"{path} cannot be read ({error})", _REMEDY) from error
-        return cls(raw, read_tokenizer_config(folder))
+        rows = embedding_rows(read_document(folder / "config.json"))
+        highest = max([raw.get_vocab_size() - 1, *raw.get_added_tokens_decoder()])
+        if rows is not None and highest >= rows:
+            raw = tokenizers.Tokenizer.from_str(json.dumps(_without_tokens_from(rows, json.loads(raw.to_str()))))
+        return cls(raw, read_document(folder / "tokenizer_config.json"))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -169,10 +184,13 @@ class Tokenizer:
         added = self._added.get(token_id)
         if added is not None:
             content = added.content if self._byte_level else added.content.replace(_SPACE, " ")
-            return b"" if added.special else content.encode()
+            return b"" if added.special and added.content not in MARKS else content.encode()
         token = self._raw.id_to_token(token_id)
         if token is None:
             return b""
+        duplicate = _DUPLICATE.match(token)
+        if duplicate is not None and int(duplicate[1]) == token_id:
+            token = token[duplicate.end() :]
         if self._byte_level:
             return b"".join(
                 bytes([_BYTE_OF_LETTER[letter]]) if letter in _BYTE_OF_LETTER else letter.encode() for letter in token
@@ -216,9 +234,8 @@ class Tokenizer:
         return self._raw.encode("", add_special_tokens=True).ids[:1] == [self.bos_id]
 
 
-def read_tokenizer_config(folder: Path) -> dict[str, Any]:
-    """tokenizer_config.json of a model folder; empty where there is none."""
-    path = folder / "tokenizer_config.json"
+def read_document(path: Path) -> dict[str, Any]:
+    """A JSON object beside a model; empty where there is none."""
     try:
         config = json.loads(path.read_text("utf-8-sig"))
     except FileNotFoundError:
@@ -226,6 +243,31 @@ def read_tokenizer_config(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ModelUnavailable(f"{path} cannot be read ({error})", _REMEDY) from error
     return config if isinstance(config, dict) else {}
+
+
+def _without_tokens_from(rows: int, document: dict[str, Any]) -> dict[str, Any]:
+    """A tokenizer.json without the ids from `rows` on."""
+    model, vocab = document["model"], document["model"]["vocab"]
+    if isinstance(vocab, dict):
+        model["vocab"] = {token: index for token, index in vocab.items() if index < rows}
+        gone = vocab.keys() - model["vocab"].keys()
+    else:
+        model["vocab"] = vocab[:rows]
+        gone = {token for token, _ in vocab[rows:]}
+    if "merges" in model:
+        model["merges"] = [pair for pair in map(_pair, model["merges"]) if not gone & {*pair, "".join(pair)}]
+    if model.get("unk_token") in gone:
+        model["unk_token"] = None
+    beyond = [entry for entry in document["added_tokens"] if entry["id"] >= rows]
+    document["added_tokens"] = [entry for entry in document["added_tokens"] if entry["id"] < rows]
+    if any(json.dumps(entry["content"]) in json.dumps(document["post_processor"]) for entry in beyond):
+        document["post_processor"] = None
+    return document
+
+
+def _pair(merge: Any) -> list[str]:
+    """The halves of a merge, which older files write as one text."""
+    return merge if isinstance(merge, list) else merge.split(" ", 1)
 
 
 def _rename(model: dict[str, Any], names: dict[str, str]) -> None:
@@ -236,8 +278,7 @@ def _rename(model: dict[str, Any], names: dict[str, str]) -> None:
     else:
         model["vocab"] = [[names.get(token, token), score] for token, score in vocab]
     if "merges" in model:
-        pairs = [pair if isinstance(pair, list) else pair.split(" ", 1) for pair in model["merges"]]
-        model["merges"] = [pair for pair in pairs if not names.keys() & {*pair, "".join(pair)}]
+        model["merges"] = [pair for pair in map(_pair, model["merges"]) if not names.keys() & {*pair, "".join(pair)}]
     if model.get("unk_token") in names:
         model["unk_token"] = names[model["unk_token"]]
 

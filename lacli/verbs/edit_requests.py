@@ -14,6 +14,8 @@ _GROWTH, _MARGIN = 1.3, 256
 """A rewritten part may have so many times the tokens of the old one, and so many for what stands around it."""
 _FOR_NEW = 1024
 """What is added to a file, or said to be changed in one, may have so many."""
+_FOR_THOUGHT = 4096
+"""A model that thinks before it answers may spend so many on that."""
 _MOST = 1 << 20
 """Letters of a file that are looked through for those the model cannot see."""
 
@@ -54,6 +56,8 @@ class Requests:
             # of the reply one token was asked, to learn how long the prompt is
             numbers = error.message.replace(" + reply 1 ", " ")
             raise PromptTooLong(f"{name} is too long to be rewritten: {numbers}", _hint(edit)) from None
+        if preview.thinks:  # it has to think before its answer begins
+            request = replace(request, begun="")
         if self._max_tokens is not None:
             return replace(request, max_tokens=self._max_tokens)
         room = _room(preview)
@@ -65,6 +69,7 @@ class Requests:
                 _hint(edit),
             )
         wanted = int(needed * _GROWTH) + _MARGIN if needed else _FOR_NEW
+        wanted += _FOR_THOUGHT if preview.thinks else 0
         return replace(request, max_tokens=min(wanted, room))
 
     def _needed(self, question: Question) -> int:

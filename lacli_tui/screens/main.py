@@ -171,6 +171,7 @@ class MainScreen(Sending):
             answer.trace.add(took.steps)
             if self.talk.purpose != "summary":
                 self._steps += took.steps
+            await answer.think(took.thought)
             await answer.append(took.text)
             self._mark_new_text()
         if took.finished is not None:
@@ -195,7 +196,7 @@ class MainScreen(Sending):
         if took.turn is None and finished.reason != "stop":
             await self._nothing_came(answer)
             return
-        await answer.finish(finished.text, _below(finished, self.talk.most_tokens))
+        await answer.finish(finished.text, _below(finished, self.talk.most_tokens), finished.thought)
         self._asked = ""
 
     async def _nothing_came(self, answer: Answer) -> None:

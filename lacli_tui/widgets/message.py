@@ -19,6 +19,7 @@ from textual.widgets import Static
 from lacli import wording
 from lacli.events import Attachment
 from lacli.sessions.records import SUMMARISED
+from lacli.text.quoting import quoted
 from lacli_tui.actions import MESSAGE, bindings_of
 from lacli_tui.decoding import Trace
 from lacli_tui.inert import shown
@@ -156,17 +157,31 @@ class Question(Said):
 
 
 class Answer(Said):
-    """What the model wrote, or writes."""
+    """What the model wrote, or writes, and above it what it thought before, which is no part of `source`."""
 
-    def __init__(self, text: str = "", note: str = "", turn: int | None = None, trace: Trace | None = None) -> None:
+    DEFAULT_CSS = """
+    Answer > .thought { color: $text-muted; }
+    """
+
+    def __init__(
+        self,
+        text: str = "",
+        note: str = "",
+        turn: int | None = None,
+        trace: Trace | None = None,
+        *,
+        thought: str = "",
+    ) -> None:
         super().__init__(turn)
+        self._thought = thought
+        self._thinking: Prose | None = None
         self._segments = Segments()
         self._segments.text = text
         self._note = note
         self._parts: list[Prose | Fence] = []
         self.trace = trace if trace is not None else Trace()
         """Who guessed it; of answers written since the program began."""
-        self.is_written = bool(text)
+        self.is_written = bool(text or thought)
         """Whether no more comes."""
 
     @property
@@ -183,7 +198,7 @@ class Answer(Said):
 
     def kept(self) -> Kept:
         """What to show it again takes."""
-        make = partial(Answer, self.source, self._note, self.turn, self.trace)
+        make = partial(Answer, self.source, self._note, self.turn, self.trace, thought=self._thought)
         return Kept(make, self.turn, make)
 
     def compose(self) -> ComposeResult:
@@ -194,15 +209,24 @@ class Answer(Said):
     async def on_mount(self) -> None:
         """Show the text there is already."""
         if self.is_written:
+            await self._show_thought()
             await self._show(segments(self.source), ended=True)
+
+    async def think(self, text: str) -> None:
+        """More was thought."""
+        if text:
+            self._thought += text
+            await self._show_thought()
 
     async def append(self, text: str) -> None:
         """More was written."""
         if text:
             await self._show(self._segments.append(text))
 
-    async def finish(self, text: str, note: str = "") -> None:
+    async def finish(self, text: str, note: str = "", thought: str = "") -> None:
         """This is all of it."""
+        self._thought = thought
+        await self._show_thought()
         self._segments.text = text
         self.is_written = True
         self.note(note)
@@ -215,6 +239,16 @@ class Answer(Said):
             below = self.query_one(".below", Static)
             below.update(Text(shown(text)))
             below.set_class(not text, "-empty")
+
+    async def _show_thought(self) -> None:
+        shown = quoted(self._thought)
+        if not shown:
+            return
+        if self._thinking is None:
+            self._thinking = Prose()
+            self._thinking.add_class("thought")
+            await self.mount(self._thinking, after=self.query_one(".who"))
+        await self._thinking.set_text(shown)
 
     async def _show(self, wanted: list[Segment], ended: bool = False) -> None:
         for index, segment in enumerate(wanted):

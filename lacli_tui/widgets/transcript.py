@@ -210,7 +210,8 @@ class Transcript(VerticalScroll, can_focus=False):
 def _kept(turn: Turn, number: int) -> tuple[Kept, Kept]:
     """Question and answer of a turn that was read."""
     question = partial(Question, turn.question.text, turn.question.attachments, number)
-    answer = partial(Answer, turn.answer.text, "interrupted" if turn.interrupted else "", number)
+    note = "interrupted" if turn.interrupted else ""
+    answer = partial(Answer, turn.answer.text, note, number, thought=turn.thought)
     return Kept(question, number), Kept(answer, number, answer)
 
 

@@ -189,6 +189,22 @@ class TestPrompt:
         scripted.run(["edit", "a.txt", "say y", "-n", "77"], [block("y = 1 + 2\n" * 40)])
         assert scripted.assistants[-1].requests[0].max_tokens == 77
 
+    def test_more_tokens_where_the_model_thinks_first(
+        self, folder: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        preview = ScriptedAssistant.preview
+        monkeypatch.setattr(
+            ScriptedAssistant,
+            "preview",
+            lambda self, request, report=None: replace(preview(self, request), ctx_size=9000, thinks=True),
+        )
+        (folder / "a.py").write_text("x = 1 + 2\n" * 40)
+        told = ScriptedAssistant(()).told(block("y = 1 + 2\n" * 40), block("z = 1 + 2\n" * 40))
+        result = scripted.run(["edit", "a.py", "rename x", "--in-place"], [told])
+        assert scripted.assistants[-1].requests[0].max_tokens == int(200 * 1.3) + 256 + 4096
+        assert result.code == 0
+        assert (folder / "a.py").read_text() == "y = 1 + 2\n" * 40
+
     def test_dry_run_prints_it_and_loads_nothing(self, folder: Path, scripted: Scripted) -> None:
         result = scripted.run(["edit", "a.py", "read lines", "--dry-run"], [])
         assert result.code == 0

@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,14 +15,18 @@ import pytest
 from lacli.cli import spec
 from lacli.errors import LacliError
 from lacli.events import Counts, Loading, Notice, Prefill, ReplyStats
+from lacli.scripted import ScriptedAssistant
+from lacli.sessions.store import SessionStore, path
 from lacli.wording import counts_record, stats_record
 from tests.documented import keys_of, sections
 from tests.golden import world as at
 from tests.golden.cases import REWRITTEN
 from tests.golden.world import World
+from tests.sessions.turns import turn
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the paths of POSIX")
 TITLES = sections()
+THOUGHTFUL = ScriptedAssistant(()).told("yes", "or no?")
 
 
 class Run(NamedTuple):
@@ -66,15 +71,26 @@ def index(world: World) -> None:
     world.patch.setattr("lacli.project.build.build", lambda *arguments: report)
 
 
+def thoughtful(world: World) -> None:
+    """The log with one more turn, of a model that thinks."""
+    store = SessionStore(path())
+    store.append(store.session("a1").id, replace(turn(), thought="or no?"))
+
+
 RUNS = {
     "lacli ask --json, lacli chat --json": (
         Run("ask --json hi"),
         Run("chat --json hi"),
         Run("ask -x --json hi", scripts=("```sh\nls\n```",)),
+        Run("ask --json hi", scripts=(THOUGHTFUL,)),
     ),
-    "lacli ask --jsonl": (Run("ask --jsonl hi", opening=(Loading("load"), Prefill(1, 2, 0), Notice("a note"))),),
+    "lacli ask --jsonl": (
+        Run("ask --jsonl hi", opening=(Loading("load"), Prefill(1, 2, 0), Notice("a note"))),
+        Run("ask --jsonl hi", scripts=(THOUGHTFUL,)),
+    ),
     "lacli ask --batch": (
         Run("ask --batch -", stdin=b'"one"\n{"prompt": "two", "id": 7}\n', scripts=("1", LacliError("no", "so"))),
+        Run("ask --batch -", stdin=b'"one"\n', scripts=(THOUGHTFUL,)),
     ),
     "lacli ask --batch --stats": (Run("ask --batch - --stats", stdin=b'"one"\n', stream="stderr"),),
     "--dry-run --json": (
@@ -87,7 +103,10 @@ RUNS = {
         Run("complete a.py --json --full", at.files),
         Run("complete a.py --json --in-place", at.files),
     ),
-    "lacli edit --json": (Run("edit a.py x --json", at.files, (REWRITTEN,)),),
+    "lacli edit --json": (
+        Run("edit a.py x --json", at.files, (REWRITTEN,)),
+        Run("edit a.py x --json", at.files, (ScriptedAssistant(()).told(REWRITTEN, "hm"),)),
+    ),
     "lacli models list --json, lacli models show --json": (
         Run("models list --json"),
         Run("models show ./x.gguf --json", model),
@@ -105,6 +124,7 @@ RUNS = {
     "lacli sessions show --json, lacli sessions export --json": (
         Run("sessions show a1 --json", at.log),
         Run("sessions export a1 --json"),
+        Run("sessions show a1 --json", thoughtful),
     ),
     "lacli logs status --json": (Run("logs status --json", at.log),),
     "lacli stats --json": (Run("stats --json", at.log),),

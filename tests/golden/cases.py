@@ -8,6 +8,7 @@ from typing import Any
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, PromptTooLong
 from lacli.events import Event, Loading, Notice
+from lacli.scripted import ScriptedAssistant
 from tests.golden import world
 from tests.golden.world import World
 
@@ -27,6 +28,10 @@ os.replace("a", "b")  # atomic
 1. It is *atomic*.
 2. It works everywhere, on every file system that this computer knows, and a long line wraps.
 """
+THOUGHTFUL = ScriptedAssistant(()).told(
+    "Use `os.replace`:\n\n```python\nos.replace(a, b)\n```\n",
+    "The user wants a *name* changed:\n\n```python\nos.rename(a, b)\n```\n\nNo, that fails where b is there.\n",
+)
 REWRITTEN = "```python\n" + world.A_PY.replace("os.rename", "os.replace") + "```\n"
 OPENING = (
     Loading("fetching", 40_000_000, 93_000_000),
@@ -68,7 +73,15 @@ CASES = (
     Case("ask/markdown", ["ask", "how"], "md", [MARKDOWN]),
     Case("ask/markdown-plain", ["ask", "--plain", "how"], "md", [MARKDOWN]),
     Case("ask/markdown-no-colour", ["ask", "--color", "never", "how"], "md", [MARKDOWN]),
+    Case("ask/thought", ["ask", "how"], "md", [THOUGHTFUL]),
+    Case("ask/thought-plain", ["ask", "--plain", "how"], "md", [THOUGHTFUL]),
+    Case("ask/thought-only", ["ask", "how"], "md", [ScriptedAssistant(()).told("", "Hm.")]),
+    Case("ask/thought-no-stream", ["ask", "-S", "how"], "md", [THOUGHTFUL]),
     Case("ask/no-stream", ["ask", "-S", "how"], "md", [MARKDOWN]),
+    Case("ask/thought-extract", ["ask", "-x", "how"], "py", [THOUGHTFUL]),
+    Case("ask/thought-json", ["ask", "--json", "how"], "json", [THOUGHTFUL]),
+    Case("ask/thought-jsonl", ["ask", "--jsonl", "how"], "jsonl", [THOUGHTFUL]),
+    Case("chat/thought", ["chat"], scripts=[THOUGHTFUL], stdin=b"how?\n"),
     Case("ask/quiet", ["ask", "-q", "hi"], opening=OPENING),
     Case("ask/opening", ["ask", "hi"], opening=OPENING),
     Case("ask/verbose", ["ask", "-v", "hi"]),

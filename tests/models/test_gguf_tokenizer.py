@@ -170,3 +170,74 @@ class TestDamagedMetadata:
         fields = byte_level(merges=[("a", "b")])
         fields["tokenizer.ggml.merges"] += ["q zz", "nonsense"]
         assert made(fields).decode(made(fields).encode("ab q")) == "ab q"
+
+
+class TestOddTexts:
+    """What a vocabulary calls its tokens never reaches the reader."""
+
+    def test_of_several_owners_of_a_text_the_last_is_written_and_all_are_read(self) -> None:
+        fields = byte_level([("t", "h")])
+        fields["tokenizer.ggml.tokens"] += ["spare", "th", "th"]
+        fields["tokenizer.ggml.token_type"] += [1, 1, 1]
+        tokenizer = made(fields)
+        last = len(fields["tokenizer.ggml.tokens"]) - 1
+        assert tokenizer.encode("th") == [last]
+        assert [tokenizer.decode([last - back]) for back in range(4)] == ["th", "th", "spare", "th"]
+        assert tokenizer.decode(tokenizer.encode(f"[duplicate {last - 1}] th")) == f"[duplicate {last - 1}] th"
+
+    def test_a_control_token_goes_before_a_piece_of_the_same_text(self) -> None:
+        fields = byte_level()
+        fields["tokenizer.ggml.tokens"] += ["<|im_end|>"]
+        fields["tokenizer.ggml.token_type"] += [1]
+        tokenizer = made(fields)
+        assert tokenizer.split_markers("<|im_end|>") == [2]
+        assert tokenizer.decode([len(fields["tokenizer.ggml.tokens"]) - 1]) == "<|im_end|>"
+
+    @pytest.mark.parametrize("kind", [2, 3, 5])
+    def test_reserved_and_unused_tokens_have_no_text(self, kind: int) -> None:
+        fields = byte_level()
+        fields["tokenizer.ggml.tokens"] += ["[PAD7]"]
+        fields["tokenizer.ggml.token_type"] += [kind]
+        tokenizer = made(fields)
+        assert tokenizer.decode([len(fields["tokenizer.ggml.tokens"]) - 1]) == ""
+        assert tokenizer.decode(tokenizer.encode("a [PAD7]")) == "a [PAD7]"
+
+    def test_an_id_without_a_text_adds_nothing(self) -> None:
+        tokenizer = made(byte_level())
+        assert tokenizer.decode([tokenizer.vocab_size + 5, *tokenizer.encode("a")]) == "a"
+
+    @pytest.mark.parametrize("text", ["a  b", " a ", "\t\ta", "a\u2581b", "\u2581", "\u00a0a\u3000", "a\n\n  b\n"])
+    def test_blanks_and_their_likes_survive(self, text: str) -> None:
+        tokenizer = made(byte_level())
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+        assert tokenizer.unseen(text) == ""
+        pieces = made(sentence_piece(["\u2581", "a", "b"], add_space_prefix=False))
+        assert pieces.decode(pieces.encode(text)) == text.replace("\u2581", " ")
+        assert pieces.unseen(text) == ("\u2581" if "\u2581" in text else "")  # told, and kept by edits
+
+
+class TestEndsByName:
+    """Case N9."""
+
+    def test_are_control_tokens_only(self) -> None:
+        fields = byte_level()
+        fields["tokenizer.ggml.tokens"] += ["</s>", "<|eot_id|>", "<EOT>"]
+        fields["tokenizer.ggml.token_type"] += [1, 3, 4]
+        tokenizer = made(fields)
+        assert sorted(map(tokenizer.text_of, tokenizer.end_ids)) == ["<|endoftext|>", "<|eot_id|>", "<|im_end|>"]
+
+    def test_the_end_of_a_message_is_none_where_a_reply_has_several(self) -> None:
+        fields = byte_level()
+        fields["tokenizer.ggml.tokens"] += ["<|end|>", "<|return|>", "<|call|>"]
+        fields["tokenizer.ggml.token_type"] += [3, 3, 3]
+        tokenizer = made(fields)
+        assert tokenizer.speaks_harmony
+        assert "<|end|>" not in map(tokenizer.text_of, tokenizer.end_ids)
+
+
+@pytest.mark.parametrize("kind", [1, 3, 4])
+def test_the_marks_of_a_thought_have_a_text_whatever_kind_they_are(kind: int) -> None:
+    fields = byte_level()
+    fields["tokenizer.ggml.tokens"] += ["<think>"]
+    fields["tokenizer.ggml.token_type"] += [kind]
+    assert made(fields).decode([len(fields["tokenizer.ggml.tokens"]) - 1]) == "<think>"

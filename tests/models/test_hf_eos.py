@@ -15,6 +15,7 @@ class TestTurnEnd:
         ("template", "expected"),
         [
             ("{% for m in messages %}<|im_start|>{{m.role}}\n{{m.content}}<|im_end|>\n{% endfor %}", "<|im_end|>"),
+            ("{% for m in messages %}{{m.content[0]['text']}}<|im_end|>\n{% endfor %}", "<|im_end|>"),
             ("{% for m in messages %}[{{m.content | trim}}] {{ eos_token }}{% endfor %}", None),
             ("{% for m in messages %}{{m.content}} {{ eos_token }}{% endfor %}", "</s>"),
             ("{{bos_token}}{% for m in messages %}{{m.content|trim}}<end_of_turn>\n{% endfor %}", "<end_of_turn>"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lacli.errors import UsageError
+from lacli.errors import ModelUnavailable, UsageError
 from lacli.models.chat_template import ChatTemplate
 from lacli.prompts.chat import Message, compose, render, with_bos
 from lacli.prompts.template import load_template
@@ -74,7 +74,8 @@ class TestControlMarkers:
             "look",
         )
         assert "user\nanswer\n" in shown(looking, tokenizer, Message("user", "thought THINKanswer"))
-        assert "user\nnone\n" in shown(looking, tokenizer, Message("user", "plain"))
+        with pytest.raises(UsageError, match="it leaves out the question"):
+            shown(looking, tokenizer, Message("user", "plain"))
 
     def test_text_that_a_template_would_turn_into_a_marker_stays_outside_the_frame(self, tokenizer: Tokenizer) -> None:
         joining = ChatTemplate(CHATML.source.replace("m['content']", "m['content']|replace('-', '')"), "join")
@@ -177,3 +178,57 @@ class TestWrittenIds:
         upper = ChatTemplate(CHATML.source.replace("m['content']", "m['content']|upper"), "upper")
         messages = [Message("assistant", "hi", tuple(tokenizer.encode("hi"))), Message("user", "b")]
         assert "HI" in shown(upper, tokenizer, *messages)
+
+
+class TestEveryMessageIsThere:
+    """Case N1: a template may leave out what was asked, without a word."""
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            "(m['content']|map(attribute='text')|join)",  # a loop over parts
+            "(m['content'][0]['text']|trim)",
+            "(m['content'][0].text)",
+            "('' if m.content is string else m.content[0].text)",
+        ],
+    )
+    @pytest.mark.parametrize("system", ["", "Be brief."])
+    def test_templates_for_lists_of_parts_are_given_them(self, tokenizer: Tokenizer, content: str, system: str) -> None:
+        parts = ChatTemplate(CHATML.source.replace("m['content']", content), "parts")
+        said = [Message("system", system)] if system else []
+        said += [Message("user", "hi"), Message("assistant", "yes"), Message("user", TYPED)]
+        made = compose(said, parts, tokenizer)
+        assert made == compose(said, CHATML, tokenizer)
+        assert made.notes == ()
+
+    def test_a_template_that_takes_both_is_given_text(self, tokenizer: Tokenizer) -> None:
+        both = ChatTemplate(CHATML.source.replace("m['content']", "(m.content if m.content is string else 'x')"), "b")
+        assert "user\nhi\n" in shown(both, tokenizer, Message("user", "hi"))
+
+    @pytest.mark.parametrize(
+        ("content", "left_out"),
+        [
+            ("''", "the question"),
+            ("messages[0].content", "an earlier answer"),
+            ("messages[-1].content", "an earlier question"),
+            ("(m.content if m.role == 'user' else '')", "an earlier answer"),
+            ("(m.content if m.role == 'assistant' else '')", "an earlier question"),
+        ],
+    )
+    def test_what_is_left_out_of_the_prompt_is_refused_in_one_line(
+        self, tokenizer: Tokenizer, content: str, left_out: str
+    ) -> None:
+        leaving = ChatTemplate(CHATML.source.replace("m['content']", content), "leaving")
+        said = [Message("user", "hi"), Message("assistant", "yes"), Message("user", "hi")]
+        said = said if left_out != "the question" else said[:1]
+        with pytest.raises(UsageError, match=f"leaving refuses this conversation: it leaves out {left_out}"):
+            compose(said, leaving, tokenizer)
+
+    def test_a_template_for_a_single_question_takes_one(self, tokenizer: Tokenizer) -> None:
+        single = ChatTemplate(CHATML.source.replace("m['content']", "messages[0].content"), "single")
+        assert "user\nhi\n" in shown(single, tokenizer, Message("user", "hi"))
+
+    def test_a_template_that_fails_in_every_form_says_of_what(self, tokenizer: Tokenizer) -> None:
+        failing = ChatTemplate(CHATML.source.replace("m['content']", "m.content.nothing.there"), "failing")
+        with pytest.raises(ModelUnavailable, match="failing fails, line 2: 'str object' has no attribute 'nothing'"):
+            compose([Message("user", "hi")], failing, tokenizer)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lacli.events import Attachment, Counts
+from lacli.sessions.conversation import Conversation
+from lacli.sessions.export import as_markdown, markdown, record
 from lacli.sessions.records import NoSuchSession
 from lacli.sessions.store import SessionStore
 from tests.sessions.turns import turn
@@ -29,6 +32,31 @@ class TestKeeping:
         assert (session.id, session.kind, session.project) == (id_, "chat", HERE)
         assert (session.model, session.system, session.title) == ("smollm2", "Be terse.", "why?")
         assert session.turns[1].interrupted
+
+    def test_a_thought_is_kept_apart_from_its_answer(self, store: SessionStore, file: Path) -> None:
+        kept = replace(turn("why?", "because"), thought="well, why?")
+        id_ = store.begin("ask", HERE, "m")
+        store.append(id_, kept)
+        session = SessionStore(file).session(id_)
+        assert session.turns == (kept,)
+        assert record(session)["turns"][0]["thought"] == "well, why?"
+        assert "> well, why?\n\nbecause" in markdown(session)
+        assert "> well, why?\n\nbecause" in as_markdown("", session.turns)
+        assert [message.text for message in Conversation("", session.turns).ask("and?")] == ["why?", "because", "and?"]
+
+    def test_a_log_of_an_older_lacli_gets_a_place_for_thoughts(
+        self, store: SessionStore, file: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        id_ = store.begin("ask", HERE, "m")
+        store.append(id_, turn())
+        with sqlite3.connect(file) as connection:
+            connection.execute("ALTER TABLE turns DROP COLUMN thought")
+            connection.execute("DELETE FROM migrations WHERE name = 'm002_thoughts'")
+            connection.execute("PRAGMA user_version = 1")
+        connection.close()
+        newer = SessionStore(file)
+        newer.append(id_, replace(turn(), thought="hm"))
+        assert [each.thought for each in newer.session(id_).turns] == ["", "hm"]
 
     def test_a_session_without_a_turn_is_not_kept(self, store: SessionStore, file: Path) -> None:
         store.begin("chat", HERE, "m")
@@ -210,5 +238,5 @@ def test_the_log_says_which_steps_made_it(store: SessionStore, file: Path) -> No
     names = [row[0] for row in connection.execute("SELECT name FROM migrations ORDER BY name")]
     assert connection.execute("PRAGMA user_version").fetchone() == (len(names),)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert names == ["m001_sessions"]
+    assert names == ["m001_sessions", "m002_thoughts"]
     connection.close()

@@ -26,6 +26,22 @@ async def test_an_answer_is_shown_with_its_code_blocks_numbered(pilot: Play) -> 
         assert "```" not in text
 
 
+async def test_a_thought_stands_above_its_answer_and_is_no_part_of_it(pilot: Play) -> None:
+    thoughtful = ScriptedAssistant(()).told("Yes:\n\n```py\nx = 1\n```\n", "Or no?\n\n```py\nx = 2\n```\n")
+    async with pilot(thoughtful, "second", size=(80, 40)) as it:
+        await it.ask("is it so?")
+        for _ in range(2):
+            text = it.text()
+            assert text.index("Or no?") < text.index("x = 2") < text.index("Yes:") < text.index("[1] py")
+            await it.ask("really?") if "second" not in text else None
+        answer = it.main.transcript.messages[1]
+        assert answer.source == "Yes:\n\n```py\nx = 1\n```\n"
+        assert list(answer.blocks) == [1]
+        turn = it.main.talk.conversation.turns[0]
+        assert (turn.answer.text, turn.thought) == (answer.source, "Or no?\n\n```py\nx = 2\n```\n")
+        assert "Or no?" not in str(it.assistant.requests[1].messages)
+
+
 async def test_square_brackets_are_never_markup(pilot: Play) -> None:
     reply = "# [/x]\n\nwhy [/INST] and x[/dim] or [bold and [b + 3\n\n| a[/x] |\n|---|\n| [red]b |\n"
     async with pilot(reply, LacliError("no [/file] there", "try [b]"), size=(100, 50)) as it:

@@ -1,0 +1,1 @@
+os.replace(a, b)
