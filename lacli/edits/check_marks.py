@@ -96,9 +96,25 @@ def placeholders(scope: Scope) -> list[tuple[Hunk, int]]:
             above = next((text.strip() for text in reversed(new[:row]) if text.strip()), "")
             if not line or line in scope.intent.text or (line in had and lost < _DOTS_FOR):
                 continue
-            if _stands_for(line, lost) or (_BARE_DOTS.fullmatch(line) and not above.endswith((":", "{"))):
+            if (
+                (_is_body(scope, row) and _BARE_DOTS.fullmatch(line) and lost)
+                or _stands_for(line, lost)
+                or (_BARE_DOTS.fullmatch(line) and not above.endswith((":", "{")))
+            ):
                 found.append((change, row))
     return found
+
+
+def _is_body(scope: Scope, row: int) -> bool:
+    """Whether a line is all that is left of a function's body which was written out before."""
+    for each in scope.new.definitions:
+        if each.kind != "function" or not each.signature_end <= row < each.end:
+            continue
+        body = [line for line in scope.new.lines[each.signature_end : each.end] if line.strip()]
+        old = next((one for one in scope.old.definitions if one.path == each.path), None)
+        had = scope.old.lines[old.signature_end : old.end] if old is not None else []
+        return len(body) == 1 and not any(_BARE_DOTS.fullmatch(line.strip()) for line in had)
+    return False
 
 
 def _stands_for(line: str, lost: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from lacli.edits import check_changes, check_layout, check_losses, check_marks, check_names
+from lacli.edits import check_asked, check_changes, check_layout, check_losses, check_marks, check_names
 from lacli.edits.fault import Fault, FaultKind
 from lacli.edits.intent import Intent
 from lacli.edits.scope import Scope, scope_of
@@ -44,6 +44,7 @@ def _content(scope: Scope) -> Iterator[Fault]:
     else:
         yield from _lines_gone(scope)
     yield from check_changes.shrinking(scope)
+    yield from check_asked.asked(scope)
 
 
 def _syntax(scope: Scope) -> Iterator[Fault]:

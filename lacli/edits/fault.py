@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 FaultKind = Literal[
-    "syntax", "lost", "doubled", "order", "changed", "undefined", "rename", "layout", "placeholder", "form", "size"
+    "syntax",
+    "lost",
+    "doubled",
+    "order",
+    "changed",
+    "undefined",
+    "rename",
+    "layout",
+    "placeholder",
+    "form",
+    "size",
+    "asked",
 ]
 
 

@@ -18,9 +18,10 @@ from lacli.edits.syntax import parsed, text_of, walk
 PartKind = Literal["definition", "lines", "imports", "file"]
 
 _ADDS = re.compile(r"^\W*(?:please\s+)?(?:add|append|insert|write|create|define|implement|introduce|give)\b", re.I)
+_WORD = r"(?!(?:to|in|into|of|on|from|for|at|that|which)\b)[\w-]+"
 _NEW_THING = re.compile(
-    r"\b(?:add|append|insert|write|create|define|implement|introduce|give)\b(?:\s+\w+){0,2}?\s+(?:an?|another|the|one|two|new)?\s*"
-    r"(?:[\w-]+\s+){0,3}?(?:(?:class|static|async|private|public|helper|test|abstract)\s+)*"
+    rf"\b(?:add|append|insert|write|create|define|implement|introduce|give)\b(?:\s+{_WORD}){{0,2}}?"
+    rf"\s+(?:an?|another|the|one|two|new)?\s*(?:{_WORD}\s+){{0,3}}?"
     r"(functions?|methods?|class(?:es)?|structs?|enums?|traits?|constants?|sections?|keys?|tables?|tests?|fields?|"
     r"propert(?:y|ies)|variants?|entr(?:y|ies)|subsections?|getter|setter|macro|heading|helper|interface|variable|"
     r"dependenc(?:y|ies)|constructor|attribute|setting|option)\b",

@@ -247,7 +247,7 @@ class Edit:
         new, notes = mended(text, made.text, self._language, self._intent, spans)
         found = faults(text, made.text if new == text else new, self._language, self._intent, spans)
         if len(self.picked.parts) > 1:  # what one part renames, the next one still calls by its old name
-            found = tuple(fault for fault in found if fault.kind not in ("undefined", "rename"))
+            found = tuple(fault for fault in found if fault.kind not in ("undefined", "rename", "asked"))
         return _Made(new, found, (*made.notes, *notes))
 
     def _placed(self, part: Part, text: str, reply: str, form: Form, ended: bool) -> _Made:
@@ -296,7 +296,7 @@ class Edit:
         name, others = self._name(part), self.others
         if form == "insert":
             message = editing.inserting(name, self.instruction, context=context, others=others)
-            return Question((message,), form, old, self._fence(old) + self._new_head())
+            return Question((message,), form, old, self._fence(self._text) + self._new_head())
         if form == "search":
             message = editing.searching(name, old, self.instruction, context=context, others=others)
             return Question((message,), form, old, "")
@@ -305,10 +305,14 @@ class Edit:
 
     def _new_head(self) -> str:
         """How the text of something new begins, where its name tells: models repeat what is there less often so."""
-        if self._language != "python" or len(self._intent.adds) != 1:
+        if len(self._intent.adds) != 1 or not _CALLABLE.search(self.instruction):
             return ""
         name = next(iter(self._intent.adds))
-        return f"class {name}" if name[:1].isupper() else f"def {name}" if _CALLABLE.search(self.instruction) else ""
+        if self.picked.into is not None and self._language in ("javascript", "typescript"):
+            return name
+        words = {"python": "def", "go": "func", "javascript": "function", "typescript": "function"}
+        word = words.get(self._language)
+        return f"{word} {name}" if (word and self.picked.into is None) or self._language == "python" else ""
 
     def _opening(self, part: Part, text: str, question: Question) -> str:
         """What a second answer begins with: a fence, and the part itself as far as its name goes.

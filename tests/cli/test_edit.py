@@ -198,12 +198,12 @@ class TestPrompt:
             "preview",
             lambda self, request, report=None: replace(preview(self, request), ctx_size=9000, thinks=True),
         )
-        (folder / "a.py").write_text("x = 1 + 2\n" * 40)
+        (folder / "a.txt").write_text("x = 1 + 2\n" * 40)
         told = ScriptedAssistant(()).told(block("y = 1 + 2\n" * 40), block("z = 1 + 2\n" * 40))
-        result = scripted.run(["edit", "a.py", "rename x", "--in-place"], [told])
+        result = scripted.run(["edit", "a.txt", "say y", "--in-place"], [told])
         assert scripted.assistants[-1].requests[0].max_tokens == int(200 * 1.3) + 256 + 4096
         assert result.code == 0
-        assert (folder / "a.py").read_text() == "y = 1 + 2\n" * 40
+        assert (folder / "a.txt").read_text() == "y = 1 + 2\n" * 40
 
     def test_dry_run_prints_it_and_loads_nothing(self, folder: Path, scripted: Scripted) -> None:
         result = scripted.run(["edit", "a.py", "read lines", "--dry-run"], [])

@@ -37,7 +37,8 @@ def test_what_is_new_is_asked_for_alone() -> None:
     message = inserting("Stack", "add peek", context=[Attachment("Stack", "class Stack: ...")])
     assert [each.label for each in message.attachments] == ["Stack"]
     assert message.text == (
-        "add peek\n\nReturn only what is to be added to Stack, complete, in one code block. Do not repeat what is there."
+        "add peek\n\nReturn only what is to be added to Stack, complete, in one code block. "
+        "Do not repeat what is there."
     )
 
 
