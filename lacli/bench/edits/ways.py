@@ -60,7 +60,7 @@ def lacli(task: Task, assistant: Replier, base: Request) -> Done:
     after = task.text if refused else file.reads(outcome.result.data)
     found = tuple(problem.text for problem in outcome.result.problems)
     forms = tuple(each.form for each in outcome.tries)
-    return _done(task, "lacli", after, refused, started, replies, forms, found)
+    return _done(task, "lacli", after, started, replies, forms, found)
 
 
 def plain(task: Task, assistant: Replier, base: Request) -> Done:
@@ -73,7 +73,7 @@ def plain(task: Task, assistant: Replier, base: Request) -> Done:
     finished = _reply(assistant, request)
     found = max(blocks(finished.text), key=lambda block: likeness(block.text, text), default=None)
     after = text if found is None else found.text
-    return _done(task, "plain", after, found is None, started, [finished], ("whole",), ())
+    return _done(task, "plain", after, started, [finished], ("whole",), ())
 
 
 WAYS: dict[str, Callable[[Task, Replier, Request], Done]] = {"lacli": lacli, "plain": plain}
@@ -90,14 +90,13 @@ def _done(
     task: Task,
     way: str,
     after: str,
-    refused: bool,
     started: float,
     replies: Sequence[Finished],
     forms: tuple[str, ...],
     faults: tuple[str, ...],
 ) -> Done:
     seconds = time.perf_counter() - started
-    said = verdict(task, after, refused)
+    said = verdict(task, after)
     stats = joined(replies).stats if replies else None
     return Done(
         number=task.number,
