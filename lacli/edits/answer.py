@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from lacli.edits.outline import Definition, Outline, outline
 from lacli.edits.patches import NotFound, diff_hunks, has_marks, is_diff, replaced, search_blocks
 from lacli.edits.reply import rewritten
-from lacli.text.fences import blocks
+from lacli.text.fences import blocks, longer_than_any
 
 _NUMBERED = re.compile(r"^ {0,4}\d+(?:[:|]|\t| {2})[ \t]?")
 _NUMBERS_FROM = 3
@@ -34,6 +34,12 @@ class Given:
 
 class Unusable(Exception):
     """The reply gives nothing that could be taken; the message says why, for the user and for the model."""
+
+
+def as_block(code: str) -> str:
+    """Code as a reply would have it."""
+    fence = longer_than_any(code)
+    return f"{fence}\n{code.removesuffix(chr(10))}\n{fence}\n"
 
 
 def given(reply: str, part: str, ended: bool = True) -> Given:

@@ -1,7 +1,4 @@
-"""What speaks against taking a rewritten text for the original: parts left out that nobody asked to leave out. Pure.
-
-Called by `apply`. Each doubt is one line for the user, who may overrule it.
-"""
+"""Whether a text that is given for another one may be a piece of it, shown first: parts of it are left out. Pure."""
 
 from __future__ import annotations
 
@@ -29,13 +26,6 @@ _MARKS = "#/*<!->;%{}[]() \t"
 _BARE_DOTS = re.compile(r"\.{3}|…")
 _DOTS_FOR = 3
 """So many lines lost to bare dots are no body written so on purpose."""
-_SHORTENS = re.compile(
-    r"\b(?:remov|delet|drop|strip|simplif|shorten|reduc|clean|extract|refactor|inlin|dedup|duplicat|merg|condens|"
-    r"compress|compact|trim|cut|replac|rewrit|summar|minif|short|small|only|without|keep|unused|dead|move|split|"
-    r"combin|collaps|join|unify|concise|empty|clear|truncat|get rid|less|fewer|tidy|turn|convert|translat|instead)"
-    r"\w*",
-    re.IGNORECASE,
-)
 _FEW_LINES = 6
 """A part of fewer lines may shrink to anything but nothing."""
 _LOST_SHARE = 0.4
@@ -43,37 +33,18 @@ _LOST_RUN = 12
 """So many lines gone in one place, with next to nothing in their stead, are missed."""
 
 
-def doubts(before: str, after: str, instruction: str, hidden: int = 0) -> tuple[str, ...]:
-    """What the user should be asked about. `hidden`: how many characters went that the model cannot see."""
+def doubts(before: str, after: str) -> str:
+    """Why it may be a piece; empty where it seems to be all."""
     old, new = before.split("\n"), after.split("\n")
-    found = _placeholder(old, new, instruction) or _shrunken(old, new, instruction)
-    if not found and hidden and not may_shrink(instruction):
-        found = f"with the lines it changes the reply loses {hidden} character{'s' * (hidden > 1)} the model cannot see"
-    return (found,) if found else ()
+    return _placeholder(old, new) or _shrunken(old, new)
 
 
-def takes_most_away(before: str, after: str) -> str:
-    """That little of a text is left, whatever was asked for: for whoever looks at the change, and may not mean it.
-
-    Empty where most of it is there.
-    """
-    had, has = written(before.split("\n")), written(after.split("\n"))
-    if had < _FEW_LINES or had - has <= had * _LOST_SHARE:
-        return ""
-    return f"this leaves {has} of {had} lines: if the block is only a part, the rest of the file is lost"
-
-
-def may_shrink(instruction: str) -> bool:
-    """Whether the instruction asks for something that makes a text shorter."""
-    return bool(_SHORTENS.search(instruction))
-
-
-def _placeholder(old: Sequence[str], new: Sequence[str], instruction: str) -> str:
+def _placeholder(old: Sequence[str], new: Sequence[str]) -> str:
     """A line that stands for what the model did not write again."""
     for hunk in hunks(old, new):
         lost = written(old[hunk.start : hunk.end])
         for line in new[hunk.new_start : hunk.new_end]:
-            if _stands_for(line.strip(), lost) and line.strip() not in instruction:
+            if _stands_for(line.strip(), lost):
                 return f"the reply leaves out what was to be kept ({line.strip()[:60]!r})"
     return ""
 
@@ -85,19 +56,19 @@ def _stands_for(line: str, lost: int) -> bool:
     return lost > 0 and bool(_COMMENT.match(line) and _PLACEHOLDER.fullmatch(line.strip(_MARKS)))
 
 
-def _shrunken(old: Sequence[str], new: Sequence[str], instruction: str) -> str:
+def _shrunken(old: Sequence[str], new: Sequence[str]) -> str:
     had, has = written(old), written(new)
     if had and not has:
-        return "" if may_shrink(instruction) else "the reply is empty"
-    if had < _FEW_LINES or may_shrink(instruction):
+        return "the reply is empty"
+    if had < _FEW_LINES:
         return ""
     if had - has > had * _LOST_SHARE:
         lines = "line" if has == 1 else "lines"
-        return f"the reply has {has} {lines} where {had} were, and the instruction asks for no shortening"
+        return f"the reply has {has} {lines} where {had} were"
     for hunk in hunks(old, new):
         gone, came = _of(hunk, old, new)
         if gone >= _LOST_RUN and came * 4 <= gone:
-            return f"the reply lacks {gone - came} lines from line {hunk.start + 1} on that nobody asked to remove"
+            return f"the reply lacks {gone - came} lines from line {hunk.start + 1} on"
     return ""
 
 

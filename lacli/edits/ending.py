@@ -115,5 +115,5 @@ class BlockEnd(FirstBlockEnd):
             and found.text.rstrip("\n") != self._original.rstrip("\n")
             and ends_alike(found.text, self._original)
             and written(found.text.split("\n")) >= _LEAST_SHARE * written(self._original.split("\n"))
-            and not doubts(self._original, found.text, "")
+            and not doubts(self._original, found.text)
         )

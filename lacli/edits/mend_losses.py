@@ -193,8 +193,8 @@ def comments(scope: Scope) -> Iterator[Mended]:
     for comment in check_losses.lost_comments(scope):
         first = comment.text.split("\n")[0]
         note = f"put back the comment `{first[:50]}`"
-        yield from (Mended(text, note) for text in undone(scope, comment.start, comment.end))
         if comment.alone:
+            yield from (Mended(text, note) for text in undone(scope, comment.start, comment.end))
             yield from _block_of_comment(scope, comment, note)
             continue
         code = renamed(comment.code, scope.renames)
@@ -208,6 +208,7 @@ def comments(scope: Scope) -> Iterator[Mended]:
             code = _code_of(scope, row, line)
             lead = line[: len(line) - len(line.lstrip())]
             yield Mended(with_lines(scope.new.lines, row, row + 1, [lead + code + behind]), note)
+        yield from (Mended(text, note) for text in undone(scope, comment.start, comment.end))
 
 
 def _code_of(scope: Scope, row: int, line: str) -> str:

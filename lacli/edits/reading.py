@@ -88,6 +88,8 @@ def intent_of(instruction: str, text: str, outline: Outline | None) -> Intent:
         names |= {found for each in _fallback(instruction, known) for found in known.of(each)}
     for old, _ in renames:
         names.update(known.of(old))
+    within = known.within(names)
+    names = (names - {label.rpartition(".")[2] for label in within}) | within
     new = {name for _, name in renames}
     adds = {name for name in _new(instruction) if not known.of(name)} | new
     removes = set(_removed(instruction, names, known)) - {old for old, _ in renames}
@@ -135,6 +137,18 @@ class _Known:
         if "." in name and last in self.defined:
             return (last,)
         return (name,) if not self.is_prose and name in self.words and not name[:1].isdigit() else ()
+
+    def within(self, names: Iterable[str]) -> set[str]:
+        """Of names that several things have, the labels of those in something named: `push` of Stack as Stack.push."""
+        names = set(names)
+        shared = [label for label in self.labels if "." in label and label.rpartition(".")[2] in names]
+        found = set()
+        for label in shared:
+            owner, _, name = label.rpartition(".")
+            several = sum(other.rpartition(".")[2] == name for other in self.labels) > 1
+            if several and owner.rpartition(".")[2] in names and owner.rpartition(".")[2] != name:
+                found.add(label)
+        return found
 
     def defines(self, name: str) -> bool:
         """Whether it is a definition, parameter, heading or key."""

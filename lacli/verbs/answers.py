@@ -10,14 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacli.edits.apply import EditResult, edited, replaced, span_of
 from lacli.edits.diff import target_of, unified
-from lacli.edits.doubts import takes_most_away
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Attachment
 from lacli.sessions.records import Turn
 from lacli.text.fences import Block, blocks
+from lacli.verbs.editing import applied
 from lacli.verbs.naming import file_of
 from lacli.wording import counted, number_of
 
@@ -102,14 +101,14 @@ def change_of(file: TextFile, turn: Turn, number: str = "") -> Change:
     said, asked = turn.answer.text, turn.question.text
     if number:
         code, what = code_of(said, number)
-        result = replaced(file, span_of(file), code, asked)
+        result = applied(file, said, asked, code=code)
     else:
-        result = edited(file, span_of(file), said, asked, ended=turn.reason == "stop")
+        result = applied(file, said, asked, ended=turn.reason == "stop")
         found = blocks(said)
         what = next((_name(found, each) for each in found if each.text == result.taken), "the answer")
     remarks = result.remarks(file.name)
     diff = result.diff.decode("utf-8", "replace")
-    return Change(what, result.data, diff, tuple(remarks) + _shrinking(file, result))
+    return Change(what, result.data, diff, tuple(remarks))
 
 
 def file_meant(answer: str, attachments: Iterable[Attachment], number: str = "") -> str:
@@ -142,11 +141,3 @@ def _meant(answer: str, number: str) -> Block:
 def _name(found: Sequence[Block], block: Block) -> str:
     of = f" of {len(found)}" if len(found) > 1 else ""
     return f"code block {found.index(block) + 1}{of}"
-
-
-def _shrinking(file: TextFile, result: EditResult) -> tuple[str, ...]:
-    """That most of the file would go, where nothing else is said against it."""
-    if result.problems or not result.diff:
-        return ()
-    said = takes_most_away(file.text, file.reads(result.data))
-    return (said,) if said else ()

@@ -12,15 +12,17 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from lacli.edits.answer import Unusable, fitted, given, insertions
+from lacli.edits.answer import Given, Unusable, as_block, fitted, given, insertions
 from lacli.edits.apply import EditResult, Problem
 from lacli.edits.checks import Fault, faults
 from lacli.edits.diff import target_of, unified
 from lacli.edits.find import Part, Picked, find
 from lacli.edits.intent import Intent
 from lacli.edits.mend import mended
+from lacli.edits.merging import merged
 from lacli.edits.outline import Outline, outline
 from lacli.edits.placing import dedented, in_place_of, inserted, with_imports
+from lacli.edits.reaching import inside, reaches_out
 from lacli.edits.reading import intent_of
 from lacli.edits.renaming import is_purely_lexical, renamed
 from lacli.edits.sketch import sketch
@@ -42,6 +44,8 @@ _TRIES = 3
 _CONTAINER_LINES = 80
 """Lines of what something is added to up to which it is shown whole."""
 _CALLABLE = re.compile(r"\b(?:method|function|helper|test|getter|setter|property|constructor)\b", re.IGNORECASE)
+_REMOVES = re.compile(r"\b(?:remov|delet|drop|clear|empt|strip)\w*", re.IGNORECASE)
+_BEYOND = "the reply goes beyond the lines given; what is around them stays as it is"
 _UNCHANGED = "nothing is changed yet"
 
 
@@ -60,7 +64,8 @@ class Question:
         """A reply with what it was begun with; one that opens a block of its own did not go on from there."""
         mark = self.begun[: len(self.begun) - len(self.begun.lstrip("`"))]
         fences = [line.strip() for line in text.split("\n") if mark and line.strip().startswith(mark)]
-        opened = bool(fences) and (len(fences) % 2 == 0 or fences[0].strip("`") != "")
+        begins = bool(mark) and text.lstrip().startswith(mark) and bool(text.strip().strip("`"))
+        opened = bool(fences) and (begins or len(fences) % 2 == 0 or fences[0].strip("`") != "")
         return text if opened else self.begun + text
 
     def of(self, request: Request) -> Request:
@@ -265,15 +270,32 @@ class Edit:
         old = _lines_of(lines, part)
         shown = dedented(old)
         made = given(reply, shown, ended)
+        if old.strip() and not made.text.strip() and not _REMOVES.search(self.instruction):
+            raise Unusable("the reply's code block is empty")
         if now is not None and part.kind == "definition":
             container = next((each.path[:-1] for each in now.definitions if each.label == part.label), ())
             made = fitted(made, self._names(part), container, shown, now, self._language)
         alone = part.start == 0 and part.end >= len(lines) - 1
+        if not alone:
+            made = self._within(part, lines, made)
         body = in_place_of(old, made.text, alone)
         new = "".join(line + "\n" for line in lines[: part.start]) + body + "\n".join(lines[part.end :])
         if part.end >= len(lines) and not text.endswith("\n"):
             new = new.removesuffix("\n")
         return _Made(with_imports(new, self._language, made.imports), (), made.notes)
+
+    def _within(self, part: Part, lines: Sequence[str], made: Given) -> Given:
+        """What a reply gives for a part, without what it gives for the lines around it. Raises Unusable."""
+        before, behind = (
+            "".join(line + "\n" for line in around) for around in (lines[: part.start], lines[part.end :])
+        )
+        old = "".join(line + "\n" for line in lines[part.start : part.end])
+        if not reaches_out(old, before + behind, made.text):
+            return made
+        text = inside(before, old, behind, made.text)
+        if text is None:
+            raise Unusable(f"the reply rewrites more than lines {part.start + 1} to {part.end}")
+        return replace(made, text=text, notes=(*made.notes, _BEYOND))
 
     def _has_to_change(self, part: Part) -> bool:
         """Whether the edit is not done while this part is as it was: one that only uses a name may stay."""
@@ -370,11 +392,39 @@ class Edit:
         data = spliced(self.file, text, self.unseen) if text != self._text else self.file.data
         gone = sum(self.file.text.count(each) - self.file.reads(data).count(each) for each in self.unseen)
         problems = [Problem(fault.text, final=False) for fault in left]
-        if gone > 0 and not problems and not self._intent.removes:
+        if gone > 0 and not problems and not _REMOVES.search(self.instruction):
             lost = counted(gone, "character", "characters")
             problems.append(Problem(f"with the lines it changes the reply loses {lost} the model cannot see", False))
         diff = unified(self.file.data, data, target_of(self.file.name))
         return EditResult(data, diff, tuple(problems), tuple(dict.fromkeys(notes)))
+
+
+def applied(file: TextFile, reply: str, instruction: str, ended: bool = True, code: str | None = None) -> EditResult:
+    """What an answer of a chat makes of a file, or one block of it, `code`: checked and mended as an edit is.
+
+    A block of some of the file's definitions replaces these; a diff or SEARCH/REPLACE blocks are applied as such.
+    """
+    text = file.text
+    language = language_of(file.name, text).name
+    known = outline(text, language)
+    intent = intent_of(instruction, text, known)
+    try:
+        made = given(reply if code is None else as_block(code), text, ended)
+    except Unusable as error:
+        return _refused(file, str(error))
+    notes: tuple[str, ...] = ()
+    spans: tuple[tuple[int, int], ...] = ((0, file.line_count),)
+    piece = merged(text, made.text, known)
+    if piece is not None:
+        intent = replace(intent, names=intent.names | set(piece.names))
+        new, spans, notes = piece.text, piece.spans, (f"only {', '.join(piece.names)} is put into the file",)
+    else:
+        new = in_place_of(text, made.text, alone=True)
+    new, mends = mended(text, new, language, intent, spans)
+    found = faults(text, new, language, intent, spans)
+    data = spliced(file, new) if new != text else file.data
+    problems = tuple(Problem(fault.text, final=False) for fault in found)
+    return EditResult(data, unified(file.data, data, target_of(file.name)), problems, (*notes, *mends), made.text)
 
 
 def parts_of(file: TextFile, ranges: Sequence[tuple[int, int]], names: Sequence[str]) -> tuple[Part, ...]:

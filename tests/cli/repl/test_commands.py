@@ -317,7 +317,7 @@ class TestSettings:
         shown = capfd.readouterr().err
         assert "* smollm2-135m" in shown
         listed = [line for line in shown.splitlines() if line.endswith("here")]
-        assert {line.find(" not here") if "not" in line else line.find(" here") for line in listed} == {22}
+        assert {line.find(" not here") if "not" in line else line.find(" here") for line in listed} == {26}
         assert "5 tokens so far (1 turn)" in shown
         assert "512 kept free for the reply, 1,531 left for the question, of 2,048" in shown
         assert "no pool yet" in shown
@@ -436,7 +436,7 @@ class TestResults:
         assert capfd.readouterr().err.count("warning: there is no folder src yet; it is made, too") == 2
         assert (project / "src/calc.py").read_text() == "y = 1\n"
 
-    def test_a_part_that_would_take_the_place_of_a_whole_file_is_warned_of(
+    def test_a_part_takes_its_own_place_and_leaves_the_rest(
         self, project: Path, answers: list[str], capfd: Captured
     ) -> None:
         (project / "long.py").write_text("".join(f"x{n} = {n}\n" for n in range(40)))
@@ -444,7 +444,9 @@ class TestResults:
         repl, _ = repl_of(["```python\nx3 = 4\n```\n"])
         repl.handle("only replace x3")
         repl.handle("/apply 1 link.py")
-        assert "warning: this leaves 1 of 40 lines" in capfd.readouterr().err
+        shown = capfd.readouterr().err
+        assert "-x3 = 3\n+x3 = 4\n" in shown
+        assert "only x3 is put into the file" in shown
         assert answers == [f"code block 1: change link.py, a link to {project / 'long.py'}?"]
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

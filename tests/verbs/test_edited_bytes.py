@@ -6,11 +6,15 @@ import random
 
 import pytest
 
-from lacli.edits.apply import EditResult, Span, edited, part_of, replaced, span_of
+from lacli.edits.answer import as_block
+from lacli.edits.apply import EditResult
 from lacli.edits.doubts import doubts
+from lacli.edits.find import Part
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
+from lacli.events import Finished, ReplyStats
 from lacli.text.fences import longer_than_any
+from lacli.verbs.editing import Edit, parts_of
 
 CLASS = """class A:
     def one(self):
@@ -26,44 +30,54 @@ LONG = "".join(f"line {number} of the file\n" for number in range(40))
 
 
 def file_of(text: str | bytes) -> TextFile:
-    return TextFile.of_bytes(text if isinstance(text, bytes) else text.encode(), "f.py")
+    return TextFile.of_bytes(text if isinstance(text, bytes) else text.encode(), "f.txt")
+
+
+def whole(file: TextFile) -> Part:
+    return Part(0, file.line_count, "", "file")
+
+
+def edited(
+    file: TextFile, part: Part, reply: str, instruction: str = "", ended: bool = True, unseen: str = ""
+) -> EditResult:
+    """What a model that always says this makes of the part."""
+    finished = Finished(reply, (1,), "stop" if ended else "length", ReplyStats())
+    return Edit(file, instruction, "f.txt", (part,), (), unseen).run(lambda question: finished).result
 
 
 def given(text: str, new: str, lines: tuple[int, int] | None = None, instruction: str = "rename it") -> EditResult:
     file = file_of(text)
-    return replaced(file, span_of(file, *(lines or (None, None))), new, instruction)
+    part = parts_of(file, [lines], [])[0] if lines else whole(file)
+    return edited(file, part, as_block(new), instruction)
 
 
 class TestSpan:
     def test_lines_count_from_one(self) -> None:
-        file = file_of(CLASS)
-        assert span_of(file) == Span(0, 9)
-        assert part_of(file, span_of(file, 2, 3)) == "    def one(self):\n        return 1\n"
-        assert part_of(file, span_of(file, 9)) == "        return 3\n"
+        assert parts_of(file_of(CLASS), [(2, 3)], []) == (Part(1, 3, "lines 2-3", "lines"),)
 
     @pytest.mark.parametrize("lines", [(0, 1), (1, 10), (10, 10), (5, 4)])
     def test_outside_is_a_usage_error(self, lines: tuple[int, int]) -> None:
-        with pytest.raises(UsageError, match=r"f\.py has 9 lines"):
-            span_of(file_of(CLASS), *lines)
+        with pytest.raises(UsageError, match=r"f\.txt has 9 lines"):
+            parts_of(file_of(CLASS), [lines], [])
 
     def test_an_empty_file_has_no_lines_but_can_be_written(self) -> None:
         file = file_of("")
-        assert edited(file, span_of(file), "```\nx = 1\n```").data == b"x = 1\n"
+        assert edited(file, whole(file), "```\nx = 1\n```").data == b"x = 1\n"
         with pytest.raises(UsageError):
-            span_of(file, 1)
+            parts_of(file, [(1, 1)], [])
 
 
 class TestWholeFile:
     def test_the_diff_says_what_the_bytes_do(self) -> None:
         file = file_of(b"a = 1\r\nb = 2\r\n")
-        result = edited(file, span_of(file), "Sure:\n```python\na = 1\nc = 2\n```\nDone.")
+        result = edited(file, whole(file), "Sure:\n```python\na = 1\nc = 2\n```\nDone.")
         assert result == EditResult(
-            b"a = 1\r\nc = 2\r\n", b"--- f.py\n+++ f.py\n@@ -1,2 +1,2 @@\n a = 1\r\n-b = 2\r\n+c = 2\r\n"
+            b"a = 1\r\nc = 2\r\n", b"--- f.txt\n+++ f.txt\n@@ -1,2 +1,2 @@\n a = 1\r\n-b = 2\r\n+c = 2\r\n"
         )
 
     def test_nothing_changed(self) -> None:
         file = file_of("a\nb")
-        assert edited(file, span_of(file), "```\na\nb\n```") == EditResult(b"a\nb", b"")
+        assert edited(file, whole(file), "```\na\nb\n```") == EditResult(b"a\nb", b"")
 
     @pytest.mark.parametrize("end", ["", "\n", "\n\n\n"])
     def test_the_end_of_the_file_stays(self, end: str) -> None:
@@ -71,13 +85,13 @@ class TestWholeFile:
 
     def test_what_the_model_cannot_see_is_not_touched(self) -> None:
         file = file_of('s = "a\x1db\x04"\nx = 1\n')
-        result = edited(file, span_of(file), '```\ns = "ab"\ntotal = 1\n```', unseen="\x1d\x04")
+        result = edited(file, whole(file), '```\ns = "ab"\ntotal = 1\n```', unseen="\x1d\x04")
         assert result.data == b's = "a\x1db\x04"\ntotal = 1\n'
 
     def test_losing_it_with_its_line_is_asked_about(self) -> None:
         file = file_of('s = "a\x1db\x04"\nx = 1\n')
-        assert "2 characters" in edited(file, span_of(file), "```\ntotal = 1\n```", unseen="\x1d\x04").problems[0].text
-        assert not edited(file, span_of(file), "```\nx = 1\n```", "remove s", unseen="\x1d\x04").problems
+        assert "2 characters" in edited(file, whole(file), "```\ntotal = 1\n```", unseen="\x1d\x04").problems[0].text
+        assert not edited(file, whole(file), "```\nx = 1\n```", "remove s", unseen="\x1d\x04").problems
 
 
 class TestRefusals:
@@ -94,14 +108,14 @@ class TestRefusals:
     )
     def test_what_is_no_whole_text(self, reply: str, ended: bool, why: str) -> None:
         file = file_of(CLASS)
-        result = edited(file, span_of(file), reply, ended=ended)
+        result = edited(file, whole(file), reply, ended=ended)
         assert (result.data, result.diff, result.problems[0].final) == (file.data, b"", True)
         assert why in result.problems[0].text
 
     def test_a_letter_the_file_cannot_hold(self) -> None:
         file = file_of(b"caf\xe9\n")
         with pytest.raises(UsageError, match="latin-1"):
-            edited(file, span_of(file), "```\ncafé 漢\n```")
+            edited(file, whole(file), "```\ncafé 漢\n```")
 
 
 class TestRange:
@@ -170,30 +184,26 @@ class TestDoubts:
     )
     def test_a_line_in_the_place_of_others(self, line: str) -> None:
         new = LONG.replace("".join(f"line {number} of the file\n" for number in range(5, 9)), f"{line}\n")
-        assert "leaves out" in "".join(doubts(LONG, new, "rename it"))
-        assert doubts(LONG, LONG + f"{line}\n", "rename it") == ()
+        assert "leaves out" in doubts(LONG, new)
+        assert doubts(LONG, LONG + f"{line}\n") == ""
 
     @pytest.mark.parametrize(
         "line", ["# the other side of the file", "x = [...]", "# Remaining time", "    ...", "* text"]
     )
     def test_lines_that_only_look_so(self, line: str) -> None:
-        assert doubts(LONG, LONG.replace("line 5 of the file\n", f"{line}\n"), "rename it") == ()
+        assert doubts(LONG, LONG.replace("line 5 of the file\n", f"{line}\n")) == ""
 
     def test_far_less_than_there_was(self) -> None:
-        assert doubts(LONG, LONG[:100], "add hints")
-        assert not doubts(LONG, LONG[:100], "remove what is not used")
-        assert doubts(LONG, "\n", "add hints")
+        assert doubts(LONG, LONG[:100])
+        assert doubts(LONG, "\n")
 
     def test_a_long_run_of_lines_gone(self) -> None:
         lines = LONG.splitlines(keepends=True)
-        assert "lacks 14 lines from line 11" in "".join(doubts(LONG, "".join(lines[:10] + lines[24:]), "add hints"))
-        assert not doubts(LONG, "".join(lines[:10] + lines[20:]), "add hints")
+        assert "lacks 14 lines from line 11" in doubts(LONG, "".join(lines[:10] + lines[24:]))
+        assert not doubts(LONG, "".join(lines[:10] + lines[20:]))
 
     def test_a_few_lines_may_become_fewer(self) -> None:
-        assert not doubts("a\nb\nc\n", "d\n", "as one line")
-
-    def test_what_the_instruction_itself_says_is_wanted(self) -> None:
-        assert not doubts(LONG, LONG.replace("line 5 of the file", "# ..."), "put # ... for line 5")
+        assert not doubts("a\nb\nc\n", "d\n")
 
 
 def test_random_parts_of_random_files_are_rewritten_and_all_else_stays_byte_for_byte() -> None:
@@ -206,8 +216,8 @@ def test_random_parts_of_random_files_are_rewritten_and_all_else_stays_byte_for_
             lines[-1] = lines[-1].rstrip(b"\r\n") or b"x"
         file = file_of(b"\xef\xbb\xbf" * chance.randrange(2) + b"".join(lines))
         first = chance.randrange(1, file.line_count + 1)
-        span = span_of(file, first, chance.randrange(first, file.line_count + 1))
-        part = part_of(file, span).removesuffix("\n").split("\n")
+        span = parts_of(file, [(first, chance.randrange(first, file.line_count + 1))], [])[0]
+        part = file.text[file.starts[span.start] : file.starts[span.end]].removesuffix("\n").split("\n")
         new = [_renewed(line, chance) if line.strip() and chance.random() < 0.3 else line for line in part]
         fence = longer_than_any("\n".join(part))
         result = edited(file, span, f"{fence}py\n{chr(10).join(new)}\n{fence}\n", "change it")
