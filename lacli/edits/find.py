@@ -1,0 +1,127 @@
+"""Finds the parts of a file that an instruction is about, so that no more than these can change. Pure.
+
+Where it is not clear which part is meant, the answer says so (`Picked.sure`): a wrong part taken silently costs more
+trust than a whole file asked for. Called by what plans an edit.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lacli.edits.insertions import Inserter
+from lacli.edits.intent import Intent
+from lacli.edits.mentions import every_place, moved, renamed
+from lacli.edits.outline import Outline
+from lacli.edits.parts import Part, Picked, disjoint, head_of, imports_of, part_of, parts_of_rows, whole
+from lacli.edits.phrases import additions, renames
+from lacli.edits.roles import OBJECT, roles
+from lacli.edits.sentence import sentence_of
+from lacli.edits.targets import Resolver
+from lacli.edits.vocabulary import Vocabulary
+
+__all__ = ["Part", "Picked", "find"]
+
+_HEAD = re.compile(
+    r"\b(?:(?:module|file|package|crate|script)(?:-level|-wide)?\s+(?:doc\s*strings?|doc\s+comments?|comments?|headers?|documentation)"
+    r"|(?:licen[sc]e|copyright|spdx)\s+(?:headers?|comments?|notices?|lines?|identifiers?)|shebang|hashbang"
+    r"|(?:doc\s*string|comment|header)\b.*\b(?:top|head|beginning|start)\s+of\s+(?:the|this)\s+(?:file|module|script|program)"
+    r"|(?:doc\s*string|comment)\s+(?:to|for)\s+(?:the|this)\s+(?:file|module|script))",
+    re.IGNORECASE,
+)
+_IMPORTS = re.compile(
+    r"(?:\b(?:sort|order|reorder|group|tidy|clean\s+up|organi[sz]e|split|alphabeti[sz]e|dedupe|deduplicate|merge|remove|delete|drop|fix|add|move|wrap)\b"
+    r"[^.;]*?\b(?:imports?|includes?|use\s+(?:statements?|declarations?))\b|(?:^|[.;,]\s*|\band\s+|\bplease\s+|\bthen\s+)(?:import|#?include)\s|\bunused\s+imports?\b)",
+    re.IGNORECASE,
+)
+
+
+def find(text: str, outline: Outline | None, intent: Intent) -> Picked:
+    """The smallest parts that an instruction can be about."""
+    rows = text.split("\n")
+    if outline is None:
+        return whole(rows, "files of this kind have no outline")
+    if not text.strip():
+        return whole(rows, "it is empty")
+    return _Finder(Vocabulary(text, outline), intent).picked()
+
+
+class _Finder:
+    """Follows the rules in turn, the most telling first."""
+
+    def __init__(self, vocabulary: Vocabulary, intent: Intent) -> None:
+        self._vocabulary = vocabulary
+        self._intent = intent
+        self._sentence = sentence_of(intent.text, vocabulary)
+        self._resolver = Resolver(vocabulary, self._sentence)
+        self._renames = renames(self._sentence)
+        self._additions = additions(self._sentence)
+        new = {each.new_at for each in self._renames}
+        new |= {each.start for each in self._additions if each.name in intent.adds}
+        self._roles = roles(self._sentence, frozenset(new))
+
+    def picked(self) -> Picked:
+        """The answer."""
+        if _HEAD.search(self._intent.text) and not self._vocabulary.is_prose:
+            return Picked((head_of(self._vocabulary),), why="the head of the file is named")
+        if self._renames:
+            found = renamed(self._vocabulary, self._resolver, self._renames, self._roles, self._intent.everywhere)
+            return found or whole(self._vocabulary.lines, "it does not have the name that is to be changed")
+        return (
+            moved(self._vocabulary, self._sentence, self._resolver, self._roles)
+            or every_place(self._vocabulary, self._sentence, self._resolver, self._roles)
+            or self._imports()
+            or self._added()
+            or self._named()
+            or self._quoted()
+            or whole(self._vocabulary.lines, "the instruction names nothing in it")
+        )
+
+    def _imports(self) -> Picked | None:
+        if not _IMPORTS.search(self._sentence.text) or self._vocabulary.is_prose or self._vocabulary.is_data:
+            return None
+        imports = imports_of(self._vocabulary) or head_of(self._vocabulary)
+        others = [each for each in self._roles if each.role >= OBJECT and self._vocabulary.definitions_of(each.name)]
+        targets = self._resolver.targets(others)
+        parts = disjoint([imports, *map(part_of, targets.definitions)])
+        return Picked(parts, why="the imports are named", sure=targets.sure)
+
+    def _added(self) -> Picked | None:
+        inserter = Inserter(self._vocabulary, self._sentence, self._resolver)
+        for addition in self._additions:
+            if addition.kind or addition.name in self._intent.adds:
+                found = self._of_that_kind(addition.kind) or inserter.picked(addition, self._roles)
+                if found is not None:
+                    return found
+        return None
+
+    def _of_that_kind(self, kind: str) -> Picked | None:
+        """A list of such things in a file of keys: `dependencies` for a new dependency."""
+        if not self._vocabulary.is_data or not kind.endswith("y"):
+            return None
+        lists = self._vocabulary.definitions_of(f"{kind[:-1]}ies")
+        narrowed = [each for each in lists if any(role.name in each.label for role in self._roles)] or lists
+        if not narrowed:
+            return None
+        return Picked(tuple(map(part_of, narrowed)), why=f"`{narrowed[0].label}` lists such", sure=len(narrowed) == 1)
+
+    def _named(self) -> Picked | None:
+        targets = self._resolver.targets(self._roles)
+        if not targets.definitions:
+            return self._imported_only()
+        return Picked(disjoint(map(part_of, targets.definitions)), why=targets.why, sure=targets.sure)
+
+    def _imported_only(self) -> Picked | None:
+        """A name that only the imports have."""
+        imports = imports_of(self._vocabulary)
+        if imports is None or not any(self._vocabulary.is_imported(each.name) for each in self._roles):
+            return None
+        return Picked((imports,), why="the imports have the name", sure=False)
+
+    def _quoted(self) -> Picked | None:
+        """Lines that have a quoted text."""
+        for value in self._sentence.values:
+            rows = [row for row, line in enumerate(self._vocabulary.lines) if len(value) > 1 and value in line]
+            if rows:
+                parts = parts_of_rows(self._vocabulary, rows)
+                return Picked(parts, why=f"it has the text {value!r}", sure=len(parts) == 1)
+        return None
