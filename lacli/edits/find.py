@@ -11,7 +11,7 @@ import re
 from lacli.edits.insertions import Inserter
 from lacli.edits.intent import Intent
 from lacli.edits.mentions import every_place, moved, renamed
-from lacli.edits.outline import Outline
+from lacli.edits.outline import Definition, Outline
 from lacli.edits.parts import Part, Picked, disjoint, head_of, imports_of, part_of, parts_of_rows, whole
 from lacli.edits.phrases import additions, renames
 from lacli.edits.roles import OBJECT, roles
@@ -87,6 +87,9 @@ class _Finder:
 
     def _added(self) -> Picked | None:
         inserter = Inserter(self._vocabulary, self._sentence, self._resolver)
+        implementation = inserter.implementation()
+        if implementation is not None:
+            return implementation
         for addition in self._additions:
             if addition.kind or addition.name in self._intent.adds:
                 found = self._of_that_kind(addition.kind) or inserter.picked(addition, self._roles)
@@ -108,7 +111,21 @@ class _Finder:
         targets = self._resolver.targets(self._roles)
         if not targets.definitions:
             return self._imported_only()
-        return Picked(disjoint(map(part_of, targets.definitions)), why=targets.why, sure=targets.sure)
+        parts = [part_of(each) for each in targets.definitions]
+        for each in targets.definitions:
+            if self._is_removed(each):
+                rows = [row for row in self._vocabulary.mentions(each.name) if not each.start <= row < each.end]
+                parts += parts_of_rows(self._vocabulary, rows)
+        return Picked(disjoint(parts), why=targets.why, sure=targets.sure)
+
+    def _is_removed(self, each: Definition) -> bool:
+        """Whether a definition of the whole file is to go, and so what uses it has to change too."""
+        return (
+            each.name in self._intent.removes
+            and len(each.path) == 1
+            and not (self._vocabulary.is_data or self._vocabulary.is_prose)
+            and not re.search(r"\bsplit\b", self._intent.text)
+        )
 
     def _imported_only(self) -> Picked | None:
         """A name that only the imports have."""

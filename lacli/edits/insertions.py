@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from lacli.edits.outline import Definition
-from lacli.edits.parts import CONTAINERS, Picked, head_of, imports_of, part_of
+from lacli.edits.parts import CONTAINERS, Picked, disjoint, head_of, imports_of, part_of
 from lacli.edits.phrases import Addition
 from lacli.edits.roles import OBJECT, Role
-from lacli.edits.sentence import KINDS, Sentence
+from lacli.edits.sentence import KINDS, NAME, VALUE, Sentence
 from lacli.edits.targets import Resolver
 from lacli.edits.vocabulary import Vocabulary
 
@@ -33,6 +33,11 @@ _SECTIONS = ("section", "heading", "chapter", "subsection", "table")
 _ENTRIES = ("key", "setting", "option", "entry", "field", "property", "flag", "dependency")
 _BESIDE = re.compile(
     rf"\b(after|below|behind|following|beneath|next\s+to|beside|before|above|in\s+front\s+of)\s+(?:the\s+)?(?:{KINDS}\s+)?$",
+    re.IGNORECASE,
+)
+_TRAIT_FOR = re.compile(
+    rf"\b(?:implement|(?:add|write|provide)\s+(?:an?\s+|the\s+)?impl(?:ementation)?(?:\s+of)?)\s+(?:the\s+)?(?:{NAME}|{VALUE}|[\w:<>]+)"
+    rf"(?:\s+trait|\s+impl(?:ementation)?)?\s+for\s+(?:the\s+)?(?:{KINDS}\s+)?(?P<type>{NAME})",
     re.IGNORECASE,
 )
 _DETAILS = re.compile(
@@ -65,8 +70,8 @@ class Inserter:
         if addition.kind in _MEMBERS or not addition.kind:
             return None
         used_in = [each for each in others if self._is_place_of_use(each)]
-        if used_in:
-            return self._used(used_in)
+        if used_in and not addition.kind.startswith("test"):
+            return self._used(addition, used_in)
         return self._at_top(addition)
 
     def _is_definition(self, kind: str) -> bool:
@@ -85,7 +90,8 @@ class Inserter:
     def _sibling(self, named: Sequence[Role]) -> tuple[Definition | None, bool]:
         for each in named:
             beside = _BESIDE.search(self._sentence.text[: each.at])
-            definitions = self._resolver.candidates(each).definitions
+            candidates = self._resolver.candidates(each)
+            definitions = self._resolver.narrowed(candidates, [])
             if beside and len(definitions) == 1:
                 return definitions[0], beside[1].casefold() in ("before", "above") or beside[1].startswith("in")
         return None, False
@@ -99,14 +105,16 @@ class Inserter:
             if re.search(r"\bfor\s+(?:\S+\s+)?$", self._sentence.text[: each.at]) and addition.kind in _TOP:
                 continue  # "a test for X"
             if self._vocabulary.is_prose and not re.search(
-                r"\b(?:in|inside|under|within|into|of)\s+(?:\S+\s+)?(?:\S+\s+)?$", self._sentence.text[: each.at]
+                r"\b(?:in|inside|under|within|into|of|to)\s+(?:\S+\s+)?(?:\S+\s+)?$", self._sentence.text[: each.at]
             ):
                 continue
             definitions = [one for one in self._resolver.candidates(each).definitions if one.kind in kinds]
             if definitions and definitions[0].label != addition.name:
                 return self._block(definitions[0]), len(definitions) == 1
-        if addition.kind in _MEMBERS and sibling is None:
+        if addition.kind in (*_MEMBERS, "test", "test case") and sibling is None:
             classes = [each for each in self._vocabulary.outline.definitions if self._takes_methods(each)]
+            if addition.kind not in _MEMBERS:
+                classes = [each for each in classes if each.name.casefold().startswith("test")]
             if len({each.name for each in classes}) == 1:
                 return self._block(classes[0]), True
         return None, True
@@ -116,7 +124,7 @@ class Inserter:
 
     def _block(self, container: Definition) -> Definition:
         """Of a Rust type its own `impl` block, as that is where methods stand."""
-        if self._vocabulary.outline.language != "rust" or self._vocabulary.is_impl(container):
+        if not self._has_own_block(container):
             return container
         blocks = [
             each
@@ -124,6 +132,11 @@ class Inserter:
             if self._vocabulary.is_impl(each) and re.fullmatch(rf"{re.escape(container.name)}(?:<.*>)?", each.name)
         ]
         return blocks[0] if blocks else container
+
+    def _has_own_block(self, container: Definition) -> bool:
+        """Whether the methods of a type stand apart from it, in `impl` blocks of Rust."""
+        head = self._vocabulary.lines[container.head]
+        return self._vocabulary.outline.language == "rust" and re.search(r"\b(?:struct|enum|union)\b", head) is not None
 
     def _members(self, container: Definition) -> list[Definition]:
         """What stands in it, or belongs to it from elsewhere in the file (Go)."""
@@ -165,7 +178,7 @@ class Inserter:
         language = self._vocabulary.outline.language
         if language in ("json", "yaml") or (addition.kind in _VALUES and not members) or container.kind == "key":
             return Picked((part_of(container),), why=why, sure=sure)
-        if language == "rust" and not self._vocabulary.is_impl(container):
+        if self._has_own_block(container):
             return Picked((), "insert", None, container, why, sure)  # an `impl` block of its own
         wanted = [each for each in members if each.kind == ("variable" if addition.kind in _VALUES else "function")]
         after = (wanted or members or [None])[-1]
@@ -179,13 +192,27 @@ class Inserter:
         definitions = self._resolver.candidates(each)
         return definitions.is_definition and any(one.kind == "function" for one in definitions.definitions)
 
-    def _used(self, named: Sequence[Role]) -> Picked | None:
-        """A helper that is to be used somewhere at once is written with that place."""
+    def _used(self, addition: Addition, named: Sequence[Role]) -> Picked | None:
+        """A helper that is to be used somewhere at once is written with that place, a constant with the others."""
         targets = self._resolver.targets(named)
         if len(targets.definitions) != 1:
             return None
         at = targets.definitions[0]
-        return Picked((part_of(at),), why=f"something new for `{at.label}`", sure=targets.sure and at.parent is None)
+        why = f"something new for `{at.label}`"
+        if addition.kind in _VALUES:
+            place = self._at_top(addition)
+            first = place.parts or ((part_of(place.after),) if place.after else ())
+            return Picked(disjoint([*first, part_of(at)]), why=why, sure=targets.sure)
+        return Picked((part_of(at),), why=why, sure=targets.sure and at.parent is None)
+
+    def implementation(self) -> Picked | None:
+        """Where the implementation of a trait for a type goes (Rust): behind what the type has."""
+        match = _TRAIT_FOR.search(self._sentence.text)
+        if self._vocabulary.outline.language != "rust" or not match:
+            return None
+        own = self._vocabulary.definitions_of(self._sentence.named(match["type"]))
+        why = f"a new implementation for `{own[-1].label}`" if own else ""
+        return Picked((), "insert", None, own[-1], why) if own and own[-1].kind == "class" else None
 
     def _at_top(self, addition: Addition) -> Picked:
         top = [each for each in self._vocabulary.outline.definitions if each.parent is None]

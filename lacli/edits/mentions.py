@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from lacli.edits.outline import Definition
-from lacli.edits.parts import CONTAINERS, Part, Picked, disjoint, lines, part_of, parts_of_rows
+from lacli.edits.parts import Part, Picked, disjoint, lines, part_of, parts_of_rows
 from lacli.edits.phrases import Rename
 from lacli.edits.roles import OBJECT, PLACE, Role
 from lacli.edits.sentence import KINDS, NAME, Sentence
@@ -22,7 +22,7 @@ _ALL_USES = re.compile(
     r"\b(?:(?:all|every|each|any|both)\s+(?:of\s+)?(?:the\s+|its\s+)?(?:(?:other|remaining|direct)\s+)?(?P<noun>calls?|uses?|usages?|occurrences?|references?|places?"
     r"|callers?|call\s+sites?|mentions?|instances?)?\s*(?:of\s+|to\s+|where\s+|that\s+(?:calls?|uses?)\s+)?(?:the\s+)?"
     rf"(?:{KINDS}\s+)?(?P<name>{NAME})(?P<after>\s+calls?|\s+uses?)?|(?P<first>{NAME})[^.;]*\b(?P<where>everywhere|throughout)\b"
-    rf"|\b(?:everywhere|wherever)\s+(?:\w+\s+)?(?P<last>{NAME}))",
+    rf"|\b(?:everywhere|wherever)\s+(?:\w+\s+)?(?P<last>{NAME})(?P<called>\s+is\s+(?:called|used))?)",
     re.IGNORECASE,
 )
 _MOVE = re.compile(
@@ -78,7 +78,8 @@ def _places_of(
             narrowed
         ) == 1 or everywhere
     homes = [home for each in rest if (home := _home(vocabulary, each)) is not None]
-    shadows = [each for each in vocabulary.parameters.get(role.name, ()) if each not in narrowed]
+    is_global = all(len(each.path) == 1 for each in narrowed)
+    shadows = [each for each in vocabulary.parameters.get(role.name, ()) if is_global and each not in narrowed]
     rows = [
         row
         for row in vocabulary.mentions(role.name, prose=True)
@@ -139,10 +140,10 @@ def every_place(vocabulary: Vocabulary, sentence: Sentence, resolver: Resolver, 
     if not uses:
         return None
     name = sentence.named(uses["name"] or uses["first"] or uses["last"])
-    is_use = bool(uses["noun"] or uses["after"])
+    is_use = bool(uses["noun"] or uses["after"] or uses["called"])
     definitions = vocabulary.definitions_of(name)
-    if not is_use and any(each.kind in CONTAINERS for each in definitions):
-        return None  # "all of Stack" is Stack
+    if uses["name"] and not is_use and definitions:
+        return None  # "all of Stack" is Stack, "both load methods" are these two
     heads = {each.head for each in definitions} if is_use else set()
     rows = [row for row in vocabulary.mentions(name) if row not in heads]
     if "." in name:

@@ -36,7 +36,7 @@ class Addition:
 
 # --- renames ---------------------------------------------------------------------------------------------------------
 
-_OBJECT = rf"{_ARTICLES}(?:{_KIND}\s+)?(?P<{{0}}>{_WORD})(?:\s+{KINDS}\b)?(?:'s)?{_WHERE}"
+_OBJECT = rf"{_ARTICLES}(?:{_KIND}\s+|[a-z]+\s+)?(?P<{{0}}>{_WORD})(?:\s+{KINDS}\b)?(?:'s)?{_WHERE}"
 _NEW = rf"(?:the\s+)?(?:{_KIND}\s+)?(?P<{{0}}>{_WORD})"
 
 
@@ -108,7 +108,7 @@ _ITEM = re.compile(
     re.IGNORECASE,
 )
 _REPLACE = re.compile(
-    rf"\b(?:replac(?:e|ing)|convert(?:ing)?|substitut(?:e|ing)|swap(?:ping)?)\s+{_ARTICLES}(?:{_KIND}\s+)?(?P<old>{NAME})(?:\s+{KINDS})?{_WHERE}"
+    rf"\b(?:replac(?:e|ing)|convert(?:ing)?|substitut(?:e|ing)|swap(?:ping)?)\s+(?:(?:the|this|that|its|old|whole|entire)\s+)*(?:{_KIND}\s+)?(?P<old>{NAME})(?:\s+{KINDS})?{_WHERE}"
     rf"\s+(?P<by>with|by|for|into|to)\s+(?:the\s+|an?\s+)?(?:{_KIND}\s+)?(?P<new>{_WORD})",
     re.IGNORECASE,
 )
@@ -169,7 +169,7 @@ _NEW_KIND = (
 _ADJECTIVE = (
     r"(?:new|small|simple|private|public|static|protected|helper|unit|global|module(?:-level)?|top-level|second|third|another|optional|boolean"
     r"|bool|string|integer|int|async|abstract|class|instance|keyword(?:-only)?|required|default|missing|empty|short|convenience|read-only|utility|extra"
-    r"|additional|config|const|dev|runtime|read|exported|inline|level-\d|numeric|float)"
+    r"|additional|config|const|dev|runtime|read|exported|inline|level-\d|numeric|float|void|char|double|long|unsigned)"
 )
 _ADJECTIVES = rf"(?:{_ADJECTIVE}\s+)*"
 _ARTICLE = r"(?:an?|another|the|one|some|two|three|its|my|new|\d+)\s+"

@@ -19,6 +19,7 @@ _BEFORE = tuple(
     (re.compile(pattern.replace("THE", _THE).replace("KIND", _KIND) + "$", re.IGNORECASE), role)
     for pattern, role in (
         (r"\b(?:as|like|same(?:\s+\w+)?(?:\s+as)?)\s+(?:it\s+is\s+|we\s+do\s+|\w+\s+)?(?:in|of|with|for)\s+THEKIND", USED),
+        (r"\b(?:remove|delete|drop|strip|take)\b[^.;]*\bfrom\s+THEKIND", PLACE),
         (r"\b(?:in|inside|within|under|throughout)\s+THEKIND", PLACE),
         (r"\b(?:like|as|than|via|with|by|using|through|uses?|used|calls?|called|calling|invoke|invoking|raises?|raising|throws?|returns?|returning|logs?|passing"
          r"|imports?|is|equals?|exceeds?|reaches|is\s+not|means|instead\s+of|rather\s+than|based\s+on|similar\s+to|against|subclass|implements?|inherits?\s+from)"
@@ -76,6 +77,8 @@ def _role(text: str, at: int, before: list[Role]) -> int:
         and not re.search(r"\b(?:that|which|where|because|since|with|by|via|using)\s+(?:the\s+)?$", head, re.IGNORECASE)
     ):
         return PLACE
+    if re.search(r"\b(?:raise|return)\s+(?:the\s+)?$", head, re.IGNORECASE) and re.match(r"\s+(?:to|by)\b", tail):
+        return OBJECT
     for pattern, role in _BEFORE:
         if pattern.search(head):
             return role

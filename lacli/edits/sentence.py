@@ -25,7 +25,8 @@ KINDS = (
 _BOUNDARY = (
     r"(?=\s*$|\s*[.,;:!?)(]|\s+(?:so|to|if|when|and|or|that|which|with|by|instead|is|are|should|must|needs?|takes?|returns?|raises?"
     r"|uses?|for|from|into|in|on|of|at|as|can|could|may|does|do|has|have|will|throws?|accepts?|handles?|while|before|after|above"
-    r"|below|because|unless|but|then|the|a|an|also|only|not|async|everywhere|prints?|calls?|→|"
+    r"|below|because|unless|but|then|the|a|an|also|only|not|async|everywhere|prints?|calls?|even|again|first|early|too|once|twice|always|rather"
+    r"|than|during|whenever|here|there|just|since|after|never|still|instead|\w+ly|→|"
     + NAME
     + "|"
     + VALUE
@@ -39,11 +40,16 @@ _MODAL = r"\s+(?:should|must|needs?|has to|ought|returns?|raises?|is|isn't|can|c
 _STRONG = r"\b(?:in|inside|within|under|above|below|calls?|calling|of|from|to|into|on|for|before|after|by|via|with|using|like|and|or)\s+$"
 _QUANTITY = r"\b(?:number|list|count|set|kind|lots?|amount|sum|most|all|each|some|any|one|out|pair|sequence|instance|part) of\s+$"
 _SETS = r"\b(?:set|change|bump|update|increase|decrease|lower|raise|reduce|pin|upgrade|remove|delete|drop|sort|rename|switch)\s+(?:the\s+)?$"
+_NEVER = frozenset(
+    "a an the and or of to in on at by for from with as is it its this that if so be i we you not no all any each my our"
+    " into when where then than but do does has have are was can will up out off new one two use add".split()
+)
+"""Words that are a name only where a noun before them says so."""
 _QUOTED = re.compile(r"(`+)(.+?)\1|\"([^\"\n]+)\"|“([^”]+)”|(?<![\w'])'([^'\n]+)'(?!\w)|‘([^’]+)’", re.DOTALL)
 _CODE = re.compile(
     r"(?<![\w/.])(?:\(\*?(?P<type>\w+)\)\.(?P<method>\w+)"
-    r"|\[\[?(?P<table>[\w.-]+)\]\]?|@?#?[A-Za-z_]\w*(?:(?:\.prototype\.|\.|::|->|#)[A-Za-z_][\w-]*)+(?:\(\))?"
-    r"|[A-Za-z_]\w*\([^()\s]*\)"
+    r"|\[\[?(?P<table>[A-Za-z][\w.-]*)\]\]?|@?#?[A-Za-z_]\w*(?:(?:\.prototype\.|\.|::|->|#)[A-Za-z_][\w-]*)+(?:\(\))?"
+    r"|[A-Za-z_]\w*\([^()]*\)"
     r"|[#@]?[A-Za-z]*_\w*|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Za-z]+\d\w*|#[a-z]\w+)(?![\w/])"
 )
 _NOT_CODE = re.compile(
@@ -116,7 +122,10 @@ class _Marker:
 
     def _code(self, match: re.Match[str]) -> str:
         name = f"{match['type']}.{match['method']}" if match["type"] else match[0]
-        if _NOT_CODE.match(name.strip(".")) or (match["table"] and not self._vocabulary.defines(name)):
+        if _NOT_CODE.match(name.strip(".")) or (
+            ((match["table"] and not self._vocabulary.is_data) or name.startswith("#"))
+            and not self._vocabulary.defines(name)
+        ):
             return match[0]
         trailing = re.search(r"[.]+$", name)
         return self._name(name) + (trailing[0] if trailing else "")
@@ -151,9 +160,13 @@ class _Marker:
         """Whether the sentence uses the word as a name."""
         defined = self._vocabulary.defines(word)
         loose = before.casefold()
+        if (word in _NEVER or word in ("A", "I")) and not re.search(rf"\b(?:{KINDS}|called|named|rename)\s+$", loose):
+            return False
         begins = re.search(r"(?:^|[.;:!?]\s+|\bthen\s+)$", loose) is not None
         if (
-            re.match(rf"(?:\s+{KINDS}\b)(?!\s+(?:hint|annotation|check|comment|docstring|alias|case))", after)
+            re.match(
+                rf"(?:\s+{KINDS}\b)(?!\s+(?:hint|annotation|check|comment|docstring|alias|case))|\s+default\b", after
+            )
             and not begins
         ):
             return not re.search(r"\b(?:an?|another|this|every|each|all|new|no)\s+$", loose)
@@ -177,7 +190,9 @@ class _Marker:
             return True
         if re.search(rf"{NAME}(?:,|,? and|,? or|,? &)\s+$", before) or re.match(rf"(?:,|,? and|,? or)\s+{NAME}", after):
             return re.match(_BOUNDARY, after) is not None
-        if re.search(rf"\b(?:rename|make|have|let)\s+$", loose):
+        if re.search(r"\b(?:rename|make|have|let|everywhere|wherever)\s+$", loose):
+            return True
+        if re.search(r"\brename\s+(?:the\s+)?(?:\w+\s+)?$", loose) and re.match(r"\s+(?:to|as|into)\b", after):
             return True
         if re.search(rf"(?:^|[.,;]\s+|\band\s+|\bthen\s+|\bplease\s+){_VERBS}\s+$", loose):
             return re.match(_BOUNDARY, after) is not None and not _is_plural(word)

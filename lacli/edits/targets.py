@@ -61,7 +61,8 @@ class Resolver:
         picked: list[Definition] = []
         for each in chosen:
             definitions = self.narrowed(each, found)
-            if len(definitions) > 1 and not self._several:
+            distinct = [one for one in definitions if not self._vocabulary.is_prototype(one)]
+            if len(distinct) > 1 and not self._several:
                 sure = False
             picked += definitions
         picked, certain = self._smaller(picked, [each for each in found if each.role.role < best])
@@ -105,7 +106,7 @@ class Resolver:
                 continue
             for each in lesser:
                 inside = [one for one in each.definitions if self._vocabulary.is_inside(one, outer)]
-                if not inside or each.role.role == USED:
+                if not inside or each.role.role == USED or not (each.is_definition or each.role.role >= OBJECT):
                     continue
                 if each.role.role < OBJECT:
                     sure = False  # it may be the place within, or only be mentioned

@@ -49,7 +49,7 @@ class Vocabulary:
         self.parameters: dict[str, list[Definition]] = defaultdict(list)
         for label, each in zip(self._labels, outline.definitions, strict=True):
             self._by_name[label.rsplit(".", 1)[-1] if each.kind not in ("heading", "table") else label].append(each)
-            if each.kind == "table":
+            if each.kind == "table" and "." in label:
                 self._by_name[label.rsplit(".", 1)[-1]].append(each)
             self._by_words[words_of(each.name)].append(each)
             for parameter in each.parameters:
