@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from lacli.edits.marked import KINDS, NAME, VALUE
 from lacli.edits.outline import Definition
 from lacli.edits.parts import CONTAINERS, Picked, disjoint, head_of, imports_of, part_of
 from lacli.edits.phrases import Addition
 from lacli.edits.roles import OBJECT, Role
-from lacli.edits.sentence import KINDS, NAME, VALUE, Sentence
+from lacli.edits.sentence import Sentence
 from lacli.edits.targets import Resolver
 from lacli.edits.vocabulary import Vocabulary
 
@@ -28,7 +29,7 @@ _TOP = (
     "test case",
     "fixture",
 )
-_VALUES = ("constant", "variable", "global", "define")
+_VALUES = ("constant", "const", "variable", "global", "define")
 _SECTIONS = ("section", "heading", "chapter", "subsection", "table")
 _ENTRIES = ("key", "setting", "option", "entry", "field", "property", "flag", "dependency")
 _BESIDE = re.compile(
@@ -181,11 +182,11 @@ class Inserter:
         if self._has_own_block(container):
             return Picked((), "insert", None, container, why, sure)  # an `impl` block of its own
         wanted = [each for each in members if each.kind == ("variable" if addition.kind in _VALUES else "function")]
-        after = (wanted or members or [None])[-1]
+        after = _last(wanted or members)
         if language == "go":
             return Picked((part_of(container),), "insert", None, after if wanted else container, why, sure)
         if self._vocabulary.is_prose:
-            after = members[-1] if members else None
+            after = _last(members)
         return Picked((part_of(container),), "insert", container, after, why, sure)
 
     def _is_place_of_use(self, each: Role) -> bool:
@@ -219,7 +220,7 @@ class Inserter:
         why = f"a new {addition.kind} of the file"
         if self._vocabulary.is_prose:
             inner = [each for each in self._vocabulary.outline.definitions if each.parent == 0] if len(top) == 1 else []
-            return Picked((), "insert", None, (inner or top or [None])[-1], why)
+            return Picked((), "insert", None, _last(inner or top), why)
         if self._vocabulary.is_data and addition.kind in _ENTRIES:
             keys = [each for each in top if each.kind == "key"]
             if self._vocabulary.outline.language == "toml" and keys:
@@ -228,7 +229,9 @@ class Inserter:
         if addition.kind in _VALUES:
             return self._value(top, why)
         blocks = [each for each in top if each.kind in (*CONTAINERS, "function")]
-        return Picked((), "insert", None, (blocks or top or [None])[-1], why)
+        is_test = addition.kind.startswith("test")
+        sure = not is_test or any(each.name.casefold().startswith("test") for each in top)
+        return Picked((), "insert", None, _last(blocks or top), why, sure)
 
     def _value(self, top: Sequence[Definition], why: str) -> Picked:
         """Behind the constants at the head of the file; where there are none, with its imports."""
@@ -237,3 +240,7 @@ class Inserter:
         if values:
             return Picked((), "insert", None, values[-1], why)
         return Picked((imports_of(self._vocabulary) or head_of(self._vocabulary),), why=why)
+
+
+def _last(definitions: Sequence[Definition]) -> Definition | None:
+    return definitions[-1] if definitions else None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from lacli.edits.marked import KINDS, NAME
 from lacli.edits.outline import Definition
 from lacli.edits.parts import Part, Picked, disjoint, lines, part_of, parts_of_rows
 from lacli.edits.phrases import Rename
 from lacli.edits.roles import OBJECT, PLACE, Role
-from lacli.edits.sentence import KINDS, NAME, Sentence
+from lacli.edits.sentence import Sentence
 from lacli.edits.targets import Candidates, Resolver
 from lacli.edits.vocabulary import Vocabulary
 
@@ -74,9 +75,8 @@ def _places_of(
     rest += [each for each in candidates.definitions if each not in narrowed and not vocabulary.is_prototype(each)]
     rest = [each for each in rest if not vocabulary.is_impl(each)]
     if vocabulary.is_data:
-        return [part for each in narrowed for part in parts_of_rows(vocabulary, [each.head])], len(
-            narrowed
-        ) == 1 or everywhere
+        sure = everywhere or resolver.is_settled(candidates, [candidates, *others], narrowed)
+        return [part for each in narrowed for part in parts_of_rows(vocabulary, [each.head])], sure
     homes = [home for each in rest if (home := _home(vocabulary, each)) is not None]
     is_global = all(len(each.path) == 1 for each in narrowed)
     shadows = [each for each in vocabulary.parameters.get(role.name, ()) if is_global and each not in narrowed]

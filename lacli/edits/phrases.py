@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lacli.edits.sentence import KINDS, NAME, VALUE, Sentence
+from lacli.edits.marked import KINDS, NAME, VALUE
+from lacli.edits.sentence import Sentence
 
 _WORD = rf"(?:{NAME}|{VALUE}|[A-Za-z_#][\w-]*)"
 _MARK = rf"(?:{NAME}|{VALUE})"
@@ -109,7 +110,7 @@ _ITEM = re.compile(
 )
 _REPLACE = re.compile(
     rf"\b(?:replac(?:e|ing)|convert(?:ing)?|substitut(?:e|ing)|swap(?:ping)?)\s+(?:(?:the|this|that|its|old|whole|entire)\s+)*(?:{_KIND}\s+)?(?P<old>{NAME})(?:\s+{KINDS})?{_WHERE}"
-    rf"\s+(?P<by>with|by|for|into|to)\s+(?:the\s+|an?\s+)?(?:{_KIND}\s+)?(?P<new>{_WORD})",
+    rf"\s+(?P<by>with|by|for|into|to)\s+(?P<a>an?\s+)?(?:the\s+)?(?:{_KIND}\s+)?(?P<new>{_WORD})",
     re.IGNORECASE,
 )
 _AFTER_ITEM = re.compile(
@@ -129,7 +130,7 @@ def removals(sentence: Sentence) -> list[str]:
         if not _NEGATED.search(text[: verb.start()]):
             found += _objects(sentence, verb.end())
     for match in _REPLACE.finditer(text):
-        is_name = re.fullmatch(_MARK, match["new"]) is not None
+        is_name = re.fullmatch(_MARK, match["new"]) is not None and not match["a"]  # "into a property" it remains
         if match["by"] in ("with", "by", "for") or is_name:
             found.append(sentence.named(match["old"]))
     return found
@@ -160,7 +161,7 @@ def _objects(sentence: Sentence, at: int) -> list[str]:
 
 _ADD = r"\b(?:add(?:ing)?|create|write|introduce|define|implement|insert|append|put|provide|make|want|need|have|give\s+\S+|there\s+should\s+be|with|extract)"
 _NEW_KIND = (
-    r"(?P<kind>methods?|functions?|class(?:es)?|constants?|variables?|tests?(?:\s+cases?)?|sections?|headings?|chapters?|subsections?|keys?"
+    r"(?P<kind>methods?|functions?|class(?:es)?|constants?|consts?|variables?|tests?(?:\s+cases?)?|sections?|headings?|chapters?|subsections?|keys?"
     r"|tables?|fields?|property|properties|getters?|setters?|structs?|enums?|traits?|interfaces?|type\s+alias(?:es)?|macros?|helpers?"
     r"|constructors?|fixtures?|variants?|members?|entry|entries|settings?|options?|dependency|dependencies|parameters?|params?|arguments?"
     r"|args?|flags?|attributes?|imports?|includes?|globals?|enum\s+values?|define)"
@@ -182,13 +183,19 @@ _KIND_FIRST = re.compile(
     re.IGNORECASE,
 )
 _NAME_FIRST = re.compile(
-    rf"{_ADD}\s+(?:me\s+)?(?:{_ARTICLE})*{_ADJECTIVES}{_NO_NAME}(?!(?:{_ARTICLE}|{_ADJECTIVE}\s|(?:the|return|type|parameter|docstring|doc)\s))(?P<name>{_WORD})\s+{_ADJECTIVES}{_NEW_KIND}",
+    rf"{_ADD}\s+(?:me\s+)?(?:{_ARTICLE})*{_ADJECTIVES}{_NO_NAME}"
+    rf"(?!(?:{_ARTICLE}|{_ADJECTIVE}\s|{KINDS}\s|(?:the|return|docstring|doc)\s))(?P<name>{_WORD})\s+{_ADJECTIVES}{_NEW_KIND}",
     re.IGNORECASE,
 )
 _NAMED = re.compile(rf"\b(?:called|named)\s+(?P<name>{_WORD})", re.IGNORECASE)
 _BARE = re.compile(
     rf"\b(?:add|define|implement|create|introduce|write|insert)\s+(?:an?\s+|the\s+)?(?P<name>{_MARK})(?=\s*$|\s*[.,;]|\s+(?:to|in|into|on|for|under|after"
     r"|before|that|which|and|with|so|below|above|returning|at|as)\b)",
+    re.IGNORECASE,
+)
+_INTO = re.compile(
+    rf"\b(?:split|extract|factor|break|pull)\b[^.;]*\binto\s+(?:{_ARTICLE})*{_ADJECTIVES}(?:{KINDS}\s+)?(?P<name>{NAME})"
+    rf"(?:\s+and\s+(?P<second>{NAME}))?",
     re.IGNORECASE,
 )
 _IMPORT = re.compile(rf"\bimport\s+(?:the\s+)?(?:module\s+)?(?P<name>{_WORD})", re.IGNORECASE)
@@ -204,10 +211,23 @@ def additions(sentence: Sentence) -> list[Addition]:
             ):
                 continue
             groups = match.groupdict()
-            name = _defined_by(sentence.named(groups["name"])) if groups["name"] else ""
+            written = sentence.named(groups["name"]) if groups["name"] else ""
             start = match.start("name") if groups["name"] else match.end() - 1
-            found[start] = Addition(_singular(groups.get("kind") or ""), name, start)
+            kind = _singular(groups.get("kind") or "")
+            if not kind and re.match(r"\w+\s*[:=]", written):
+                kind = "field"  # `timeout: int = 30`
+            found[start] = Addition(kind, _defined_by(written), start)
     return [found[at] for at in sorted(found)]
+
+
+def separated(sentence: Sentence) -> list[str]:
+    """The names that something is to be split or extracted into."""
+    return [
+        sentence.named(mark)
+        for match in _INTO.finditer(sentence.text)
+        for mark in (match["name"], match["second"])
+        if mark
+    ]
 
 
 def imported(sentence: Sentence) -> list[str]:
@@ -220,7 +240,8 @@ def imported(sentence: Sentence) -> list[str]:
 
 
 _NOT_MODULES = frozenset(
-    "of for and block blocks statement statements list section order from the a at is are to in it".split()
+    ("of", "for", "and", "block", "blocks", "statement", "statements", "list", "section", "order", "from", "the", "a")
+    + ("at", "is", "are", "to", "in", "it")
 )
 
 

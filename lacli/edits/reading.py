@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 
 from lacli.edits.intent import Intent
+from lacli.edits.marked import NAME
 from lacli.edits.outline import Outline
-from lacli.edits.phrases import additions, imported, instead_of, removals, renames
-from lacli.edits.sentence import NAME, Sentence, sentence_of
+from lacli.edits.phrases import additions, imported, instead_of, removals, renames, separated
+from lacli.edits.sentence import Sentence, sentence_of
 from lacli.edits.vocabulary import Vocabulary
 
 _EVERYWHERE = re.compile(
@@ -37,6 +38,7 @@ def intent_from(instruction: str, sentence: Sentence, vocabulary: Vocabulary) ->
     new = {_last(each.new) for each in renamed}
     added = [each for each in additions(sentence) if each.name]
     adds = {_last(each.name) for each in added if each.kind or not vocabulary.defines(each.name)}
+    adds |= {each for each in separated(sentence) if not vocabulary.defines(each)}
     adds |= {each for each in imported(sentence) if not vocabulary.is_imported(each)}
     taken = {each.new_at for each in renamed} | {each.start for each in added if _last(each.name) in adds}
     written = [sentence.named(match[0]) for match in re.finditer(NAME, sentence.text) if match.start() not in taken]

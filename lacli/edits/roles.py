@@ -8,13 +8,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lacli.edits.sentence import KINDS, NAME, Sentence
+from lacli.edits.marked import KINDS, NAME
+from lacli.edits.sentence import Sentence
 
 USED, UNMARKED, OBJECT, PLACE = -1, 0, 1, 2
 """How surely a name is the place: used there; not said; the object of the request; said to be the place."""
 
 _KIND = rf"(?:{KINDS}\s+)?(?:called\s+|named\s+)?"
-_THE = r"(?:(?:the|this|our|its|both|all|every|each|existing|current|public|private|static|entire|whole|of)\s+)*"
+_THE = (
+    r"(?:(?:the|this|our|its|both|all|every|each|existing|current|public|private|static|entire|whole|of|unused|old|dead|obsolete"
+    r"|global|local|redundant|unnecessary|first|last|nested|inner|outer)\s+)*"
+)
 _BEFORE = tuple(
     (re.compile(pattern.replace("THE", _THE).replace("KIND", _KIND) + "$", re.IGNORECASE), role)
     for pattern, role in (
@@ -74,7 +78,11 @@ def _role(text: str, at: int, before: list[Role]) -> int:
     if (
         used is None
         and _SUBJECT.match(tail)
-        and not re.search(r"\b(?:that|which|where|because|since|with|by|via|using)\s+(?:the\s+)?$", head, re.IGNORECASE)
+        and not re.search(
+            r"\b(?:that|which|where|because|since|with|by|via|using|like|as|than|how|what|when|if)\s+(?:the\s+)?$",
+            head,
+            re.IGNORECASE,
+        )
     ):
         return PLACE
     if re.search(r"\b(?:raise|return)\s+(?:the\s+)?$", head, re.IGNORECASE) and re.match(r"\s+(?:to|by)\b", tail):

@@ -9,42 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lacli.edits.vocabulary import Vocabulary, normal, words_of
+from lacli.edits.marked import KINDS, is_name
+from lacli.edits.vocabulary import Vocabulary, normal
 
 _FIRST_NAME, _FIRST_VALUE = 0xE000, 0xF000
-NAME = "[\ue000-\uefff]"
-"""A regular expression of one name."""
-VALUE = "[\uf000-\uf8ff]"
-"""Of one quoted text that reads as no name."""
-KINDS = (
-    r"(?:functions?|methods?|class(?:es)?|structs?|enums?|traits?|impls?|interfaces?|parameters?|params?|arguments?|args?|variables?"
-    r"|constants?|consts?|fields?|attributes?|property|properties|keys?|sections?|tables?|headings?|chapters?|paragraphs?|macros?"
-    r"|types?|typedefs?|modules?|options?|settings?|flags?|tests?|members?|helpers?|constructors?|imports?|includes?|variants?"
-    r"|globals?|subsections?|dependency|dependencies|entry|entries|lists?|arrays?|getters?|setters?|packages?|routines?|procedures?)"
-)
-_BOUNDARY = (
-    r"(?=\s*$|\s*[.,;:!?)(]|\s+(?:so|to|if|when|and|or|that|which|with|by|instead|is|are|should|must|needs?|takes?|returns?|raises?"
-    r"|uses?|for|from|into|in|on|of|at|as|can|could|may|does|do|has|have|will|throws?|accepts?|handles?|while|before|after|above"
-    r"|below|because|unless|but|then|the|a|an|also|only|not|async|everywhere|prints?|calls?|even|again|first|early|too|once|twice|always|rather"
-    r"|than|during|whenever|here|there|just|since|after|never|still|instead|\w+ly|→|"
-    + NAME
-    + "|"
-    + VALUE
-    + r")(?:\s|$|\b))"
-)
-_VERBS = (
-    r"(?:rename|remove|delete|drop|inline|document|test|fix|refactor|simplify|rewrite|make|let|have|call|calls|calling|debug|optimi[sz]e|split"
-    r"|move|merge|convert|extend|change|update|replace|annotate|type|swap|extract|turn|mark|deprecate|run|cache|guard|clean up|get rid of|speed up)"
-)
-_MODAL = r"\s+(?:should|must|needs?|has to|ought|returns?|raises?|is|isn't|can|cannot|can't|does|doesn't|takes|crashes|fails|leaks|ignores|uses|throws)\b"
-_STRONG = r"\b(?:in|inside|within|under|above|below|calls?|calling|of|from|to|into|on|for|before|after|by|via|with|using|like|and|or)\s+$"
-_QUANTITY = r"\b(?:number|list|count|set|kind|lots?|amount|sum|most|all|each|some|any|one|out|pair|sequence|instance|part) of\s+$"
-_SETS = r"\b(?:set|change|bump|update|increase|decrease|lower|raise|reduce|pin|upgrade|remove|delete|drop|sort|rename|switch)\s+(?:the\s+)?$"
-_NEVER = frozenset(
-    "a an the and or of to in on at by for from with as is it its this that if so be i we you not no all any each my our"
-    " into when where then than but do does has have are was can will up out off new one two use add".split()
-)
-"""Words that are a name only where a noun before them says so."""
 _QUOTED = re.compile(r"(`+)(.+?)\1|\"([^\"\n]+)\"|“([^”]+)”|(?<![\w'])'([^'\n]+)'(?!\w)|‘([^’]+)’", re.DOTALL)
 _CODE = re.compile(
     r"(?<![\w/.])(?:\(\*?(?P<type>\w+)\)\.(?P<method>\w+)"
@@ -141,7 +109,7 @@ class _Marker:
         for match in re.finditer(r"(?<![\w'’-])#?[A-Za-z][\w-]*", text):
             word = match[0]
             name = self._known(word)
-            if name and self._is_marked(word, text[: match.start()], text[match.end() :]):
+            if name and is_name(word, text[: match.start()], text[match.end() :], self._vocabulary):
                 return text[: match.start()] + self._name(name) + text[match.end() :]
         return text
 
@@ -155,67 +123,3 @@ class _Marker:
         if vocabulary.knows(word) and "-" not in word:
             return word
         return ""
-
-    def _is_marked(self, word: str, before: str, after: str) -> bool:
-        """Whether the sentence uses the word as a name."""
-        defined = self._vocabulary.defines(word)
-        loose = before.casefold()
-        if (word in _NEVER or word in ("A", "I")) and not re.search(rf"\b(?:{KINDS}|called|named|rename)\s+$", loose):
-            return False
-        begins = re.search(r"(?:^|[.;:!?]\s+|\bthen\s+)$", loose) is not None
-        if (
-            re.match(
-                rf"(?:\s+{KINDS}\b)(?!\s+(?:hint|annotation|check|comment|docstring|alias|case))|\s+default\b", after
-            )
-            and not begins
-        ):
-            return not re.search(r"\b(?:an?|another|this|every|each|all|new|no)\s+$", loose)
-        if re.search(rf"\b{KINDS}\s+(?:called\s+|named\s+)?$", loose) and not re.search(
-            r"\b(?:an?|new)\s+(?:\w+\s+)?(?:called\s+|named\s+)?$", loose
-        ):
-            return re.match(_BOUNDARY, after) is not None or defined
-        if not defined and not self._vocabulary.is_imported(word):
-            return len(word) > 1 and re.search(r"\brename\s+$", loose) is not None
-        if "-" in word:
-            return defined
-        if len(word) > 1 and (word.isupper() or (word[0].isupper() and not begins)):
-            return True
-        if begins:
-            return (
-                re.match(_MODAL, after) is not None
-                or re.match(r"['’]s\b", after) is not None
-                or re.match(r":\s", after) is not None
-            )
-        if re.match(r"['’]s\b", after):
-            return True
-        if re.search(rf"{NAME}(?:,|,? and|,? or|,? &)\s+$", before) or re.match(rf"(?:,|,? and|,? or)\s+{NAME}", after):
-            return re.match(_BOUNDARY, after) is not None
-        if re.search(r"\b(?:rename|make|have|let|everywhere|wherever)\s+$", loose):
-            return True
-        if re.search(r"\brename\s+(?:the\s+)?(?:\w+\s+)?$", loose) and re.match(r"\s+(?:to|as|into)\b", after):
-            return True
-        if re.search(rf"(?:^|[.,;]\s+|\band\s+|\bthen\s+|\bplease\s+){_VERBS}\s+$", loose):
-            return re.match(_BOUNDARY, after) is not None and not _is_plural(word)
-        if re.search(_SETS, loose) and re.match(r"\s+(?:to|from|by|=|of|in)\b|\s*$", after):
-            return True
-        if self._vocabulary.is_data and re.search(r"\b(?:the|to|in|under|of|from|for)\s+$", loose):
-            return re.match(_BOUNDARY, after) is not None
-        if re.search(_STRONG, loose) and re.match(_BOUNDARY, after) and not _is_plural(word):
-            return re.search(_QUANTITY, loose) is None and self._is_callable(word, loose)
-        return re.search(r"[,;]\s+$", before) is not None and re.match(_MODAL, after) is not None
-
-    def _is_callable(self, word: str, before: str) -> bool:
-        """After a preposition that goes with anything, only what a file defines by a block is surely meant."""
-        if re.search(
-            r"\b(?:in|inside|within|under|(?:default|value|values|type|name|limit|import|meaning|description)\s+of)\s+$",
-            before,
-        ):
-            return True
-        return any(each.kind not in ("variable", "key") for each in self._vocabulary.definitions_of(word))
-
-
-def _is_plural(word: str) -> bool:
-    return len(word) > 3 and word.islower() and word.endswith("s") and not word.endswith(("ss", "us", "is"))
-
-
-__all__ = ["KINDS", "NAME", "VALUE", "Sentence", "sentence_of", "words_of"]

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from lacli.edits.marked import KINDS
 from lacli.edits.outline import Definition
 from lacli.edits.parts import CONTAINERS
 from lacli.edits.roles import OBJECT, UNMARKED, USED, Role
-from lacli.edits.sentence import KINDS, Sentence
+from lacli.edits.sentence import Sentence
 from lacli.edits.vocabulary import Vocabulary
 
 _SEVERAL = re.compile(
@@ -61,10 +62,9 @@ class Resolver:
         picked: list[Definition] = []
         for each in chosen:
             definitions = self.narrowed(each, found)
-            distinct = [one for one in definitions if not self._vocabulary.is_prototype(one)]
-            if len(distinct) > 1 and not self._several:
-                sure = False
+            sure = sure and self.is_settled(each, found, definitions)
             picked += definitions
+        picked = [self._constructor(each) for each in picked]
         picked, certain = self._smaller(picked, [each for each in found if each.role.role < best])
         names = " and ".join(dict.fromkeys(f"`{each.role.name}`" for each in chosen))
         picked = [each for each in picked if not any(other is not each and _holds(each, other) for other in picked)]
@@ -87,16 +87,37 @@ class Resolver:
     def narrowed(self, each: Candidates, found: Sequence[Candidates]) -> list[Definition]:
         """Its candidates that lie in, or are, what other names stand for; all where that leaves none."""
         definitions = each.definitions
-        for other in found:
-            if other.role.name == each.role.name or not other.is_definition or len(definitions) < 2:
-                continue
-            inside = [
+        for inside in self._inside(each, found):
+            both = [one for one in definitions if one in inside]
+            definitions = both or definitions
+        union = [one for one in each.definitions if any(one in inside for inside in self._inside(each, found))]
+        if self._is_each_named(each, found, union):
+            definitions = union
+        return self._without_prototypes(definitions)
+
+    def is_settled(self, each: Candidates, found: Sequence[Candidates], definitions: list[Definition]) -> bool:
+        """Whether what is left of its candidates is one thing, or one for each place that is named."""
+        distinct = [one for one in definitions if not self._vocabulary.is_prototype(one)]
+        return len(distinct) <= 1 or self._several or self._is_each_named(each, found, definitions)
+
+    def _inside(self, each: Candidates, found: Sequence[Candidates]) -> list[list[Definition]]:
+        """For every other name what of the candidates lies in it."""
+        others = [one for one in found if one.role.name != each.role.name and one.is_definition]
+        lying = [
+            [
                 one
-                for one in definitions
+                for one in each.definitions
                 if any(self._vocabulary.is_inside(one, outer) or one is outer for outer in other.definitions)
             ]
-            definitions = inside or definitions
-        return self._without_prototypes(definitions)
+            for other in others
+        ]
+        return [inside for inside in lying if inside]
+
+    def _is_each_named(self, each: Candidates, found: Sequence[Candidates], definitions: list[Definition]) -> bool:
+        """Whether several places are named with one of these in each: "timeout in server and client"."""
+        lying = self._inside(each, found)
+        alone = [inside[0] for inside in lying if len(inside) == 1]
+        return len(lying) > 1 and len(alone) == len(lying) and set(alone) == set(definitions)
 
     def _smaller(self, picked: list[Definition], lesser: Sequence[Candidates]) -> tuple[list[Definition], bool]:
         """Instead of a class or section, what is named within it."""
@@ -116,6 +137,13 @@ class Resolver:
                 picked += [one for one in inside if one not in picked]
                 sure = sure and (len(inside) == 1 or self._several)
         return picked, sure
+
+    def _constructor(self, each: Definition) -> Definition:
+        """Of a class its constructor, where that is what the sentence is about."""
+        if each.kind != "class" or not re.search(r"\b(?:constructor|initiali[sz]er)\b", self._sentence.text):
+            return each
+        inside = self._vocabulary.outline.children(each)
+        return next((one for one in inside if one.name in ("__init__", "constructor")), each)
 
     def _of_kind(self, definitions: list[Definition], role: Role) -> list[Definition]:
         """Of several of one name those that the words around it mean."""
@@ -148,6 +176,8 @@ class Resolver:
         return is_setter == (word == "setter")
 
     def _without_prototypes(self, definitions: list[Definition]) -> list[Definition]:
+        if re.search(r"\bprototypes?\b", self._sentence.text):
+            return [each for each in definitions if self._vocabulary.is_prototype(each)] or definitions
         bodies = [each for each in definitions if not self._vocabulary.is_prototype(each)]
         if len(bodies) == len(definitions) or not bodies:
             return definitions

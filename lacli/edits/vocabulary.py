@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
 
 from lacli.edits.outline import Definition, Outline
 from lacli.edits.syntax import parsed, text_of, walk
@@ -55,7 +54,6 @@ class Vocabulary:
             for parameter in each.parameters:
                 self.parameters[parameter].append(each)
         self._mentions: dict[str, list[int]] = defaultdict(list)
-        self._assigned: set[tuple[str, int]] = set()
         self._read_identifiers(text)
         self.imported = frozenset(
             word
@@ -76,19 +74,13 @@ class Vocabulary:
                     continue
                 name = text_of(node)
                 self._mentions[name].append(node.start_point[0])
-                holder = node.parent
-                if holder is not None and holder.type in ("attribute", "member_expression", "field_expression"):
-                    node, holder = holder, holder.parent
-                if holder is not None and holder.type.startswith("assignment"):
-                    if holder.child_by_field_name("left") == node:
-                        self._assigned.add((name, node.start_point[0]))
 
     def is_imported(self, name: str) -> bool:
         """Whether an import of this file brings this name in."""
         return all(part in self.imported for part in name.split("."))
 
     def definitions_of(self, name: str) -> list[Definition]:
-        """The definitions that a name may stand for, in file order; of one within another of the same name, the outer."""
+        """The definitions that a name may stand for; of one within another of the same name, the outer."""
         name = normal(name)
         found = self._exact(name)
         if not found and "." in name:
@@ -132,11 +124,6 @@ class Vocabulary:
             word = re.compile(rf"(?<![\w-]){re.escape(last)}(?![\w-])")
             lines.update(row for row, line in enumerate(self.lines) if word.search(line))
         return sorted(lines)
-
-    def assignments(self, name: str) -> list[int]:
-        """The lines that assign to a name or attribute."""
-        last = normal(name).rsplit(".", 1)[-1]
-        return sorted(row for assigned, row in self._assigned if assigned == last)
 
     def innermost(self, row: int) -> Definition | None:
         """The smallest definition that holds a line."""
@@ -185,14 +172,3 @@ def _label(definition: Definition) -> str:
 
 def _simple(part: str) -> str:
     return _GENERICS.sub("", part.rsplit(" for ", 1)[-1]).strip()
-
-
-def spans(lines: Sequence[int]) -> list[tuple[int, int]]:
-    """Line numbers in order as ranges without a gap."""
-    ranges: list[tuple[int, int]] = []
-    for row in lines:
-        if ranges and ranges[-1][1] == row:
-            ranges[-1] = (ranges[-1][0], row + 1)
-        else:
-            ranges.append((row, row + 1))
-    return ranges

@@ -46,7 +46,7 @@ class Store:
             self.notes.append(Note(**item))
 
     def save(self):
-        text = "%s" % json.dumps([vars(note) for note in self.notes])
+        text = "%s" % json.dumps([vars(note) for note in self.notes])  # noqa: UP031
         self.path.write_text(text)
         self.dirty = False
 
