@@ -143,7 +143,7 @@ class _Reader:
                 head=node.start_point[0],
                 end=end,
                 signature_end=_signature_end(node),
-                parameters=tuple(_parameters(node, self._grammar)),
+                parameters=tuple(_parameters(node, self._grammar)) if kind == "function" else (),
                 doc=_docstring(node),
                 parent=parent,
             )

@@ -42,6 +42,8 @@ def inserted(text: str, before: Outline, into: Definition | None, after: Definit
     siblings = (
         before.children(into) if into is not None else [each for each in before.definitions if each.parent is None]
     )
+    if into is not None and after is not None and not any(each.start >= after.end for each in siblings):
+        after = None  # the last one: behind it is the end
     at = after.end if after is not None else _end_of(lines, into, before)
     if into is not None:
         indent = _indent_within(lines, into, siblings)

@@ -156,6 +156,9 @@ class Edit:
             self.picked = Picked(self.parts, "rewrite", None, None, "the lines you gave", True)
         else:
             self.picked = find(self._text, self._outline, self._intent)
+        if not self.picked.parts:  # something new at the end of the file
+            end = self._text.count("\n")
+            self.picked = replace(self.picked, parts=(Part(end, end, self.label, "file"),))
 
     def without(self, unseen: Collection[str]) -> Edit:
         """The same edit for a model that does not see these characters."""

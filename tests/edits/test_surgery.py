@@ -12,11 +12,11 @@ TEXT = """X = 1
 
 
 # About one.
-def one():
+def load_one():
     return 1
 
 
-class A:
+class Alpha:
     def a(self):
         return 1
 
@@ -24,7 +24,7 @@ class A:
         return 2
 
 
-class B:
+class Beta:
     def a(self):
         return 3
 """
@@ -39,20 +39,27 @@ def cut(instruction: str, text: str = TEXT) -> str | None:
 
 class TestRemoved:
     def test_a_function_with_its_comment(self) -> None:
-        assert cut("remove the function one") == TEXT.replace("# About one.\ndef one():\n    return 1\n\n\n", "")
+        assert cut("remove the function load_one") == TEXT.replace(
+            "# About one.\ndef load_one():\n    return 1\n\n\n", ""
+        )
 
     def test_the_last_method_of_a_class(self) -> None:
-        assert cut("delete the method b from A") == TEXT.replace("\n    def b(self):\n        return 2\n", "")
+        assert cut("delete the method b from Alpha") == TEXT.replace("\n    def b(self):\n        return 2\n", "")
 
     def test_the_method_of_the_class_that_is_named(self) -> None:
-        made = cut("remove method a from class A")
+        made = cut("remove method a from class Alpha")
         assert made is not None
         assert "return 1\n\n    def b" not in made
         assert "return 3" in made
 
     @pytest.mark.parametrize(
         "instruction",
-        ["remove the method a", "remove one and return 2 in b", "remove the call of one", "remove the debug output"],
+        [
+            "remove the method a",
+            "remove load_one and return 2 in b",
+            "remove the call of load_one",
+            "remove the debug output",
+        ],
     )
     def test_what_is_not_clear_is_left_to_a_model(self, instruction: str) -> None:
         assert cut(instruction) is None
@@ -60,17 +67,17 @@ class TestRemoved:
 
 class TestMoved:
     def test_above(self) -> None:
-        made = cut("move the class B above A")
+        made = cut("move the class Beta above Alpha")
         assert made is not None
-        assert made.index("class B") < made.index("class A")
+        assert made.index("class Beta") < made.index("class Alpha")
         assert sorted(made.split("\n")) == sorted(TEXT.split("\n"))
-        assert "return 3\n\n\nclass A" in made
+        assert "return 3\n\n\nclass Alpha" in made
 
     def test_below(self) -> None:
-        made = cut("move one below A")
+        made = cut("move load_one below Alpha")
         assert made is not None
-        assert made.index("class A") < made.index("# About one.\ndef one") < made.index("class B")
-        assert made.startswith("X = 1\n\n\nclass A")
+        assert made.index("class Alpha") < made.index("# About one.\ndef load_one") < made.index("class Beta")
+        assert made.startswith("X = 1\n\n\nclass Alpha")
 
     def test_not_out_of_what_it_stands_in(self) -> None:
-        assert cut("move b above one") is None
+        assert cut("move b above load_one") is None

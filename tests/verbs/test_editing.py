@@ -183,7 +183,7 @@ class TestTries:
 
     def test_it_tells_its_story(self) -> None:
         _, outcome = edit("let pop return 1", block("def pop(self):\n    return 1\n"))
-        assert list(outcome.story()) == ["the instruction names Stack.pop", "try 1, Stack.pop, rewrite: sound"]
+        assert list(outcome.story()) == ["the instruction names `pop`", "try 1, Stack.pop, rewrite: sound"]
 
 
 class TestWithoutModel:
