@@ -35,6 +35,8 @@ class Prompt:
     """Lines for the user."""
     shown: Message | None = None
     """The last question as it is shown, where a part of it was left out."""
+    complete: bool = False
+    """Of a completion: whether the place lacks nothing, so that the model may well be right to end at once."""
 
 
 def fitted(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
@@ -94,4 +96,5 @@ def _completion(
         text="\n".join([before, after, *(piece.text for piece in place.context)]),
         dropped=0,
         notes=(*unshowable(before + after, tokenizer), *made.notes),
+        complete=made.complete,
     )

@@ -76,6 +76,11 @@ class Request:
     left out, with a notice, to fit into the context; empty: refused instead."""
     rewrites: str = ""
     """A text that the reply is to give again, changed, in a code block: it ends with that block."""
+    begins_again: bool = False
+    """Whether a completion of which its rules leave nothing is begun once more, with the likeliest other token."""
+    beginning: int | None = None
+    """For replies to one request that are to differ: which of the likeliest first tokens this one begins with, from 0.
+    None: the first token is drawn like every other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +323,8 @@ class Finished:
     """Messages left out at the front of the request to make it fit."""
     shown: Message | None = None
     """The last question as the model saw it, where a part of it had to be left out; a conversation goes on with it."""
+    likelihood: float | None = None
+    """The mean log probability of its tokens, where `Request.beginning` chose the first one."""
 
 
 @dataclass(frozen=True, slots=True)

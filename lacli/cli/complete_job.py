@@ -34,6 +34,8 @@ class Wanted:
     backup: str | None = None
     several: bool = False
     """Whether there are several files."""
+    alternatives: int = 1
+    """How many completions of a place are shown."""
 
     @property
     def silent(self) -> bool:
@@ -46,6 +48,11 @@ class Wanted:
             raise UsageError("--full, --diff and --in-place exclude each other", "give one of them")
         if self.backup is not None and not self.in_place:
             raise UsageError("--backup is for --in-place", "give both, or neither")
+        if self.alternatives > 1 and (self.full or self.diff or self.in_place):
+            raise UsageError(
+                "--alternatives prints several texts, and --full, --diff and --in-place put one into the file",
+                "leave out one of them",
+            )
         if self.full and self.several:
             raise UsageError("--full prints one file", "give one, or use --diff or --in-place")
         stdins = sum(target.path == "-" for target in targets)
@@ -128,6 +135,20 @@ class Job:
         elif written and not wanted.json:
             lines = finished.text.strip("\n").count("\n") + 1
             diagnostics.note(f"{self.where}: {counted(lines, 'line', 'lines')} inserted")
+
+    def deliver_several(self, finished: Finished, texts: Sequence[str], wanted: Wanted) -> None:
+        """Print these texts, each below a line that names it."""
+        if wanted.json:
+            record = self._record(finished, wanted, self.file.data, b"")
+            output.document({**record, "alternatives": list(texts)})
+        else:
+            for number, text in enumerate(texts, start=1):
+                output.line(f"==> {self.where} ({number} of {len(texts)}) <==")
+                output.line(text.removesuffix("\n"))
+        if not texts:
+            diagnostics.note("nothing to insert here" + (f": {self.where}" if wanted.several else ""))
+        elif len(texts) < wanted.alternatives:
+            diagnostics.note(f"{counted(len(texts), 'text', 'texts')}: others would say the same, or nothing")
 
     def _record(self, finished: Finished, wanted: Wanted, data: bytes, diff: bytes) -> dict[str, Any]:
         record: dict[str, Any] = {"file": self.file.name, **self.spot.record(self.file), **reply_record(finished)}

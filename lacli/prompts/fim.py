@@ -38,6 +38,8 @@ class Completion:
     """The stop rules, for `StopStrings`."""
     notes: tuple[str, ...]
     """Lines the user should see."""
+    complete: bool
+    """Whether the place lacks nothing: see `Cursor.is_complete`."""
 
 
 def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, room: int | None = None) -> Completion:
@@ -49,7 +51,7 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
         hidden = without_fim.hidden(place)
         token_ids, notes = without_fim.prompt(place, hidden, tokenizer, room)
         own = without_fim.Headings(without_fim.headings(place))
-        return Completion(token_ids, (), (rules(place, cursor, hidden, goes_on=True, more=[own]),), notes)
+        return Completion(token_ids, (), (rules(place, cursor, hidden, goes_on=True, more=[own]),), notes, cursor.is_complete)
     hidden = cursor.before if cursor.in_indent else ""
     marks = {text: _one_id(text, tokenizer) for text in markers.needed}
     stops = {index for text in markers.stop if (index := tokenizer.id_of(text)) is not None}
@@ -74,6 +76,7 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
         tuple(sorted(stops | set(marks.values()))),
         (rules(place, cursor, hidden),),
         notes,
+        cursor.is_complete,
     )
 
 
