@@ -84,7 +84,7 @@ def _completion(
     from lacli.prompts.shorten import Size
 
     room = Room(context_size, request.max_tokens, prepared.spec.context)
-    fim = load_registry().fim_of(prepared.spec, tokenizer.id_of)
+    fim = load_registry().fim_of(prepared.spec, tokenizer.id_of, prepared.fim)
     made = completion(place, fim, tokenizer, room.prompt if request.drop_oldest and room.prompt > 0 else None)
     check(Size(len(made.token_ids), True), room)
     before, after = window.shown(place)

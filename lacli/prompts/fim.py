@@ -51,7 +51,9 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
         hidden = without_fim.hidden(place)
         token_ids, notes = without_fim.prompt(place, hidden, tokenizer, room)
         own = without_fim.Headings(without_fim.headings(place))
-        return Completion(token_ids, (), (rules(place, cursor, hidden, goes_on=True, more=[own]),), notes, cursor.is_complete)
+        return Completion(
+            token_ids, (), (rules(place, cursor, hidden, goes_on=True, more=[own]),), notes, cursor.is_complete
+        )
     hidden = cursor.before if cursor.in_indent else ""
     marks = {text: _one_id(text, tokenizer) for text in markers.needed}
     stops = {index for text in markers.stop if (index := tokenizer.id_of(text)) is not None}

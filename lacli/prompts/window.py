@@ -13,8 +13,8 @@ from lacli.events import Place
 MOST_BEFORE, MOST_AFTER, MOST_CONTEXT = 1_024, 512, 1_024
 """Tokens: a first word must not wait long for what stands far away, on a CPU at that.
 
-Before the cursor `lacli.bench.infill` found no difference between 1,536, 1,024 and 640 of them (likeness 0.308, 0.301,
-0.305 at 47 places with at least 900, SmolLM2 135M), but 0.267 with 384.
+Before the cursor `lacli.bench.infill_prompts` found no difference between 1,536, 1,024 and 640 of them (likeness 0.308,
+0.301, 0.305 at 47 places with at least 900, SmolLM2 135M), but 0.267 with 384.
 """
 _CHARACTERS_A_TOKEN = 6
 """Above what vocabularies reach on code."""

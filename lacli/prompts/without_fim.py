@@ -1,10 +1,11 @@
 """The prompt of a completion for a model that knows no fill-in-the-middle: the file's end shown first, then continued.
 
-Plain text, with what follows the cursor as a piece before it. `lacli.bench.infill` measured that against the text
-before the cursor alone and against requests in the chat template, at 174 places of twenty files with SmolLM2 135M: the
-first line is right in 14.9 % (alone 13.2 %), likeness 0.348 (0.333). A request whose answer is begun with the whole
-file is as good and longer, one whose answer is begun with its last lines far worse. The last blanks before the cursor
-are left to the model: with them in the prompt likeness falls by a fifth. Other files are shown if the user names them.
+Plain text, with what follows the cursor as a piece before it. `lacli.bench.infill_prompts` measured that against the
+text before the cursor alone and against requests in the chat template, at 174 places of twenty files with SmolLM2
+135M: the first line is right in 14.9 % (alone 13.2 %), likeness 0.348 (0.333). A request whose answer is begun with the
+whole file is as good and longer, one whose answer is begun with its last lines far worse. The last blanks before the
+cursor are left to the model: with them in the prompt likeness falls by a fifth. Other files are shown if the user names
+them.
 Called by `fim` only.
 """
 
