@@ -11,13 +11,10 @@ Called by `fim` only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from lacli.events import Place
 from lacli.prompts import window
 from lacli.prompts.chat import with_bos
 from lacli.text import languages
-from lacli.text.rules import Rule, Written
 from lacli.text.tokenizer import Tokenizer
 
 _NO_FIM = (
@@ -43,13 +40,14 @@ def prompt(
     before, after = window.shown(place, hidden.removeprefix(_SOME_LINES))
     after = "\n".join(after.strip("\n").split("\n")[:_LINES_AFTER])
     the_end, the_beginning = headings(place)
-    others = window.as_comments(place, _comment(place) or "#")
-    end = f"{the_end}\n{after}\n\n" if after.strip() else ""
+    comment = _comment(place) or "#"
+    others = window.as_comments(place, comment)
+    end = f"{comment} {the_end}\n{after}\n\n" if after.strip() else ""
     said = (_NO_FIM,) if end else ()
     if not end and not others:
         return before_alone(place, hidden, tokenizer, room)
     before = window.last_part(before, window.MOST_BEFORE, tokenizer.encode)
-    text = f"{others}{end}{the_beginning}\n{before}"
+    text = f"{others}{end}{comment} {the_beginning}\n{before}"
     ids = with_bos(tokenizer.encode(text.rstrip("\n") if not before else text), tokenizer)
     if len(ids) > (_MOST if room is None else min(_MOST, room)):
         ids_alone, notes = before_alone(place, hidden, tokenizer, room)
@@ -58,26 +56,9 @@ def prompt(
 
 
 def headings(place: Place) -> tuple[str, str]:
-    """The lines above the file's end and above its beginning."""
-    name = f"{_comment(place) or '#'} {place.path or 'file'}"
+    """What stands above the file's end and above its beginning, in a comment each."""
+    name = place.path or "file"
     return f"{name}, the end:", f"{name}, the beginning:"
-
-
-class Headings(Rule):
-    """Ends the text before one of these lines: the model writes its prompt again. Half a line may be any comment."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = [line.encode("utf-8", "replace") for line in lines]
-
-    def feed(self, written: Written, byte: int) -> int | None:
-        """See `Rule`."""
-        return written.line_begin if written.line in self._lines else None
-
-    def safe(self, written: Written) -> int:
-        """See `Rule`."""
-        line = written.line
-        begun = bool(line) and any(each.startswith(line) for each in self._lines)
-        return written.line_begin if begun else len(written.data)
 
 
 def before_alone(

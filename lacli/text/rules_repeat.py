@@ -19,6 +19,9 @@ _OPENER = {")": "(", "]": "[", "}": "{"}
 _LEAST_HALF = 6
 """Characters of a line from which it is known to be half of another."""
 _PAIRS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
+_BEGINNING = re.compile(rb"[\w\x80-\xff]+")
+_ENDS = b")]}>\"'`;"
+"""Behind these, as behind a word, no word can follow without a blank."""
 _JOINS = b"=.,*&|+-<>"
 """What neither ends nor begins a statement."""
 
@@ -51,6 +54,42 @@ class RestOfLine(Rule):
         if begin and _is_word(head[0]) and _is_word(written.data[begin - 1]):
             return None
         return begin
+
+
+class LineRewritten(Rule):
+    """Leaves nothing of a text that begins as the rest of the cursor's line does, and ends so that this cannot follow.
+
+    The model has then written that line's end anew, with something more in it: the rest would stand there twice.
+    """
+
+    def __init__(self, cursor: Cursor) -> None:
+        rest = "" if cursor.in_indent else cursor.rest
+        self._word = _BEGINNING.match(rest.encode("utf-8", "replace"))
+        self._open = self._word is not None
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        if self._open and byte == 0x0A:
+            return self._judged(written.data[:-1])
+        if self._open and self._word is not None:
+            word = self._word[0]
+            self._open = bytes(written.data[: len(word)]) == word[: len(written.data)]
+        return None
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        return 0 if self._open else len(written.data)
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """See `Rule`."""
+        return self._judged(written.data) if self._open else None
+
+    def _judged(self, line: bytearray) -> int | None:
+        self._open = False
+        assert self._word is not None
+        more = bytes(line[self._word.end() :])
+        whole_word = bool(more) and not _is_word(more[0])
+        return 0 if whole_word and (_is_word(more[-1]) or more[-1] in _ENDS) else None
 
 
 class ClosedInText(Rule):
