@@ -54,6 +54,8 @@ class Place:
     """Most lines; 0 is no bound."""
     context: tuple[Attachment, ...] = ()
     """Pieces of other files, in a stable order, so that the KV cache still matches."""
+    boundary: str = ""
+    """What a line has that is beyond what is completed: the next cell of a notebook."""
 
 
 @dataclass(frozen=True, slots=True)

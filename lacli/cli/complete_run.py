@@ -102,7 +102,7 @@ class Run:
         from lacli.project.neighbours import neighbours
         from lacli.text.languages import language_of
 
-        text, at = job.file.text, job.spot.start
+        text, at, _ = job.shown
         top = root or Path(os.path.abspath("."))
         name = os.path.relpath(os.path.realpath(job.path or "untitled"), os.path.realpath(top)).replace(os.sep, "/")
         return neighbours(
@@ -110,7 +110,7 @@ class Run:
             text[max(0, at - _AROUND) : at + _AROUND],
             name,
             top,
-            language_of(job.path, text[:_HEAD], view.language),
+            language_of(job.path, text[:_HEAD], view.language or job.language),
             [Path(path) for path in view.paths],
             view.neighbours and root is not None,
             diagnostics.note,

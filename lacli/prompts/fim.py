@@ -85,7 +85,7 @@ def rules(place: Place, cursor: Cursor, hidden: str = "", goes_on: bool = False,
 
     `frame`: what the prompt has around the file besides the headings of other files.
     """
-    headings = [*frame, *(window.heading(piece) for piece in place.context)]
+    headings = [*frame, *(window.heading(piece) for piece in place.context), *filter(None, [place.boundary])]
     made: list[Rule] = [Frame(headings), Prose(cursor), RestOfLine(cursor), LineRewritten(cursor)]
     made += [SuffixAtOnce(cursor), NextLine(cursor), Repetition(cursor)]
     made += [ClosedInText(cursor), Loops(cursor), Brackets(cursor), WholeLines()]
