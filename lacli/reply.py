@@ -112,8 +112,12 @@ class Reply:
         return bool(self._reason)
 
     def _begin_again(self) -> None:
-        """Nothing was left of the first try: get ready for a second, if one is wanted and promises more."""
-        if self._unused is None or (self._prompt.complete and not self._rule.fired):
+        """Nothing was left of the first try: get ready for a second, if one is wanted and something is missing here.
+
+        Where nothing need be missing, a model that ends at once, or goes on with what follows, says that nothing is:
+        `lacli.bench.infill` found second tries there to be wrong.
+        """
+        if self._unused is None or self._prompt.complete:
             return
         watchers, self._unused = self._unused, None
         self._plain_before, self._reason = self._plain_steps + 1, ""
