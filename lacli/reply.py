@@ -101,29 +101,30 @@ class Reply:
             self._cut(self._rule.delivered)
             self._reason = str(step.finish)
         lengths = tuple(len(self._spelled.push([token_id])) for token_id in step.token_ids)
-        piece = Piece(self._text[-1], step.sources, self._stats(), lengths)
-        if step.finish == "stop" and not "".join(self._text):
-            self._begin_again()
-        return piece
+        if step.finish == "stop" and not "".join(self._text).strip() and self._begin_again():
+            self._text.clear()
+            return Piece("", step.sources, self._stats(), lengths)
+        return Piece(self._text[-1], step.sources, self._stats(), lengths)
 
     @property
     def over(self) -> bool:
         """Whether the last step was its last: not, where it begins once more."""
         return bool(self._reason)
 
-    def _begin_again(self) -> None:
+    def _begin_again(self) -> bool:
         """Nothing was left of the first try: get ready for a second, if one is wanted and something is missing here.
 
         Where nothing need be missing, a model that ends at once, or goes on with what follows, says that nothing is:
         `lacli.bench.infill` found second tries there to be wrong.
         """
         if self._unused is None or self._prompt.complete:
-            return
+            return False
         watchers, self._unused = self._unused, None
         self._plain_before, self._reason = self._plain_steps + 1, ""
         self._judge(watchers)
         self._without = frozenset((*self._prompt.eos_ids, *self._sampler.first))
         self._sampler = self._new_sampler()
+        return True
 
     def _judge(self, watchers: Sequence[Watcher]) -> None:
         """Begin a text, which these end."""

@@ -66,6 +66,13 @@ class TestBeginsAgain:
         again = last(make(pool=False).reply(dataclasses.replace(REQUEST, begins_again=True)))
         assert (again.text, again.token_ids) == (plain.text, plain.token_ids)
 
+    def test_where_nothing_need_be_missing_nothing_is_believed(self, make: Make) -> None:
+        place = Place("def add(a, b):\n    return a + b", "\n", "a.py")
+        asked = emptied(make, dataclasses.replace(REQUEST, place=place))
+        again = last(make(pool=False).reply(dataclasses.replace(asked, begins_again=True)))
+        assert not again.text.strip()
+        assert again.text == last(make(pool=False).reply(asked)).text
+
     def test_it_is_tried_once(self, make: Make) -> None:
         never = dataclasses.replace(REQUEST, stops=tuple(map(chr, range(1, 256))), begins_again=True)
         finished = last(make(pool=False).reply(never))

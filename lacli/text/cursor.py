@@ -14,8 +14,8 @@ from lacli.text.scanner import CLOSES, OPENS, Open, Scanner, in_text, scan
 _SCANNED = 1 << 15
 """Characters on either side in which open brackets are counted."""
 _LINES_ABOVE = 16
-_GOES_ON = "([{,:=+-*/%<>|&.!?~^@\\"
-"""Behind these a line of code goes on, or opens a block."""
+_GOES_ON = "([{,:=+-*/%<>|&.!?~^@\\ \t"
+"""Behind these a line of code goes on, or opens a block, and who types a blank means to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,15 @@ class Cursor:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing need stand here: the cursor's line has text, and what is begun on it is brought to its end.
+        """Whether nothing need stand here: text is right before the cursor, and what its line begins is brought to its
+        end.
 
         Roughly, as brackets and the last character tell: good enough to take a model's word that nothing belongs here.
         """
         if self.in_indent:
             return bool(self.rest.strip())
         begun = len(self.stack) > self.kept or self.lacking > 0
-        return not begun and (bool(self.head) or self.before.rstrip()[-1] not in _GOES_ON)
+        return not begun and self.before[-1] not in _GOES_ON
 
     @property
     def head(self) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from lacli.events import Attachment, Place
 from lacli.prompts.without_fim import headings
+from lacli.text.cursor import Cursor, cursor_of
 from tests.completions import completed, completed_at
 
 PY = "def f(a):\n    x = 1\n|\n    return x\n\n\ndef g():\n    pass\n"
@@ -378,3 +379,21 @@ class TestLineRewritten:
     )
     def test_what_the_rest_can_follow_stays(self, file: str, reply: str) -> None:
         assert completed(file, reply) == reply
+
+
+class TestCompletePlace:
+    @pytest.mark.parametrize("file", ["x = 1|\n", "f(a|)\n", "    return a|\n    b\n", "|x = 1\n", "  |}\n"])
+    def test_nothing_need_be_missing(self, file: str) -> None:
+        assert at_bar(file).is_complete
+
+    @pytest.mark.parametrize(
+        "file",
+        ["x = |\n", "f(|)\n", "f(a|\n", "return |\n", "def f():|\n", "|\n", "    |\n    y\n", "", "a.|b\n", "a|)\n"],
+    )
+    def test_something_is(self, file: str) -> None:
+        assert not at_bar(file).is_complete
+
+
+def at_bar(file: str) -> Cursor:
+    prefix, _, suffix = file.partition("|")
+    return cursor_of(Place(prefix, suffix, "a.py"))
