@@ -190,7 +190,8 @@ class Job:
         if not texts:
             diagnostics.note("nothing to insert here" + (f": {self.where}" if wanted.several else ""))
         elif len(texts) < wanted.alternatives:
-            diagnostics.note(f"{counted(len(texts), 'text', 'texts')}: others would say the same, or nothing")
+            count = counted(len(texts), "different text", "different texts")
+            diagnostics.note(f"only {count}: the others say the same, or nothing")
 
     def _record(self, finished: Finished, wanted: Wanted, data: bytes, diff: bytes) -> dict[str, Any]:
         record: dict[str, Any] = {"file": self.file.name, **self.spot.record(self.file), **reply_record(finished)}

@@ -327,7 +327,7 @@ class TestAlternatives:
         result = scripted.run(["complete", "a.py:1", "--alternatives", "4"], self.SCRIPTS)
         assert result.code == 0
         assert result.out == "==> a.py:1:3 (1 of 2) <==\nb  c\n==> a.py:1:3 (2 of 2) <==\na\n  d\n"
-        assert result.err == "lacli: 2 texts: others would say the same, or nothing\n"
+        assert result.err == "lacli: only 2 different texts: the others say the same, or nothing\n"
         assert [each.beginning for each in scripted.assistants[0].requests] == [0, 1, 2, 3]
         assert {each.begins_again for each in scripted.assistants[0].requests} == {False}
 
