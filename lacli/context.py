@@ -45,6 +45,8 @@ class Prompt:
     """Whether the reply begins inside a thought that the template opened; None where no thought is told apart."""
     thinks: bool = False
     """Whether the model may think before it answers."""
+    complete: bool = False
+    """Of a completion: whether the place lacks nothing, so that the model may well be right to end at once."""
 
 
 def fitted(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
@@ -107,7 +109,7 @@ def _completion(
     from lacli.prompts.shorten import Size
 
     room = Room(context_size, request.max_tokens, prepared.spec.context)
-    fim = load_registry().fim_of(prepared.spec, tokenizer.id_of)
+    fim = load_registry().fim_of(prepared.spec, tokenizer.id_of, prepared.fim)
     made = completion(place, fim, tokenizer, room.prompt if request.drop_oldest and room.prompt > 0 else None)
     check(Size(len(made.token_ids), True), room)
     before, after = window.shown(place)
@@ -119,4 +121,5 @@ def _completion(
         text="\n".join([before, after, *(piece.text for piece in place.context)]),
         dropped=0,
         notes=(*unshowable(before + after, tokenizer), *made.notes),
+        complete=made.complete,
     )

@@ -54,6 +54,8 @@ class Place:
     """Most lines; 0 is no bound."""
     context: tuple[Attachment, ...] = ()
     """Pieces of other files, in a stable order, so that the KV cache still matches."""
+    boundary: str = ""
+    """What a line has that is beyond what is completed: the next cell of a notebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,11 @@ class Request:
     """Whether the reply ends with its first code block."""
     begun: str = ""
     """What the reply begins with: the model goes on behind it, and it is no part of the reply's text."""
+    begins_again: bool = False
+    """Whether a completion of which its rules leave nothing is begun once more, with the likeliest other token."""
+    beginning: int | None = None
+    """For replies to one request that are to differ: which of the likeliest first tokens this one begins with, from 0.
+    None: the first token is drawn like every other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +335,8 @@ class Finished:
     """The last question as the model saw it, where a part of it had to be left out; a conversation goes on with it."""
     thought: str = ""
     """What the model thought before it answered. Its ids are among `token_ids`, its text is not in `text`."""
+    likelihood: float | None = None
+    """The mean log probability of its tokens, where `Request.beginning` chose the first one."""
 
 
 def joined(replies: Sequence[Finished]) -> Finished:

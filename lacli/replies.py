@@ -30,7 +30,7 @@ def replies(
     writing: dict[int, Reply] = {}
     said: list[tuple[int, Event]] = []
 
-    def jobs() -> Iterator[tuple[int, Job | LacliError]]:
+    def first_tries() -> Iterator[tuple[int, Job | LacliError]]:
         for index, request in enumerate(requests):
             try:
                 reply = Reply(loaded, request, told)
@@ -41,11 +41,13 @@ def replies(
             writing[index] = reply
             yield index, reply.job()
 
+    jobs = _Jobs(first_tries())
+
     places = best_places(loaded.controller, loaded.cached)
     batch = Batch(loaded.cached, loaded.controller, places, _SHARE_OF_MEMORY * psutil.virtual_memory().available)
     try:
         with failures_named():
-            for index, came in batch.decode(jobs(), cancel):
+            for index, came in batch.decode(jobs, cancel):
                 yield from said
                 said.clear()
                 if isinstance(came, LacliError):
@@ -56,7 +58,9 @@ def replies(
                     yield index, writing[index].read(came)
                 else:
                     yield index, writing[index].take(came)
-                    if came.finish is not None:
+                    if came.finish is not None and not writing[index].over:
+                        jobs.add(index, writing[index].job())
+                    elif came.finish is not None:
                         reply = writing.pop(index)
                         reply.leave()
                         yield from ((index, event) for event in reply.end())
@@ -64,3 +68,18 @@ def replies(
         look_for_changes(loaded)
         for reply in writing.values():
             reply.leave()
+
+
+class _Jobs(Iterator[tuple[int, "Job | LacliError"]]):
+    """What a batch has to do: replies that begin again first, also after all others were taken."""
+
+    def __init__(self, first_tries: Iterator[tuple[int, Job | LacliError]]) -> None:
+        self._first_tries = first_tries
+        self._again: list[tuple[int, Job]] = []
+
+    def add(self, index: int, job: Job) -> None:
+        """A reply begins again."""
+        self._again.append((index, job))
+
+    def __next__(self) -> tuple[int, Job | LacliError]:
+        return self._again.pop(0) if self._again else next(self._first_tries)

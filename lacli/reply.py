@@ -7,6 +7,7 @@ on disk once it has ended, also where its reader went away half way.
 from __future__ import annotations
 
 import contextlib
+import copy
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -35,18 +36,16 @@ class Reply:
 
     def __init__(self, loaded: Loaded, request: Request, told: set[str]) -> None:
         """told: notices that were given already; those of this reply are added. Raises PromptTooLong."""
-        from lacli.text.stops import StopStrings
-        from lacli.text.stream import TextStream
-        from lacli.text.thoughts import Thoughts
-
         self._loaded = loaded
         self._told = told
         self._request = request
         self._started = time.perf_counter()
         self._prompt: Prompt = fitted(request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size)
-        self._rule = StopStrings(loaded.tokenizer, watchers=_watchers(request, self._prompt))
-        self._thoughts = Thoughts(self._prompt.opened)
-        self._spelled, self._counted = TextStream(loaded.tokenizer), Thoughts(self._prompt.opened)
+        self._unused = copy.deepcopy(self._prompt.watchers) if request.begins_again else None
+        """What judges a second try, while there was none."""
+        self._judge(self._prompt.watchers)
+        self._without: frozenset[int] = frozenset()
+        self._sampler = self._new_sampler()
         self._forks: list[DraftSource] = []
         self._ids: list[int] = []
         self._sources: list[str] = []
@@ -55,7 +54,7 @@ class Reply:
         self._reason = ""
         self._accepted: Counter[str] = Counter()
         self._drafted: Counter[str] = Counter()
-        self._steps = self._rows = self._draft_n = self._plain_steps = 0
+        self._steps = self._rows = self._draft_n = self._plain_steps = self._plain_before = 0
         self._draft_ms = self._step_ms = 0.0
         self._plain_ms: float | None = None
         self._prompt_started = self._first_at = self._last_at = self._started
@@ -82,14 +81,16 @@ class Reply:
         """For a batch, with draft sources of its own."""
         from lacli.engine.batch import Job
 
-        self._prompt_started = time.perf_counter()
-        self._forks = [source.fork() for source in self._loaded.sources]
-        return Job(self._prompt.token_ids, self._forks, self._sampler(), self._stops())
+        if not self._forks:
+            self._prompt_started = time.perf_counter()
+            self._forks = [source.fork() for source in self._loaded.sources]
+        return Job(self._prompt.token_ids, self._forks, self._sampler, self._stops())
 
     def read(self, read: Read) -> Prefill:
         """A part of the prompt was read in a batch."""
-        self._prompt_n, self._reused_n = len(self._prompt.token_ids) - read.reused, read.reused
-        return Prefill(read.held - read.reused, self._prompt_n, read.reused)
+        if not self._without:
+            self._prompt_n, self._reused_n = len(self._prompt.token_ids) - read.reused, read.reused
+        return Prefill(read.held - read.reused, len(self._prompt.token_ids) - read.reused, read.reused)
 
     def take(self, step: Step) -> Piece:
         """Count a step; what it releases."""
@@ -103,7 +104,41 @@ class Reply:
         self._thought.append(new.thought)
         spelled = (self._spelled.push([token_id]) for token_id in step.token_ids)
         lengths = tuple(len(self._counted.push(text).answer) for text in spelled)
+        if step.finish == "stop" and not "".join(self._text).strip() and self._begin_again():
+            self._text.clear()
+            return Piece("", step.sources, self._stats(), lengths)
         return Piece(new.answer, step.sources, self._stats(), lengths, new.thought)
+
+    @property
+    def over(self) -> bool:
+        """Whether the last step was its last: not, where it begins once more."""
+        return bool(self._reason)
+
+    def _begin_again(self) -> bool:
+        """Nothing was left of the first try: get ready for a second, if one is wanted and something is missing here.
+
+        Where nothing need be missing, a model that ends at once, or goes on with what follows, says that nothing is:
+        `lacli.bench.infill` found second tries there to be wrong.
+        """
+        if self._unused is None or self._prompt.complete:
+            return False
+        watchers, self._unused = self._unused, None
+        self._plain_before, self._reason = self._plain_steps + 1, ""
+        self._judge(watchers)
+        self._without = frozenset((*self._prompt.eos_ids, *self._sampler.first))
+        self._sampler = self._new_sampler()
+        return True
+
+    def _judge(self, watchers: Sequence[Watcher]) -> None:
+        """Begin a text, which these end."""
+        from lacli.text.stops import StopStrings
+        from lacli.text.stream import TextStream
+        from lacli.text.thoughts import Thoughts
+
+        opened = self._prompt.opened
+        self._rule = StopStrings(self._loaded.tokenizer, watchers=_watchers(self._request.stops, watchers, opened))
+        self._thoughts = Thoughts(opened)
+        self._spelled, self._counted = TextStream(self._loaded.tokenizer), Thoughts(opened)
 
     def leave(self) -> None:
         """It ends, one way or another: teach what was accepted."""
@@ -123,7 +158,10 @@ class Reply:
         reason = self._reason or "cancelled"
         dropped, shown = self._prompt.dropped, self._prompt.shown
         text, thought = "".join(self._text), "".join(self._thought).strip()
-        yield Finished(text, tuple(self._ids), reason, self._stats(reason), dropped, shown, thought)
+        known = self._sampler.log_probabilities[: len(self._ids)]
+        likelihood = sum(known) / len(known) if known else None
+        stats = self._stats(reason)
+        yield Finished(text, tuple(self._ids), reason, stats, dropped, shown, thought, likelihood)
 
     def _alone(self, cancel: Cancel) -> Iterator[Step | Prefill]:
         """Prefill in chunks, so that its progress can be yielded, then the engine's steps."""
@@ -140,14 +178,20 @@ class Reply:
                     yield Prefill(cached.runner.length - self._reused_n, self._prompt_n, self._reused_n)
                     if cancel():
                         return
-            yield from decode(
-                prompt, cached, self._loaded.sources, self._sampler(), self._stops(), self._loaded.controller, cancel
-            )
+            while not self._reason:  # a step that is the last sets it, but where the reply begins again
+                yield from decode(
+                    prompt, cached, self._loaded.sources, self._sampler, self._stops(), self._loaded.controller, cancel
+                )
 
-    def _sampler(self) -> Sampler:
-        from lacli.engine.sampler import Sampler, SamplingOptions
+    def _new_sampler(self) -> Sampler:
+        from lacli.engine.sampler import Beginning, Sampler, SamplingOptions
 
         request = self._request
+        chosen = None
+        if request.beginning is not None:
+            chosen = Beginning(request.beginning, frozenset(self._prompt.eos_ids))
+        elif self._without:
+            chosen = Beginning(0, self._without)
         options = SamplingOptions(
             temperature=request.temperature,
             top_k=request.top_k,
@@ -155,7 +199,7 @@ class Reply:
             repetition_penalty=request.repetition_penalty,
             seed=request.seed,
         )
-        return Sampler(options, self._prompt.token_ids)
+        return Sampler(options, self._prompt.token_ids, chosen, weighs=request.beginning is not None)
 
     def _stops(self) -> Stops:
         from lacli.engine.stop import Stops
@@ -188,7 +232,7 @@ class Reply:
         rule = self._rule
         # An end-of-sequence id was drawn, too, and is no token of the reply.
         unseen = step.finish == "stop" and not rule.fired and len(self._ids) < self._request.max_tokens
-        self._plain_steps = max(0, rule.seen + unseen - 1)
+        self._plain_steps = self._plain_before + max(0, rule.seen + unseen - 1)
 
     def _cut(self, delivered: int) -> None:
         """Forget tokens of which no text was delivered: the beginning of a stop string that was then completed."""
@@ -272,13 +316,12 @@ class Reply:
         )
 
 
-def _watchers(request: Request, prompt: Prompt) -> list[Watcher]:
+def _watchers(stops: Sequence[str], watchers: Sequence[Watcher], opened: bool | None) -> list[Watcher]:
     """Every reason to end the reply but its ids. What is merely thought ends nothing."""
     from lacli.text.stops import StopString
     from lacli.text.thoughts import AfterThought
 
-    found = [*map(StopString, dict.fromkeys(request.stops)), *prompt.watchers]
-    opened = prompt.opened
+    found = [*map(StopString, dict.fromkeys(stops)), *watchers]
     return found if opened is None else [AfterThought(each, opened) for each in found]
 
 

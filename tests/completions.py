@@ -43,12 +43,13 @@ def completed_at(
     early: bool = False,
     goes_on: bool = False,
     steps: Sequence[int] = (1, 2, 3, 7, 10_000),
+    frame: Sequence[str] = (),
 ) -> str:
-    """The same at a place."""
+    """The same at a place, with a prompt that has this around it."""
     results, cursor = set(), cursor_of(place)
     for step in (*steps, None):
         chance = random.Random(step)
-        rule = StopStrings(Bytes(), (), [rules(place, cursor, hidden, goes_on)])
+        rule = StopStrings(Bytes(), (), [rules(place, cursor, hidden, goes_on, frame)])
         text, data, at = "", reply.encode(), 0
         while at < len(data) and not rule.fired:
             size = step or chance.randint(1, 9)

@@ -1,153 +1,183 @@
-"""Which prompt serves a model without fill-in-the-middle best: `python -m lacli.bench.infill FOLDER [-m MODEL]`.
+"""Completions of real files: `python -m lacli.bench.infill [FOLDER] [-m MODEL] [--out FILE]`.
 
-Lines in the middle of functions are taken out of source files, and the model is to write them. Each form of the prompt
-is scored by how often the first line comes back, how alike the texts are, and how often the suffix is repeated.
+Places are cut out of the files (`infill_cut`), and each is filled twice in the same run: by lacli, and by the model's
+own fill-in-the-middle as it stands, greedily to its end token or 128 tokens, one line of it where one line was cut.
+Reported for each form of place: how many are what stood there letter for letter, leave a file that parses, are empty.
 """
 
 from __future__ import annotations
 
 import argparse
-import difflib
-import re
-from collections.abc import Iterator, Sequence
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacli.bench.infill_forms import FORMS, Form
+from lacli.assistant import Assistant
+from lacli.bench.infill_cut import FORMS, Cut, cuts
 from lacli.config import Settings
 from lacli.engine.loop import decode
 from lacli.engine.sampler import Sampler, SamplingOptions
 from lacli.engine.stop import Stops
-from lacli.events import Place
-from lacli.loading import Loaded, load
-from lacli.prompts.fim import rules
-from lacli.prompts.template import load_template
-from lacli.scripted import ignore
-from lacli.text.cursor import cursor_of
-from lacli.text.stops import StopStrings
+from lacli.errors import LacliError, UsageError
+from lacli.events import Finished, Request
+from lacli.loading import Loaded
+from lacli.models.registry import load_registry
+from lacli.prompts import window
+from lacli.prompts.chat import with_bos
+from lacli.text.stream import TextStream
 
-_TOKENS = 96
-_BODY = re.compile(r"^(?:\t+|    +|  +)\S")
-
-
-@dataclass(frozen=True, slots=True)
-class Hole:
-    """Lines taken out of a file."""
-
-    place: Place
-    middle: str
-    kind: str
-    """Where the cursor stands: at the end of the line above, at the left, in the indentation, or within a line."""
+_TOKENS = 128
+FILES = Path(__file__).parent / "suites" / "edits" / "files"
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """What a form of the prompt made of one hole."""
+class Answer:
+    """A completion, and what it is worth."""
 
-    first: bool
-    """Whether the first line is the one that was taken out."""
-    alike: float
-    repeats: bool
-    """Whether the next line of the file was written once more."""
+    text: str
+    equal: bool
+    parses: bool | None
+    """None where the file itself does not."""
     empty: bool
+    ms: float
 
 
-def holes(path: Path, each: int, number: int) -> Iterator[Hole]:
-    """Places in a file: every `each` lines one, of one to eight lines inside a function, in four ways.
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One place filled in all ways."""
 
-    `number` says which size and way is the first.
-    """
-    lines = path.read_text("utf-8").split("\n")
-    for at in range(8, len(lines) - 4, each):
-        count = 1 + number % 8
-        part = lines[at : at + count]
-        if not all(_BODY.match(line) for line in part) or not _BODY.match(lines[at - 1]):
-            continue
-        before, after, middle = "\n".join(lines[:at]), "\n".join(lines[at + count :]), "\n".join(part)
-        indent = part[0][: len(part[0]) - len(part[0].lstrip())]
-        word = len(indent) + len(part[0].strip()) // 2
-        kinds = {
-            "end": (before, "\n" + after, "\n" + middle),
-            "left": (before + "\n", "\n" + after, middle),
-            "indent": (before + "\n" + indent, "\n" + after, middle[len(indent) :]),
-            "within": (f"{before}\n{part[0][:word]}", "\n" + after, middle[word:]),
-        }
-        kind = list(kinds)[number % 4]
-        prefix, suffix, wanted = kinds[kind]
-        yield Hole(Place(prefix, suffix, path.name, scope="block"), wanted, kind)
-        number += 1
+    path: str
+    language: str
+    form: str
+    line: int
+    wanted: str
+    lacli: Answer
+    raw: Answer
+    first: Answer
+    """lacli's without a second try."""
 
 
-def written(form: Form, hole: Hole, loaded: Loaded) -> str:
-    """The completion by this form."""
-    place = hole.place
-    made = form(place, loaded.tokenizer, load_template(loaded.prepared.folder))
-    rule = StopStrings(loaded.tokenizer, (), [rules(place, cursor_of(place), made.hidden, goes_on=True)])
-    text, early = "", False
+def judged(text: str, cut: Cut, started: float) -> Answer:
+    """Compare a completion with what was cut out. Blanks at its ends do not count."""
+    parses = cut.parses(text) if cut.sound else None
+    ms = 1000 * (time.perf_counter() - started)
+    return Answer(text, text.strip() == cut.wanted.strip(), parses, not text.strip(), round(ms, 1))
+
+
+def filled(cut: Cut, assistant: Assistant, begins_again: bool) -> Answer:
+    """By lacli."""
+    started = time.perf_counter()
+    request = Request(place=cut.place, max_tokens=_TOKENS, drop_oldest=True, begins_again=begins_again)
+    *_, finished = assistant.reply(request)
+    assert isinstance(finished, Finished)
+    return judged(finished.text, cut, started)
+
+
+def raw(cut: Cut, loaded: Loaded) -> Answer:
+    """By the model's own form of prompt, and nothing else."""
+    started = time.perf_counter()
+    spec, tokenizer = loaded.prepared.spec, loaded.tokenizer
+    markers = load_registry().fim_of(spec, tokenizer.id_of, loaded.prepared.fim)
+    if markers is None:
+        raise UsageError(f"{spec.alias} knows no fill-in-the-middle", "give a model that does")
+    before, after = window.shown(cut.place)
+    before_ids, after_ids, _ = window.nearest(before, after or "\n", tokenizer.encode, tokenizer.encode, None)
+    marks = {text: tokenizer.id_of(text) for text in (*markers.needed, *markers.stop)}
+    prefix, suffix = [marks[markers.prefix], *before_ids], [marks[markers.suffix], *after_ids]
+    middle = [marks[markers.middle]] if markers.middle else []
+    parts = [*prefix, *suffix, *middle] if markers.order == "psm" else [*suffix, *prefix, *middle]
+    prompt = with_bos([index for index in parts if index is not None], tokenizer)
+    ends = {*loaded.prepared.eos_ids, *(index for index in marks.values() if index is not None)}
+    stream, text = TextStream(tokenizer), ""
+    one_line = cut.place.scope == "line"
     for step in decode(
-        made.token_ids,
+        prompt,
         loaded.cached,
         loaded.sources,
-        Sampler(SamplingOptions(), made.token_ids),
-        Stops(loaded.prepared.eos_ids, _TOKENS, rule),
+        Sampler(SamplingOptions(), prompt),
+        Stops(ends, _TOKENS),
         loaded.controller,
     ):
-        text += rule.take()
-        early = step.finish != "stop"
-    return text + rule.finish(early)
+        text += stream.push(step.token_ids)
+        if one_line and "\n" in text:
+            break
+    return judged(text.partition("\n")[0] if one_line else text, cut, started)
 
 
-def score(text: str, hole: Hole) -> Score:
-    """Compare a completion with the lines that were taken out."""
-    wanted, got = hole.middle.strip("\n"), text.strip("\n")
-    below = next((line.strip() for line in hole.place.suffix.split("\n") if re.search(r"\w", line)), "")
-    last = got.rstrip().rpartition("\n")[2].strip()
-    return Score(
-        first=bool(got.strip()) and got.split("\n")[0].rstrip() == wanted.split("\n")[0].rstrip(),
-        alike=difflib.SequenceMatcher(None, wanted, got, autojunk=False).ratio(),
-        repeats=bool(below) and last == below,
-        empty=not got.strip(),
-    )
+def measured(cut: Cut, assistant: Assistant, loaded: Loaded) -> Result:
+    """One place."""
+    first = filled(cut, assistant, False)
+    ours = filled(cut, assistant, True) if first.empty else first
+    line = cut.place.prefix.count("\n") + 1
+    return Result(cut.place.path, cut.language, cut.form, line, cut.wanted, ours, raw(cut, loaded), first)
 
 
-def table(scores: dict[str, list[tuple[Hole, Score]]]) -> list[str]:
-    """A line for each form, over all holes and by where the cursor stood."""
-    lines = [f"{'form':<22}{'cursor':<8}{'holes':>6}{'first line':>12}{'alike':>8}{'repeats':>9}{'empty':>7}"]
-    for form, found in scores.items():
-        for kind in ("all", "end", "left", "indent", "within"):
-            some = [each for hole, each in found if kind in ("all", hole.kind)]
-            count = max(1, len(some))
+def table(results: Sequence[Result]) -> list[str]:
+    """A line for each form of place and way of filling it; the controls, where nothing is wanted, apart."""
+    lines = [f"{'form':<10}{'by':<16}{'places':>7}{'equal':>9}{'parses':>9}{'empty':>9}"]
+    wanted = [result for result in results if result.form != "nothing"]
+    groups: dict[str, list[Result]] = {form: [result for result in results if result.form == form] for form in FORMS}
+    for name, some in [("all", wanted), *groups.items()]:
+        for by in ("lacli", "first", "raw") if some else ():
+            answers = [getattr(result, by) for result in some]
+            label = "lacli, one try" if by == "first" else by
             lines.append(
-                f"{form:<22}{kind:<8}{len(some):>6}{sum(each.first for each in some) / count:>12.1%}"
-                f"{sum(each.alike for each in some) / count:>8.3f}{sum(each.repeats for each in some):>9}"
-                f"{sum(each.empty for each in some):>7}"
+                f"{name:<10}{label:<16}{len(some):>7}{_share(each.equal for each in answers):>9}"
+                f"{_share(each.parses for each in answers if each.parses is not None):>9}"
+                f"{_share(each.empty for each in answers):>9}"
             )
     return lines
 
 
+def _share(found: Iterable[bool]) -> str:
+    values = list(found)
+    return f"{sum(values) / len(values):.1%}" if values else "-"
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Score every form on all files of a folder."""
+    """Fill the places and report."""
     parser = argparse.ArgumentParser(prog="python -m lacli.bench.infill", description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", default=FILES)
     parser.add_argument("-m", "--model")
-    parser.add_argument("--each", type=int, default=24, help="a place every so many lines")
-    parser.add_argument("--forms", nargs="*", default=list(FORMS))
-    parser.add_argument("--show", action="store_true", help="print the completions")
+    parser.add_argument("--places", type=int, default=100, help="so many lines, spans and blocks")
+    parser.add_argument("--each", type=int, default=40, help="a hole every so many lines besides; 0 for none")
+    parser.add_argument("--forms", nargs="*", choices=FORMS, default=list(FORMS), help="only these")
+    parser.add_argument("--out", type=Path, help="write every place and answer, as JSON")
     asked = parser.parse_args(arguments)
-    loaded = load(Settings(model=asked.model, pool=False, offline=True), ignore)
-    found: list[Hole] = []
-    for path in sorted(path for path in asked.folder.iterdir() if path.is_file()):
-        found += holes(path, asked.each, len(found))
-    scores: dict[str, list[tuple[Hole, Score]]] = {name: [] for name in asked.forms}
-    for hole in found:
-        for name in asked.forms:
-            text = written(FORMS[name], hole, loaded)
-            scores[name].append((hole, score(text, hole)))
-            if asked.show:
-                print(f"--- {hole.place.path} {hole.kind} {name}\n{hole.place.prefix[-120:]}⟨{text}⟩")
-                print(f"    not {hole.middle!r}")
-    for line in table(scores):
-        print(line)
+    try:
+        results = _run(asked)
+    except LacliError as error:
+        sys.exit(f"{error.message}; {error.hint}")
+    print("\n".join(table(results)))
+    if asked.out is not None:
+        record = {"model": asked.model, "places": [dataclasses.asdict(result) for result in results]}
+        asked.out.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _run(asked: argparse.Namespace) -> list[Result]:
+    assistant = Assistant(Settings(model=asked.model, pool=False, offline=True))
+    found = [cut for cut in cuts(asked.folder, asked.places, asked.each) if cut.form in asked.forms]
+    results: list[Result] = []
+    assistant.open()
+    loaded = assistant._loaded
+    assert loaded is not None
+    try:
+        for cut in found:
+            results.append(measured(cut, assistant, loaded))
+            latest = results[-1]
+            told = " ".join(f"{by}:{_mark(getattr(latest, by))}" for by in ("lacli", "first", "raw"))
+            print(f"{len(results)}/{len(found)} {latest.path}:{latest.line} {latest.form} {told}", file=sys.stderr)
+    finally:
+        assistant.close()
+    return results
+
+
+def _mark(answer: Answer) -> str:
+    return "empty" if answer.empty else "equal" if answer.equal else "breaks" if answer.parses is False else "other"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The forms of a completion's prompt that `infill` compares. Measuring only: lacli asks in the best one."""
+"""The forms of a completion's prompt that `infill_prompts` compares. Measuring only: lacli asks in the best one."""
 
 from __future__ import annotations
 

@@ -62,6 +62,10 @@ def complete(
         str, typer.Option("--scope", metavar="|".join(_SCOPES), help="Where the text must end at the latest.")
     ] = "block",
     max_lines: Annotated[int, typer.Option("--max-lines", min=0, help="Most lines; 0 is no bound.")] = 0,
+    alternatives: Annotated[
+        int,
+        typer.Option("--alternatives", metavar="N", min=1, max=8, help="Print N different texts, the likeliest first."),
+    ] = 1,
     context: Annotated[
         list[str] | None,
         typer.Option("--context", metavar="PATH", help="Show this file or folder, too; may be repeated."),
@@ -80,7 +84,7 @@ def complete(
     if language and languages.by_name(language) is None:
         raise UsageError(f"--language {language!r} is unknown", f"choose one of {', '.join(languages.names())}")
     targets = [placed(parse_target(each), at, offset, marker) for each in file]
-    wanted = Wanted(full, diff, in_place, common.json, backup, len(targets) > 1)
+    wanted = Wanted(full, diff, in_place, common.json, backup, len(targets) > 1, alternatives)
     wanted.check(targets)
     view = View(
         language=language,

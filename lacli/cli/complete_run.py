@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import typer
 
+from lacli.cli import complete_alternatives as alternatives
 from lacli.cli import diagnostics, live, output, record
 from lacli.cli.complete_job import Job, View, Wanted
 from lacli.cli.one_turn import show_prompt
 from lacli.cli.options import Common
 from lacli.errors import LacliError
-from lacli.events import Attachment
-from lacli.scripted import Replier
+from lacli.events import Attachment, Request
+from lacli.scripted import BatchReplier
 
 _Result = TypeVar("_Result")
 _AROUND = 4_000
@@ -47,13 +49,17 @@ class Run:
             self.worst = max(self.worst, error.exit_code)
             return None
 
-    def complete(self, assistant: Replier, job: Job) -> None:
+    def complete(self, assistant: BatchReplier, job: Job) -> None:
         """Complete one place and do with the text what is wanted."""
         common, wanted = self._common, self._wanted
         root = _project(job)
         request = common.request(place=job.place(self._view, self._context(job, root), root), drop_oldest=True)
+        request = replace(request, begins_again=True)
         if self._dry_run:
             show_prompt(assistant, request, common)
+            return
+        if wanted.alternatives > 1:
+            self._several(assistant, job, request)
             return
         headed = wanted.several and not wanted.silent
         if headed:
@@ -65,6 +71,20 @@ class Run:
                 job.deliver(finished, wanted)
             elif wanted.json:
                 job.deliver(finished, Wanted(json=True))
+        finally:
+            live.report_stats(finished, common)
+        live.conclude(finished)
+
+    def _several(self, assistant: BatchReplier, job: Job, request: Request) -> None:
+        """Several completions of one place, the likeliest first."""
+        common, wanted = self._common, self._wanted
+        replies, interrupt = alternatives.written(assistant, request, wanted.alternatives)
+        finished = alternatives.ended(replies, interrupt)
+        self._recorder.turn(job.question, finished)
+        try:
+            found = alternatives.different(replies)
+            if finished.reason not in ("cancelled", "timeout") or found:
+                job.deliver_several(finished, [each.text for each in found], wanted)
         finally:
             live.report_stats(finished, common)
         live.conclude(finished)
@@ -82,7 +102,7 @@ class Run:
         from lacli.project.neighbours import neighbours
         from lacli.text.languages import language_of
 
-        text, at = job.file.text, job.spot.start
+        text, at, _ = job.shown
         top = root or Path(os.path.abspath("."))
         name = os.path.relpath(os.path.realpath(job.path or "untitled"), os.path.realpath(top)).replace(os.sep, "/")
         return neighbours(
@@ -90,7 +110,7 @@ class Run:
             text[max(0, at - _AROUND) : at + _AROUND],
             name,
             top,
-            language_of(job.path, text[:_HEAD], view.language),
+            language_of(job.path, text[:_HEAD], view.language or job.language),
             [Path(path) for path in view.paths],
             view.neighbours and root is not None,
             diagnostics.note,

@@ -38,14 +38,37 @@ class SamplingOptions:
     """None takes one from the system."""
 
 
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A first token that is not drawn, but chosen by its place in the model's own ranking."""
+
+    rank: int
+    """0 is the likeliest, the lower id first on a tie."""
+    without: frozenset[int] = frozenset()
+    """Ids that are left out of the ranking."""
+
+
 class Sampler:
     """Draws the tokens of one reply.
 
     In numpy, one thread: what torch shares among threads leaves them spinning where the next forward wants the cores.
     """
 
-    def __init__(self, options: SamplingOptions, context: Iterable[int] = ()) -> None:
+    def __init__(
+        self,
+        options: SamplingOptions,
+        context: Iterable[int] = (),
+        beginning: Beginning | None = None,
+        weighs: bool = False,
+    ) -> None:
+        """`weighs`: how likely each token was is kept in `log_probabilities`."""
         self._options = options
+        self._beginning = beginning
+        self._weighs = weighs
+        self.log_probabilities: list[float] = []
+        """Of each token drawn, by the model's own logits: no temperature, no penalty."""
+        self.first: tuple[int, ...] = ()
+        """The first token drawn, once it is."""
         self._random = random.Random(options.seed)
         self._penalises = options.repetition_penalty != 1.0
         self._seen = set(context) if self._penalises else set()
@@ -55,16 +78,24 @@ class Sampler:
         """Draw the token that follows this row, and count it as emitted."""
         if not math.isfinite(scores.top_logits.item(row, 0)):
             raise not_finite()
-        if self._options.temperature == 0.0 and not self._penalises:
-            return scores.top_ids.item(row, 0)
-        logits: _Floats = scores.logits[row].cpu().numpy()
-        if self._penalises:
-            logits = self._penalised(logits)
-        token_id = int(logits.argmax()) if self._options.temperature == 0.0 else self._sampled(logits)
+        begin, self._beginning = self._beginning, None
+        if begin is None and not self._weighs and self._options.temperature == 0.0 and not self._penalises:
+            token_id: int = scores.top_ids.item(row, 0)
+        else:
+            logits: _Floats = scores.logits[row].cpu().numpy()
+            token_id = self._chosen(logits) if begin is None else _ranked(logits, begin)
+            if self._weighs:
+                self.log_probabilities.append(_log_probability(logits, token_id))
+        self.first = self.first or (token_id,)
         if self._penalises and token_id not in self._seen:
             self._seen.add(token_id)
             self._seen_ids = np.append(self._seen_ids, token_id)
         return token_id
+
+    def _chosen(self, logits: _Floats) -> int:
+        if self._penalises:
+            logits = self._penalised(logits)
+        return int(logits.argmax()) if self._options.temperature == 0.0 else self._sampled(logits)
 
     def _penalised(self, logits: _Floats) -> _Floats:
         ids, penalty = self._seen_ids, self._options.repetition_penalty
@@ -93,6 +124,25 @@ class Sampler:
         if place == len(weights):  # rounding at the upper end
             place = int(np.flatnonzero(weights)[-1])
         return place if allowed is None else int(allowed[place])
+
+
+def _ranked(logits: _Floats, beginning: Beginning) -> int:
+    """The id at this place of the ranking; the last one that there is, where it has fewer."""
+    left = logits.copy()
+    left[[token_id for token_id in beginning.without if token_id < len(left)]] = -np.inf
+    token_id = int(left.argmax())
+    for _ in range(beginning.rank):
+        left[token_id] = -np.inf
+        if not np.isfinite(left.max()):
+            break
+        token_id = int(left.argmax())
+    return token_id
+
+
+def _log_probability(logits: _Floats, token_id: int) -> float:
+    best = logits.max()
+    weights = np.exp(np.subtract(logits, best, dtype=np.float64))
+    return float(logits[token_id]) - float(best) - math.log(float(weights.sum()))
 
 
 def _nucleus(weights: _Floats, top_p: float) -> NDArray[np.intp]:

@@ -1,10 +1,13 @@
-"""How a family of models is asked to fill in the middle: its markers and their order, as `models.toml` has them."""
+"""How a family of models is asked to fill in the middle: its markers and their order.
+
+As `models.toml` has them, or as a GGUF file names them itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +51,46 @@ def family_of(families: Iterable[FimMarkers], id_of: Callable[[str], int | None]
 
     fit = [fim for fim in families if known((*fim.needed, *filter(None, (fim.file_separator, fim.repository)))) == 1]
     return max(fit, key=lambda fim: known(fim.stop), default=None)
+
+
+_OWN_KEYS = {
+    "prefix": ("fim_pre", "prefix"),
+    "suffix": ("fim_suf", "suffix"),
+    "middle": ("fim_mid", "middle"),
+    "pad": ("fim_pad",),
+    "repository": ("fim_rep",),
+    "file_separator": ("fim_sep",),
+}
+"""What a GGUF file may name by `tokenizer.ggml.<key>_token_id`, the newer key first."""
+
+
+def named_by(fields: Mapping[str, Any], vocabulary: Mapping[str, int]) -> FimMarkers | None:
+    """The format whose markers the fields of a GGUF file name: prefix, suffix, middle, other files as Qwen has them.
+
+    None where not all three are named, or one is no token that its text leads to.
+    """
+    texts = {token_id: text for text, token_id in vocabulary.items()}
+    found: dict[str, str] = {}
+    for role, keys in _OWN_KEYS.items():
+        ids = (fields.get(f"tokenizer.ggml.{key}_token_id") for key in keys)
+        token_id = next((each for each in ids if isinstance(each, int)), -1)
+        found[role] = texts.get(token_id, "")
+    prefix, suffix, middle = (found[role] for role in ("prefix", "suffix", "middle"))
+    if "" in (prefix, suffix, middle) or len({prefix, suffix, middle}) < 3:
+        return None
+    shows_files = bool(found["file_separator"])
+    return FimMarkers(
+        prefix,
+        suffix,
+        middle,
+        stop=tuple(found[role] for role in ("pad", "repository", "file_separator") if found[role]),
+        file_separator=found["file_separator"],
+        file_end="\n" if shows_files else "",
+        repository=found["repository"] if shows_files else "",
+        repository_end="\n" if shows_files and found["repository"] else "",
+    )
+
+
+def of_record(record: Mapping[str, Any] | None) -> FimMarkers | None:
+    """The format that `dataclasses.asdict` made this of, and JSON kept; None where a folder has none."""
+    return None if record is None else FimMarkers(**{**record, "stop": tuple(record["stop"])})

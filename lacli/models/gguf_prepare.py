@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from typing import Any
 
 from lacli.models.choice import int8_size
+from lacli.models.fim_markers import named_by
 from lacli.models.gguf_config import OWN, read_config
 from lacli.models.gguf_read import GgufFile
 from lacli.models.gguf_weights import gguf_weights, mostly_four_bits
@@ -59,11 +61,13 @@ def making(file: GgufFile, digest: str) -> Making:
     }
     if tokenizer.chat_template:
         documents["chat_template.jinja"] = tokenizer.chat_template
+    fim = named_by(file.fields, vocabulary_of(parsed))
     record: dict[str, Any] = {
         "source": _source(file, digest),
         "parameters": file.parameters,
         "eos_ids": list(ids),
         "markers": markers,
+        "fim": None if fim is None else asdict(fim),
         "packed": own,
         "four_bit": own and mostly_four_bits(file),
         "int8_bytes": packed_bytes(weights, "int8") if own else int8_size(file.parameters),

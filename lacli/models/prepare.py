@@ -14,6 +14,7 @@ from lacli.models.base import Quant
 from lacli.models.choice import for_cpu
 from lacli.models.disk import content_hash, known_hash, locked
 from lacli.models.fetch import Progress, Report, ensure_local
+from lacli.models.fim_markers import of_record
 from lacli.models.prepare_folder import (
     FLOAT_NAME,
     PreparedModel,
@@ -130,4 +131,5 @@ def _existing(spec: ModelSpec, digest: str, quant: Quant | None, note: str = "")
         notes=(*record["notes"], *([note] if note else [])),
         chat_template=template,
         quant=quant,
+        fim=of_record(record.get("fim")),
     )

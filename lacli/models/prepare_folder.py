@@ -25,6 +25,7 @@ from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.models.base import Quant
 from lacli.models.disk import require_space
 from lacli.models.fetch import Progress, Report
+from lacli.models.fim_markers import FimMarkers
 from lacli.models.positions import most_positions
 from lacli.models.prepare_weights import Packed, Weight, float_bytes, packed_bytes, write_float, write_packed
 from lacli.models.spec import ModelSpec
@@ -59,6 +60,8 @@ class PreparedModel:
     chat_template: str | None = None
     quant: Quant = "none"
     """What it was prepared for: how its weights are to run."""
+    fim: FimMarkers | None = None
+    """The fill-in-the-middle markers that the source names itself."""
 
 
 @dataclass(frozen=True, slots=True)

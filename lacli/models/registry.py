@@ -35,9 +35,17 @@ class Registry:
     fim: Mapping[str, FimMarkers] = field(default_factory=dict)
     """The fill-in-the-middle formats of families of models, by name."""
 
-    def fim_of(self, spec: ModelSpec, id_of: Callable[[str], int | None]) -> FimMarkers | None:
-        """The format a model is asked in: its table's; of one that is not registered, what its vocabulary shows."""
-        return spec.fim if spec.path is None else family_of(self.fim.values(), id_of)
+    def fim_of(
+        self, spec: ModelSpec, id_of: Callable[[str], int | None], own: FimMarkers | None = None
+    ) -> FimMarkers | None:
+        """The format a model is asked in: its table's; where it has none, what its file names or its vocabulary shows.
+
+        `own`: the markers its file names. A known family that has the same ones knows more of them.
+        """
+        if spec.fim is not None or (spec.path is None and own is None):
+            return spec.fim
+        family = family_of(self.fim.values(), id_of)
+        return family if own is None or (family is not None and family.needed == own.needed) else own
 
     def resolve(self, name: str | None) -> ModelSpec:
         """The model of this alias, hub id, folder or .gguf file; None = the default one."""

@@ -15,14 +15,14 @@ from lacli.prompts import window
 from lacli.prompts.chat import with_bos
 from lacli.text.cursor import Cursor, cursor_of
 from lacli.text.rules import Rule, Rules
-from lacli.text.rules_beyond import OtherFunction, SuffixAtOnce
+from lacli.text.rules_beyond import Frame, OtherFunction, Prose, SuffixAtOnce
 from lacli.text.rules_blocks import Brackets, Fence, MostLines, WholeLines, block_rule
 from lacli.text.rules_loops import Loops
-from lacli.text.rules_repeat import ClosedInText, NextLine, Repetition, RestOfLine
+from lacli.text.rules_repeat import ClosedInText, LineRewritten, NextLine, Repetition, RestOfLine
 from lacli.text.stops import Watcher
 from lacli.text.tokenizer import Tokenizer
 
-_PROSE = ("markdown", "text", "html")
+_PROSE = ("markdown", "text")
 _ANCHOR = "\N{WHITE SMILING FACE}"
 """A character that no word of code begins with: what stands behind it is tokenised as the middle of a text."""
 
@@ -38,6 +38,8 @@ class Completion:
     """The stop rules, for `StopStrings`."""
     notes: tuple[str, ...]
     """Lines the user should see."""
+    complete: bool
+    """Whether the place lacks nothing: see `Cursor.is_complete`."""
 
 
 def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, room: int | None = None) -> Completion:
@@ -48,8 +50,8 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
 
         hidden = without_fim.hidden(place)
         token_ids, notes = without_fim.prompt(place, hidden, tokenizer, room)
-        own = without_fim.Headings(without_fim.headings(place))
-        return Completion(token_ids, (), (rules(place, cursor, hidden, goes_on=True, more=[own]),), notes)
+        ends = rules(place, cursor, hidden, goes_on=True, frame=without_fim.headings(place))
+        return Completion(token_ids, (), (ends,), notes, cursor.is_complete)
     hidden = cursor.before if cursor.in_indent else ""
     marks = {text: _one_id(text, tokenizer) for text in markers.needed}
     stops = {index for text in markers.stop if (index := tokenizer.id_of(text)) is not None}
@@ -74,12 +76,18 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
         tuple(sorted(stops | set(marks.values()))),
         (rules(place, cursor, hidden),),
         notes,
+        cursor.is_complete,
     )
 
 
-def rules(place: Place, cursor: Cursor, hidden: str = "", goes_on: bool = False, more: Sequence[Rule] = ()) -> Rules:
-    """When a completion of this place is over, by `more` rules too; for `hidden` and `goes_on` see `Rules`."""
-    made: list[Rule] = [*more, RestOfLine(cursor), SuffixAtOnce(cursor), NextLine(cursor), Repetition(cursor)]
+def rules(place: Place, cursor: Cursor, hidden: str = "", goes_on: bool = False, frame: Sequence[str] = ()) -> Rules:
+    """When a completion of this place is over; for `hidden` and `goes_on` see `Rules`.
+
+    `frame`: what the prompt has around the file besides the headings of other files.
+    """
+    headings = [*frame, *(window.heading(piece) for piece in place.context), *filter(None, [place.boundary])]
+    made: list[Rule] = [Frame(headings), Prose(cursor), RestOfLine(cursor), LineRewritten(cursor)]
+    made += [SuffixAtOnce(cursor), NextLine(cursor), Repetition(cursor)]
     made += [ClosedInText(cursor), Loops(cursor), Brackets(cursor), WholeLines()]
     block = block_rule(cursor) if place.scope == "block" else None
     if block is not None:

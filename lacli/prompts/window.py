@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from lacli.events import Place
+from lacli.events import Attachment, Place
 
 MOST_BEFORE, MOST_AFTER, MOST_CONTEXT = 1_024, 512, 1_024
 """Tokens: a first word must not wait long for what stands far away, on a CPU at that.
 
-Before the cursor `lacli.bench.infill` found no difference between 1,536, 1,024 and 640 of them (likeness 0.308, 0.301,
-0.305 at 47 places with at least 900, SmolLM2 135M), but 0.267 with 384.
+Before the cursor `lacli.bench.infill_prompts` found no difference between 1,536, 1,024 and 640 of them (likeness 0.308,
+0.301, 0.305 at 47 places with at least 900, SmolLM2 135M), but 0.267 with 384.
 """
 _CHARACTERS_A_TOKEN = 6
 """Above what vocabularies reach on code."""
@@ -43,9 +43,14 @@ def last_part(text: str, most: int, encode: Encode) -> str:
     return part.partition("\n")[2] or part
 
 
+def heading(piece: Attachment) -> str:
+    """What stands above another file, in a comment."""
+    return f"Path: {piece.label}"
+
+
 def as_comments(place: Place, comment: str) -> str:
     """Pieces of other files as text before the file's own, for models that know no other form of them."""
-    text = "".join(f"{comment} Path: {piece.label}\n{piece.text.rstrip()}\n\n" for piece in place.context)
+    text = "".join(f"{comment} {heading(piece)}\n{piece.text.rstrip()}\n\n" for piece in place.context)
     return text if len(text) <= MOST_CONTEXT * _CHARACTERS_A_TOKEN else ""
 
 

@@ -1,22 +1,20 @@
 """The prompt of a completion for a model that knows no fill-in-the-middle: the file's end shown first, then continued.
 
-Plain text, with what follows the cursor as a piece before it. `lacli.bench.infill` measured that against the text
-before the cursor alone and against requests in the chat template, at 174 places of twenty files with SmolLM2 135M: the
-first line is right in 14.9 % (alone 13.2 %), likeness 0.348 (0.333). A request whose answer is begun with the whole
-file is as good and longer, one whose answer is begun with its last lines far worse. The last blanks before the cursor
-are left to the model: with them in the prompt likeness falls by a fifth. Other files are shown if the user names them.
+Plain text, with what follows the cursor as a piece before it. `lacli.bench.infill_prompts` measured that against the
+text before the cursor alone and against requests in the chat template, at 174 places of twenty files with SmolLM2
+135M: the first line is right in 14.9 % (alone 13.2 %), likeness 0.348 (0.333). A request whose answer is begun with the
+whole file is as good and longer, one whose answer is begun with its last lines far worse. The last blanks before the
+cursor are left to the model: with them in the prompt likeness falls by a fifth. Other files are shown if the user names
+them.
 Called by `fim` only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from lacli.events import Place
 from lacli.prompts import window
 from lacli.prompts.chat import with_bos
 from lacli.text import languages
-from lacli.text.rules import Rule, Written
 from lacli.text.tokenizer import Tokenizer
 
 _NO_FIM = (
@@ -42,13 +40,14 @@ def prompt(
     before, after = window.shown(place, hidden.removeprefix(_SOME_LINES))
     after = "\n".join(after.strip("\n").split("\n")[:_LINES_AFTER])
     the_end, the_beginning = headings(place)
-    others = window.as_comments(place, _comment(place) or "#")
-    end = f"{the_end}\n{after}\n\n" if after.strip() else ""
+    comment = _comment(place) or "#"
+    others = window.as_comments(place, comment)
+    end = f"{comment} {the_end}\n{after}\n\n" if after.strip() else ""
     said = (_NO_FIM,) if end else ()
     if not end and not others:
         return before_alone(place, hidden, tokenizer, room)
     before = window.last_part(before, window.MOST_BEFORE, tokenizer.encode)
-    text = f"{others}{end}{the_beginning}\n{before}"
+    text = f"{others}{end}{comment} {the_beginning}\n{before}"
     ids = with_bos(tokenizer.encode(text.rstrip("\n") if not before else text), tokenizer)
     if len(ids) > (_MOST if room is None else min(_MOST, room)):
         ids_alone, notes = before_alone(place, hidden, tokenizer, room)
@@ -57,26 +56,9 @@ def prompt(
 
 
 def headings(place: Place) -> tuple[str, str]:
-    """The lines above the file's end and above its beginning."""
-    name = f"{_comment(place) or '#'} {place.path or 'file'}"
+    """What stands above the file's end and above its beginning, in a comment each."""
+    name = place.path or "file"
     return f"{name}, the end:", f"{name}, the beginning:"
-
-
-class Headings(Rule):
-    """Ends the text before one of these lines: the model writes its prompt again. Half a line may be any comment."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = [line.encode("utf-8", "replace") for line in lines]
-
-    def feed(self, written: Written, byte: int) -> int | None:
-        """See `Rule`."""
-        return written.line_begin if written.line in self._lines else None
-
-    def safe(self, written: Written) -> int:
-        """See `Rule`."""
-        line = written.line
-        begun = bool(line) and any(each.startswith(line) for each in self._lines)
-        return written.line_begin if begun else len(written.data)
 
 
 def before_alone(

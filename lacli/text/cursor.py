@@ -14,6 +14,8 @@ from lacli.text.scanner import CLOSES, OPENS, Open, Scanner, in_text, scan
 _SCANNED = 1 << 15
 """Characters on either side in which open brackets are counted."""
 _LINES_ABOVE = 16
+_GOES_ON = "([{,:=+-*/%<>|&.!?~^@\\ \t"
+"""Behind these a line of code goes on, or opens a block, and who types a blank means to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,18 @@ class Cursor:
     def in_indent(self) -> bool:
         """Whether only blanks stand before the cursor on its line."""
         return not self.before.strip()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing need stand here: text is right before the cursor, and what its line begins is brought to its
+        end.
+
+        Roughly, as brackets and the last character tell: good enough to take a model's word that nothing belongs here.
+        """
+        if self.in_indent:
+            return bool(self.rest.strip())
+        begun = len(self.stack) > self.kept or self.lacking > 0
+        return not begun and self.before[-1] not in _GOES_ON
 
     @property
     def head(self) -> str:

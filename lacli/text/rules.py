@@ -15,6 +15,8 @@ from lacli.text.scanner import Scanner
 
 _FENCE = re.compile(rb"[ \t\r\n]*(```[^`\n]{0,40}|`{0,2})")
 _BLANKS = b" \t\r\n"
+_GOES_ON = ",)]?"
+"""What follows a part of a statement, never its end."""
 _OPENERS = (b":", b"{", b"(", b"[")
 _NOWHERE = -1
 
@@ -223,6 +225,8 @@ class Rules:
             return 0
         tail = bytes(data[solid:cut])
         if cursor.head:
+            if cursor.language.is_code and cursor.head[0] in _GOES_ON and data[:solid].endswith(b";"):
+                return solid - 1  # the statement goes on
             apart = b"\n" in tail and b"\n" not in data[:solid]
             return solid if apart or (cursor.rest[0] in " \t" and b"\n" not in tail) else cut
         if cursor.rest.strip():  # the text goes before a line of the file, whose indentation may stand here already

@@ -6,6 +6,7 @@ They are for where indentation and brackets do not tell, as a bracket was left o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from lacli.text.cursor import Cursor
 from lacli.text.rules import Rule, Written
@@ -21,6 +22,12 @@ _NOTES = b"/#@*"
 """What comments, decorators and attributes begin with."""
 _BLANKS = b" \t\r"
 _WORD = re.compile(rb"\w")
+_MARKS = re.compile(rb"^[^\w\x80-\xff]+")
+_BETWEEN = " ,.:;!?"
+_SENTENCE = re.compile(rb"[A-Z][a-z]*(?:[,;:]? [`*\"']{0,2}[A-Za-z][\w'()./-]*[`*\"']{0,2}){5}[ ,.:;!?]")
+_MAY_BE_SENTENCE = re.compile(rb"[A-Z][\w ,;:`*\"'()./-]*")
+_LIKE_PROSE = ("sql", "haskell")
+"""Languages whose code may be six words in a row."""
 _LEAST_LETTERS = 8
 """Of a line that is known to be the suffix's: shorter ones may well be meant."""
 
@@ -62,6 +69,52 @@ class OtherFunction(Rule):
     def safe(self, written: Written) -> int:
         """See `Rule`."""
         return len(written.data) if self._line == "plain" or self._from is None else self._from
+
+
+class Frame(Rule):
+    """Ends the text before a line with something that the prompt has around the file: the model writes that again."""
+
+    def __init__(self, headings: Iterable[str]) -> None:
+        self._headings = [heading.encode("utf-8", "replace") for heading in headings]
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        if not any(byte == heading[-1] for heading in self._headings):
+            return None
+        line = written.line
+        return written.line_begin if any(line.endswith(heading) for heading in self._headings) else None
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        line = _MARKS.sub(b"", written.line)
+        begun = bool(line) and any(heading.startswith(line) for heading in self._headings)
+        return written.line_begin if begun else len(written.data)
+
+
+class Prose(Rule):
+    """Ends a text at the end of a file of code before a sentence: the model explains what it has written."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        language = cursor.language
+        last = next((line for line in (cursor.before, *reversed(cursor.above)) if line.strip()), "").rstrip()
+        closed = language.name == "html" and last.endswith(">") and "</" in last
+        self._active = cursor.at_end and (closed or (language.is_code and language.name not in _LIKE_PROSE))
+        self._line = cursor.in_indent and not in_text(cursor.stack)
+        """Whether the present line may be one."""
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        if byte == 0x0A:
+            self._line = not in_text(written.scanner.stack)
+            return None
+        if not self._active or not self._line or chr(byte) not in _BETWEEN:
+            return None
+        return written.line_begin if _SENTENCE.match(written.line) else None
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        maybe = self._active and self._line and _MAY_BE_SENTENCE.fullmatch(written.line)
+        return written.line_begin if maybe else len(written.data)
 
 
 class SuffixAtOnce(Rule):

@@ -16,9 +16,14 @@ _LONGEST_ALIKE = 240
 """Lines longer than this must be equal: to find out whether they are alike would cost more than it is worth."""
 _LONGEST_BLOCK = 16
 _OPENER = {")": "(", "]": "[", "}": "{"}
+_LEAST_ALIKE = 3
+"""Characters that tell that the text has come to the rest of the cursor's line."""
 _LEAST_HALF = 6
 """Characters of a line from which it is known to be half of another."""
 _PAIRS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
+_BEGINNING = re.compile(rb"[\w\x80-\xff]+")
+_ENDS = b")]}>\"'`;"
+"""Behind these, as behind a word, no word can follow without a blank."""
 _JOINS = b"=.,*&|+-<>"
 """What neither ends nor begins a statement."""
 
@@ -32,25 +37,83 @@ class RestOfLine(Rule):
     def __init__(self, cursor: Cursor) -> None:
         self._head = cursor.head.encode("utf-8", "replace")
         self._depth = len(cursor.stack)
+        self._lacking = self._depth + cursor.lacking if cursor.lacking else -1
+        """Where the text is to open brackets that the rest of the line closes, the depth of that rest."""
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
         head = self._head
         if not head:
             return None
+        if self._lacking >= 0 and written.done == "close" and len(written.scanner.stack) < self._lacking:
+            return self._overran(written)
         end = len(written.data)
         if _is_word(head[-1]):  # it may go on, as a longer word
             if _is_word(byte):
                 return None
             end -= 1
         begin = end - len(head)
-        if begin < 0 or written.data[begin:end] != head or written.depths[begin] != self._depth:
+        if begin < 0 or written.data[begin:end] != head:
             return None
-        if begin < written.legal and not written.encloses(begin, end):
-            return None
+        if written.depths[begin] != self._lacking:
+            if written.depths[begin] != self._depth:
+                return None
+            if begin < written.legal and not written.encloses(begin, end):
+                return None
         if begin and _is_word(head[0]) and _is_word(written.data[begin - 1]):
             return None
         return begin
+
+    def _overran(self, written: Written) -> int | None:
+        """The text closed what the rest of the line is to close: where it began to be alike, if that is more than a
+        bracket."""
+        best, length = None, _LEAST_ALIKE - 1
+        for begin, depth in enumerate(written.depths if not written.ends else ()):
+            alike = len(common_start(bytes(written.data[begin:]), self._head)) if depth == self._lacking else 0
+            if alike > length and _WORD.search(self._head[:alike]):
+                best, length = begin, alike
+        return best
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        held = self._head and self._lacking >= 0 and not written.ends
+        return written.depths.index(self._lacking) if held and self._lacking in written.depths else len(written.data)
+
+
+class LineRewritten(Rule):
+    """Leaves nothing of a text that begins as the rest of the cursor's line does, and ends so that this cannot follow.
+
+    The model has then written that line's end anew, with something more in it: the rest would stand there twice.
+    """
+
+    def __init__(self, cursor: Cursor) -> None:
+        rest = "" if cursor.in_indent else cursor.rest
+        self._word = _BEGINNING.match(rest.encode("utf-8", "replace"))
+        self._open = self._word is not None
+
+    def feed(self, written: Written, byte: int) -> int | None:
+        """See `Rule`."""
+        if self._open and byte == 0x0A:
+            return self._judged(written.data[:-1])
+        if self._open and self._word is not None:
+            word = self._word[0]
+            self._open = bytes(written.data[: len(word)]) == word[: len(written.data)]
+        return None
+
+    def safe(self, written: Written) -> int:
+        """See `Rule`."""
+        return 0 if self._open else len(written.data)
+
+    def end(self, written: Written, early: bool) -> int | None:
+        """See `Rule`."""
+        return self._judged(written.data) if self._open else None
+
+    def _judged(self, line: bytearray) -> int | None:
+        self._open = False
+        assert self._word is not None
+        more = bytes(line[self._word.end() :])
+        whole_word = bool(more) and not _is_word(more[0])
+        return 0 if whole_word and (_is_word(more[-1]) or more[-1] in _ENDS) else None
 
 
 class ClosedInText(Rule):

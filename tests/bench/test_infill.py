@@ -1,4 +1,4 @@
-"""Places for completions taken out of files, and what a completion of one is worth."""
+"""Places cut out of real files, and what two ways of filling them are worth."""
 
 from __future__ import annotations
 
@@ -6,32 +6,68 @@ from pathlib import Path
 
 import pytest
 
-from lacli.bench.infill import Hole, holes, score, table
+from lacli.bench.infill import Answer, Result, judged, main, table
+from lacli.bench.infill_cut import FORMS, Cut, cuts
+from lacli.errors import UsageError
 from lacli.events import Place
 
-SOURCE = Path(__file__).parents[1] / "data" / "sources" / "ledger.py"
+SOURCES = Path(__file__).parents[1] / "data" / "sources"
 
 
-def test_a_hole_and_what_stands_around_it_are_the_file() -> None:
-    text = SOURCE.read_text()
-    found = [hole for number in range(4) for hole in holes(SOURCE, 15, number)]
-    assert {hole.kind for hole in found} == {"end", "left", "indent", "within"}
-    for hole in found:
-        assert hole.place.prefix + hole.middle + hole.place.suffix == text
+def test_places_are_the_same_each_time_and_the_files_are_whole_with_what_was_cut() -> None:
+    found = cuts(SOURCES, 60, each=90)
+    assert found == cuts(SOURCES, 60, each=90)
+    assert {cut.form for cut in found} == set(FORMS)
+    assert sum(cut.form in ("line", "span", "block") for cut in found) == 60
+    for cut in found:
+        place = cut.place
+        assert place.prefix + cut.wanted + place.suffix == (SOURCES / place.path).read_text()
+        assert cut.sound
+        assert cut.parses(cut.wanted)
+        assert (cut.form == "nothing") is not cut.wanted.strip()
+        if cut.form in ("line", "span"):
+            assert "\n" not in cut.wanted
+        if cut.form == "span":
+            assert place.prefix[-1] != "\n"
+            assert place.suffix[0] != "\n"
+
+
+def test_places_of_a_file_are_apart() -> None:
+    at = [(cut.place.path, cut.place.prefix.count("\n")) for cut in cuts(SOURCES, 60)]
+    assert all(
+        abs(one - other) > 2 for path, one in at for name, other in at if (path, one) != (name, other) and path == name
+    )
+
+
+def test_a_folder_without_sources_is_said(tmp_path: Path) -> None:
+    (tmp_path / "LICENSE.txt").write_text("free")
+    with pytest.raises(UsageError, match="has no source files"):
+        cuts(tmp_path, 3)
+    with pytest.raises(SystemExit, match="has no source files"):
+        main([str(tmp_path)])
 
 
 @pytest.mark.parametrize(
-    ("text", "first", "repeats", "empty"),
+    ("text", "equal", "parses", "empty"),
     [
-        ("    y = 1\n    z", True, False, False),
-        ("    y = 2", False, False, False),
-        ("    y = 2\n    return y", False, True, False),
-        ("\n", False, False, True),
+        (" a + b\n", True, True, False),
+        ("a +", False, False, False),
+        ("c", False, True, False),
+        ("\n", False, True, True),
     ],
 )
-def test_scores(text: str, first: bool, repeats: bool, empty: bool) -> None:
-    hole = Hole(Place("def f():\n", "\n    return y\n"), "    y = 1", "left")
-    result = score(text, hole)
-    assert (result.first, result.repeats, result.empty) == (first, repeats, empty)
-    assert (result.alike == 1) is (text == hole.middle)
-    assert len(table({"form": [(hole, result)]})) == 6
+def test_a_completion_is_judged_by_letter_and_by_tree(text: str, equal: bool, parses: bool, empty: bool) -> None:
+    cut = Cut(Place("def f(a, b):\n    return ", "\n", "a.py"), "a + b", "line", "python", True)
+    found = judged(text, cut, 0.0)
+    assert (found.equal, found.parses, found.empty) == (equal, parses, empty)
+
+
+def test_the_table_counts_controls_apart() -> None:
+    good, empty = Answer("x", True, True, False, 1.0), Answer("", False, None, True, 1.0)
+    results = [
+        Result("a.py", "python", form, 1, "x", good, empty, good) for form in ("line", "span", "nothing", "nothing")
+    ]
+    lines = table(results)
+    assert lines[1].split() == ["all", "lacli", "2", "100.0%", "100.0%", "0.0%"]
+    assert lines[3].split() == ["all", "raw", "2", "0.0%", "-", "100.0%"]
+    assert lines[-1].split()[:3] == ["nothing", "raw", "2"]

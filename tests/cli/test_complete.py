@@ -13,7 +13,8 @@ import pytest
 
 from lacli.cli.cursor import Target, parse_target, placed, spot_of
 from lacli.edits.textfile import TextFile
-from lacli.errors import UsageError
+from lacli.errors import PromptTooLong, UsageError
+from lacli.events import Event, Finished, ReplyStats
 from tests.cli.conftest import Scripted
 
 TEXT = "ab\ncdé漢\r\nx\n"
@@ -311,3 +312,127 @@ def test_a_long_line_is_cut_to_what_can_matter(folder: Path, scripted: Scripted)
     scripted.run(["complete", "m.min.js:1:150000"])
     place = scripted.assistants[0].requests[0].place
     assert len(place.prefix) + len(place.suffix) < 200_000
+
+
+def told(text: str, likelihood: float) -> list[Event]:
+    """The events of one of several texts."""
+    stats = ReplyStats(predicted_n=1, finish_reason="stop")
+    return [Finished(text, (1,) if text else (), "stop", stats, likelihood=likelihood)]
+
+
+class TestAlternatives:
+    SCRIPTS = (told("b c", -2.0), told("a\n  d\n", -1.0), told("", -0.1), told("b  c\n", -0.5))
+
+    def test_they_are_told_apart_best_first_and_each_once(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["complete", "a.py:1", "--alternatives", "4"], self.SCRIPTS)
+        assert result.code == 0
+        assert result.out == "==> a.py:1:3 (1 of 2) <==\nb  c\n==> a.py:1:3 (2 of 2) <==\na\n  d\n"
+        assert result.err == "lacli: only 2 different texts: the others say the same, or nothing\n"
+        assert [each.beginning for each in scripted.assistants[0].requests] == [0, 1, 2, 3]
+        assert {each.begins_again for each in scripted.assistants[0].requests} == {False}
+
+    def test_json_has_them_all(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["complete", "a.py:1", "--alternatives", "4", "--json"], self.SCRIPTS)
+        record = json.loads(result.out)
+        assert record["alternatives"] == ["b  c\n", "a\n  d\n"]
+        assert record["text"] == "b  c\n"
+
+    def test_where_all_say_nothing_that_is_said(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["complete", "a.py:1", "--alternatives", "2"], [told("", -1.0), told(" \n", -1.0)])
+        assert (result.code, result.out, result.err) == (0, "", "lacli: nothing to insert here\n")
+
+    @pytest.mark.parametrize("option", ["--full", "--diff", "--in-place"])
+    def test_one_alone_goes_into_the_file(self, folder: Path, scripted: Scripted, option: str) -> None:
+        result = scripted.run(["complete", "a.py:1", "--alternatives", "2", option])
+        assert (result.code, scripted.assistants, "leave out one of them" in result.err) == (2, [], True)
+        assert scripted.run(["complete", "a.py:1", "--alternatives", "1", option], ["x"]).code == 0
+        for count in ("0", "9"):
+            assert scripted.run(["complete", "a.py:1", "--alternatives", count]).code == 2
+
+    def test_a_failure_of_all_is_the_commands(self, folder: Path, scripted: Scripted) -> None:
+        failure = PromptTooLong("too long", "shorten it")
+        result = scripted.run(["complete", "a.py:1", "--alternatives", "2"], [failure, failure])
+        assert (result.code, result.out) == (5, "")
+
+
+def test_a_single_completion_is_begun_again_where_nothing_is_left(folder: Path, scripted: Scripted) -> None:
+    scripted.run(["complete", "a.py:1"])
+    assert [each.begins_again for each in scripted.assistants[0].requests] == [True]
+
+
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# Sums"]},
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "outputs": [{"data": {"image/png": "iVBORw0KGgo="}, "output_type": "display_data"}],
+            "source": ["x = \n", "print(x)"],
+        },
+    ],
+    "metadata": {},
+    "nbformat": 4,
+}
+
+
+class TestNotebook:
+    @pytest.fixture
+    def lines(self, folder: Path) -> list[str]:
+        text = json.dumps(NOTEBOOK, indent=1)
+        (folder / "n.ipynb").write_text(text)
+        return text.splitlines()
+
+    def test_the_model_sees_cells_and_the_file_stays_a_notebook(
+        self, folder: Path, lines: list[str], scripted: Scripted
+    ) -> None:
+        line = lines.index('    "x = \\n",') + 1
+        result = scripted.run(["complete", f"n.ipynb:{line}", "--in-place"], ['"a"\ny = 2'])
+        assert (result.code, result.err) == (0, f"lacli: n.ipynb:{line}:{len(lines[line - 1]) + 1}: 2 lines inserted\n")
+        place = scripted.assistants[0].requests[0].place
+        assert (place.prefix, place.suffix) == ("# %% [markdown]\n# # Sums\n# %%\nx = ", "\nprint(x)\n")
+        assert (place.language, place.boundary) == ("python", "# %%")
+        after = json.loads((folder / "n.ipynb").read_text())
+        assert after["cells"][1].pop("source") == ['x = "a"\n', "y = 2\n", "print(x)"]
+        assert after["cells"][1]["outputs"] == NOTEBOOK["cells"][1]["outputs"]
+
+    def test_its_end_is_that_of_the_last_cell_of_code(self, folder: Path, lines: list[str], scripted: Scripted) -> None:
+        scripted.run(["complete", "n.ipynb", "--in-place"], ["\nz"])
+        assert json.loads((folder / "n.ipynb").read_text())["cells"][1]["source"] == ["x = \n", "print(x)\n", "z"]
+
+    def test_a_marker_stands_in_a_cell(self, folder: Path, lines: list[str], scripted: Scripted) -> None:
+        result = scripted.run(["complete", "n.ipynb", "--marker", "print(x)", "--diff"], ["f(x)"])
+        assert '-    "print(x)"\n+    "f(x)"\n' in result.out
+
+    def test_elsewhere_there_is_no_place(self, folder: Path, lines: list[str], scripted: Scripted) -> None:
+        line = next(number for number, line in enumerate(lines, start=1) if "iVBOR" in line)
+        result = scripted.run(["complete", f"n.ipynb:{line}"])
+        assert (result.code, scripted.assistants) == (2, [])
+        assert "is not in the source of a cell" in result.err
+
+
+class TestData:
+    @pytest.mark.parametrize(
+        ("name", "text", "line", "good", "bad"),
+        [
+            ("a.json", '{\n "a": 1,\n "b": 2\n}\n', "2", '\n "c": 3,', '\n "c": 3'),
+            ("a.toml", 'a = 1\nb = "x"\n', "1", "\nc = 2", "\nc ="),
+            ("a.yaml", "a:\n  - b\nc: d\n", "2", "\n  - e", "\n  - [e"),
+        ],
+    )
+    def test_what_a_program_reads_stays_valid(
+        self, folder: Path, scripted: Scripted, name: str, text: str, line: str, good: str, bad: str
+    ) -> None:
+        (folder / name).write_text(text)
+        for option in ("--in-place", "--full", "--diff"):
+            result = scripted.run(["complete", f"{name}:{line}", option], [bad])
+            assert (result.code, result.out, result.err.count("\n")) == (1, "", 1)
+            assert "would no longer be valid" in result.err
+            assert (folder / name).read_text() == text
+        assert scripted.run(["complete", f"{name}:{line}"], [bad]).out == bad
+        assert scripted.run(["complete", f"{name}:{line}", "--in-place"], [good]).code == 0
+        assert good in (folder / name).read_text()
+
+    def test_what_was_not_valid_before_may_be_written_on(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "a.json").write_text('{"a": ')
+        assert scripted.run(["complete", "a.json", "--in-place"], ["[1,"]).code == 0
+        assert (folder / "a.json").read_text() == '{"a": [1,'

@@ -102,6 +102,7 @@ RUNS = {
         Run("complete a.py --json --diff", at.files),
         Run("complete a.py --json --full", at.files),
         Run("complete a.py --json --in-place", at.files),
+        Run("complete a.py --json --alternatives 2", at.files, ("x", "y")),
     ),
     "lacli edit --json": (
         Run("edit a.py x --json", at.files, (REWRITTEN,)),

@@ -129,6 +129,7 @@ CASES = (
     Case("complete/in-place", ["complete", "a.py:5", "--in-place"], "", ["\n    x"], setups=FILES, leaves="a.py"),
     Case("complete/stats", ["complete", "a.py:5", "--stats"], "py", ["\n    return new"], setups=FILES),
     Case("complete/several", ["complete", "a.py:5", "gone.py", "a.py:9"], scripts=["x", "y"], setups=FILES, code=2),
+    Case("complete/alternatives", ["complete", "a.py:5", "--alternatives", "3"], scripts=["x", "y", "x"], setups=FILES),
     Case("complete/dry-run", ["complete", "a.py:5", "--dry-run"], setups=FILES),
     Case("complete/stdin", ["complete", "-", "--stdin-filename", "b.go", "--at", "1:7"], "go", ["x"], b"func ()\n"),
     Case("complete/nothing", ["complete", "a.py:5"], scripts=[""], setups=FILES),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.bench.infill import Hole, holes
+from lacli.bench.infill_prompts import Hole, holes
 from lacli.prompts import without_fim
 from tests.completions import completed_at
 

@@ -10,7 +10,10 @@ import re
 
 import pytest
 
-from tests.completions import completed
+from lacli.events import Attachment, Place
+from lacli.prompts.without_fim import headings
+from lacli.text.cursor import Cursor, cursor_of
+from tests.completions import completed, completed_at
 
 PY = "def f(a):\n    x = 1\n|\n    return x\n\n\ndef g():\n    pass\n"
 JS = "function f(a) {\n  const x = 1;\n  |\n  return x;\n}\n"
@@ -282,3 +285,115 @@ class TestAnyReply:
             assert "�" not in text
             if path == "a.py" and file is PY:
                 assert not re.search(r"^\S", re.sub(r'"""(?s:.)*', "", text), re.M) or "(" in text or "[" in text
+
+
+class TestRestThatCloses:
+    """The completion is to open brackets that the rest of the line closes."""
+
+    @pytest.mark.parametrize(
+        ("file", "reply", "inserted"),
+        [
+            ("\titem := oldest.|*entry[K, V])\n", "Value.(*entry[K, V])\n", "Value.("),
+            ("\tx := Limit.|:from(1)).unwrap();\n", "new(2, Duration::from(2)).unwrap();\n", "new(2, Duration:"),
+            ("\tx := f|, 2)\n", "(1, 2)\n", "(1"),
+        ],
+    )
+    def test_it_is_left_to_it(self, file: str, reply: str, inserted: str) -> None:
+        assert completed(f"func f() {{\n{file}}}\n", reply, "a.go") == inserted
+
+    def test_a_statement_that_goes_on_is_not_ended(self) -> None:
+        assert completed("int a = b |, c = 1;\n", "? 2 : 4;", "a.c") == "? 2 : 4"
+        assert completed("for (int i = 0|; i < 2; i++) {\n", " + f(1);", "a.c") == " + f(1)"
+        assert completed("int a = b |\n", "? 2 : 4;", "a.c") == "? 2 : 4;"
+
+
+class TestFrame:
+    """Case C3: the model writes again what the prompt has around the file."""
+
+    @pytest.mark.parametrize("mark", ["<!-- ", "", "# ", "  // "])
+    @pytest.mark.parametrize("what", ["the end:", "the beginning:"])
+    def test_the_text_ends_before_it_however_it_is_marked(self, mark: str, what: str) -> None:
+        place = Place("<a>\n", "</a>\n", "job.xml")
+        frame = headings(place)
+        reply = f"  <b/>\n{mark}job.xml, {what}\n<a>\n"
+        assert completed_at(place, reply, goes_on=True, frame=frame) == "  <b/>\n"
+        assert completed_at(place, reply.partition("\n")[2], goes_on=True, frame=frame) == ""
+        assert completed_at(place, "  job.xml, the\n  endless\n", goes_on=True, frame=frame) != ""
+
+    def test_the_name_of_another_file_that_was_shown_is_one(self) -> None:
+        place = Place("a = ", "", "a.py", context=(Attachment("b.py", "x = 1"),))
+        assert completed_at(place, "1\n# Path: b.py\nx = 1\n") == "1"
+
+    def test_another_cell_of_a_notebook_is_one(self) -> None:
+        place = Place("# %%\na = ", "\n# %%\nb = 2\n", "n.ipynb", "python", boundary="# %%")
+        assert completed_at(place, "1\n\n# %%\nc = 3\n") == "1"
+
+
+class TestProse:
+    @pytest.mark.parametrize(
+        ("file", "path"),
+        [("def f():\n    return 1\n|", "a.py"), ("<a>\n</a>\n|", "job.xml"), ("int main() {\n}\n|", "a.c")],
+    )
+    def test_none_follows_at_the_end_of_a_file(self, file: str, path: str) -> None:
+        prose = "In this example, the `f` function takes nothing and returns one.\n\nThe other is:\n"
+        assert completed(file, prose, path) == ""
+        assert completed(file, f"```\n\n{prose}", path) == ""
+
+    @pytest.mark.parametrize(
+        ("file", "path"),
+        [
+            ('def f():\n    """Say it.\n\n    |', "a.py"),
+            ("<p>\n|", "a.html"),
+            ("# Title\n\n|", "a.md"),
+            ("def f():\n    # |", "a.py"),
+        ],
+    )
+    def test_where_text_belongs_it_stays(self, file: str, path: str) -> None:
+        prose = "The first of them takes a number and returns it."
+        assert completed(file, prose, path) == prose
+
+    def test_code_that_begins_like_it_stays(self) -> None:
+        text = "Point = namedtuple('Point', 'x y')\nOther(a, b, c, d, e, f, g)\n"
+        assert completed("import x\n|", text) == text
+
+
+class TestLineRewritten:
+    @pytest.mark.parametrize(
+        ("file", "reply", "path"),
+        [
+            ('<?xml version="|1.0"?>\n<a/>\n', '1.0" encoding="utf-8"?>', "job.xml"),
+            ("x = |first + second\n", "first * 2 + third\n", "a.py"),
+            ("for |x in xs:\n    pass\n", "x in sorted(xs)", "a.py"),
+        ],
+    )
+    def test_nothing_is_left_of_the_rest_of_the_line_with_more_in_it(self, file: str, reply: str, path: str) -> None:
+        assert completed(file, reply, path) == ""
+
+    @pytest.mark.parametrize(
+        ("file", "reply"),
+        [
+            ("x = |first + second\n", "first * third + "),
+            ("x = |first + second\n", "firstly."),
+            ("f(|first)\n", "first, "),
+        ],
+    )
+    def test_what_the_rest_can_follow_stays(self, file: str, reply: str) -> None:
+        assert completed(file, reply) == reply
+
+
+class TestCompletePlace:
+    @pytest.mark.parametrize("file", ["x = 1|\n", "f(a|)\n", "    return a|\n    b\n", "|x = 1\n", "  |}\n"])
+    def test_nothing_need_be_missing(self, file: str) -> None:
+        assert at_bar(file).is_complete
+
+    @pytest.mark.parametrize(
+        "file",
+        ["x = |\n", "f(|)\n", "f(a|\n", "return |\n", "def f():|\n", "|\n", "    |\n    y\n", "", "a.|b\n", "a|)\n"],
+    )
+    def test_something_is(self, file: str) -> None:
+        assert not at_bar(file).is_complete
+
+
+def at_bar(file: str) -> Cursor:
+    prefix, _, suffix = file.partition("|")
+    return cursor_of(Place(prefix, suffix, "a.py"))
