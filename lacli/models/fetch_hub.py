@@ -1,6 +1,6 @@
 """Hub models: the normal Hugging Face cache first and without any network call where it is complete, then a download.
 
-Safetensors, JSON and tokenizer files only. Called by fetch.py.
+Of repositories safetensors, JSON and tokenizer files only. Called by fetch.py and fetch_hub_file.py.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,9 +17,9 @@ from urllib.parse import urlsplit
 from lacli.config import told_offline
 from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.models import download
-from lacli.models.disk import locked, make_folder, require_space
+from lacli.models.disk import known_hash, locked, make_folder, require_space
 from lacli.models.download import folder_bytes, own_command, variables_in_force, watched
-from lacli.models.fetch import Progress, Report
+from lacli.models.fetch_file import Progress, Report, announce
 from lacli.models.hf_folder import missing_files
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
@@ -102,6 +103,18 @@ def ensure_hub(spec: ModelSpec, source: Source, report: Report, offline: bool) -
     return snapshot
 
 
+def cached_file(source: Source) -> Path | None:
+    """The one file of a `hub-file` source in the cache, where it is the right one: it is named by its hash there."""
+    snapshot = cached_snapshot(source)
+    file = snapshot / source.file if snapshot is not None else None
+    return file if file is not None and file.is_file() and known_hash(file) == source.sha256 else None
+
+
+def host_of_hub() -> str:
+    """Who is asked, for messages."""
+    return urlsplit(_endpoint()).netloc or "huggingface.co"
+
+
 def _endpoint() -> str:
     return os.environ.get("HF_ENDPOINT", "").rstrip("/")
 
@@ -112,12 +125,29 @@ def _download(spec: ModelSpec, source: Source, report: Report, here: str, by_han
     total = spec.parameters * 2  # bfloat16, as all registered repositories have it
     have = folder_bytes(repository_folder(source) / "blobs")
     require_space(cache, max(0, total - have))
-    host = urlsplit(_endpoint()).netloc or "huggingface.co"
-    report(
-        Progress(
-            "note", text=f"fetching {spec.title} once: {source.repo} from {host}, about {max(total, 1) / 1e9:.1f} GB"
-        )
-    )
+    host = host_of_hub()
+    announce(spec, report, f"{source.repo} from {host}, about {max(total, 1) / 1e9:.1f} GB, {spec.licence}")
+
+    def tick(size: int, last: Mapping[str, Any]) -> None:
+        if "checked" in last:
+            report(Progress("check", last["checked"], last["of"]))
+        else:
+            report(Progress("fetch", min(size, total) if total else size, total))
+
+    arguments = (source.repo, source.revision, str(cache))
+    answer = in_child("hub_child", arguments, source, lambda: folder_bytes(repository_folder(source)), tick)
+    if "folder" not in answer:
+        refuse(source, answer, host, here, by_hand, cache)
+
+
+def in_child(
+    module: str,
+    arguments: Sequence[str],
+    source: Source,
+    size: Callable[[], int],
+    tick: Callable[[int, Mapping[str, Any]], None],
+) -> dict[str, Any]:
+    """Run a module that downloads from the hub; its answer. `tick` hears `size()` and the last it printed."""
     environment = dict(os.environ)
     if _endpoint():
         environment["HF_ENDPOINT"] = _endpoint()
@@ -132,26 +162,18 @@ def _download(spec: ModelSpec, source: Source, report: Report, here: str, by_han
     try:
         work.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = work / "log"
-        command = own_command("hub_child", source.repo, source.revision, str(cache))
-
-        def tick(size: int) -> None:
-            last = _last(log)
-            if "checked" in last:
-                report(Progress("check", last["checked"], last["of"]))
-            else:
-                report(Progress("fetch", min(size, total) if total else size, total))
-
-        # What the child prints counts: it does so while nothing arrives any more.
+        # What the child prints counts as growth: it does so while nothing arrives any more.
         status = watched(
-            command, environment, log, lambda: folder_bytes(repository_folder(source)) + folder_bytes(work), tick
+            own_command(module, *arguments),
+            environment,
+            log,
+            lambda: size() + folder_bytes(work),
+            lambda grown: tick(size(), _last(log)),
         )
         answer = _last(log)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    if status is None:
-        answer = {"text": f"nothing arrived for {download.STALL_S:.0f} s"}
-    if "folder" not in answer:
-        _refuse(source, answer, host, here, by_hand)
+    return answer if status is not None else {"text": f"nothing arrived for {download.STALL_S:.0f} s"}
 
 
 def _last(log: Path) -> dict[str, Any]:
@@ -167,10 +189,13 @@ def _last(log: Path) -> dict[str, Any]:
     return {"text": lines[-1] if lines else "the download ended without a word"}
 
 
-def _refuse(source: Source, answer: dict[str, Any], host: str, here: str, by_hand: str) -> None:
+def refuse(source: Source, answer: Mapping[str, Any], host: str, here: str, by_hand: str, folder: Path) -> None:
+    """Raise what the answer of a child means; `here` says what there is, `folder` is where it was to be put."""
     status, text, cause = answer.get("status"), str(answer.get("text", "")), str(answer.get("cause", ""))
     if "No space left" in text + cause:
-        raise OutOfMemory(f"the disk of {hub_cache()} is full", "make room there, or set HF_HOME to another disk")
+        raise OutOfMemory(
+            f"the disk of {folder} is full", "make room there, or set HF_HOME or LACLI_HOME to another disk"
+        )
     force = variables_in_force(_VARIABLES, text + cause)
     if "GatedRepoError" in answer.get("errors", ()):
         raise ModelUnavailable(

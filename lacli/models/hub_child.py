@@ -2,7 +2,7 @@
 be ended.
 
 Prints JSON, an object a line: how much of what came is checked, {"checked", "of"}; last the snapshot's "folder", or
-what went wrong. Called by fetch_hub.py only.
+what went wrong. Called by fetch_hub.py only; what went wrong is told by hub_file_child.py in the same way.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> int:
         )
         print(json.dumps({"folder": folder}))
     except Exception as error:  # whatever the library raises is reported to the parent, in one form
-        print(json.dumps(_told(error)))
+        print(json.dumps(told(error)))
     return 0
 
 
@@ -48,7 +48,7 @@ def _checked(done: int, total: int) -> None:
     print(json.dumps({"checked": done, "of": total}), flush=True)
 
 
-def _told(error: BaseException) -> dict[str, Any]:
+def told(error: BaseException) -> dict[str, Any]:
     """The answer of the hub, wherever in the chain of causes it is, and the last cause in words."""
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lacli.models import fim_markers
 from lacli.models.fim_markers import FimMarkers
@@ -15,14 +15,24 @@ _REQUIRED = ("title", "kind", "sources", "context", "style", "licence", "paramet
 _MODEL_KEYS = (*_REQUIRED, "quant", "stop_tokens", "fim", "note")
 _SOURCE_KEYS = {
     "wheel": ("kind", "package", "version", "member", "wheel_bytes", "wheel_sha256", "bytes", "sha256"),
+    "parts": ("kind", "package", "version", "member", "file", "bytes", "sha256", "wheels"),
+    "hub-file": ("kind", "repo", "revision", "file", "bytes", "sha256"),
     "hub": ("kind", "repo", "revision"),
 }
+_OPTIONAL = ("revision",)
+_FITTING = {"gguf": ("wheel", "parts", "hub-file"), "hf": ("hub",)}
+_WHEEL_KEYS = ("wheel_bytes", "wheel_sha256", "bytes", "sha256")
 
 
 def nearest(key: str, known: Sequence[str]) -> str:
     """A hint for a key that is not known."""
     near = difflib.get_close_matches(key, known, 1, 0.5)
     return f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
+
+
+def _numbered(pattern: str, number: int) -> str:
+    """The name of a part: {n} is its number, {nn} the same with two digits."""
+    return pattern.replace("{nn}", f"{number:02}").replace("{n}", str(number))
 
 
 class Table:
@@ -117,7 +127,10 @@ class Table:
         if not isinstance(value, list) or ("sources" in self.data and not value):
             self.wrong("sources", "must be a list with one table at least")
             return ()
-        return tuple(self._inner(f"sources[{index}]", item).source(kind) for index, item in enumerate(value))
+        sources = tuple(self._inner(f"sources[{index}]", item).source(kind) for index, item in enumerate(value))
+        if kind == "gguf" and len({(each.file_name, each.bytes, each.sha256) for each in sources}) > 1:
+            self.wrong("sources", "must all be of one file", "with the same name, bytes and sha256")
+        return sources
 
     def source(self, model_kind: str) -> Source:
         """This table as a place where a model of this kind can be fetched."""
@@ -127,30 +140,70 @@ class Table:
                 self.wrong("kind", "is missing", f"one of {', '.join(_SOURCE_KEYS)}")
             return Source("hub")
         known = _SOURCE_KEYS[kind]
-        self.only(known, known if kind == "wheel" else ("kind", "repo"))
-        if (kind == "wheel") != (model_kind == "gguf"):
-            self.wrong(
-                "kind", f"{kind} does not fit a model of kind {model_kind!r}", "gguf goes with wheel, hf with hub"
-            )
-        for key in ("sha256", "wheel_sha256"):
-            digest = self.text(key)
-            if key in self.data and (len(digest) != 64 or digest.strip("0123456789abcdef")):
-                self.wrong(key, "must be 64 small hexadecimal digits")
+        self.only(known, [key for key in known if key not in _OPTIONAL])
+        if kind not in _FITTING.get(model_kind, known):
+            fitting = "; ".join(f"{model} goes with {', '.join(kinds)}" for model, kinds in _FITTING.items())
+            self.wrong("kind", f"{kind} does not fit a model of kind {model_kind!r}", fitting)
         repo = self.text("repo")
-        if kind == "hub" and "repo" in self.data and (repo.count("/") != 1 or ".." in repo or not all(repo.split("/"))):
+        if (
+            "repo" in known
+            and "repo" in self.data
+            and (repo.count("/") != 1 or ".." in repo or not all(repo.split("/")))
+        ):
             self.wrong("repo", f"{repo!r} is not a hub id", "owner/name")
+        file = self.text("file")
+        if "file" in self.data and (not Path(file).name or ".." in file or Path(file).is_absolute()):
+            self.wrong("file", f"{file!r} is not the name of a file", "as the .gguf file is called")
+        package, version, member = self.text("package"), self.text("version"), self.text("member")
         return Source(
-            kind="wheel" if kind == "wheel" else "hub",
-            package=self.text("package"),
-            version=self.text("version"),
-            member=self.text("member"),
+            kind=cast("Any", kind),
+            package=package,
+            version=version,
+            member=member,
             wheel_bytes=self.count_of("wheel_bytes"),
-            wheel_sha256=self.text("wheel_sha256"),
+            wheel_sha256=self.digest("wheel_sha256"),
             bytes=self.count_of("bytes"),
-            sha256=self.text("sha256"),
+            sha256=self.digest("sha256"),
+            file=file,
+            parts=self._parts(package, version, member) if kind == "parts" else (),
             repo=repo,
             revision=self.text("revision", "main"),
         )
+
+    def digest(self, key: str) -> str:
+        """A sha256 in hexadecimal."""
+        value = self.text(key)
+        if key in self.data and (len(value) != 64 or value.strip("0123456789abcdef")):
+            self.wrong(key, "must be 64 small hexadecimal digits")
+        return value
+
+    def _parts(self, package: str, version: str, member: str) -> tuple[Source, ...]:
+        """The wheels of a file in parts, in their order."""
+        wheels = self.data.get("wheels", [])
+        if not isinstance(wheels, list) or ("wheels" in self.data and not wheels):
+            self.wrong("wheels", "must be a list with one table at least")
+            return ()
+        if len(wheels) > 1 and _numbered(package, 1) == package:
+            self.wrong("package", "names one package for all parts", "{n} stands for the number of the part")
+        parts = []
+        for number, data in enumerate(wheels, 1):
+            table = self._inner(f"wheels[{number - 1}]", data)
+            table.only(_WHEEL_KEYS, _WHEEL_KEYS)
+            part = Source(
+                kind="wheel",
+                package=_numbered(package, number),
+                version=version,
+                member=_numbered(member, number),
+                wheel_bytes=table.count_of("wheel_bytes"),
+                wheel_sha256=table.digest("wheel_sha256"),
+                bytes=table.count_of("bytes"),
+                sha256=table.digest("sha256"),
+            )
+            parts.append(part)
+        whole = sum(part.bytes for part in parts)
+        if len(self.problems) == self.count and whole != self.data.get("bytes"):
+            self.wrong("bytes", f"the parts together have {whole:,}", "their bytes must add up")
+        return tuple(parts)
 
     def _fim(self, families: Mapping[str, FimMarkers]) -> FimMarkers | None:
         value = self.data.get("fim")

