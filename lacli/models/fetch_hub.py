@@ -206,7 +206,9 @@ def refuse(source: Source, answer: Mapping[str, Any], host: str, here: str, by_h
         said = _ANSWERS.get(status, "the hub has a fault of its own" if status >= 500 else "the hub refuses")
         remedy = "check HF_TOKEN, or log in again with `hf auth login`" if status in (401, 403) else by_hand
         raise ModelUnavailable(f"{host} answers {status} for {source.repo}: {said}{force}", remedy)
-    words = (cause or text).strip().splitlines() or ["no answer"]
+    words = re.sub(r"^\[Errno -?\d+\] ", "", (cause or text).strip()).splitlines() or ["no answer"]
     asked = str(answer.get("host", ""))
     sent_on = f", which sends on to {asked}" if asked and asked != host.rpartition(":")[0] and asked != host else ""
-    raise ModelUnavailable(f"cannot fetch {source.repo} from {host}{sent_on}: {words[0][:200]}{force}; {here}", by_hand)
+    raise ModelUnavailable(
+        f"cannot fetch {source.repo} from {host}{sent_on}: {words[0][:200]}{force}{here and '; ' + here}", by_hand
+    )

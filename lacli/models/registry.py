@@ -62,7 +62,7 @@ class Registry:
 
 
 def spec_of_path(path: Path) -> ModelSpec:
-    """An unregistered model: a Hugging Face folder or a GGUF file, whatever it is called. Its own files say the rest."""
+    """An unregistered model: a Hugging Face folder, or a GGUF file of any name. Its own files say the rest."""
     path = Path(os.path.abspath(path))
     if os.path.isdir(path):  # unlike Path's own it cannot fail
         kind: Kind = "hf"

@@ -144,14 +144,9 @@ class Table:
         if kind not in _FITTING.get(model_kind, known):
             fitting = "; ".join(f"{model} goes with {', '.join(kinds)}" for model, kinds in _FITTING.items())
             self.wrong("kind", f"{kind} does not fit a model of kind {model_kind!r}", fitting)
-        repo = self.text("repo")
-        if (
-            "repo" in known
-            and "repo" in self.data
-            and (repo.count("/") != 1 or ".." in repo or not all(repo.split("/")))
-        ):
+        repo, file = self.text("repo"), self.text("file")
+        if "repo" in self.data and (repo.count("/") != 1 or ".." in repo or not all(repo.split("/"))):
             self.wrong("repo", f"{repo!r} is not a hub id", "owner/name")
-        file = self.text("file")
         if "file" in self.data and (not Path(file).name or ".." in file or Path(file).is_absolute()):
             self.wrong("file", f"{file!r} is not the name of a file", "as the .gguf file is called")
         package, version, member = self.text("package"), self.text("version"), self.text("member")
