@@ -266,6 +266,7 @@ def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, An
         "files": str(here.files) if here.files else None,
         "prepared": [str(folder) for folder in here.prepared],
         "bytes": here.byte_size,
+        "arrived": here.arrived,
         "registry": str(registry.origins.get(spec.alias, "")) if spec.path is None else "",
     }
 

