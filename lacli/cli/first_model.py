@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _CODER = "qwen2.5-coder-1.5b"
 _MEMORY = 2_000_000_000
 """What the coder takes with prompts of an ordinary length."""
-_DISK = 2
-"""Its download and what is prepared of it: so many times the download."""
+_DISK = 2_500_000_000
+"""Its file, and what is prepared of it."""
 
 
 def chosen(common: Common) -> Common:
@@ -72,7 +72,7 @@ def _ask(registry: Registry) -> str:
     disk = free_space(models_dir())
     memory = psutil.virtual_memory().available
     size = coder.sources[0].download
-    fits = disk > _DISK * size and memory > _MEMORY
+    fits = disk > _DISK and memory > _MEMORY
     best = "2" if fits else "1"
     why = "" if fits else ", as there is too little room for 2"
     rows = (
