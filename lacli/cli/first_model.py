@@ -71,7 +71,6 @@ def _ask(registry: Registry) -> str:
     small, coder = registry.models[registry.default], registry.models[_CODER]
     disk = free_space(models_dir())
     memory = psutil.virtual_memory().available
-    size = coder.sources[0].download
     fits = disk > _DISK and memory > _MEMORY
     best = "2" if fits else "1"
     why = "" if fits else ", as there is too little room for 2"
