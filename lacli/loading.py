@@ -80,11 +80,13 @@ class Loaded:
 
 def load(settings: Settings, report: Report) -> Loaded:
     """Fetch, prepare and load what `settings` name."""
-    from lacli.models.registry import load_registry
+    from lacli.models.registry import also_here, load_registry
 
     folder = settings.folder or _current_folder()
     spec = load_registry().resolve(settings.model)
     _context(settings, spec.context, spec.alias)  # before anything is fetched, where it is known so early
+    if ambiguous := also_here(spec, settings.model):
+        report(Notice(ambiguous))
     report(Loading("load"))
     started = time.perf_counter()
     _wait_without_spinning()

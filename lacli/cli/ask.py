@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lacli.cli import diagnostics, resume
+from lacli.cli import diagnostics, first_model, resume
 from lacli.cli.deliver import Delivery
 from lacli.cli.flags import ContinueOption, FileOption, SessionOption
 from lacli.cli.one_turn import one_turn, show_prompt
@@ -115,7 +115,7 @@ def ask(
     if interactive:
         _ask_on(asked, session, common, delivery)
         return
-    common = resume.with_its_model(session, common)
+    common = first_model.chosen(resume.with_its_model(session, common))
     system = asked.system(common)
     keeper = recorder(replace(common, system=system), "ask")
     conversation = resume.conversation(session, common, keeper, system)

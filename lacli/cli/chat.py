@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lacli.cli import diagnostics, live, output, resume
+from lacli.cli import diagnostics, first_model, live, output, resume
 from lacli.cli.flags import ContinueOption, FileOption, SessionOption
 from lacli.cli.options import Common, with_common
 from lacli.cli.record import recorder
@@ -87,7 +87,7 @@ def converse(
     `files` go with the first one typed, and `template` is put at its prompt. Also what `ask -i` does.
     """
     at_keyboard = diagnostics.stdin_is_terminal()
-    common = resume.with_its_model(going_on, common)
+    common = first_model.chosen(resume.with_its_model(going_on, common))
     conversation = resume.conversation(going_on, common, keeper, asked.system(common) if asked else common.system or "")
     repl = Repl(common, _make, conversation, keeper)
     code = 0

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lacli.cli import live
+from lacli.cli import first_model, live
 from lacli.cli.complete_job import View, Wanted, check_once, read
 from lacli.cli.complete_run import Run
 from lacli.cli.cursor import parse_target, placed
@@ -99,6 +99,7 @@ def complete(
     for path in view.paths:
         if not os.path.exists(path):
             raise UsageError(f"--context {path} does not exist", "check the path")
+    common = first_model.chosen(common)
     run = Run(view, wanted, common, dry_run)
     jobs = [run.attempt(functools.partial(read, target, stdin_filename)) for target in targets]
     found = [job for job in jobs if job is not None]

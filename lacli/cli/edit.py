@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lacli.cli import live, record
+from lacli.cli import first_model, live, record
 from lacli.cli.edit_job import Job, parse_target, read, requests
 from lacli.cli.edit_result import Wanted, deliver
 from lacli.cli.flags import BackupOption, InPlaceOption
@@ -77,6 +77,11 @@ def edit(
     if in_place:
         job.file.check_writable()
 
+    certain = job.edit.without_model()
+    if certain is not None:
+        deliver(job, certain, (), wanted, common)
+        return
+    common = first_model.chosen(common)
     from lacli.assistant import Assistant
 
     assistant = Assistant(common.settings())
@@ -90,10 +95,6 @@ def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run:
     """Ask for the changed parts and do with them what is wanted."""
     from lacli.verbs.editing import Interrupted, Question
 
-    certain = job.edit.without_model()
-    if certain is not None:
-        deliver(job, certain, (), wanted, common)
-        return
     asking = requests(assistant, common)
     with live.progress() as report:
         edit = asking.fitted(job.edit, report)

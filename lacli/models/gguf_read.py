@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lacli.errors import ModelUnavailable
+from lacli.models.gguf_magic import MAGIC
 
 if TYPE_CHECKING:
     import numpy as np
@@ -260,7 +261,7 @@ def _parse(path: Path, data: mmap.mmap) -> tuple[dict[str, Any], dict[str, GgufT
 
 def _check_magic(path: Path, data: mmap.mmap) -> None:
     head = bytes(data[:512])
-    if not head.startswith(b"GGUF"[: len(head)]):
+    if not head.startswith(MAGIC[: len(head)]):
         start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
         if start.startswith(b"version https://git-lfs"):
             raise ModelUnavailable(

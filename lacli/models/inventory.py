@@ -12,8 +12,8 @@ from typing import Any
 
 from lacli.models.disk import locked
 from lacli.models.download import folder_bytes
-from lacli.models.fetch import arrived_of, sweep_partials, target_of
-from lacli.models.fetch_hub import cached_snapshot, is_complete, repository_folder
+from lacli.models.fetch_file import arrived_of, size_of, sweep_partials, target_of
+from lacli.models.fetch_hub import cached_file, cached_snapshot, is_complete, repository_folder
 from lacli.models.hub_weights import PART
 from lacli.models.prepare_folder import FLOAT_NAME, PACKED_NAMES, RECORD_NAME, read_record, sweep
 from lacli.models.spec import ModelSpec, Source
@@ -58,10 +58,12 @@ def presence(spec: ModelSpec) -> Presence:
         begun = blobs.glob(f"*{PART}") if files is None else ()
         return Presence(files, prepared, kept + folder_bytes(blobs), sum(each.stat().st_size for each in begun))
     target = target_of(source)
-    whole = target.is_file() and target.stat().st_size == source.bytes
-    kept += source.bytes if whole else 0
-    arrived = sum(map(arrived_of, spec.sources))
-    return Presence(target if whole else None, prepared, kept + arrived, 0 if whole else arrived)
+    files = target if size_of(target) == source.bytes else None
+    kept += size_of(target)
+    arrived = arrived_of(spec)
+    for each in spec.sources if files is None else ():
+        files = files or (cached_file(each) if each.kind == "hub-file" else None)
+    return Presence(files, prepared, kept + arrived, 0 if files else arrived)
 
 
 def remove(spec: ModelSpec) -> int:

@@ -17,8 +17,9 @@ from typing import Any
 from lacli.configuration.document import Unreadable, read
 from lacli.errors import ModelUnavailable, UsageError
 from lacli.models.fim_markers import FimMarkers, family_of
+from lacli.models.gguf_magic import is_gguf
 from lacli.models.registry_table import Table, nearest
-from lacli.models.spec import Kind, ModelSpec, Problem, is_gguf
+from lacli.models.spec import Kind, ModelSpec, Problem
 from lacli.paths import config_dir
 
 _TOP_KEYS = ("default", "models", "fim")
@@ -69,16 +70,16 @@ class Registry:
 
 
 def spec_of_path(path: Path) -> ModelSpec:
-    """An unregistered model: a Hugging Face folder or a .gguf file. Its own files say the rest."""
+    """An unregistered model: a Hugging Face folder, or a GGUF file of any name. Its own files say the rest."""
     path = Path(os.path.abspath(path))
     if os.path.isdir(path):  # unlike Path's own it cannot fail
         kind: Kind = "hf"
-    elif os.path.isfile(path) and (path.suffix.lower() == ".gguf" or is_gguf(path)):
+    elif os.path.exists(path) and (path.suffix.lower() == ".gguf" or is_gguf(path)):
         kind = "gguf"
     elif os.path.exists(path):
         raise UsageError(
-            f"{path} is neither a folder nor a .gguf file",
-            "give a Hugging Face folder, a .gguf file or a name from `lacli models list`",
+            f"{path} is neither a folder nor a GGUF file",
+            "give a Hugging Face folder, a GGUF file or a name from `lacli models list`",
         )
     else:
         raise ModelUnavailable(
@@ -142,12 +143,18 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[Problem] |
     return Registry(models, default, origins, families)
 
 
+def also_here(spec: ModelSpec, name: str | None) -> str:
+    """A line for the user where the name of a registered model is that of a folder or .gguf file here, too."""
+    if name != spec.alias or spec.path is not None or not (os.path.isdir(name) or is_gguf(name)):
+        return ""
+    return f"{name} is the model of that name; what is here is meant by ./{name}"
+
+
 def _is_path(name: str) -> bool:
     if name.lower().endswith(".gguf") or name.startswith((".", "~")) or os.path.isabs(name):
         return True
-    if os.path.isdir(name) or is_gguf(Path(name)):
-        return True
-    return (os.sep in name or "/" in name or "\\" in name) and os.path.exists(name)
+    has_folder = os.sep in name or "/" in name or "\\" in name
+    return (has_folder and os.path.exists(name)) or os.path.isdir(name) or is_gguf(name)
 
 
 def _read(file: Path, problems: list[Problem]) -> dict[str, Any]:

