@@ -27,7 +27,7 @@ _NEVER = frozenset(
         *("a", "an", "the", "and", "or", "of", "to", "in", "on", "at", "by", "for", "from", "with", "as", "is", "it"),
         *("its", "this", "that", "if", "so", "be", "i", "we", "you", "not", "no", "all", "any", "each", "my", "our"),
         *("into", "when", "where", "then", "than", "but", "do", "does", "has", "have", "are", "was", "can", "will"),
-        *("up", "out", "off", "new", "one", "two", "use", "add", "A", "I"),
+        *("up", "out", "off", "new", "one", "two", "use", "A", "I"),
     )
 )
 """Words that are a name only where a noun before them says so."""
@@ -39,8 +39,8 @@ _FOLLOWS_NAME = re.compile(
     rf"|\w+ly)\b|\s+(?:→|->|{NAME}|{VALUE})"
 )
 _SUBJECT = re.compile(
-    r"['’]s\b|\s+(?:should|must|needs?|has to|ought|returns?|raises?|is|isn't|can|cannot|can't|does|doesn't|takes|crashes"
-    r"|fails|leaks|ignores|uses|throws)\b"
+    r"['’]s\b|\s+(?:should|must|needs?|has to|ought|returns?|raises?|is|isn't|can|cannot|can't|does|doesn't|takes"
+    r"|crashes|fails|leaks|ignores|uses|throws)\b"
 )
 _NOUN_AFTER = re.compile(
     rf"\s+{KINDS}\b(?!\s+(?:hint|annotation|check|comment|docstring|alias|case))|\s+default\b", re.IGNORECASE
@@ -63,7 +63,8 @@ _PREPOSITION = re.compile(
     r"\b(?:above|below|calls?|calling|of|from|to|into|on|for|before|after|by|via|with|using|like|and|or)\s+$"
 )
 _QUANTITY = re.compile(
-    r"\b(?:number|list|count|set|kind|lots?|amount|sum|most|all|each|some|any|one|out|pair|sequence|instance|part) of\s+$"
+    r"\b(?:number|list|count|set|kind|lots?|amount|sum|most|all|each|some|any|one|out|pair|sequence|instance"
+    r"|part) of\s+$"
 )
 _BLOCKS = ("function", "class", "heading", "table")
 

@@ -123,3 +123,9 @@ def test_of_a_very_long_instruction_nothing_is_sure() -> None:
     text, of = read("store.py")
     ask = "in clean, " + "strip the title and " * 40 + "do the same in export"
     assert not find(text, of, intent_of(ask, text, of)).sure
+
+
+def test_only_functions_have_parameters() -> None:
+    of = read("store.py")[1]
+    assert {each.name for each in of.definitions if each.parameters} >= {"find", "clean"}
+    assert not any(each.parameters for each in of.definitions if each.kind == "class")
