@@ -7,6 +7,7 @@ trust than a whole file asked for. Called by what plans an edit.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from lacli.edits.insertions import Inserter
 from lacli.edits.intent import Intent
@@ -15,7 +16,7 @@ from lacli.edits.outline import Definition, Outline
 from lacli.edits.parts import Part, Picked, disjoint, head_of, imports_of, part_of, parts_of_rows, whole
 from lacli.edits.phrases import additions, renames
 from lacli.edits.roles import OBJECT, roles
-from lacli.edits.sentence import sentence_of
+from lacli.edits.sentence import LONGEST, sentence_of
 from lacli.edits.targets import Resolver
 from lacli.edits.vocabulary import Vocabulary
 
@@ -42,7 +43,8 @@ def find(text: str, outline: Outline | None, intent: Intent) -> Picked:
         return whole(rows, "files of this kind have no outline")
     if not text.strip():
         return whole(rows, "it is empty")
-    return _Finder(Vocabulary(text, outline), intent).picked()
+    found = _Finder(Vocabulary(text, outline), intent).picked()
+    return replace(found, sure=found.sure and len(intent.text) <= LONGEST)
 
 
 class _Finder:

@@ -27,7 +27,7 @@ _NEVER = frozenset(
         *("a", "an", "the", "and", "or", "of", "to", "in", "on", "at", "by", "for", "from", "with", "as", "is", "it"),
         *("its", "this", "that", "if", "so", "be", "i", "we", "you", "not", "no", "all", "any", "each", "my", "our"),
         *("into", "when", "where", "then", "than", "but", "do", "does", "has", "have", "are", "was", "can", "will"),
-        *("up", "out", "off", "new", "one", "two", "use", "add", "A", "I"),
+        *("up", "out", "off", "new", "one", "two", "use", "A", "I"),
     )
 )
 """Words that are a name only where a noun before them says so."""
@@ -63,8 +63,8 @@ _PREPOSITION = re.compile(
     r"\b(?:above|below|calls?|calling|of|from|to|into|on|for|before|after|by|via|with|using|like|and|or)\s+$"
 )
 _QUANTITY = re.compile(
-    r"\b(?:number|list|count|set|kind|lots?|amount|sum|most|all|each|some|any|one|out|pair|sequence|instance|part)"
-    r" of\s+$"
+    r"\b(?:number|list|count|set|kind|lots?|amount|sum|most|all|each|some|any|one|out|pair|sequence|instance"
+    r"|part) of\s+$"
 )
 _BLOCKS = ("function", "class", "heading", "table")
 

@@ -51,8 +51,7 @@ _RENAMES = tuple(
         r"\brenam(?:e|ing)\s+OLD\s*(?:\s(?:to|into|as)\s|->|→|=>)\s*NEW",
         r"\bcall\s+OLD\s+NEW\s+instead\b",
         r"\bname\s+OLD\s+NEW\s+instead\b",
-        r"(?<!\w)OLD\s+(?:should|must|ought to|needs to)\s+(?:really\s+|rather\s+)?be\s+"
-        r"(?:called|named|renamed to)\s+NEW",
+        r"(?<!\w)OLD\s+(?:should|must|ought to|needs to)\s+(?:rather\s+)?be\s+(?:called|named|renamed to)\s+NEW",
         r"\b(?:change|switch)\s+the\s+name\s+of\s+OLD\s+(?:from\s+\S+\s+)?to\s+NEW",
         rf"\b(?:change|switch)\s+(?:the\s+)?(?P<old>{NAME})['’]s\s+name\s+to\s+NEW",
         r"\bgive\s+OLD\s+the\s+name\s+NEW",
@@ -161,8 +160,8 @@ def _objects(sentence: Sentence, at: int) -> list[str]:
 # --- additions -------------------------------------------------------------------------------------------------------
 
 _ADD = (
-    r"\b(?:add(?:ing)?|create|write|introduce|define|implement|insert|append|put|provide|make|want|need|have|"
-    r"give\s+\S+|there\s+should\s+be|with|extract)"
+    r"\b(?:add(?:ing)?|create|write|introduce|define|implement|insert|append|put|provide|make|want|need|have|give\s+\S+"
+    r"|there\s+should\s+be|with|extract)"
 )
 _NEW_KIND = (
     r"(?P<kind>methods?|functions?|class(?:es)?|constants?|consts?|variables?|tests?(?:\s+cases?)?|sections?|headings?|chapters?|subsections?|keys?"
@@ -259,11 +258,6 @@ _NOT_MODULES = frozenset(
         "the",
         "a",
         "at",
-        "is",
-        "are",
-        "to",
-        "in",
-        "it",
     )
 )
 

@@ -22,11 +22,7 @@ _THE = (
 _BEFORE = tuple(
     (re.compile(pattern.replace("THE", _THE).replace("KIND", _KIND) + "$", re.IGNORECASE), role)
     for pattern, role in (
-        (
-            r"\b(?:as|like|same(?:\s+\w+)?(?:\s+as)?)\s+(?:it\s+is\s+|we\s+do\s+|\w+\s+)?"
-            r"(?:in|of|with|for)\s+THEKIND",
-            USED,
-        ),
+        (r"\b(?:as|like|same(?:\s+\w+)?(?:\s+as)?)\s+(?:it\s+is\s+|\w+\s+)?(?:in|of|with|for)\s+THEKIND", USED),
         (r"\b(?:remove|delete|drop|strip|take)\b[^.;]*\bfrom\s+THEKIND", PLACE),
         (r"\b(?:in|inside|within|under|throughout)\s+THEKIND", PLACE),
         (r"\b(?:like|as|than|via|with|by|using|through|uses?|used|calls?|called|calling|invoke|invoking|raises?|raising|throws?|returns?|returning|logs?|passing"

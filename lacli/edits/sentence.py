@@ -13,6 +13,8 @@ from lacli.edits.marked import KINDS, is_name
 from lacli.edits.vocabulary import Vocabulary, normal
 
 _FIRST_NAME, _FIRST_VALUE = 0xE000, 0xF000
+LONGEST = 500
+"""Characters of an instruction that are read: who writes more explains, and the patterns take quadratic time."""
 _QUOTED = re.compile(r"(`+)(.+?)\1|\"([^\"\n]+)\"|“([^”]+)”|(?<![\w'])'([^'\n]+)'(?!\w)|‘([^’]+)’", re.DOTALL)
 _CODE = re.compile(
     r"(?<![\w/.])(?:\(\*?(?P<type>\w+)\)\.(?P<method>\w+)"
@@ -54,7 +56,9 @@ class _Marker:
         self._values: list[str] = []
 
     def read(self, text: str) -> Sentence:
-        text = _QUOTED.sub(self._quoted, " ".join(text.split()) if "`" not in text else text)
+        text = re.sub("[\ue000-\uf8ff]", " ", text[:LONGEST])  # no mark of ours
+        text = _QUOTED.sub(self._quoted, text)
+        text = " ".join(text.split())
         text = _CODE.sub(self._code, text)
         text = self._phrases(text)
         before = ""

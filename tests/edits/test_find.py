@@ -73,3 +73,59 @@ def test_nine_of_ten_instructions_find_the_smallest_right_part() -> None:
         found, given = picked(case)
         right += not found.sure if case.get("unsure") else found.sure and given == wanted(case)
     assert right / len(CASES) >= 0.9
+
+
+BROKEN = {
+    "store.py": ("in Store.save use an f-string", "Store.save", "\ndef half(:\n    return (\n"),
+    "cart.js": ("make formatPrice round up", "formatPrice", "\nfunction half( {\n"),
+    "cache.go": ("unlock by defer in Cache.Set", "Cache.Set", "\nfunc half( {\n"),
+    "shapes.rs": ("don't unwrap in parse_point", "parse_point", "\nfn half( {\n"),
+    "list.c": ("check malloc in make_node", "make_node", "\nint half( {\n"),
+    "project.toml": ("set line-length to 120", "tool.ruff.line-length", "\n[half\n"),
+}
+
+
+@pytest.mark.parametrize("file", BROKEN)
+def test_a_file_with_an_error_still_gives_its_definitions(file: str) -> None:
+    ask, wanted_label, damage = BROKEN[file]
+    text = read(file)[0] + damage
+    of = outline(text, language_of(file).name)
+    assert of is not None
+    assert not of.sound
+    found = find(text, of, intent_of(ask, text, of))
+    assert [part.label for part in found.parts] == [wanted_label]
+
+
+def test_a_language_has_eight_instructions_or_more() -> None:
+    languages = [language_of(case["file"]).name for case in CASES]
+    assert {each: languages.count(each) for each in LANGUAGES if languages.count(each) < 8} == {}
+
+
+def test_parts_are_whole_lines_in_file_order_whatever_is_asked() -> None:
+    asks = [case["ask"] for case in CASES[::3]]
+    for file in BROKEN:
+        text, of = read(file)
+        for ask in asks:
+            end = 0
+            for part in find(text, of, intent_of(ask, text, of)).parts:
+                assert end <= part.start < part.end <= len(text.split("\n"))
+                end = part.end
+
+
+def test_without_an_outline_or_a_name_the_whole_file_is_asked_for() -> None:
+    text, of = read("store.py")
+    for found in (find(text, None, intent_of("rename a", text, None)), find(text, of, intent_of("be nice", text, of))):
+        assert [(part.start, part.end, part.kind) for part in found.parts] == [(0, text.count("\n"), "file")]
+        assert not found.sure
+
+
+def test_of_a_very_long_instruction_nothing_is_sure() -> None:
+    text, of = read("store.py")
+    ask = "in clean, " + "strip the title and " * 40 + "do the same in export"
+    assert not find(text, of, intent_of(ask, text, of)).sure
+
+
+def test_only_functions_have_parameters() -> None:
+    of = read("store.py")[1]
+    assert {each.name for each in of.definitions if each.parameters} >= {"find", "clean"}
+    assert not any(each.parameters for each in of.definitions if each.kind == "class")
