@@ -20,7 +20,8 @@ from lacli.errors import UsageError
 from lacli.events import Message
 from lacli.scripted import Replier
 from lacli.verbs.edit_requests import Requests
-from lacli.verbs.editing import Edit, parts_of
+from lacli.verbs.edit_source import parts_of
+from lacli.verbs.editing import Edit
 from lacli.wording import counted
 
 _NO_INSTRUCTION = ("there is no instruction", "say behind the file what is to become of it, or pipe that in")

@@ -16,7 +16,7 @@ from lacli.errors import UsageError
 from lacli.events import Attachment
 from lacli.sessions.records import Turn
 from lacli.text.fences import Block, blocks
-from lacli.verbs.editing import applied
+from lacli.verbs.applying import applied
 from lacli.verbs.naming import file_of
 from lacli.wording import counted, number_of
 

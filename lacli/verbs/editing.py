@@ -6,34 +6,31 @@ it. What is not picked cannot change; a result in which something is missing is 
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from lacli.edits.answer import Given, Unusable, as_block, fitted, given, insertions
+from lacli.edits.answer import Given, Unusable, fitted, given, insertions
 from lacli.edits.apply import EditResult, Problem
 from lacli.edits.checks import Fault, faults
 from lacli.edits.diff import target_of, unified
 from lacli.edits.find import Part, Picked, find
 from lacli.edits.intent import Intent
 from lacli.edits.mend import mended
-from lacli.edits.merging import merged
 from lacli.edits.outline import Outline, outline
 from lacli.edits.placing import dedented, in_place_of, inserted, with_imports
 from lacli.edits.reaching import inside, reaches_out
 from lacli.edits.reading import intent_of
 from lacli.edits.renaming import is_purely_lexical, renamed
 from lacli.edits.sketch import sketch
-from lacli.edits.splice import spliced, visible
+from lacli.edits.splice import visible
 from lacli.edits.surgery import moved, removed
 from lacli.edits.textfile import TextFile
-from lacli.errors import UsageError
 from lacli.events import Attachment, Finished, Message, Request
 from lacli.prompts import editing
 from lacli.text.fences import longer_than_any
-from lacli.text.languages import language_of
+from lacli.verbs.edit_source import Source
 from lacli.wording import counted
 
 Form = Literal["rewrite", "insert", "search"]
@@ -143,13 +140,15 @@ class Edit:
     longest: int = LONGEST_REWRITE
     picked: Picked = field(init=False)
     _intent: Intent = field(init=False)
+    _source: Source = field(init=False)
     _text: str = field(init=False)
     _language: str = field(init=False)
     _outline: Outline | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self._text = visible(self.file.text, self.unseen)
-        self._language = language_of(self.file.name, self._text).name
+        self._source = Source(self.file)
+        self._text = visible(self._source.text, self.unseen)
+        self._language = self._source.language
         self._outline = outline(self._text, self._language)
         self._intent = intent_of(self.instruction, self._text, self._outline)
         if self.parts:
@@ -392,7 +391,7 @@ class Edit:
         ]
 
     def _result(self, text: str, left: Sequence[Fault], notes: Sequence[str]) -> EditResult:
-        data = spliced(self.file, text, self.unseen) if text != self._text else self.file.data
+        data = self._source.changed(text, self.unseen) if text != self._text else self.file.data
         gone = sum(self.file.text.count(each) - self.file.reads(data).count(each) for each in self.unseen)
         problems = [Problem(fault.text, final=False) for fault in left]
         if gone > 0 and not problems and not _REMOVES.search(self.instruction):
@@ -400,76 +399,6 @@ class Edit:
             problems.append(Problem(f"with the lines it changes the reply loses {lost} the model cannot see", False))
         diff = unified(self.file.data, data, target_of(self.file.name))
         return EditResult(data, diff, tuple(problems), tuple(dict.fromkeys(notes)))
-
-
-def applied(file: TextFile, reply: str, instruction: str, ended: bool = True, code: str | None = None) -> EditResult:
-    """What an answer of a chat makes of a file, or one block of it, `code`: checked and mended as an edit is.
-
-    A block of some of the file's definitions replaces these; a diff or SEARCH/REPLACE blocks are applied as such.
-    """
-    text = file.text
-    language = language_of(file.name, text).name
-    known = outline(text, language)
-    intent = intent_of(instruction, text, known)
-    try:
-        made = given(reply if code is None else as_block(code), text, ended)
-    except Unusable as error:
-        return _refused(file, str(error))
-    notes: tuple[str, ...] = ()
-    spans: tuple[tuple[int, int], ...] = ((0, file.line_count),)
-    piece = merged(text, made.text, known)
-    if piece is not None:
-        intent = replace(intent, names=intent.names | set(piece.names))
-        new, spans, notes = piece.text, piece.spans, (f"only {', '.join(piece.names)} is put into the file",)
-    else:
-        new = in_place_of(text, made.text, alone=True)
-    new, mends = mended(text, new, language, intent, spans)
-    found = faults(text, new, language, intent, spans)
-    data = spliced(file, new) if new != text else file.data
-    problems = tuple(Problem(fault.text, final=False) for fault in found)
-    return EditResult(data, unified(file.data, data, target_of(file.name)), problems, (*notes, *mends), made.text)
-
-
-def parts_of(file: TextFile, ranges: Sequence[tuple[int, int]], names: Sequence[str]) -> tuple[Part, ...]:
-    """The parts a user names: line ranges counted from 1, last line included, and definitions such as Class.method.
-
-    Raises UsageError for lines that are not there, and for a name the file does not define, or defines twice.
-    """
-    found = [_range(file, first, last) for first, last in ranges]
-    if names:
-        language = language_of(file.name, file.text).name
-        known = outline(file.text, language)
-        for name in names:
-            found.append(_definition(file, known, name))
-    found.sort(key=lambda part: part.start)
-    for one, other in itertools.pairwise(found):
-        if other.start < one.end:
-            raise UsageError(f"{one.label} and {other.label} of {file.name} overlap", "give each line once")
-    return tuple(found)
-
-
-def _range(file: TextFile, first: int, last: int) -> Part:
-    count = file.line_count
-    if not 1 <= first <= last <= count:
-        lines = counted(count, "line", "lines")
-        wanted = f"is no line {first}" if last == first else f"are no lines {first} to {last}"
-        raise UsageError(
-            f"{file.name} has {lines}, so there {wanted}", "give a range inside it, the lower number first"
-        )
-    return Part(first - 1, last, f"lines {first}-{last}", "lines")
-
-
-def _definition(file: TextFile, known: Outline | None, name: str) -> Part:
-    if known is None:
-        raise UsageError(f"definitions of {file.name} cannot be told apart", f"give lines: {file.name}:A-B")
-    wanted = tuple(name.split("."))
-    found = [each for each in known.definitions if each.path[-len(wanted) :] == wanted or each.name == name]
-    if len(found) == 1:
-        return Part(found[0].start, found[0].end, found[0].label, "definition")
-    if not found:
-        raise UsageError(f"{file.name} does not define {name}", "check the name, or give lines: FILE:A-B")
-    labels = ", ".join(f"{each.label} (line {each.head + 1})" for each in found[:4])
-    raise UsageError(f"{file.name} defines {name} {len(found)} times: {labels}", "give its whole name, or its lines")
 
 
 def _lines_of(lines: Sequence[str], part: Part) -> str:
