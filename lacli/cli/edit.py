@@ -25,6 +25,8 @@ Examples:
 
   lacli edit app.py:40-72 --in-place --backup .bak "use pathlib"
 
+  lacli edit app.py -i "add type hints"
+
   git diff | lacli edit notes.md "mention these changes" --in-place
 
   :%!lacli edit - "sort the imports"          (in vim)
@@ -43,6 +45,9 @@ def edit(
     *,
     diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0`; the default.")] = False,
     in_place: InPlaceOption = False,
+    interactive: Annotated[
+        bool, typer.Option("-i", "--interactive", help="Ask of each hunk whether to take it, then change the file.")
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="Print the whole file as it would be.")] = False,
     backup: BackupOption = None,
     files: Annotated[
@@ -58,10 +63,10 @@ def edit(
     Without -n the reply may take as many tokens as the part to be rewritten needs.
     """
     target = parse_target(file)
-    wanted = Wanted(diff, in_place, full, backup, yes)
-    wanted.check(target)
+    wanted = Wanted(diff, in_place or interactive, full, backup, yes, interactive)
+    wanted.check(target, common.json)
     job = read(target, instruction or [], files or [], common)
-    if in_place:
+    if wanted.in_place:
         job.file.check_writable()
 
     from lacli.assistant import Assistant

@@ -5,11 +5,13 @@ Called by `edit` once the reply is complete. Whatever is refused leaves the file
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lacli.cli import diagnostics, output
 from lacli.cli.confirm import confirm
+from lacli.cli.edit_hunks import check_terminal, chosen, unchecked
 from lacli.cli.edit_job import Job, Target
 from lacli.cli.keyboard import open_terminal
 from lacli.cli.options import Common
@@ -36,23 +38,46 @@ class Wanted:
     backup: str | None = None
     yes: bool = False
     """Whether what speaks against the result is overruled."""
+    interactive: bool = False
+    """Whether each hunk is asked about; `in_place` then, too."""
 
-    def check(self, target: Target) -> None:
-        """Refuse choices that exclude each other."""
+    def check(self, target: Target, as_json: bool = False) -> None:
+        """Refuse choices that exclude each other, and --interactive where nobody could answer."""
+        if self.interactive and (self.diff or self.full or as_json):
+            given = "--diff" if self.diff else "--full" if self.full else "--json"
+            raise UsageError(f"--interactive and {given} exclude each other", "give one of them")
         if self.diff + self.in_place + self.full > 1:
             raise UsageError("--diff, --in-place and --full exclude each other", "give one of them")
         if self.in_place and target.path == "-":
-            raise UsageError("stdin cannot be edited in place", "leave out --in-place: the result is printed")
+            flag = "--interactive" if self.interactive else "--in-place"
+            raise UsageError("stdin cannot be edited in place", f"leave out {flag}: the result is printed")
         if self.backup is not None and not self.in_place:
             raise UsageError("--backup is for --in-place", "give both, or neither")
+        if self.interactive:
+            check_terminal()
 
 
-def deliver(job: Job, result: EditResult, finished: Finished, wanted: Wanted, common: Common) -> None:
-    """Write or print the result. Raises LacliError where it is refused."""
+def deliver(
+    job: Job,
+    result: EditResult,
+    finished: Finished,
+    wanted: Wanted,
+    common: Common,
+    check: Callable[[bytes], str] = unchecked,
+) -> None:
+    """Write or print the result. Raises LacliError where it is refused.
+
+    `check` says what speaks against a file of some of the result's hunks.
+    """
+    nothing = "nothing changed"
     for note in result.notes:
         diagnostics.note(note)
     try:
         _check(job, result, finished, wanted)
+        if wanted.interactive and result.diff:
+            data = chosen(job.file, result.data, check)
+            result = replace(result, data=data, diff=unified(job.file.data, data, target_of(job.file.name)))
+            nothing = "nothing was changed"
         written = wanted.in_place and bool(result.diff)
         if written:
             job.file.write(result.data, wanted.backup)
@@ -67,7 +92,7 @@ def deliver(job: Job, result: EditResult, finished: Finished, wanted: Wanted, co
     elif not wanted.in_place:
         _print_diff(job, result)
     if not result.diff:
-        diagnostics.note("nothing changed")
+        diagnostics.note(nothing)
     elif written:
         plus, minus = _counts(result.diff)
         diagnostics.note(f"{job.file.name}: {counted(plus, 'line', 'lines')} in, {minus} out")
