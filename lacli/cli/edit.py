@@ -23,9 +23,7 @@ Examples:
 
   lacli edit app.py "rename load to read_config" | patch -p0
 
-  lacli edit app.py:40-72 --in-place --backup .bak "use pathlib"
-
-  lacli edit app.py -i "add type hints"
+  lacli edit app.py:40-72 -i --backup .bak "use pathlib"
 
   git diff | lacli edit notes.md "mention these changes" --in-place
 

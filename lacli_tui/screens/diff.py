@@ -89,6 +89,7 @@ class DiffScreen(Dialog[bytes]):
         of = f"{len(taken):,} of {counted(len(self._hunks), 'hunk', 'hunks')}"
         self.frame_note(f"{of} · +{kinds.count('added'):,} −{kinds.count('gone'):,}")
         self._mark(self._marked)
+        self.show_hints()
 
     def _drawn(self, hunk: _Hunk, is_current: bool) -> Iterator[Line]:
         """Its lines. What is left out is told by a sign on each of its rows, too: colours may be few, or none."""
@@ -110,6 +111,10 @@ class DiffScreen(Dialog[bytes]):
     def action_diff_other(self) -> None:
         """Mark the other answer."""
         self._mark(1 - self._marked)
+
+    def footer_of(self, id_: str, footer: str) -> str:
+        """One hunk is followed by none."""
+        return "" if id_ == "diff-next" and len(self._hunks) < 2 else footer
 
     def _take(self, which: int) -> None:
         """Leave the file, or make it what was chosen; with no hunk taken that is the same."""

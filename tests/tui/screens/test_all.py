@@ -120,7 +120,7 @@ async def test_help_has_every_action_and_the_users_keys(opened: Open) -> None:
 
 
 async def test_help_names_every_action_that_may_have_other_keys(opened: Open) -> None:
-    async with opened(HelpScreen({"retry": "f6"}), (120, 140)) as it:
+    async with opened(HelpScreen({"retry": "f6"}), (120, 150)) as it:
         await it.until("At the prompt", "n names")
         await it.press("n")
         seen = await it.until("In the diff before a change", "n keys and commands")
@@ -232,7 +232,7 @@ class TestDiff:
                 assert it.result == b""
 
     async def test_hunks_are_taken_or_left_and_signs_tell_which(self, pilot: Play) -> None:
-        async with pilot(size=(80, 24)) as app:
+        async with pilot(size=(80, 40)) as app:
             async with over(app, self.screen()) as it:
                 await it.until("2 of 2 hunks · +3 −3", "▌ [x] @@ -1,10 +1,10 @@", "apply (y)")
                 await it.press("space")
@@ -257,6 +257,16 @@ class TestDiff:
                 await it.until("2 of 2 hunks")
                 await it.press("a", "y")
                 assert it.result is None
+
+    async def test_the_hunk_that_is_meant_is_in_view(self, opened: Open) -> None:
+        async with opened(self.screen()) as it:
+            assert "thirty" not in it.it.text()
+            await it.press("j")
+            await it.until("▌ [x] @@ -28,7", "▌  x33 = 33")
+            await it.press("home")
+            await it.until("@@ -1,10")
+            await it.press("space")
+            await it.until("▌ [ ] @@ -28,7", "▌  x33 = 33")
 
     async def test_a_terminal_of_ascii_tells_it_too(self, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
         for module in ("glyphs", "screens.diff", "screens.dialog"):
