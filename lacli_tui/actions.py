@@ -247,6 +247,12 @@ ACTIONS: tuple[Action, ...] = (
             Action("diff-refuse", "n", "Leave the file as it is", where=DIFF),
             Action("diff-other", "tab,shift+tab", "The other answer", where=DIFF, footer="other", priority=True),
             Action("diff-take", "enter", "Take the answer that is marked", where=DIFF, footer="take", priority=True),
+            Action("diff-toggle", "space", "Take the hunk, or leave it", where=DIFF, footer="hunk"),
+            Action("diff-next", "j", "The next hunk", where=DIFF, footer="next"),
+            Action("diff-before", "k", "The hunk before", where=DIFF),
+            Action("diff-all", "a", "Take all hunks, or none", where=DIFF),
+            Action("diff-split", "s", "Split the hunk into smaller ones", where=DIFF),
+            Action("diff-edit", "e", "Edit the hunk", "In your editor: $VISUAL or $EDITOR.", where=DIFF, footer="edit"),
             Action("diff-wrap", "w", "Wrap long lines, or not", where=DIFF, footer="wrap"),
         )
     ),

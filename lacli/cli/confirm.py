@@ -17,17 +17,23 @@ from lacli.errors import UsageError
 
 def confirm(question: str, assume_yes: bool = False) -> bool:
     """Whether to go on; anything but y or yes is a no. Raises UsageError where nobody can be asked."""
-    if assume_yes:
-        return True
+    return assume_yes or one_of(question) == "yes"
+
+
+def one_of(question: str, *others: str) -> str:
+    """`yes`, nothing for no, or one of these other words, each of which its first letter stands for; anything else is a
+    no. Raises UsageError where nobody can be asked."""
     keyboard = open_terminal()
     if keyboard is None:
         raise UsageError(f"nobody is here to answer {question!r}", "add --yes")
     diagnostics.erase_status()
     with keyboard, contextlib.suppress(OSError, ValueError):
+        offered = "/".join(("y", "N", *(word[0] for word in others)))
         with open(SCREEN, "w", encoding="utf-8", errors="replace") as screen:
-            screen.write(f"{plain(question)} [y/N] ")
-        return keyboard.readline().strip().lower() in ("y", "yes")
-    return False
+            screen.write(f"{plain(question)} [{offered}] ")
+        typed = keyboard.readline().strip().lower()
+        return next((word for word in ("yes", *others) if typed in (word, word[0])), "")
+    return ""
 
 
 def answered(question: str, default: str, hint: str = "") -> str:

@@ -24,7 +24,7 @@ Examples:
 
   lacli edit app.py "rename load to read_config" | patch -p0
 
-  lacli edit app.py:40-72 --in-place --backup .bak "use pathlib"
+  lacli edit app.py:40-72 -i --backup .bak "use pathlib"
 
   lacli edit app.py::Config.load "raise ValueError if path is empty" --in-place
 
@@ -48,6 +48,9 @@ def edit(
     *,
     diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0`; the default.")] = False,
     in_place: InPlaceOption = False,
+    interactive: Annotated[
+        bool, typer.Option("-i", "--interactive", help="Ask of each hunk whether to take it, then change the file.")
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="Print the whole file as it would be.")] = False,
     backup: BackupOption = None,
     files: Annotated[
@@ -71,10 +74,10 @@ def edit(
     the edit is refused.
     """
     target = parse_target(file)
-    wanted = Wanted(diff, in_place, full, backup, force, explain, keep_reply)
-    wanted.check(target)
+    wanted = Wanted(diff, in_place or interactive, full, backup, force, explain, keep_reply, interactive)
+    wanted.check(target, common.json)
     job = read(target, instruction or [], files or [], common)
-    if in_place:
+    if wanted.in_place:
         job.file.check_writable()
 
     certain = job.edit.without_model()
@@ -93,7 +96,8 @@ def edit(
 
 def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run: bool) -> None:
     """Ask for the changed parts and do with them what is wanted."""
-    from lacli.verbs.editing import Interrupted, Question
+    from lacli.verbs.edit_question import Question
+    from lacli.verbs.editing import Interrupted
 
     asking = requests(assistant, common)
     with live.progress() as report:

@@ -6,10 +6,11 @@ Called by `edit` once the last reply is complete. Whatever is refused leaves the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lacli.cli import diagnostics, output
+from lacli.cli.edit_hunks import check_terminal, chosen
 from lacli.cli.edit_job import Job, Target
 from lacli.cli.options import Common
 from lacli.cli.terminal import plain
@@ -41,20 +42,29 @@ class Wanted:
     """Whether parts, forms and tries are told."""
     keep_reply: str = ""
     """The file that gets the diff of a refused edit."""
+    interactive: bool = False
+    """Whether each hunk is asked about; `in_place` then, too."""
 
-    def check(self, target: Target) -> None:
-        """Refuse choices that exclude each other."""
+    def check(self, target: Target, as_json: bool = False) -> None:
+        """Refuse choices that exclude each other, and --interactive where nobody could answer."""
+        if self.interactive and (self.diff or self.full or as_json):
+            given = "--diff" if self.diff else "--full" if self.full else "--json"
+            raise UsageError(f"--interactive and {given} exclude each other", "give one of them")
         if self.diff + self.in_place + self.full > 1:
             raise UsageError("--diff, --in-place and --full exclude each other", "give one of them")
         if self.in_place and target.path == "-":
-            raise UsageError("stdin cannot be edited in place", "leave out --in-place: the result is printed")
+            flag = "--interactive" if self.interactive else "--in-place"
+            raise UsageError("stdin cannot be edited in place", f"leave out {flag}: the result is printed")
         if self.backup is not None and not self.in_place:
             raise UsageError("--backup is for --in-place", "give both, or neither")
+        if self.interactive:
+            check_terminal()
 
 
 def deliver(job: Job, outcome: Outcome, replies: Sequence[Finished], wanted: Wanted, common: Common) -> None:
     """Write or print the result. Raises LacliError where it is refused."""
     result = outcome.result
+    nothing = "nothing changed"
     if wanted.explain:
         for line in outcome.story():
             diagnostics.note(line)
@@ -62,6 +72,10 @@ def deliver(job: Job, outcome: Outcome, replies: Sequence[Finished], wanted: Wan
         _check(job, result, replies, wanted)
         for note in result.notes:
             diagnostics.note(note)
+        if wanted.interactive and result.diff:
+            data = chosen(job.file, result.data, job.edit.doubt)
+            result = replace(result, data=data, diff=unified(job.file.data, data, target_of(job.file.name)))
+            nothing = "nothing was changed"
         written = wanted.in_place and bool(result.diff)
         if written:
             job.file.write(result.data, wanted.backup)
@@ -76,7 +90,7 @@ def deliver(job: Job, outcome: Outcome, replies: Sequence[Finished], wanted: Wan
     elif not wanted.in_place:
         _print_diff(job, result)
     if not result.diff:
-        diagnostics.note("nothing changed")
+        diagnostics.note(nothing)
     elif written:
         plus, minus = _counts(result.diff)
         diagnostics.note(f"{job.file.name}: {counted(plus, 'line', 'lines')} in, {minus} out")

@@ -10,7 +10,7 @@ import contextlib
 import os
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from lacli.cli.terminal import is_terminal
@@ -32,6 +32,38 @@ def open_terminal() -> TextIO | None:
         return terminal
     terminal.close()
     return None
+
+
+@contextlib.contextmanager
+def keys_of(terminal: TextIO) -> Iterator[Callable[[], str]]:
+    """What reads the next key at an open terminal, without waiting for Enter and without its being shown.
+
+    A key of several bytes, an arrow say, is "\\x1b". Where keys come by the line only, the first character of the next
+    one, "\\n" for an empty one. "" at the end of input.
+    """
+    try:
+        import termios
+        import tty
+
+        descriptor = terminal.fileno()
+        before = termios.tcgetattr(descriptor)
+    except (ImportError, OSError, ValueError):
+        yield lambda: (line := terminal.readline()).strip()[:1] or ("\n" if line else "")
+        return
+    tty.setcbreak(descriptor, termios.TCSANOW)
+    try:
+        yield lambda: _key(descriptor)
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+
+def _key(descriptor: int) -> str:
+    key = os.read(descriptor, 1)
+    if key == b"\x1b" or key > b"\x7f":  # the letters that follow are part of it
+        while select.select([descriptor], [], [], 0)[0] and os.read(descriptor, 1 << 10):
+            pass
+        return "\x1b"
+    return "" if key in (b"", b"\x04") else key.decode()
 
 
 @contextlib.contextmanager

@@ -54,9 +54,10 @@ def can_draw() -> bool:
     return can_redraw(sys.stdout)
 
 
-def coloured() -> bool:
-    """Whether colours are wanted on stdout; a pipe has them where the user said so. Never for model text in a pipe."""
-    return wants_colour(sys.stdout, _state.colour)
+def coloured(stream: Any = None) -> bool:
+    """Whether colours are wanted on a stream, stdout without one; a pipe has them where the user said so. Never for
+    model text in a pipe."""
+    return wants_colour(stream or sys.stdout, _state.colour)
 
 
 def text(piece: str) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from lacli.edits.hunks import Hunk, hunks
 
-_CONTEXT = 3
+CONTEXT = 3
+"""So many equal lines are shown before and behind what differs."""
 _NO_NEWLINE = b"\\ No newline at end of file\n"
+_Line = TypeVar("_Line")
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -19,7 +22,7 @@ def unified(before: bytes, after: bytes, label: str) -> bytes:
     old, new = _lines(before), _lines(after)
     name = quoted(label)
     parts = [b"--- ", name, b"\n+++ ", name, b"\n"]
-    for group in _groups(hunks(old, new)):
+    for group in grouped(hunks(old, new)):
         parts += _group(group, old, new)
     return b"".join(parts)
 
@@ -54,11 +57,11 @@ def _lines(data: bytes) -> list[bytes]:
     return [line + b"\n" for line in whole] + ([rest] if rest else [])
 
 
-def _groups(found: Sequence[Hunk]) -> Iterator[list[Hunk]]:
+def grouped(found: Sequence[Hunk]) -> Iterator[list[Hunk]]:
     """Differences so close that their context touches, together."""
     group: list[Hunk] = []
     for hunk in found:
-        if group and hunk.start - group[-1].end > 2 * _CONTEXT:
+        if group and hunk.start - group[-1].end > 2 * CONTEXT:
             yield group
             group = []
         group.append(hunk)
@@ -66,24 +69,32 @@ def _groups(found: Sequence[Hunk]) -> Iterator[list[Hunk]]:
         yield group
 
 
-def _group(group: list[Hunk], old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[bytes]:
-    first, final = group[0], group[-1]
-    lead = min(_CONTEXT, first.start)
-    trail = min(_CONTEXT, len(old) - final.end)
-    start, end = first.start - lead, final.end + trail
-    new_start, new_end = first.new_start - lead, final.new_end + trail
-    yield f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@\n".encode()
+def place(start: int, end: int, new_start: int, new_end: int) -> str:
+    """The line above a hunk that says where it is."""
+    return f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@"
+
+
+def signed(
+    group: Sequence[Hunk], start: int, end: int, old: Sequence[_Line], new: Sequence[_Line]
+) -> Iterator[tuple[str, _Line]]:
+    """Lines `old[start:end]` and what these differences make of them, each with its sign: a blank, - or +."""
     at = start
     for hunk in group:
-        yield from (_line(b" ", line) for line in old[at : hunk.start])
-        yield from (_line(b"-", line) for line in old[hunk.start : hunk.end])
-        yield from (_line(b"+", line) for line in new[hunk.new_start : hunk.new_end])
+        yield from ((" ", line) for line in old[at : hunk.start])
+        yield from (("-", line) for line in old[hunk.start : hunk.end])
+        yield from (("+", line) for line in new[hunk.new_start : hunk.new_end])
         at = hunk.end
-    yield from (_line(b" ", line) for line in old[at:end])
+    yield from ((" ", line) for line in old[at:end])
 
 
-def _line(sign: bytes, line: bytes) -> bytes:
-    return sign + line + (b"" if line.endswith(b"\n") else b"\n" + _NO_NEWLINE)
+def _group(group: list[Hunk], old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[bytes]:
+    first, final = group[0], group[-1]
+    lead = min(CONTEXT, first.start)
+    trail = min(CONTEXT, len(old) - final.end)
+    start, end = first.start - lead, final.end + trail
+    yield place(start, end, first.new_start - lead, final.new_end + trail).encode() + b"\n"
+    for sign, line in signed(group, start, end, old, new):
+        yield sign.encode() + line + (b"" if line.endswith(b"\n") else b"\n" + _NO_NEWLINE)
 
 
 def _range(start: int, end: int) -> str:

@@ -65,12 +65,12 @@ class TextFile:
         if not encoding.startswith(("utf-16", "utf-32")) and b"\0" in data:
             raise UsageError(f"{name} is a binary file", "give a file of text")
         raw, encoding = _decoded(data[len(mark) :], encoding, name)
-        lines = list(_lines(raw))
+        lines = list(lines_of(raw))
         return cls(
             name=name,
             data=data,
             encoding=encoding,
-            text="".join(content + "\n" * bool(end) for content, end in lines).translate(_Shown()),
+            text=shown("".join(content + "\n" * bool(end) for content, end in lines)),
             starts=tuple(accumulate((len(content) + bool(end) for content, end in lines), initial=0)),
             byte_starts=tuple(
                 accumulate((len(_encoded(content + end, encoding)) for content, end in lines), initial=len(mark))
@@ -134,8 +134,11 @@ class TextFile:
 
     def reads(self, data: bytes) -> str:
         """What `text` would be of these bytes in this file's encoding."""
-        raw = _plain(data[self.byte_starts[0] :], self.encoding)
-        return _END.sub("\n", raw).translate(_Shown())
+        return shown(_END.sub("\n", self.decoded(data[self.byte_starts[0] :])))
+
+    def decoded(self, body: bytes) -> str:
+        """Bytes without a byte-order mark in this file's encoding; those that are no text are lone surrogates."""
+        return _plain(body, self.encoding)
 
     def write(self, data: bytes, backup: str | None = None) -> None:
         """Put these bytes into the file at once or not at all; `backup` is the suffix of a copy of the old ones.
@@ -154,6 +157,11 @@ class TextFile:
             disk.check_writable(self.stamp, self.name)
 
 
+def shown(raw: str) -> str:
+    """What stands in `text` for decoded bytes."""
+    return raw.translate(_Shown())
+
+
 class _Shown(dict[int, str]):
     """What is shown for a byte that is no UTF-8: its Latin-1 letter, or U+FFFD where that is a control character."""
 
@@ -163,8 +171,8 @@ class _Shown(dict[int, str]):
         return chr(key - 0xDC00) if key >= 0xDCA0 else "\N{REPLACEMENT CHARACTER}"
 
 
-def _lines(raw: str) -> Iterator[tuple[str, str]]:
-    """Each line and its end."""
+def lines_of(raw: str) -> Iterator[tuple[str, str]]:
+    """Each line and its end, which is "" at most at the last."""
     at = 0
     for end in _END.finditer(raw):
         yield raw[at : end.start()], end[0]

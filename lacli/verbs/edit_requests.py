@@ -8,7 +8,8 @@ from pathlib import PurePath
 from lacli.errors import PromptTooLong
 from lacli.events import Message, Preview, Request
 from lacli.scripted import Replier, Report, ignore
-from lacli.verbs.editing import Edit, Question
+from lacli.verbs.edit_question import Question
+from lacli.verbs.editing import Edit
 
 _GROWTH, _MARGIN = 1.3, 256
 """A rewritten part may have so many times the tokens of the old one, and so many for what stands around it."""

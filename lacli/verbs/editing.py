@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from lacli.edits.answer import Given, Unusable, fitted, given, insertions
 from lacli.edits.apply import EditResult, Problem
@@ -26,14 +25,14 @@ from lacli.edits.renaming import is_purely_lexical, renamed
 from lacli.edits.sketch import sketch
 from lacli.edits.splice import visible
 from lacli.edits.surgery import moved, removed
+from lacli.edits.syntax import is_sound
 from lacli.edits.textfile import TextFile
-from lacli.events import Attachment, Finished, Message, Request
+from lacli.events import Attachment, Finished, Message
 from lacli.prompts import editing
 from lacli.text.fences import longer_than_any
+from lacli.verbs.edit_question import Form, Question
 from lacli.verbs.edit_source import Source
 from lacli.wording import counted
-
-Form = Literal["rewrite", "insert", "search"]
 
 LONGEST_REWRITE = 120
 """Lines of a part that a model is asked to give again; of a longer one it is asked for SEARCH/REPLACE blocks."""
@@ -44,36 +43,6 @@ _CALLABLE = re.compile(r"\b(?:method|function|helper|test|getter|setter|property
 _REMOVES = re.compile(r"\b(?:remov|delet|drop|clear|empt|strip)\w*", re.IGNORECASE)
 _BEYOND = "the reply goes beyond the lines given; what is around them stays as it is"
 _UNCHANGED = "nothing is changed yet"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What the model is asked once, for one part."""
-
-    messages: tuple[Message, ...]
-    form: Form
-    part: str
-    """The text of the part; of an insertion nothing."""
-    begun: str
-    """What the answer is begun with."""
-
-    def whole(self, text: str) -> str:
-        """A reply with what it was begun with; one that opens a block of its own did not go on from there."""
-        mark = self.begun[: len(self.begun) - len(self.begun.lstrip("`"))]
-        fences = [line.strip() for line in text.split("\n") if mark and line.strip().startswith(mark)]
-        begins = bool(mark) and text.lstrip().startswith(mark) and bool(text.strip().strip("`"))
-        opened = bool(fences) and (begins or len(fences) % 2 == 0 or fences[0].strip("`") != "")
-        return text if opened else self.begun + text
-
-    def of(self, request: Request) -> Request:
-        """The request that asks it; `request` has the user's options and no messages of its own but the system's."""
-        return replace(
-            request,
-            messages=(*request.messages, *self.messages),
-            rewrites=self.part if self.form == "rewrite" else "",
-            one_block=self.form == "insert" or (self.form == "rewrite" and not self.part.strip()),
-            begun=self.begun,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +133,13 @@ class Edit:
         if not unseen:
             return self
         return Edit(self.file, self.instruction, self.label, self.parts, self.others, unseen, self.longest)
+
+    def doubt(self, data: bytes) -> str:
+        """What speaks against a file of some of the result's hunks: empty where nothing does."""
+        text = self.file.reads(data)
+        if is_sound(self.file.text, self._language) and is_sound(text, self._language) is False:
+            return "with these changes alone the file does not parse"
+        return ""
 
     def questions(self) -> list[Question]:
         """What is asked first of each part."""

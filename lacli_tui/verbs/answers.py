@@ -161,29 +161,34 @@ class Answers(Reading):
             await self.blame(error)
 
     async def _change(self, place: Place, said: Turn, number: str, so_far: str) -> None:
+        from lacli.edits.choosing import Choosing
+        from lacli.edits.textfile import TextFile
         from lacli.verbs import places
         from lacli_tui.screens.diff import DiffScreen
 
         path = place.path
 
-        def look() -> tuple[answers.Change, Callable[[], None]]:
+        def look() -> tuple[answers.Change, Choosing, Callable[[bytes], None]]:
             if not place.exists:
                 made = answers.file_made(path, said.answer.text, number)
-                return made, lambda: places.put(place, made.data)
+                nothing = TextFile.of_bytes(b"", str(path))
+                return made, Choosing(nothing, made.data), lambda data: places.put(place, data)
             file = place.read()
             change = answers.change_of(file, said, number)
-            return change, lambda: file.write(change.data)
+            return change, Choosing(file, change.data), file.write
 
-        change, write = await self.aside(look, f"reading {path}")
+        change, choosing, write = await self.aside(look, f"reading {path}")
         if place.exists and not change.diff:
             await self.tell(f"{path} has just this text already")
             return
         title = f"{change.what}{so_far} → {path}" + ("" if place.exists else " (a new file)")
-        if await self.app.push_screen_wait(DiffScreen(title, change.diff, (*place.remarks, *change.remarks))):
-            await self.aside(write, f"writing {path}")
-            await self.tell(f"{place} was {'changed' if place.exists else 'made'}")
-        else:
+        screen = DiffScreen(title, choosing, (*place.remarks, *change.remarks), self.begun.edited)
+        data = await self.app.push_screen_wait(screen)
+        if data is None:
             await self.tell("nothing was changed" if place.exists else "nothing was written")
+        else:
+            await self.aside(lambda: write(data), f"writing {path}")
+            await self.tell(f"{place} was {'changed' if place.exists else 'made'}")
 
     def _said(self, turn: int | None = None) -> tuple[Turn, str]:
         """The turn, by default the one that is last on the screen, and what is said of its parts: one that is still

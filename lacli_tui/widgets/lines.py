@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -17,11 +19,21 @@ from lacli_tui.widgets.scrolling import ENDS
 _TAB = 4
 
 
+class Line(NamedTuple):
+    """A line, however many rows it takes."""
+
+    text: str
+    kind: str = ""
+    """Its look, as a component class `lines--<kind>`."""
+    before: str = ""
+    """Stands before each of its rows."""
+
+
 class Lines(ScrollView, can_focus=True):
-    """Told its lines at the start; `kind_of` names the look of each, as a component class `lines--<kind>`."""
+    """Told its lines at the start, and again when they look otherwise."""
 
     BINDINGS = ENDS
-    COMPONENT_CLASSES = {"lines--added", "lines--gone", "lines--place", "lines--head"}  # noqa: RUF012 - as textual has it
+    COMPONENT_CLASSES = {"lines--added", "lines--gone", "lines--place", "lines--left"}  # noqa: RUF012 - as textual has it
     DEFAULT_CSS = """
     Lines {
         height: 1fr;
@@ -35,15 +47,32 @@ class Lines(ScrollView, can_focus=True):
         &> .lines--added { color: $success; }
         &> .lines--gone { color: $error; }
         &> .lines--place { color: $accent; }
-        &> .lines--head { text-style: bold; }
+        &> .lines--left { color: $text-muted; text-style: dim; }
     }
     """
 
-    def __init__(self, lines: Sequence[str], kind_of: Callable[[str], str], id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id)
-        self._lines = [(shown(line).expandtabs(_TAB), kind_of(line)) for line in lines]
-        self._rows: list[tuple[str, str]] = []
+        self._lines: list[Line] = []
+        self._rows: list[Line] = []
+        self._first_rows: list[int] = []
+        """Of each line."""
         self.wraps = True
+
+    def put(self, lines: Iterable[Line]) -> None:
+        """Show these, where the others were read."""
+        self._lines = [line._replace(text=shown(line.text).expandtabs(_TAB)) for line in lines]
+        self._make_rows()
+
+    def reveal(self, first: int, last: int) -> None:
+        """Scroll as little as shows these lines; the first of them where there is no room for all."""
+        if not self._rows:
+            return
+        rows = [*self._first_rows, len(self._rows)]
+        top, height = self.scroll_offset.y, self.scrollable_content_region.height
+        wanted = min(max(top, rows[last + 1] - height), rows[first])
+        if wanted != top:
+            self.scroll_to(y=wanted, animate=False)
 
     def wrap(self, wraps: bool) -> None:
         """Wrap long lines, or let them go on to the right."""
@@ -59,8 +88,13 @@ class Lines(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if width <= 0:
             return
-        self._rows = [(row, kind) for text, kind in self._lines for row in _cut(text, width if self.wraps else 0)]
-        widest = 0 if self.wraps else max((cell_len(row) for row, _ in self._rows), default=0)
+        cut = [
+            [line._replace(text=row) for row in _cut(line.text, width - cell_len(line.before) if self.wraps else 0)]
+            for line in self._lines
+        ]
+        self._rows = [row for rows in cut for row in rows]
+        self._first_rows = list(accumulate(map(len, cut), initial=0))[:-1]
+        widest = 0 if self.wraps else max((cell_len(row.before + row.text) for row in self._rows), default=0)
         self.virtual_size = Size(max(width, widest), len(self._rows))
         self.refresh()
 
@@ -70,17 +104,17 @@ class Lines(ScrollView, can_focus=True):
         width = self.size.width
         if top + y >= len(self._rows):
             return Strip.blank(width, self.rich_style)
-        text, kind = self._rows[top + y]
+        text, kind, before = self._rows[top + y]
         style = self.rich_style
         if kind:
             style += self.get_component_rich_style(f"lines--{kind}", partial=True)
-        strip = Strip([Segment(text, style)])
+        strip = Strip([Segment(before, self.rich_style), Segment(text, style)])
         return strip.crop(left, left + width).adjust_cell_length(width, self.rich_style)
 
 
 def _cut(text: str, width: int) -> list[str]:
-    """The text in rows of at most so many cells; in one for 0."""
-    if not width or (text.isascii() and len(text) <= width):
+    """The text in rows of at most so many cells; in one for 0 and less."""
+    if width <= 0 or (text.isascii() and len(text) <= width):
         return [text]
     rows: list[str] = []
     row: list[str] = []

@@ -22,6 +22,8 @@ import pytest
 from textual._context import active_app
 from textual.pilot import Pilot
 
+from lacli.edits.choosing import Choosing
+from lacli.edits.textfile import TextFile
 from lacli.scripted import ScriptedAssistant
 from lacli_tui.app import LacliApp, Start
 from lacli_tui.screens.main import MainScreen
@@ -90,6 +92,11 @@ class Playing:
     def text(self) -> str:
         """The screen as it is seen, a line a row."""
         return "\n".join(strip.text for strip in self.app.screen._compositor.render_strips())
+
+
+def changes(old: str, new: str) -> Choosing:
+    """What a diff shows."""
+    return Choosing(TextFile.of_bytes(old.encode(), "a.py"), new.encode())
 
 
 class Play(Protocol):

@@ -42,7 +42,7 @@ from lacli_tui.widgets.offered import Offered
 from lacli_tui.widgets.pairs import Pair
 from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.sourced import Sourced
-from tests.tui.conftest import Play, Playing
+from tests.tui.conftest import Play, Playing, changes
 
 LINES = 26
 ANSWER = "Here:\n\n```python\n" + "x = 1\n" * LINES + "```\n"
@@ -225,7 +225,9 @@ def pools() -> Screen[Any]:
 
 
 def diff() -> Screen[Any]:
-    return DiffScreen("Change?", "--- a\n+++ a\n@@ -1 +1 @@\n-a\n+b\n")
+    lines = [f"line {number}\n" for number in range(30)]
+    new = [line.upper() if number in (3, 6, 20) else line for number, line in enumerate(lines)]
+    return DiffScreen("Change?", changes("".join(lines), "".join(new)), edited=lambda text: text.replace("+", "+new "))
 
 
 async def kept_chat(it: Playing) -> None:
@@ -414,10 +416,16 @@ CASES: dict[str, Case] = {
         lambda it: it.app.screen.query_one(Input).value == "words",
         (screen(lambda: LineScreen("A line", value="wo", complete=lambda typed: ["words"])),),
     ),
-    "diff-apply": Case(came(True), (screen(diff),)),
-    "diff-refuse": Case(came(False), (screen(diff),)),
+    "diff-apply": Case(lambda it: getattr(it, "result", None) and b"LINE 20" in it.result[0], (screen(diff),)),  # type: ignore[attr-defined]
+    "diff-refuse": Case(came(None), (screen(diff),)),
     "diff-other": Case(lambda it: it.app.screen._marked == 1, (screen(diff),)),  # type: ignore[attr-defined]
-    "diff-take": Case(came(False), (screen(diff),)),
+    "diff-take": Case(came(None), (screen(diff),)),
+    "diff-toggle": Case(lambda it: "1 of 2 hunks" in it.text(), (screen(diff),)),
+    "diff-next": Case(lambda it: "▌ [x] @@ -18" in it.text(), (screen(diff),)),
+    "diff-before": Case(lambda it: "▌ [x] @@ -1," in it.text(), (screen(diff), pressed("j"))),
+    "diff-all": Case(lambda it: "0 of 2 hunks" in it.text(), (screen(diff),)),
+    "diff-split": Case(lambda it: "3 of 3 hunks" in it.text(), (screen(diff),)),
+    "diff-edit": Case(lambda it: "[e]" in it.text(), (screen(diff),)),
     "diff-wrap": Case(lambda it: not it.app.screen.query_one(Lines).wraps, (screen(diff),)),
 }
 

@@ -11,8 +11,9 @@ import pytest
 from lacli.errors import OutOfMemory, WorkerDied
 from lacli.events import Event, Loading, Notice, Request
 from lacli.scripted import Cancel, ScriptedAssistant, never
+from lacli_tui.screens.diff import DiffScreen
 from lacli_tui.widgets.decode_panel import DecodePanel
-from tests.tui.conftest import Play
+from tests.tui.conftest import Play, changes
 from tests.tui.looks import FOLDER, difference, looks_as_before, told
 from tests.tui.test_first_start import Fetching
 
@@ -103,6 +104,18 @@ async def test_a_picker(pilot: Play, tmp_path: Path) -> None:
         await it.press("p", "r", "down")
         await it.until(lambda: "2 of 2" in it.text())
         looks_as_before(it, "picker-80x24", tmp_path)
+
+
+async def test_a_diff_of_which_a_hunk_is_left_out(pilot: Play, tmp_path: Path) -> None:
+    lines = [f"    field{number}: int = {number}" for number in range(30)]
+    old = "\n".join(["class Settings:", *lines, ""])
+    new = old.replace("field2: int = 2\n", "field2: float = 2.0\n").replace("    field13: int = 13\n", "")
+    async with pilot(size=(80, 24), **PROJECT) as it:
+        it.app.push_screen(DiffScreen("code block 1 → settings.py", changes(old, new), ["a note on it"]))
+        await it.until(lambda: "2 of 2 hunks" in it.text())
+        await it.press("j", "space")
+        await it.until(lambda: "1 of 2 hunks" in it.text())
+        looks_as_before(it, "diff-80x24", tmp_path)
 
 
 async def test_help(pilot: Play, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from lacli_tui.widgets.fence import Fence
 from lacli_tui.widgets.page import blocks_of
 from lacli_tui.widgets.prose import Prose
 from lacli_tui.widgets.table import Table
-from tests.tui.conftest import Play
+from tests.tui.conftest import Play, changes
 
 DEMO = """# Head
 
@@ -151,6 +151,6 @@ async def test_what_the_mouse_selects_is_seen(pilot: Play, text: str) -> None:
 
 async def test_a_diff_shows_what_turns_text_around(pilot: Play) -> None:
     async with pilot() as it:
-        it.app.push_screen(DiffScreen("Change a\u2066b.py?", "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+x\u202e # y\n", []))
+        it.app.push_screen(DiffScreen("Change a\u2066b.py?", changes("x\n", "x\u202e # y\n")))
         await it.until(lambda: "+x<U+202E> # y" in it.text())
         assert "a<U+2066>b.py" in it.text()

@@ -14,7 +14,8 @@ from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Finished, ReplyStats
 from lacli.text.fences import longer_than_any
-from lacli.verbs.editing import Edit, parts_of
+from lacli.verbs.edit_source import parts_of
+from lacli.verbs.editing import Edit
 
 CLASS = """class A:
     def one(self):

@@ -13,7 +13,10 @@ from lacli.edits.placing import dedented
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Finished, ReplyStats
-from lacli.verbs.editing import Edit, Interrupted, Outcome, Question, applied, parts_of
+from lacli.verbs.applying import applied
+from lacli.verbs.edit_question import Question
+from lacli.verbs.edit_source import parts_of
+from lacli.verbs.editing import Edit, Interrupted, Outcome
 from tests.edits.edit_cases import CASES, Case
 from tests.edits.harm import harm
 from tests.edits.misbehaving import MISBEHAVIOURS, Misbehaviour, fenced

@@ -14,8 +14,9 @@ from lacli.events import Attachment, Finished, Message, Request, joined
 from lacli.scripted import Replier
 from lacli.text.fences import blocks
 from lacli.text.lines import likeness
+from lacli.verbs.edit_question import Question
 from lacli.verbs.edit_requests import Requests
-from lacli.verbs.editing import Edit, Question
+from lacli.verbs.editing import Edit
 
 _PLAIN = "Return the whole file with this change in one code block."
 

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
-from lacli.cli.confirm import answered, confirm
+from lacli.cli.confirm import answered, confirm, one_of
 from lacli.errors import UsageError
 from lacli.text.slash import numbered
 from lacli.wording import counted
 
 if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
+    from lacli.edits.textfile import TextFile
     from lacli.verbs.answers import Change
     from lacli.verbs.places import Place
 
@@ -73,29 +74,43 @@ def apply(repl: Repl, rest: str) -> None:
     place = _place(path)
     if not place.exists:
         made = file_made(path, turn.answer.text, number)
-        if _agreed(made, place, "make"):
+        _show(made, place)
+        if confirm(f"{made.what}: make {place}?"):
             put(place, made.data)
             diagnostics.note(f"{path} was made")
+        else:
+            diagnostics.note("nothing was written")
         return
     file = place.read()
     change = change_of(file, turn, number)
     if not change.diff:
         diagnostics.note(f"{path} has just this text already")
-    elif _agreed(change, place, "change"):
-        file.write(change.data)
+        return
+    _show(change, place)
+    data = _agreed(file, change, place)
+    if data == file.data:
+        diagnostics.note("nothing was changed")
+    else:
+        file.write(data)
         diagnostics.note(f"{path} was changed")
 
 
-def _agreed(change: Change, place: Place, do: str) -> bool:
-    """Whether the user wants what is shown of it."""
+def _show(change: Change, place: Place) -> None:
+    """What it would do, and what is to be known of it."""
     for line in change.diff.removesuffix("\n").split("\n"):
         diagnostics.plain_line(line)
     for text in (*place.remarks, *change.remarks):
         diagnostics.warning(text)
-    agreed = confirm(f"{change.what}: {do} {place}?")
-    if not agreed:
-        diagnostics.note("nothing was changed" if place.exists else "nothing was written")
-    return agreed
+
+
+def _agreed(file: TextFile, change: Change, place: Place) -> bytes:
+    """What the user wants of it; the old bytes for none of it."""
+    from lacli.cli.edit_hunks import chosen
+
+    answer = one_of(f"{change.what}: change {place}?", "interactive")
+    if answer == "interactive":
+        return chosen(file, change.data)
+    return change.data if answer else file.data
 
 
 def _place(path: Path) -> Place:

@@ -38,11 +38,15 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(question)
         return len(seen) > 1
 
+    def one_of(question: str, *others: str) -> str:
+        return "yes" if confirm(question) else ""
+
     def answered(question: str, default: str, hint: str = "") -> str:
         seen.append(question)
         return default or "typed.py"
 
     monkeypatch.setattr("lacli.cli.repl.results.confirm", confirm)
+    monkeypatch.setattr("lacli.cli.repl.results.one_of", one_of)
     monkeypatch.setattr("lacli.cli.repl.results.answered", answered)
     return seen
 

@@ -11,6 +11,7 @@ from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
 from textual.widgets import Input
 
+from lacli.errors import LacliError
 from lacli.verbs.inforce import Row
 from lacli.verbs.places import completions
 from lacli_tui.actions import ACTIONS
@@ -25,14 +26,14 @@ from lacli_tui.screens.pool import Learned, PoolScreen
 from lacli_tui.screens.sessions import SessionsScreen
 from lacli_tui.screens.settings import SettingsScreen
 from lacli_tui.widgets.pairs import Pair
-from tests.tui.conftest import Play
+from tests.tui.conftest import Play, changes
 from tests.tui.screens.conftest import NOTHING, Open, over
 from tests.tui.screens.test_sessions import Told
 
 ODD = "[/a].py [bold"
 SCREENS: dict[str, Callable[[], Screen[Any]]] = {
     "confirm": lambda: ConfirmScreen(f"Delete {ODD}?", yes=ODD),
-    "diff": lambda: DiffScreen(ODD, f"--- {ODD}\n+++ {ODD}\n@@ -1 +1 @@\n-{ODD}\n+a[0] = b[/x]\n", [ODD]),
+    "diff": lambda: DiffScreen(ODD, changes(f"{ODD}\n", "a[0] = b[/x]\n"), [ODD]),
     "files": lambda: FilesScreen(Path()),
     "help": lambda: HelpScreen({"retry": "f6"}),
     "line": lambda: LineScreen(ODD, ODD, ODD),
@@ -42,7 +43,7 @@ SCREENS: dict[str, Callable[[], Screen[Any]]] = {
     "sessions": lambda: SessionsScreen("", None, store=Told),
     "settings": lambda: SettingsScreen([(ODD, [Row(ODD, ODD)])], look=lambda: [Pair(ODD, ODD, more=ODD)]),
 }
-NO = ("confirm", "diff")
+NO = ("confirm",)
 SAY_IT = ("confirm", "diff", "line", "models", "pool", "settings", "sessions")
 
 
@@ -119,7 +120,7 @@ async def test_help_has_every_action_and_the_users_keys(opened: Open) -> None:
 
 
 async def test_help_names_every_action_that_may_have_other_keys(opened: Open) -> None:
-    async with opened(HelpScreen({"retry": "f6"}), (120, 140)) as it:
+    async with opened(HelpScreen({"retry": "f6"}), (120, 150)) as it:
         await it.until("At the prompt", "n names")
         await it.press("n")
         seen = await it.until("In the diff before a change", "n keys and commands")
@@ -197,24 +198,112 @@ async def test_tab_completes_a_path_as_far_as_all_that_fit_agree_and_shows_them(
 
 
 class TestDiff:
-    DIFF = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n-- old\n++ new\n same\twith a tab\n"
+    OLD = "- old\nsame\twith a tab\n"
+    NEW = "+ new\nsame\twith a tab\n"
+    MANY = "".join(f"x{number} = {number}\n" for number in range(40))
+    FIRST, SECOND, THIRD = ("x3 =", "three ="), ("x6 =", "six ="), ("x30 =", "thirty =")
+
+    def changed(self, *changes: tuple[str, str]) -> str:
+        text = self.MANY
+        for before, after in changes:
+            text = text.replace(before, after)
+        return text
+
+    def screen(self, edited: Callable[[str], str] = str) -> DiffScreen:
+        new = self.changed(self.FIRST, self.SECOND, self.THIRD)
+        return DiffScreen("Change a?", changes(self.MANY, new), edited=edited)
 
     async def test_y_makes_the_change_and_enter_takes_what_is_marked_which_is_at_first_not_to(
         self, pilot: Play
     ) -> None:
         async with pilot(size=(80, 24)) as app:
-            async with over(app, DiffScreen("Change a?", self.DIFF, ["a note"])) as it:
-                await it.until("+1 −1 in 1 place", "a note", " same   with a tab")
+            async with over(app, DiffScreen("Change a?", changes(self.OLD, self.NEW), ["a note"])) as it:
+                await it.until("1 of 1 hunk · +1 −1", "a note", "-- old", "++ new", " same   with a tab")
                 assert "› leave it (n)" in it.it.text()
                 await it.press("enter")
-                assert it.result is False
-            for keys, result in ((["y"], True), (["n"], False), (["tab", "enter"], True)):
-                async with over(app, DiffScreen("Change a?", self.DIFF)) as it:
+                assert it.result is None
+            new = self.NEW.encode()
+            for keys, result in ((["y"], new), (["n"], None), (["tab", "enter"], new), (["space", "y"], None)):
+                async with over(app, DiffScreen("Change a?", changes(self.OLD, self.NEW))) as it:
                     await it.press(*keys)
-                    assert it.result is result
+                    assert it.result == result
+            async with over(app, DiffScreen("Make a?", changes("", ""))) as it:
+                await it.press("space", "a", "j", "k", "e", "s", "y")
+                assert it.result == b""
+
+    async def test_hunks_are_taken_or_left_and_signs_tell_which(self, pilot: Play) -> None:
+        async with pilot(size=(80, 40)) as app:
+            async with over(app, self.screen()) as it:
+                await it.until("2 of 2 hunks · +3 −3", "▌ [x] @@ -1,10 +1,10 @@", "apply (y)")
+                await it.press("space")
+                await it.until("1 of 2 hunks · +1 −1", "▌ [ ] @@ -1,10", "▌×-x3 = 3", "▌  x4 = 4", "apply 1 of 2 (y)")
+                await it.press("j")
+                await it.until("▌ [x] @@ -28,7 +28,7 @@ x26 = 26", "  [ ] @@ -1,10", "▌ +thirty = 30")
+                await it.press("y")
+                assert it.result == self.changed(self.THIRD).encode()
+            async with over(app, self.screen()) as it:
+                await it.press("s")
+                await it.until("3 of 3 hunks", "▌ [x] @@ -1,5 +1,5 @@")
+                await it.press("j", "space")
+                await it.until("2 of 3 hunks", "▌ [ ] @@ -6,5 +6,5 @@ x4 = 4")
+                await it.press("s")
+                await it.until("there is nothing to split in this hunk")
+                await it.press("k", "space", "j", "j", "j", "y")
+                assert it.result == self.changed(self.THIRD).encode()
+            async with over(app, self.screen()) as it:
+                await it.press("a")
+                await it.until("0 of 2 hunks · +0 −0", "apply 0 of 2 (y)")
+                await it.press("space", "a")
+                await it.until("2 of 2 hunks")
+                await it.press("a", "y")
+                assert it.result is None
+
+    async def test_the_hunk_that_is_meant_is_in_view(self, opened: Open) -> None:
+        async with opened(self.screen()) as it:
+            assert "thirty" not in it.it.text()
+            await it.press("j")
+            await it.until("▌ [x] @@ -28,7", "▌  x33 = 33")
+            await it.press("home")
+            await it.until("@@ -1,10")
+            await it.press("space")
+            await it.until("▌ [ ] @@ -28,7", "▌  x33 = 33")
+
+    async def test_a_terminal_of_ascii_tells_it_too(self, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+        for module in ("glyphs", "screens.diff", "screens.dialog"):
+            monkeypatch.setattr(f"lacli_tui.{module}.plain_terminal", lambda: True)
+        async with opened(self.screen()) as it:
+            await it.press("space")
+            await it.until("| [ ] @@ -1,10 +1,10 @@", "|x-x3 = 3", "1 of 2 hunks | +1 -1")
+
+    async def test_a_hunk_is_edited_in_the_users_editor(self, pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("textual.drivers.headless_driver.HeadlessDriver.can_suspend", True)
+        seen: list[str] = []
+
+        def editor(text: str) -> str:
+            seen.append(text)
+            if len(seen) == 1:
+                return text.replace("+three", "*drei")
+            if len(seen) == 2:
+                raise LacliError("the editor x ended with code 3", "nothing was changed")
+            return "" if len(seen) == 4 else text.replace("*drei", "+drei")
+
+        async with pilot(size=(80, 24)) as app, over(app, self.screen(editor)) as it:
+            await it.press("e")
+            await it.until("the line '*drei = 3' begins with no blank, + or -; edit it again")
+            await it.press("e")
+            await it.until("the editor x ended with code 3")
+            await it.press("e")
+            await it.until("▌ [e] @@ -1,10", "+drei = 3", "2 of 2 hunks")
+            assert "*drei" in seen[2]
+            await it.press("e")
+            await it.until("nothing is left of it: the hunk is as it was", "+drei = 3")
+            await it.press("s")
+            await it.until("an edited hunk is not split")
+            await it.press("space", "space", "j", "space", "y")
+            assert it.result == self.changed(("x3 =", "drei ="), self.SECOND).encode()
 
     async def test_long_lines_are_wrapped_or_go_on_to_the_right(self, opened: Open) -> None:
-        async with opened(DiffScreen("x", f"@@ -1 +1 @@\n+{'x' * 100}END\n" + "+y\n" * 50)) as it:
+        async with opened(DiffScreen("x", changes("", f"{'x' * 100}END\n" + "y\n" * 50))) as it:
             await it.until("END")
             await it.press("w")
             assert "END" not in it.it.text()
