@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lacli.cli import configured, diagnostics, environment, keymap, resume
+from lacli.cli import configured, diagnostics, environment, first_model, keymap, resume
 from lacli.cli.flags import ContinueOption, SessionOption
 from lacli.cli.options import Common, with_common
 from lacli.cli.terminal import is_terminal
@@ -91,7 +91,7 @@ def tui(
     common = _with_model_from_here(common)
     here = _entered(folder)
     going_on = resume.going_on(continue_, session)
-    common = resume.with_its_model(going_on, common)
+    common = first_model.chosen(resume.with_its_model(going_on, common))
     from lacli.models.inventory import presence
     from lacli.models.registry import load_registry
     from lacli.pool.identity import project_root

