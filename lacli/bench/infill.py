@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacli.assistant import Assistant
 from lacli.bench.infill_cut import FORMS, Cut, cuts
 from lacli.config import Settings
 from lacli.engine.loop import decode
@@ -24,10 +23,12 @@ from lacli.engine.sampler import Sampler, SamplingOptions
 from lacli.engine.stop import Stops
 from lacli.errors import LacliError, UsageError
 from lacli.events import Finished, Request
-from lacli.loading import Loaded
+from lacli.loading import Loaded, load
 from lacli.models.registry import load_registry
 from lacli.prompts import window
 from lacli.prompts.chat import with_bos
+from lacli.reply import Reply
+from lacli.scripted import ignore, never
 from lacli.text.stream import TextStream
 
 _TOKENS = 128
@@ -68,11 +69,11 @@ def judged(text: str, cut: Cut, started: float) -> Answer:
     return Answer(text, text.strip() == cut.wanted.strip(), parses, not text.strip(), round(ms, 1))
 
 
-def filled(cut: Cut, assistant: Assistant, begins_again: bool) -> Answer:
+def filled(cut: Cut, loaded: Loaded, begins_again: bool) -> Answer:
     """By lacli."""
     started = time.perf_counter()
     request = Request(place=cut.place, max_tokens=_TOKENS, drop_oldest=True, begins_again=begins_again)
-    *_, finished = assistant.reply(request)
+    *_, finished = Reply(loaded, request, set()).events(never)
     assert isinstance(finished, Finished)
     return judged(finished.text, cut, started)
 
@@ -108,10 +109,10 @@ def raw(cut: Cut, loaded: Loaded) -> Answer:
     return judged(text.partition("\n")[0] if one_line else text, cut, started)
 
 
-def measured(cut: Cut, assistant: Assistant, loaded: Loaded) -> Result:
+def measured(cut: Cut, loaded: Loaded) -> Result:
     """One place."""
-    first = filled(cut, assistant, False)
-    ours = filled(cut, assistant, True) if first.empty else first
+    first = filled(cut, loaded, False)
+    ours = filled(cut, loaded, True) if first.empty else first
     line = cut.place.prefix.count("\n") + 1
     return Result(cut.place.path, cut.language, cut.form, line, cut.wanted, ours, raw(cut, loaded), first)
 
@@ -159,20 +160,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(asked: argparse.Namespace) -> list[Result]:
-    assistant = Assistant(Settings(model=asked.model, pool=False, offline=True))
     found = [cut for cut in cuts(asked.folder, asked.places, asked.each) if cut.form in asked.forms]
+    loaded = load(Settings(model=asked.model, pool=False, offline=True), ignore)
     results: list[Result] = []
-    assistant.open()
-    loaded = assistant._loaded
-    assert loaded is not None
-    try:
-        for cut in found:
-            results.append(measured(cut, assistant, loaded))
-            latest = results[-1]
-            told = " ".join(f"{by}:{_mark(getattr(latest, by))}" for by in ("lacli", "first", "raw"))
-            print(f"{len(results)}/{len(found)} {latest.path}:{latest.line} {latest.form} {told}", file=sys.stderr)
-    finally:
-        assistant.close()
+    for cut in found:
+        results.append(measured(cut, loaded))
+        latest = results[-1]
+        told = " ".join(f"{by}:{_mark(getattr(latest, by))}" for by in ("lacli", "first", "raw"))
+        print(f"{len(results)}/{len(found)} {latest.path}:{latest.line} {latest.form} {told}", file=sys.stderr)
+    loaded.close()
     return results
 
 

@@ -16,6 +16,8 @@ _SCANNED = 1 << 15
 _LINES_ABOVE = 16
 _GOES_ON = "([{,:=+-*/%<>|&.!?~^@\\ \t"
 """Behind these a line of code goes on, or opens a block, and who types a blank means to."""
+_TEXT_GOES_ON = "([{,:=- \t"
+"""The same of a line of text, which a tag or a sentence may end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Cursor:
         if self.in_indent:
             return bool(self.rest.strip())
         begun = len(self.stack) > self.kept or self.lacking > 0
-        return not begun and self.before[-1] not in _GOES_ON
+        return not begun and self.before[-1] not in (_GOES_ON if self.language.is_code else _TEXT_GOES_ON)
 
     @property
     def head(self) -> str:

@@ -386,6 +386,11 @@ class TestCompletePlace:
     def test_nothing_need_be_missing(self, file: str) -> None:
         assert at_bar(file).is_complete
 
+    def test_a_tag_and_a_sentence_are_ended_by_what_code_goes_on_after(self) -> None:
+        for end, path in (("</a>", "a.xml"), ("So it is.", "a.md")):
+            assert cursor_of(Place(end, "\n", path)).is_complete
+            assert not cursor_of(Place(end, "\n", "a.py")).is_complete
+
     @pytest.mark.parametrize(
         "file",
         ["x = |\n", "f(|)\n", "f(a|\n", "return |\n", "def f():|\n", "|\n", "    |\n    y\n", "", "a.|b\n", "a|)\n"],
