@@ -28,8 +28,6 @@ Examples:
 
   lacli edit app.py::Config.load "raise ValueError if path is empty" --in-place
 
-  git diff | lacli edit notes.md "mention these changes" --in-place
-
   :%!lacli edit - "sort the imports"          (in vim)
 
 Every option can be set by a variable: --top-p is LACLI_TOP_P.
