@@ -2,13 +2,21 @@
 
 Called by what writes files of the user's own: `edits.disk`, `configuration.write`, `sessions export`. What lacli keeps
 for itself goes through `pool.files`. Raises OSError, which the callers translate.
+
+A file with several names (hard links), or one that is mounted by itself (a container's), cannot be replaced without
+ceasing to be what the other names lead to: it is written into, with a copy of what was in it beside it meanwhile.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import os
+import stat
 from collections.abc import Callable, Iterator
+
+from lacli.errors import LacliError
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NAME_LENGTH = 40
@@ -30,6 +38,72 @@ def replace(path: str, data: bytes, mode: int = 0o600, dress: Callable[[str], No
         dress(beside)
         os.replace(beside, path)
     sync_folder(folder)
+
+
+def put(path: str, data: bytes, mode: int = 0o600, dress: Callable[[str], None] = _undressed) -> None:
+    """The same through links of both kinds: what a symbolic one leads to is replaced, and a file that has other names
+    is written into, so that each of them shows `data`."""
+    path = os.path.realpath(path)
+    if _has_other_names(path):
+        overwrite(path, data)
+        return
+    try:
+        replace(path, data, mode, dress)
+    except OSError as error:
+        if error.errno != errno.EBUSY:  # a mount point
+            raise
+        overwrite(path, data)
+
+
+def overwrite(path: str, data: bytes, guarded: bool = True) -> None:
+    """Write `data` into the file itself; where it fails what was in it is put back.
+
+    What was in it lies in a hidden file beside it until `data` is on the disk, for whoever has to recover from a power
+    cut, unless not `guarded`: where the folder takes no file. Raises LacliError where not even that can be put back.
+    """
+    with open(path, "r+b", buffering=0) as file:
+        before, mode = file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        with _beside(path, before, 0o600) if guarded else contextlib.nullcontext() as beside:
+            try:
+                _refill(file, data)
+            except BaseException:
+                _put_back(file, before, beside)
+                raise
+            finally:
+                if stat.S_IMODE(os.fstat(file.fileno()).st_mode) != mode:  # a write takes set-user-id away
+                    os.chmod(path, mode)
+            if beside:
+                os.unlink(beside)
+
+
+def _put_back(file: io.FileIO, before: bytes, beside: str | None) -> None:
+    try:
+        _refill(file, before)
+    except OSError as error:
+        hint = "look at it before you go on"
+        if beside:
+            folder, name = os.path.split(beside)
+            kept = os.path.join(folder, name.strip("."))
+            os.rename(beside, kept)
+            hint = f"what was in it is in {kept}"
+        raise LacliError(f"{file.name} is written in part: {error.strerror}", hint) from error
+
+
+def _has_other_names(path: str) -> bool:
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+
+
+def _refill(file: io.FileIO, data: bytes) -> None:
+    file.seek(0)
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
+    file.truncate()
+    os.fsync(file.fileno())
 
 
 def create(path: str, data: bytes, mode: int = 0o600) -> None:

@@ -106,7 +106,7 @@ def _write(file: Path, text: str, force: bool) -> None:
     if file.exists() and not file.is_file():
         raise UsageError(f"{file} is no regular file", "give the name of a file, or - for stdout")
     try:
-        atomic.replace(str(file), text.encode("utf-8", "replace"))
+        atomic.put(str(file), text.encode("utf-8", "replace"))
     except OSError as error:
         raise unwritable(file, error, "choose another place") from error
     diagnostics.note(f"wrote {file}")

@@ -14,7 +14,7 @@ from lacli.errors import UsageError, unwritable
 def replace(path: Path, data: bytes, private: bool = True) -> None:
     """Put these bytes in the place of the file, which keeps its mode; a new one is the owner's alone where `private`.
 
-    A symbolic link stays one: what it leads to is replaced.
+    A link stays one: what it leads to is written.
     """
     target = os.path.realpath(path)
     if os.path.lexists(target) and not os.path.isfile(target):  # the null device stays what it is
@@ -26,6 +26,6 @@ def replace(path: Path, data: bytes, private: bool = True) -> None:
 
     try:
         os.makedirs(os.path.dirname(target), mode=0o700 if private else 0o777, exist_ok=True)
-        atomic.replace(target, data, 0o600 if private else 0o644, dress)
+        atomic.put(target, data, 0o600 if private else 0o644, dress)
     except OSError as error:
         raise unwritable(path, error, "check its permissions", UsageError) from None

@@ -1,6 +1,7 @@
 """Reading and replacing the one file that is edited. Bytes only; called by `textfile` and by what saves a text.
 
 A file is replaced by a rename: whoever reads it, and whatever is killed or full, sees the old bytes or the new ones.
+One that has other names (hard links) is written into instead, see `lacli.atomic`: they are to stay the same file.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def replace(stamp: Stamp, name: str, before: bytes, after: bytes, backup: str | 
             )
         check_writable(now, name)
         if backup:
-            _put(stamp.path + backup, before, now)
+            atomic.replace(stamp.path + backup, before, dress=lambda beside: _dress(beside, now))
         _put(stamp.path, after, now)
 
 
@@ -127,12 +128,11 @@ def _put_or_overwrite(path: str, data: bytes, now: Stamp) -> None:
     except PermissionError:
         if os.access(os.path.dirname(path), os.W_OK):
             raise
-        with open(path, "wb") as file:
-            file.write(data)
+        atomic.overwrite(path, data, guarded=False)
 
 
 def _put(path: str, data: bytes, like: Stamp) -> None:
-    atomic.replace(path, data, dress=lambda beside: _dress(beside, like))
+    atomic.put(path, data, dress=lambda beside: _dress(beside, like))
 
 
 def _dress(temporary: str, like: Stamp) -> None:

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lacli import atomic
 from lacli.errors import LacliError, UsageError
 from lacli.pool import files, log, numbers, storage, table
 from lacli.pool.format import (
@@ -85,7 +86,7 @@ def export(pool: Path, destination: Path) -> int:
     records = [*replies.records(now_ms()), *beside_it, _text_record(json.dumps(totals))]
     data = encode_header(header) + b"".join(map(encode_record, records))
     try:
-        files.replace(destination, destination.with_name(f".{destination.name}.{random_source.token_hex(4)}"), data)
+        atomic.put(str(destination), data)
     except OSError as error:
         raise LacliError(f"{destination} cannot be written: {error.strerror}", "choose another place") from error
     return len(data)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lacli import paths
+from lacli import atomic, paths
 from lacli.configuration.document import literal, parse
 from lacli.errors import LacliError, UsageError, unwritable
 from lacli.pool import files
@@ -257,7 +257,7 @@ def write(name: str, text: str) -> Path:
     checked(path.stem)
     try:
         files.make_private(path.parent)
-        files.replace(path, path.with_name(f".{path.name}.{os.getpid()}.tmp"), text.encode("utf-8", "replace"))
+        atomic.put(str(path), text.encode("utf-8", "replace"))  # through links, as those of a dotfiles folder
         for suffix in _SUFFIXES:  # or the other file would be a template of the same name
             if suffix != path.suffix:
                 path.with_suffix(suffix).unlink(missing_ok=True)

@@ -211,7 +211,7 @@ def _given(text: str) -> str:
     file = paths.state_dir() / _COPY_FILE
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        atomic.replace(str(file), text.encode("utf-8", "replace"))
+        atomic.put(str(file), text.encode("utf-8", "replace"))
     except OSError as error:
         return f"{where}; {file} cannot be written: {error.strerror}"
     return f"{where}; it is in {file}, too"

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from lacli.configuration import write as configuration
+from lacli.edits import disk
 from lacli.edits.textfile import TextFile
 from lacli.errors import LacliError, OutOfMemory, PromptTooLong, UsageError
 
@@ -158,6 +160,81 @@ class TestWriting:
                 thread.join()
             assert len(failures) == 3, round_
             assert path.read_bytes().startswith(b"new ")
+
+
+@posix
+class TestHardLinks:
+    """A file with two names is one file before and after."""
+
+    @pytest.fixture
+    def other(self, path: Path) -> Path:
+        other = path.parent / "other"
+        other.hardlink_to(path)
+        return other
+
+    @pytest.mark.parametrize("new", [b"new", b"much longer than the old one\n", b""])
+    def test_both_names_show_what_was_written(self, path: Path, other: Path, new: bytes) -> None:
+        path.chmod(0o4755)
+        TextFile.read(path).write(new, backup=".bak")
+        assert other.read_bytes() == path.read_bytes() == new
+        assert other.samefile(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o4755
+        assert Path(f"{path}.bak").read_bytes() == b"old\n"
+        assert len(os.listdir(path.parent)) == 3
+
+    def test_a_backup_that_is_the_same_file_becomes_one_of_its_own(self, path: Path) -> None:
+        Path(f"{path}.bak").hardlink_to(path)
+        TextFile.read(path).write(b"new", backup=".bak")
+        assert (path.read_bytes(), Path(f"{path}.bak").read_bytes()) == (b"new", b"old\n")
+
+    def test_whatever_else_is_saved_keeps_them_too(self, path: Path, other: Path) -> None:
+        disk.put(path, b"a reply\n")
+        assert other.read_bytes() == b"a reply\n"
+        configuration.replace(path, b"seed = 1\n")
+        assert other.read_bytes() == b"seed = 1\n"
+
+    def test_a_failure_puts_back_what_was_there(self, path: Path, other: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        fsync, calls = os.fsync, []
+
+        def second_is_full(descriptor: int) -> None:
+            calls.append(descriptor)
+            if len(calls) == 2:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            fsync(descriptor)
+
+        monkeypatch.setattr(os, "fsync", second_is_full)
+        with pytest.raises(OutOfMemory, match="it is as it was"):
+            TextFile.read(path).write(b"new and longer")
+        assert other.read_bytes() == path.read_bytes() == b"old\n"
+        assert other.samefile(path)
+        assert len(os.listdir(path.parent)) == 2
+
+    def test_what_cannot_be_put_back_is_kept_beside(
+        self, path: Path, other: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fsync, calls = os.fsync, []
+
+        def only_the_first(descriptor: int) -> None:
+            calls.append(descriptor)
+            if len(calls) > 1:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            fsync(descriptor)
+
+        monkeypatch.setattr(os, "fsync", only_the_first)
+        with pytest.raises(LacliError, match="written in part") as failed:
+            TextFile.read(path).write(b"new")
+        assert Path(failed.value.hint.removeprefix("what was in it is in ")).read_bytes() == b"old\n"
+
+    def test_a_file_that_is_mounted_by_itself_is_written_into(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def busy(*names: str) -> None:
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+        monkeypatch.setattr(os, "replace", busy)
+        TextFile.read(path).write(b"new")
+        assert path.read_bytes() == b"new"
+        assert os.listdir(path.parent) == [path.name]
 
 
 class TestFailing:

@@ -128,11 +128,11 @@ class TestKeeping:
     def test_a_full_disk_leaves_the_old_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         saved.save(Saved("t", "old"))
 
-        def full(descriptor: int, data: bytes) -> int:
+        def full(descriptor: int) -> None:
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patch:
-            patch.setattr(os, "write", full)
+            patch.setattr(os, "fsync", full)
             with pytest.raises(OutOfMemory, match="cannot be written: No space left"):
                 saved.save(Saved("t", "new"), replace=True)
         assert saved.load("t").prompt == "old"
