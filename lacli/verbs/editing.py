@@ -123,10 +123,18 @@ class Edit:
         if self.parts:
             self.picked = Picked(self.parts, "rewrite", None, None, "the lines you gave", True)
         else:
-            self.picked = find(self._text, self._outline, self._intent)
+            self.picked = self._found()
         if not self.picked.parts:  # something new at the end of the file
             end = self._text.count("\n")
             self.picked = replace(self.picked, parts=(Part(end, end, self.label, "file"),))
+
+    def _found(self) -> Picked:
+        """What the instruction is about. Where that is not sure, all of the file: a wrong part is never taken."""
+        found = find(self._text, self._outline, self._intent)
+        if found.sure or any(part.kind == "file" for part in found.parts):
+            return found
+        part = Part(0, self._text.count("\n") + (not self._text.endswith("\n")), "", "file")
+        return Picked((part,), why=f"{found.why}, which is not sure: the whole file is the part", sure=False)
 
     def without(self, unseen: Collection[str]) -> Edit:
         """The same edit for a model that does not see these characters."""
