@@ -17,6 +17,7 @@ from lacli.edits.reply import rewritten
 from lacli.text.fences import blocks, longer_than_any
 
 _NUMBERED = re.compile(r"^ {0,4}\d+(?:[:|]|\t| {2})[ \t]?")
+_ONLY_THIS = "the reply goes beyond this part; what is around it stays as it is"
 _NUMBERS_FROM = 3
 """So many numbered lines are no list of numbers."""
 
@@ -75,34 +76,46 @@ def fitted(
     if new is None or not new.definitions:
         return made
     lines = made.text.split("\n")
-    wanted = next((each for each in new.definitions if each.name in names), None)
+    wanted = _meant(new, names, container)
     if wanted is None:
         return made
     if wanted.parent is not None:  # it came with what it stands in
         keep = "\n".join(lines[wanted.start : wanted.end]) + "\n"
-        return replace(made, text=_dedented(keep, part), notes=(*made.notes, "of the reply only this part is taken"))
+        return replace(made, text=_dedented(keep, part), notes=(*made.notes, _ONLY_THIS))
     known = {each.path for each in before.definitions}
     own = {each.path for each in (_outline(part, language) or before).definitions if each.parent is None}
-    drop: set[int] = set()
-    imports: list[str] = []
-    dropped = 0
-    for each in new.definitions:
-        is_known = (*container, *each.path) in known or each.path in known
-        if each.parent is None and each is not wanted and is_known and each.path not in own:
-            drop.update(range(each.start, each.end))
-            dropped += 1
+    level = [each for each in new.definitions if each.parent is None]
+    fresh = [
+        each
+        for each in level
+        if each is wanted or each.path in own or not ((*container, *each.path) in known or each.path in known)
+    ]
     in_part = set(part.split("\n"))
-    for start, end in new.imports:
-        brought = lines[start:end]
-        if not any(line in in_part for line in brought):
-            drop.update(range(start, end))
-            imports.append("\n".join(brought))
-    if not drop:
+    brought = [(start, end) for start, end in new.imports if not any(line in in_part for line in lines[start:end])]
+    imports = tuple("\n".join(lines[start:end]) for start, end in brought)
+    rows = {row for each in fresh for row in range(each.start, each.end)}
+    moved = {row for start, end in brought for row in range(start, end)}
+    beyond = any(line.strip() for row, line in enumerate(lines) if row not in rows and row not in moved)
+    if not beyond and not moved:
         return made
-    kept = [line for at, line in enumerate(lines) if at not in drop]
-    text = "\n".join(kept).strip("\n") + "\n"
-    note = ("the reply goes beyond this part; what is around it stays as it is",) if dropped else ()
-    return Given(text, (*made.imports, *imports), (*made.notes, *note))
+    first, last = min(rows), max(rows)
+    kept = [line for row, line in enumerate(lines[first : last + 1], first) if row in rows or not line.strip()]
+    notes = (*made.notes, _ONLY_THIS) if beyond else made.notes
+    return Given("\n".join(kept) + "\n", (*made.imports, *imports), notes)
+
+
+def _meant(new: Outline, names: Sequence[str], container: tuple[str, ...]) -> Definition | None:
+    """The definition that was asked for: in its place in the whole file, alone, or in what it stands in."""
+    found = [each for each in new.definitions if each.name in names]
+    for is_it in (
+        lambda each: each.path[:-1] == container,
+        lambda each: each.parent is None,
+        lambda each: bool(container) and each.path[:-1] == container[-1:],
+    ):
+        meant = next((each for each in found if is_it(each)), None)
+        if meant is not None:
+            return meant
+    return found[0] if found else None
 
 
 def insertions(made: Given, into: Definition | None, before: Outline, language: str) -> Given:

@@ -30,7 +30,7 @@ HALF = block("".join(before(TASK).splitlines(keepends=True)[:40]))
 
 
 def done(way: str, *replies: str | LacliError, task: Task = TASK) -> Run:
-    return attempt(task, way, lambda folder: ScriptedAssistant(replies))
+    return attempt(task, way, lambda folder: ScriptedAssistant(replies * 3))  # which asks again
 
 
 @pytest.mark.parametrize("way", ["lacli", "plain"])
