@@ -38,7 +38,8 @@ class Addition:
 # --- renames ---------------------------------------------------------------------------------------------------------
 
 _OBJECT = rf"{_ARTICLES}(?:{_KIND}\s+|[a-z]+\s+)?(?P<{{0}}>{_WORD})(?:\s+{KINDS}\b)?(?:'s)?{_WHERE}"
-_NEW = rf"(?:the\s+)?(?:{_KIND}\s+)?(?P<{{0}}>(?!(?:everywhere|throughout|across|instead|wherever|in|and|too|as)\b){_WORD})"
+_NO_NAME = r"(?!(?:everywhere|throughout|across|instead|wherever|in|and|too|as)\b)"
+_NEW = rf"(?:the\s+)?(?:{_KIND}\s+)?(?P<{{0}}>{_NO_NAME}{_WORD})"
 
 
 def _pattern(template: str) -> re.Pattern[str]:

@@ -44,14 +44,14 @@ def test_a_right_reply_is_good_either_way(way: str) -> None:
 
 def test_half_a_file_is_refused_by_lacli_and_harm_where_nobody_looks() -> None:
     refused, harm = done("lacli", HALF), done("plain", HALF)
-    assert (refused.verdict, refused.code, refused.diff) == ("refused", 1, "")
+    assert (refused.verdict, refused.diff) == ("refused", "")
     assert refused.why
     assert (harm.verdict, harm.code) == ("harm", 0)
 
 
 def test_a_reply_without_a_block_leaves_the_file() -> None:
     assert done("lacli", "I would rather not.").verdict == "refused"
-    assert done("plain", "I would rather not.").verdict == "wrong"
+    assert done("plain", "I would rather not.").verdict == "refused"
 
 
 def test_the_likest_of_two_blocks_is_taken() -> None:
@@ -78,7 +78,7 @@ def test_the_plain_way_asks_for_the_whole_file_with_the_file_attached(tmp_path: 
 def test_the_reply_may_take_what_the_context_has_room_for(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("a\n" * 1000)
-    scripted = ScriptedAssistant(["nothing"])
+    scripted = ScriptedAssistant(["nothing"] * 3)
     edit_with(scripted, path, "Shorten it.")
     assert 1000 < scripted.requests[0].max_tokens < 2048 - 1000
 
@@ -95,7 +95,7 @@ class Scripts:
             reply = next(left)
             if isinstance(reply, BaseException):
                 raise reply
-            return ScriptedAssistant([reply])
+            return ScriptedAssistant([reply] * 3)
 
         monkeypatch.setattr(assistant, "Assistant", make)
         monkeypatch.setattr(command, "machine", lambda: {"cpu": "a processor"})

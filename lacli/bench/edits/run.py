@@ -88,7 +88,9 @@ def attempt(task: Task, way: str, make: Maker) -> Run:
         finally:
             assistant.close()
         data = path.read_bytes()
-    found = judge(task, data, outcome.code)
+    unchanged = data == before(task).encode()
+    # whether it is said with an exit code or as "nothing changed": the file is as it was
+    found = judge(task, data, outcome.code or int(unchanged))
     return Run(
         task=task.number,
         file=task.file,
@@ -96,7 +98,7 @@ def attempt(task: Task, way: str, make: Maker) -> Run:
         language=task.language,
         way=way,
         verdict=found.verdict,
-        why=found.why or outcome.problem,
+        why=outcome.problem or found.why or ("nothing changed" if unchanged else ""),
         code=outcome.code,
         tries=outcome.tries,
         seconds=round(seconds, 2),
