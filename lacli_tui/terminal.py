@@ -2,8 +2,8 @@
 
 A paste that holds escape sequences came out of its parser with pieces missing and the rest as keys, and one of many
 thousand lines took seconds, a character at a time, and as long again to be wrapped; bytes that are no UTF-8 ended the
-program. Of a terminal that is gone nobody was told: the thread that writes died, and what was written to it waited for
-ever.
+program, and so did a terminal that another program had set to non-blocking. Of a terminal that is gone nobody was told:
+the thread that writes died, and what was written to it waited for ever.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import IO, Any
+from typing import Any, TextIO
 
 from textual import _xterm_parser, events
 from textual.drivers._writer_thread import WriterThread
 from textual.message import Message
 
+from lacli.streams import patient
 from lacli_tui.wrapping import wrap_fast
 
 _AS_BEFORE = (
@@ -95,8 +96,8 @@ def _begun(text: str, mark: str, least: int) -> int:
 class Writer(WriterThread):
     """Writes until the terminal is gone, which is told once; what comes then is thrown away."""
 
-    def __init__(self, gone: Callable[[], None], file: IO[str]) -> None:
-        super().__init__(file)
+    def __init__(self, gone: Callable[[], None], file: TextIO) -> None:
+        super().__init__(patient(file) or file)
         self._gone = gone
 
     def run(self) -> None:

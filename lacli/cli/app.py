@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Sequence
 
 from lacli.cli import deadline, diagnostics, interrupt, output
+from lacli.streams import patient
 
 
 class _Process:
@@ -35,7 +36,7 @@ def _leave() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `lacli` with these arguments and return its exit code. Without any it is the process's own program: the
     process then ends with this code, without ado."""
-    _say_utf8()
+    _put_streams_right()
     diagnostics.secure_descriptors()
     diagnostics.configure()  # options of an earlier run in this process are its own
     output.configure()
@@ -51,9 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _say_utf8() -> None:
-    """The streams speak UTF-8 and \\n, whatever the locale, Windows or PYTHONIOENCODING say: first of all, as the
-    first line may be an error about a file with any name."""
+def _put_streams_right() -> None:
+    """The streams take all that is written, whoever else has them, and speak UTF-8 and \\n, whatever the locale,
+    Windows or PYTHONIOENCODING say: first of all, as the first line may be an error about a file with any name."""
+    if sys.stdout is sys.__stdout__:
+        sys.stdout = patient(sys.stdout)
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = patient(sys.stderr)
     for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
         with contextlib.suppress(AttributeError, ValueError, OSError):  # closed, or something else put in its place
             stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")  # type: ignore[union-attr]

@@ -177,6 +177,8 @@ def guard(run: Callable[[], int]) -> int:
 
 def _report(failure: BaseException) -> int:
     erase_status()
+    if isinstance(failure, OSError) and failure.filename == output.NAME:  # of what a library writes there
+        failure = output.failure(failure)
     if _state.verbosity >= 2 and not isinstance(failure, SystemExit):
         import traceback
 

@@ -11,7 +11,6 @@ import contextlib
 import errno
 import json
 import os
-import select
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +22,10 @@ from lacli.text.invisible import escaped
 
 class StdoutClosed(Exception):
     """Nobody reads stdout any more (or nobody ever did)."""
+
+
+NAME = "stdout"
+"""What an error of the stream that `app` puts in the place of Python's has as its file."""
 
 
 class _State:
@@ -123,25 +126,17 @@ def data(content: bytes) -> None:
         raise StdoutClosed
     try:
         stream.flush()  # whatever another library printed comes first
-        _write_all(stream.buffer, content)
+        stream.buffer.write(content)
+        stream.buffer.flush()
     except ValueError:  # closed by someone in this process
         raise StdoutClosed from None
     except OSError as error:
-        if error.errno in (errno.EPIPE, errno.EBADF) or (os.name == "nt" and error.errno == errno.EINVAL):
-            raise StdoutClosed from None
-        abandon()
-        raise LacliError(f"cannot write to stdout: {error.strerror}", "free some space or write elsewhere") from None
+        raise failure(error) from None
 
 
-def _write_all(buffer: Any, data: bytes) -> None:
-    """Write and flush, waiting where the reader has set the shared descriptor to non-blocking."""
-    while True:
-        try:
-            if data:
-                buffer.write(data)
-                data = b""
-            buffer.flush()
-            return
-        except BlockingIOError as error:
-            data = data[error.characters_written :]
-            select.select([], [buffer], [])
+def failure(error: OSError) -> Exception:
+    """What a write to stdout that has failed means; nothing more is written to it."""
+    if error.errno in (errno.EPIPE, errno.EBADF) or (os.name == "nt" and error.errno == errno.EINVAL):
+        return StdoutClosed()
+    abandon()
+    return LacliError(f"cannot write to stdout: {error.strerror}", "free some space or write elsewhere")

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 
+from lacli import streams
 from lacli.cli import deadline, diagnostics
 from lacli.cli.terminal import is_terminal
 from lacli.errors import PromptTooLong
@@ -54,7 +55,7 @@ class Stdin:
         try:
             descriptor = self._descriptor
             # os.read and not sys.stdin: a daemon thread inside a buffered read aborts the interpreter at exit
-            while chunk := os.read(descriptor, 1 << 16) if descriptor is not None else sys.stdin.buffer.read():
+            while chunk := _some(descriptor) if descriptor is not None else sys.stdin.buffer.read():
                 self._notice.cancel()
                 self._data += chunk
                 if len(self._data) > MOST_BYTES:
@@ -90,6 +91,15 @@ def decoded(data: bytes, name: str) -> str:
 def argument(text: str) -> str:
     """An argument as its UTF-8 text, whatever the locale made of its bytes."""
     return decoded(os.fsencode(text), "the prompt")
+
+
+def _some(descriptor: int) -> bytes:
+    """What has come; empty at the end."""
+    while True:
+        try:
+            return os.read(descriptor, 1 << 16)
+        except BlockingIOError:
+            streams.wait(descriptor)
 
 
 def _descriptor() -> int | None:

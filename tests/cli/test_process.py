@@ -166,3 +166,31 @@ def test_interrupt_while_waiting_for_stdin_is_one_word(program: Program) -> None
     assert running.stderr.readline().decode() == READING
     running.send_signal(signal.SIGINT)
     assert (running.communicate(timeout=30), running.returncode) == ((b"", b"lacli: stopped\n"), 130)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("asked", [["ask", "hi", "--no-stdin"], ["ask", "--help"], ["spec"]])
+def test_a_stdout_that_does_not_block_gets_every_byte(program: Program, asked: list[str], unbuffered: str) -> None:
+    environment = os.environ | {"SCRIPTS": json.dumps(["word " * 20_000])}
+    whole = subprocess.run(program.command(*asked), capture_output=True, env=environment, check=True).stdout
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with subprocess.Popen(
+        program.command(*asked), stdout=writer, stderr=writer, env=environment | {"PYTHONUNBUFFERED": unbuffered}
+    ) as process:
+        os.close(writer)
+        with open(reader, "rb") as stream:
+            assert stream.read() == whole
+    assert process.returncode == 0
+    assert len(whole) > 4096
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("asked", ["spec", "ask hi", "--help", "ask --help", "--version"])
+def test_a_full_stdout_is_one_line_and_exit_code_1(program: Program, asked: str) -> None:
+    for unbuffered in ("", "1"):
+        done = program.shell(f"lacli {asked} >/dev/full", PYTHONUNBUFFERED=unbuffered)
+        assert done.returncode == 1
+        assert done.stderr.decode().startswith("lacli: error: cannot write to stdout: No space left on device; ")
+        assert done.stderr.count(b"\n") == 1
+        assert program.shell("lacli nix 2>/dev/full", PYTHONUNBUFFERED=unbuffered).returncode == 2
