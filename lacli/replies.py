@@ -22,10 +22,9 @@ def replies(
     loaded: Loaded, requests: Iterable[Request], told: set[str], cancel: Cancel
 ) -> Iterator[tuple[int, Event | Failed]]:
     """See `BatchReplier.replies`. Requests are taken, and their prompts tokenised, when there is a place for them."""
-    import psutil
-
     from lacli.engine.batch import Batch, best_places
     from lacli.engine.step import Read
+    from lacli.models.limits import free_memory
 
     writing: dict[int, Reply] = {}
     said: list[tuple[int, Event]] = []
@@ -44,7 +43,7 @@ def replies(
     jobs = _Jobs(first_tries())
 
     places = best_places(loaded.controller, loaded.cached)
-    batch = Batch(loaded.cached, loaded.controller, places, _SHARE_OF_MEMORY * psutil.virtual_memory().available)
+    batch = Batch(loaded.cached, loaded.controller, places, _SHARE_OF_MEMORY * free_memory())
     try:
         with failures_named():
             for index, came in batch.decode(jobs, cancel):

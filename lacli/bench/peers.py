@@ -39,11 +39,11 @@ Progress = Callable[[str], None]
 def measure(quick: bool, progress: Progress) -> Results:
     """All of it. Raises LacliError where lacli itself cannot run; what peers lack is in the results."""
     from lacli.models.fetch import ensure_local
-    from lacli.models.load import physical_threads
+    from lacli.models.limits import cores
     from lacli.models.registry import load_registry
 
     plan, speculations = (QUICK, SPECULATIONS[:2]) if quick else (FULL, SPECULATIONS)
-    threads = physical_threads()
+    threads = cores()
     gguf = ensure_local(load_registry().resolve(None), lambda step: None)
     taking = entries(speculations)
     failures: dict[str, str] = {}
@@ -89,10 +89,10 @@ def _shape(threads: int, repeats: int, failures: dict[str, str], progress: Progr
 
 def head(started: float, load: Sequence[str]) -> list[str]:
     """Where and when it was measured. load: the load averages before and after."""
-    from lacli.models.load import physical_threads
+    from lacli.models.limits import cores
 
     facts = machine()
-    facts["torch_threads"] = physical_threads()  # of the contestants, which is what counts
+    facts["torch_threads"] = cores()  # of the contestants, which is what counts
     peers = ", ".join(package.title for package in (XLLAMACPP, IK))
     minutes = (time.time() - started) / 60
     return [

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lacli.models.limits import free_memory
+
 if TYPE_CHECKING:
     from lacli.models.base import Quant
 
@@ -39,9 +41,7 @@ def for_cpu(four_bit: bool, int8_bytes: int) -> tuple[Quant, str]:
     """
     if four_bit:
         return "int4", ""
-    import psutil
-
-    free = psutil.virtual_memory().available
+    free = free_memory()
     if int8_bytes + int8_bytes // 8 <= free:
         return "int8", ""
     return (

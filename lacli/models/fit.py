@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lacli.models import limits
 from lacli.models.inventory import Presence, presence, variants
 from lacli.models.positions import most_positions
 from lacli.models.spec import ModelSpec
@@ -168,11 +169,8 @@ def _kv_token(config: Mapping[str, Any], quant: str) -> int:
 
 
 def _memory() -> tuple[int, int]:
-    """Free and all memory of the machine."""
-    import psutil
-
-    memory = psutil.virtual_memory()
-    return int(memory.available), int(memory.total)
+    """Free and all memory."""
+    return limits.free_memory(), limits.all_memory()
 
 
 def _graphics_memory() -> tuple[int, int] | None:

@@ -6,7 +6,6 @@ Called by `lacli.loading` and the bench. Reads weights from safetensors only.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +17,7 @@ from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
 from lacli.kernels.library import library
 from lacli.models.base import Quant, Runner
 from lacli.models.fused_config import AGAIN, FusedConfig
+from lacli.models.limits import cores, processors
 from lacli.models.tensors import Tensors
 
 if TYPE_CHECKING:
@@ -39,18 +39,6 @@ def choose_device(asked: str) -> Device:
     return "cuda" if asked == "cuda" else "cpu"
 
 
-def physical_threads() -> int:
-    """Cores this process may use, one thread each; hyper-threads do not help a memory-bound step."""
-    import psutil
-
-    return max(1, min(_allowed(), psutil.cpu_count(logical=False) or _allowed()))
-
-
-def _allowed() -> int:
-    """Processors this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def load_runner(
     prepared: PreparedModel,
     quant: Quant,
@@ -63,7 +51,7 @@ def load_runner(
     Raises LacliError subclasses: files missing or damaged, out of memory, kernels that fail their self-test.
     """
     # More threads than processors wait for each other at every phase: ten times slower, and never faster.
-    count = min(threads, _allowed()) if threads else physical_threads()
+    count = min(threads, processors()) if threads else cores()
     torch.set_num_threads(count)
     kernels = library()
     if kernels is not None:
