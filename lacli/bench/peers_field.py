@@ -19,6 +19,8 @@ SCENES = {"code": "code", "similar": "code", "replay": "code", "edit": "edit", "
 this very one."""
 SPECULATIONS = ("ngram-cache", "ngram-mod", "ngram-simple", "ngram-map-k", "ngram-map-k4v")
 """Of llama.cpp's server, all that take no second model."""
+QUANTS = ("default", "int8")
+"""Ways lacli quantises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +52,23 @@ class Entry:
     speculates: bool = False
     steps: bool = False
     """Whether T(M) is measured."""
+    reads: bool = False
+    """Whether the reading of prompts is."""
+
+    def takes_part(self, sections: Collection[str]) -> bool:
+        """Whether any of these is measured of it: suites, steps, reading."""
+        suites = {SCENES[scene] for scene in self.ways}
+        return bool(
+            suites & set(sections) or (self.steps and "steps" in sections) or (self.reads and "reading" in sections)
+        )
 
 
-def entries(speculations: tuple[str, ...] = SPECULATIONS) -> list[Entry]:
+def entries(speculations: tuple[str, ...] = SPECULATIONS, quants: tuple[str, ...] = QUANTS) -> list[Entry]:
     """All contestants."""
     plain: dict[str, Mapping[str, Any]] = {"code": {}, "edit": {}, "edit-ref": {}}
     again = {**plain, "replay": {}}
     found = []
-    for quant in ("default", "int8"):
+    for quant in quants:
         ways = {"code": "cold", "similar": "similar", "replay": "replay", "edit": "cold", "edit-ref": "cold"}
         found += [
             Entry(
@@ -66,29 +77,37 @@ def entries(speculations: tuple[str, ...] = SPECULATIONS) -> list[Entry]:
                 f"lacli {quant}",
                 {scene: {"way": "plain"} for scene in plain},
                 steps=True,
+                reads=True,
             ),
             Entry(
                 f"lacli {quant}", "lacli", f"lacli {quant}", {scene: {"way": way} for scene, way in ways.items()}, True
             ),
         ]
     found += [
-        Entry("llama.cpp plain", "llama.cpp", "llama.cpp", plain),
+        Entry("llama.cpp plain", "llama.cpp", "llama.cpp", plain, reads=True),
         *(Entry(f"llama.cpp {name}", "llama.cpp", f"llama.cpp {name}", again, True) for name in speculations),
         Entry("llama.cpp llama_decode", "llama.cpp", "llama.cpp llama_decode", steps=True),
-        Entry("ik_llama.cpp plain", "ik_llama.cpp", "ik_llama.cpp", plain, steps=True),
+        Entry("ik_llama.cpp plain", "ik_llama.cpp", "ik_llama.cpp", plain, steps=True, reads=True),
     ]
     for label, lookup in (("plain", False), ("prompt lookup", True)):
         ways_of = {scene: {"lookup": lookup} for scene in plain}
-        found.append(Entry(f"transformers {label}", "transformers", "transformers", ways_of, lookup, not lookup))
+        found.append(
+            Entry(f"transformers {label}", "transformers", "transformers", ways_of, lookup, not lookup, not lookup)
+        )
     return found
 
 
 def processes(
-    gguf: str, threads: int, max_tokens: int, cases: Mapping[str, int], speculations: tuple[str, ...]
+    gguf: str,
+    threads: int,
+    max_tokens: int,
+    cases: Mapping[str, int],
+    speculations: tuple[str, ...],
+    model: str | None = None,
 ) -> dict[str, Process]:
-    """By name; lacli's first."""
+    """By name; lacli's first. model: as lacli is told it; `gguf` is its file."""
     common = {"gguf": gguf, "threads": threads}
-    ours = {"threads": threads, "max_tokens": max_tokens, "cases": dict(cases)}
+    ours = {"threads": threads, "max_tokens": max_tokens, "cases": dict(cases), "model": model}
     found = {
         "lacli default": Process("peers_lacli", {**ours, "quant": None}),
         "lacli int8": Process("peers_lacli", {**ours, "quant": "int8"}),

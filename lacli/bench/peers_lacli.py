@@ -5,27 +5,31 @@ Runs in lacli's own virtual environment; started by `peers_process`. The user's 
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from lacli.bench.peers_serve import Answer, serve
 
 _WAYS = {"plain": "plain", "cold": "cold", "similar": "warm-similar", "replay": "warm-replay"}
+_READ = (500, 2000)
+"""Tokens of the prompts that are read."""
 _loaded: dict[str, Any] = {}
 
 
-def load(quant: str | None, threads: int, max_tokens: int, cases: dict[str, int]) -> Answer:
-    """quant: None is the model's default. cases: prompts of each suite."""
+def load(quant: str | None, threads: int, max_tokens: int, cases: dict[str, int], model: str | None = None) -> Answer:
+    """quant, model: None is the default. cases: prompts of each suite."""
     from lacli.bench.runner import Bench
-    from lacli.bench.suites import load_suites
+    from lacli.bench.suites import load_suites, python_sources
     from lacli.config import Settings
     from lacli.loading import load as load_parts
     from lacli.scripted import ignore
 
-    parts = load_parts(Settings(quant=quant, device="cpu", threads=threads, pool=False), ignore)
+    parts = load_parts(Settings(model=model, quant=quant, device="cpu", threads=threads, pool=False), ignore)
     bench = Bench(parts, max_tokens)
     tasks = {suite: [bench.task(case) for case in load_suites(suite, limit)] for suite, limit in cases.items()}
     _loaded.update(bench=bench, tasks=tasks, taught={}, kept={})
     runner = bench.runner
+    text = bench.encode(python_sources())
     return {
         "build": f"{parts.quant}, kernel {runner.kernel}",
         "vocab": runner.vocab_size,
@@ -35,6 +39,7 @@ def load(quant: str | None, threads: int, max_tokens: int, cases: dict[str, int]
             suite: [{"case": task.case.name, "prompt": task.prompt, "eos_ids": task.eos_ids} for task in own]
             for suite, own in tasks.items()
         },
+        "reading": [list(text[:count]) for count in _READ],
     }
 
 
@@ -75,6 +80,17 @@ def generate(suite: str, case: str, way: str) -> Answer:
     }
 
 
+def read(prompt: list[int]) -> Answer:
+    """Milliseconds to read a prompt of which nothing is in the cache."""
+    runner = _loaded["bench"].runner
+    runner.truncate(0)
+    started = time.perf_counter()
+    runner.prefill(prompt)
+    spent = 1000 * (time.perf_counter() - started)
+    runner.truncate(0)
+    return {"ms": spent}
+
+
 def step_cost(rows: list[int], past: int, repeats: int) -> Answer:
     """As `peers_llama.step_cost`, but to accepted tokens: merged guesses, forward, walk, commit."""
     from lacli.bench.step_cost import step_samples
@@ -85,4 +101,4 @@ def step_cost(rows: list[int], past: int, repeats: int) -> Answer:
 
 def main() -> None:
     """Serve."""
-    serve({"load": load, "learn": learn, "generate": generate, "step_cost": step_cost})
+    serve({"load": load, "learn": learn, "generate": generate, "read": read, "step_cost": step_cost})

@@ -180,6 +180,15 @@ def generate(prompt: list[int], max_tokens: int, eos_ids: list[int]) -> Answer:
     return {"token_ids": token_ids, "ms": 1000 * (time.perf_counter() - started)}
 
 
+def read(prompt: list[int]) -> Answer:
+    """Milliseconds to read a prompt of which nothing is in the cache."""
+    model = _loaded["model"]
+    model.truncate(0)
+    started = time.perf_counter()
+    model.decode(prompt, 0, all_rows=False)
+    return {"ms": 1000 * (time.perf_counter() - started)}
+
+
 def main() -> None:
     """Serve."""
-    serve({"load": load, "step_cost": step_cost, "generate": generate})
+    serve({"load": load, "step_cost": step_cost, "generate": generate, "read": read})

@@ -29,7 +29,7 @@ class Failed(Exception):
 class Worker:
     """One child process. Its other output goes to a file, whose last line is shown where it dies."""
 
-    def __init__(self, command: Sequence[str], timeout_s: float = 300) -> None:
+    def __init__(self, command: Sequence[str], timeout_s: float = 600) -> None:
         self._timeout_s = timeout_s
         self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed in close
         try:

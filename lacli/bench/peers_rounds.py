@@ -32,6 +32,7 @@ class Plan:
     step_repeats: int
     slow_cases: int
     """Prompts a suite that transformers is asked, in the first round only."""
+    read_rounds: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,43 @@ class StepSample:
     round: int
     label: str
     ms: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSample:
+    """The reading of one prompt that nothing was known of."""
+
+    round: int
+    process: str
+    tokens: int
+    ms: float
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Of the prompt."""
+        return 1000 * self.tokens / self.ms
+
+
+def measure_reading(
+    field: Field,
+    taking: Sequence[Entry],
+    prompts: Sequence[Sequence[int]],
+    plan: Plan,
+    progress: Callable[[str], None],
+) -> list[ReadSample]:
+    """Prompts as ids, read by all that are measured so."""
+    samples = []
+    reading = [entry for entry in taking if entry.reads]
+    for number in range(plan.read_rounds):
+        for entry in _turned(reading, number):
+            if entry.family == _SLOW and number:
+                continue
+            progress(f"reading, round {number + 1}/{plan.read_rounds}: {entry.process}")
+            for prompt in prompts:
+                answer = field.ask(entry.process, "read", prompt=list(prompt))
+                if answer:
+                    samples.append(ReadSample(number, entry.process, len(prompt), answer["ms"]))
+    return samples
 
 
 def measure_steps(

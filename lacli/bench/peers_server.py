@@ -36,6 +36,26 @@ def load(gguf: str, threads: int, speculation: str) -> Answer:
 
 def generate(prompt: list[int], max_tokens: int, eos_ids: list[int]) -> Answer:
     """Greedy; the server knows its own end-of-sequence tokens."""
+    reply = _completion(prompt, max_tokens)
+    timings = reply["timings"]
+    return {
+        "token_ids": reply["tokens"],
+        "tokens": timings["predicted_n"],
+        "ms": timings["predicted_ms"],
+        "drafted": timings.get("draft_n", 0),
+        "accepted": timings.get("draft_n_accepted", 0),
+    }
+
+
+def read(prompt: list[int]) -> Answer:
+    """Milliseconds to read a prompt of which nothing is in the cache."""
+    timings = _completion(prompt, 1)["timings"]
+    if timings["prompt_n"] != len(prompt):
+        raise RuntimeError(f"of {len(prompt)} tokens it read {timings['prompt_n']}")
+    return {"ms": timings["prompt_ms"]}
+
+
+def _completion(prompt: list[int], max_tokens: int) -> Answer:
     # top-k 1 leaves no other sampler anything to do.
     order = {
         "prompt": prompt,
@@ -52,17 +72,10 @@ def generate(prompt: list[int], max_tokens: int, eos_ids: list[int]) -> Answer:
         {"Content-Type": "application/json"},
     )
     with urllib.request.urlopen(request) as response:
-        reply = json.load(response)
-    timings = reply["timings"]
-    return {
-        "token_ids": reply["tokens"],
-        "tokens": timings["predicted_n"],
-        "ms": timings["predicted_ms"],
-        "drafted": timings.get("draft_n", 0),
-        "accepted": timings.get("draft_n_accepted", 0),
-    }
+        reply: Answer = json.load(response)
+    return reply
 
 
 def main() -> None:
     """Serve."""
-    serve({"load": load, "generate": generate})
+    serve({"load": load, "generate": generate, "read": read})

@@ -14,19 +14,19 @@ _LACLI = "import sys; from lacli.cli.app import main; sys.exit(main())"
 _PROMPT = "Write a Python function that reverses a string."
 
 
-def cold_starts(count: int) -> list[tuple[float, float]]:
+def cold_starts(count: int, model: str | None = None) -> list[tuple[float, float]]:
     """Seconds to the first byte of a reply, and to the end of `import torch`; the first, uncounted pair warms the
     file cache."""
     pairs = []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(count + 1):
-            pairs.append((_first_byte(folder), _import_torch(folder)))
+            pairs.append((_first_byte(folder, model), _import_torch(folder)))
     return pairs[1:]
 
 
-def _first_byte(folder: str) -> float:
+def _first_byte(folder: str, model: str | None) -> float:
     started = time.perf_counter()
-    command = [sys.executable, "-c", _LACLI, "ask", "--no-pool", "-n", "4", _PROMPT]
+    command = [sys.executable, "-c", _LACLI, "ask", "--no-pool", "-n", "4", *(("-m", model) if model else ()), _PROMPT]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None
         first = child.stdout.read(1)

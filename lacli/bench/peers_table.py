@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lacli.bench.peers_field import SCENES, Entry
-from lacli.bench.peers_rounds import Sample, StepSample, median_speed
+from lacli.bench.peers_rounds import ReadSample, Sample, StepSample, median_speed
 from lacli.bench.step_cost import ROWS
 
 OURS, OURS_PLAIN, OURS_8 = "lacli default", "lacli default plain", "lacli int8"
@@ -55,6 +55,15 @@ class Results:
     """By process, what it says of itself."""
     idle: Mapping[str, float] = field(default_factory=dict)
     """By process, the cores it kept busy while others were asked."""
+    reading: Sequence[ReadSample] = ()
+    with_bars: bool = True
+    """Whether it is measured what issue 4 asks for, which is of the default model."""
+
+
+def read_speed(reading: Sequence[ReadSample], process: str, tokens: int) -> float | None:
+    """Tokens of the prompt a second, the median of all rounds."""
+    found = [sample.tokens_per_second for sample in reading if (sample.process, sample.tokens) == (process, tokens)]
+    return statistics.median(found) if found else None
 
 
 def step_ms(steps: Sequence[StepSample], label: str, rows: int) -> float | None:
@@ -185,14 +194,27 @@ def lines(results: Results) -> list[str]:
             name = entry.label.removesuffix(" plain")
             rows_of.append([name, *(_cell(time, ".1f") for time in times), *(_cell(ratio, ".2f") for ratio in ratios)])
     found += _table(head, rows_of)
-    found += ["", "Tokens a second after the first one (in brackets: by llama.cpp plain, same round and prompt):", ""]
-    rows_of = [
-        [entry.label, *(_speed(results, entry, scene) for scene in SCENES)] for entry in results.entries if entry.ways
+    found += [
+        "",
+        "Tokens a second after the first one (in brackets: by llama.cpp plain, same round and prompt), and of",
     ]
-    found += _table(["", "code cold", "code warm-similar", "warm-replay", "edit", "edit-ref"], rows_of)
-    found += ["", "What issue 4 asks for:", ""]
-    rows_of = [[bar.name, bar.wanted, _cell(bar.found, ".2f"), bar.verdict, bar.note] for bar in bars(results)]
-    found += _table(["", "wanted", "found", "met", ""], rows_of)
+    found += ["prompts read:", ""]
+    lengths = sorted({sample.tokens for sample in results.reading})
+    rows_of = [
+        [
+            entry.label,
+            *(_speed(results, entry, scene) for scene in SCENES),
+            *(_cell(read_speed(results.reading, entry.process, tokens), ".0f") for tokens in lengths),
+        ]
+        for entry in results.entries
+        if entry.ways
+    ]
+    reads = [f"reading {tokens:,}" for tokens in lengths]
+    found += _table(["", "code cold", "code warm-similar", "warm-replay", "edit", "edit-ref", *reads], rows_of)
+    if results.with_bars:
+        found += ["", "What issue 4 asks for:", ""]
+        rows_of = [[bar.name, bar.wanted, _cell(bar.found, ".2f"), bar.verdict, bar.note] for bar in bars(results)]
+        found += _table(["", "wanted", "found", "met", ""], rows_of)
     fastest = [f"{scene}: {peer}" for scene in SCENES if (peer := best_peer(results, scene, speculating=False))]
     found += ["", "Fastest peer of all, with or without speculation: " + ", ".join(fastest)] if fastest else []
     beginnings = [
@@ -247,6 +269,10 @@ def record(results: Results) -> dict[str, Any]:
             }
             for sample in results.samples
         ],
+        "reading": [
+            {"round": sample.round, "process": sample.process, "tokens": sample.tokens, "ms": round(sample.ms, 3)}
+            for sample in results.reading
+        ],
         "shape": dict(results.shape),
         "starts_s": [list(pair) for pair in results.starts],
         "failures": dict(results.failures),
@@ -254,6 +280,6 @@ def record(results: Results) -> dict[str, Any]:
         "idle_cores": dict(results.idle),
         "bars": [
             {"name": bar.name, "wanted": bar.wanted, "found": bar.found, "met": bar.verdict, "note": bar.note}
-            for bar in bars(results)
+            for bar in (bars(results) if results.with_bars else ())
         ],
     }

@@ -13,11 +13,19 @@ import pytest
 from lacli.bench import peers, peers_field, peers_setup
 from lacli.bench.peers_field import Entry, Field, Process, entries, processes
 from lacli.bench.peers_process import Failed, Worker, command_of
-from lacli.bench.peers_rounds import Plan, Sample, StepSample, measure_replies, measure_steps
+from lacli.bench.peers_rounds import (
+    Plan,
+    ReadSample,
+    Sample,
+    StepSample,
+    measure_replies,
+    measure_steps,
+)
 from lacli.bench.peers_serve import answer_lines
 from lacli.bench.peers_setup import IK, XLLAMACPP, NotInstalled, python_of
 from lacli.bench.peers_table import Results, bars, best_peer, lines, record, speed_ratio, unequal
 from lacli.errors import LacliError
+from tests.bench.fakes_peers import SPEEDS, StubField
 
 FAKE = """
 import os, sys, time
@@ -158,35 +166,11 @@ def test_every_entry_has_a_process_and_every_process_an_entry() -> None:
     assert len({entry.label for entry in taking}) == len(taking)
 
 
-class StubField:
-    """Answers at once, as lacli does, at a speed by process; remembers the orders."""
-
-    def __init__(self, speeds: dict[str, float]) -> None:
-        self.speeds = speeds
-        self.orders: list[tuple[str, str, dict[str, Any]]] = []
-        self.renewed: list[set[str]] = []
-
-    def ask(self, name: str, do: str, **arguments: Any) -> dict[str, Any] | None:
-        self.orders.append((name, do, arguments))
-        if name not in self.speeds:
-            return None
-        if do == "step_cost":
-            return {"ms": {str(rows): [rows * self.speeds[name]] * 3 for rows in arguments["rows"]}}
-        return {"token_ids": [7] * 11, "ms": 10_000 / self.speeds[name]}
-
-    def renew(self, needed: set[str]) -> None:
-        self.renewed.append(needed)
-
-    def generated(self, name: str) -> list[dict[str, Any]]:
-        return [arguments for asked, do, arguments in self.orders if asked == name and do == "generate"]
-
-
 PLAN = Plan({"code": 2}, 64, 2, 2, 1, 1)
 TASKS = {
     "code": [{"case": name, "prompt": [1, 2, 3], "eos_ids": [0]} for name in ("first", "second")],
     "edit": [{"case": "third", "prompt": [4, 5], "eos_ids": [0]}],
 }
-SPEEDS = {"lacli default": 300.0, "llama.cpp": 100.0, "llama.cpp ngram-mod": 150.0, "llama.cpp ngram-cache": 90.0}
 
 
 def replies(field: StubField) -> list[Sample]:
@@ -328,16 +312,32 @@ def test_the_table_has_a_line_for_each_contestant_and_each_failure() -> None:
     assert json.loads(json.dumps(record(found)))["samples"][0]["label"] == "llama.cpp plain"
 
 
+def test_the_table_has_a_column_for_each_length_of_prompt() -> None:
+    reading = [ReadSample(0, process, tokens, 10.0 * tokens) for process in SPEEDS for tokens in (500, 2000)]
+    text = "\n".join(lines(results([sample("llama.cpp plain", 100)], reading=reading)))
+    assert "| edit-ref | reading 500 | reading 2,000 |" in text
+    assert "| llama.cpp plain | 100 | 100 | 100 | - | - | 100 | 100 |" in text
+    assert "| transformers plain | - | - | - | - | - | - | - |" in text
+
+
+def test_another_model_is_not_held_against_what_was_asked_of_the_default_one() -> None:
+    other = results([sample("llama.cpp plain", 100)], with_bars=False)
+    assert "issue 4" not in "\n".join(lines(other))
+    assert record(other)["bars"] == []
+    assert record(results([]))["bars"]
+
+
 def test_the_file_is_named_by_machine_and_date() -> None:
     assert peers.file_stem("AMD EPYC 9R14 (Zen 4)", 2, 1_700_000_000).startswith(
         "peers-amd-epyc-9r14-zen-4-2-cores-2023-11-1"
     )
+    assert peers.file_stem("CPU", 2, 1_700_000_000, "models/Coder-1.5B.gguf").startswith("peers-coder-1.5b-cpu-2-cores")
 
 
 def test_the_command_prints_the_table_and_keeps_the_samples(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(peers, "measure", lambda quick, progress: results([sample("llama.cpp plain", 100)]))
+    monkeypatch.setattr(peers, "measure", lambda wanted, progress: results([sample("llama.cpp plain", 100)]))
     assert peers.main(["--quick", "--out", str(tmp_path / "results")]) == 0
     assert "| llama.cpp plain | 100" in capsys.readouterr().out
     (file,) = (tmp_path / "results").iterdir()
@@ -349,7 +349,7 @@ def test_the_command_prints_the_table_and_keeps_the_samples(
 def test_the_command_says_in_a_line_why_lacli_itself_cannot_be_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def measure(quick: bool, progress: Any) -> Results:
+    def measure(wanted: Any, progress: Any) -> Results:
         raise LacliError("no model", "fetch one")
 
     monkeypatch.setattr(peers, "measure", measure)
