@@ -18,6 +18,7 @@ from lacli.edits.diff import label_of
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Message
+from lacli.models.registry import load_registry
 from lacli.scripted import Replier
 from lacli.verbs.edit_requests import Requests
 from lacli.verbs.edit_source import parts_of
@@ -98,4 +99,5 @@ def read(target: Target, words: Sequence[str], files: Sequence[str], common: Com
         odd = counted(file.odd, "byte is", "bytes are")
         diagnostics.note(f"{file.name}: {odd} not {file.encoding}; lines that stay keep them")
     label = argument(label_of(file.name))
-    return Job(Edit(file, asked.text, label, parts, asked.attachments), asked)
+    longest = load_registry().resolve(common.model).edit_lines
+    return Job(Edit(file, asked.text, label, parts, asked.attachments, (), longest), asked)

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from lacli.models import fim_markers
 from lacli.models.fim_markers import FimMarkers
-from lacli.models.spec import QUANTS, ModelSpec, Problem, Source
+from lacli.models.spec import EDIT_LINES, QUANTS, ModelSpec, Problem, Source
 
 _REQUIRED = ("title", "kind", "sources", "context", "style", "licence", "parameters")
-_MODEL_KEYS = (*_REQUIRED, "quant", "stop_tokens", "fim", "note")
+_MODEL_KEYS = (*_REQUIRED, "quant", "stop_tokens", "fim", "note", "edit_lines")
 _SOURCE_KEYS = {
     "wheel": ("kind", "package", "version", "member", "wheel_bytes", "wheel_sha256", "bytes", "sha256"),
     "parts": ("kind", "package", "version", "member", "file", "bytes", "sha256", "wheels"),
@@ -116,6 +116,7 @@ class Table:
             licence=self.text("licence"),
             parameters=self.count_of("parameters"),
             note=self.text("note"),
+            edit_lines=self.count_of("edit_lines") if "edit_lines" in self.data else EDIT_LINES,
         )
         return spec if len(self.problems) == self.count else None
 

@@ -12,6 +12,8 @@ from typing import Literal, cast, get_args
 from lacli.models.base import Quant
 from lacli.models.fim_markers import FimMarkers
 
+EDIT_LINES = 120
+"""Where a model has no number of its own: what 1.5B parameters give again without losing lines."""
 QUANTS = ("auto", *get_args(Quant))
 Kind = Literal["gguf", "hf"]
 Style = Literal["chat", "base"]
@@ -85,6 +87,8 @@ class ModelSpec:
     """0 where only the model's files can tell."""
     path: Path | None = None
     """The folder or file given on the command line; None for registered models."""
+    edit_lines: int = EDIT_LINES
+    """Lines of a part of a file that it is asked to give again in an edit; of a longer one it is asked for changes."""
     note: str = ""
     """Shown with the first fetch."""
 

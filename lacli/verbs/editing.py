@@ -28,14 +28,13 @@ from lacli.edits.surgery import moved, removed
 from lacli.edits.syntax import is_sound
 from lacli.edits.textfile import TextFile
 from lacli.events import Attachment, Finished, Message
+from lacli.models.spec import EDIT_LINES
 from lacli.prompts import editing
 from lacli.text.fences import longer_than_any
 from lacli.verbs.edit_question import Form, Question
 from lacli.verbs.edit_source import Source
 from lacli.wording import counted
 
-LONGEST_REWRITE = 120
-"""Lines of a part that a model is asked to give again; of a longer one it is asked for SEARCH/REPLACE blocks."""
 _TRIES = 3
 _CONTAINER_LINES = 80
 """Lines of what something is added to up to which it is shown whole."""
@@ -106,7 +105,8 @@ class Edit:
     """Content that the instruction is about."""
     unseen: Collection[str] = ()
     """Characters that the model neither sees nor writes."""
-    longest: int = LONGEST_REWRITE
+    longest: int = EDIT_LINES
+    """Lines of a part that the model is asked to give again; of a longer one it is asked for SEARCH/REPLACE blocks."""
     picked: Picked = field(init=False)
     _intent: Intent = field(init=False)
     _source: Source = field(init=False)

@@ -310,3 +310,13 @@ class TestNotebooks:
     def test_lines_of_the_file_are_no_lines_of_its_cells(self) -> None:
         with pytest.raises(UsageError, match="is a notebook"):
             parts_of(self.notebook(), [(3, 4)], [])
+
+
+def test_how_long_a_part_a_model_writes_again_is_its_own_number() -> None:
+    from lacli.models.registry import load_registry
+
+    registry = load_registry()
+    assert registry.resolve("smollm2-135m").edit_lines < registry.resolve("qwen2.5-coder-1.5b").edit_lines
+    for longest, form in ((2, "rewrite"), (1, "search")):
+        question = Edit(of(STACK), "let pop return 1", "a.py", longest=longest).questions()[0]
+        assert question.form == form
