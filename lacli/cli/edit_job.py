@@ -14,7 +14,7 @@ from pathlib import PurePath
 from lacli.cli import diagnostics, live
 from lacli.cli.options import Common
 from lacli.cli.question import Question
-from lacli.cli.stdin import Stdin, argument
+from lacli.cli.stdin import Stdin, argument, named
 from lacli.edits.apply import EditResult, Span, edited, part_of, span_of
 from lacli.edits.diff import label_of
 from lacli.edits.textfile import TextFile
@@ -78,13 +78,13 @@ def parse_target(text: str) -> Target:
 
 def read(target: Target, words: Sequence[str], files: Sequence[str], common: Common) -> Job:
     """The file with the question for it. Standard input is the file, else the instruction or content it is about."""
-    if target.path == "-":
+    if named(target.path) == "-":
         if not any(word.strip() for word in words):
             raise UsageError("there is no instruction", "say behind the - what is to become of stdin")
         asked = Question(words, replace(common, no_stdin=True), files).message()
         file = TextFile.of_bytes(Stdin().data(), "stdin")
     else:
-        file = TextFile.read(target.path)
+        file = TextFile.read(target.path, streams_too=True)
         asked = Question(words, common, files).message(_NO_INSTRUCTION)
     if not asked.text.strip():
         raise UsageError(*_NO_INSTRUCTION)
