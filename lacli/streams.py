@@ -1,32 +1,47 @@
-"""Descriptors that somebody else has set to non-blocking: waiting for them, as an ordinary one would.
+"""Streams that others have a part in: pipes, and the descriptors this process was started with.
 
-The flag belongs to what is shared with other programs (a pipe's end, a terminal that ssh or node has used), so it is
-not ours to change. Python's own streams lose what such a descriptor does not take at once, and with PYTHONUNBUFFERED
-they do not even say so. `cli.app` puts ours in their place, for typer and all other libraries that write, too, and so
-does the terminal UI; `cli.stdin` waits to read.
+They may be set to non-blocking, and that flag is shared with other programs (a terminal that ssh or node has used), so
+it is not ours to change. Python's own streams lose what such a descriptor does not take at once, and with
+PYTHONUNBUFFERED they do not even say so. `cli.app` puts a `Patient` in their place, for typer and all other libraries
+that write, too, and so does the terminal UI.
+
+They also have paths: /dev/stdout, what a shell makes of <(command), a named pipe. Where those lead cannot be followed
+(`pipe:[123]` is no file) and nothing can take their place, so they are read and written as they stand. Called by what
+reads and writes the files of a command line.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
+import re
 import select
+import stat
 import time
 from typing import Any, TextIO
 
 _LOOK_S = 0.01
 """Between two tries where the system cannot be asked to wait (Windows)."""
+_PIECE = 1 << 16
+_STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+_NUMBERED = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,9})")
 
 
 class Patient(io.RawIOBase):
-    """The writing side of a descriptor, which is left open in the end. Nothing is held back in a buffer: the handler of
-    a signal, which may come at any moment, writes to it, too."""
+    """The writing side of a descriptor. Nothing is held back in a buffer: the handler of a signal, which may come at
+    any moment, writes to it, too."""
 
-    def __init__(self, descriptor: int, name: str) -> None:
-        """name: that of the stream, which an error then has as its file's."""
+    def __init__(self, descriptor: int, name: str, closes: bool = False) -> None:
+        """name: that of the stream, which an error then has as its file's. closes: whether the descriptor goes, too."""
         super().__init__()
-        self._raw = io.FileIO(descriptor, "w", closefd=False)
+        self._raw = io.FileIO(descriptor, "w", closefd=closes)
         self._stream = name
+
+    def close(self) -> None:
+        """Nothing more is written."""
+        super().close()
+        self._raw.close()
 
     def fileno(self) -> int:
         """The descriptor."""
@@ -81,3 +96,64 @@ def wait(descriptor: int, for_writing: bool = False) -> None:
     ready = select.poll()  # select() knows no descriptor beyond its 1,024th
     ready.register(descriptor, select.POLLOUT if for_writing else select.POLLIN)
     ready.poll()
+
+
+def descriptor_of(path: str) -> int | None:
+    """The descriptor of this process that a path names, whether or not it is open; None for every other path."""
+    if os.name == "nt":
+        return None
+    numbered = _NUMBERED.fullmatch(path)
+    return int(numbered[1]) if numbered else _STANDARD.get(path)
+
+
+def is_stream(path: str) -> bool:
+    """Whether it is one of those, or a named pipe, and no file that could be looked at again or replaced."""
+    if descriptor_of(path) is not None:
+        return True
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):  # nothing is there, or a NUL is in the name
+        return False
+
+
+def takes(path: str) -> bool:
+    """Whether this stream can be written to, as far as that is known before somebody reads it."""
+    descriptor = descriptor_of(path)
+    if descriptor is None:
+        return os.access(path, os.W_OK)
+    import fcntl  # such paths are of systems that have it
+
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+    except OSError:  # not open
+        return False
+
+
+def read(path: str, most_bytes: int) -> bytes:
+    """All that comes from this stream until it ends, or one byte more than `most_bytes`. Raises OSError."""
+    given = descriptor_of(path)
+    descriptor = os.open(path, os.O_RDONLY) if given is None else os.dup(given)
+    data = bytearray()
+    try:
+        while len(data) <= most_bytes and (piece := some(descriptor)):
+            data += piece
+    finally:
+        os.close(descriptor)
+    return bytes(data[: most_bytes + 1])
+
+
+def some(descriptor: int) -> bytes:
+    """What has come, once something has; empty at the end."""
+    while True:
+        try:
+            return os.read(descriptor, _PIECE)
+        except BlockingIOError:
+            wait(descriptor)
+
+
+def writer(path: str) -> Patient:
+    """This stream, or a device, to be written to and closed. Raises OSError."""
+    given = descriptor_of(path)
+    if given is not None:
+        return Patient(os.dup(given), path, closes=True)
+    return Patient(os.open(path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0)), path, closes=True)

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, BinaryIO
 
 from lacli.cli.options import NUMBERS, Common
+from lacli.cli.stdin import named
 from lacli.errors import UsageError
 from lacli.events import Message, Request
 from lacli.prompts.content import MOST_BYTES
@@ -45,8 +46,8 @@ class Prompts:
     """The file, open as long as the block lasts."""
 
     def __init__(self, path: str, common: Common) -> None:
-        self.name = "stdin" if path == "-" else path
-        self._path = path
+        self._path = named(path)
+        self.name = "stdin" if self._path == "-" else path
         self._common = common
         self._files = contextlib.ExitStack()
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, BinaryIO
 
+from lacli import streams
 from lacli.cli import diagnostics, output
 from lacli.cli.batch_input import Line
 from lacli.cli.deliver import check_place
@@ -27,9 +28,11 @@ class Replies:
     def __init__(self, path: str) -> None:
         """path: empty for stdout."""
         self._path = path
-        self._goes_on = bool(path) and (os.path.isfile(path) or not os.path.exists(path))
+        self._goes_on = (
+            bool(path) and not streams.is_stream(path) and (os.path.isfile(path) or not os.path.exists(path))
+        )
         """Whether it is a file, and no pipe or device."""
-        self._file: BinaryIO | None = None
+        self._file: BinaryIO | streams.Patient | None = None
         self._size = 0
         self._next = 0
         self._waiting: dict[int, bytes] = {}
@@ -85,7 +88,7 @@ class Replies:
         """Open the file and cut what comes behind the first gap: it has its turn again."""
         if self._path:
             try:
-                self._file = open(self._path, "ab")
+                self._file = streams.writer(self._path) if streams.is_stream(self._path) else open(self._path, "ab")
                 if self._goes_on and not _alone(self._file):
                     self._file.close()
                     raise UsageError(f"another lacli is writing {self._path}", "wait for it, or give another -o")
@@ -137,7 +140,7 @@ class Replies:
         return unwritable(self._path, error, "repeat the command to go on behind what it holds")
 
 
-def _alone(file: BinaryIO) -> bool:
+def _alone(file: BinaryIO | streams.Patient) -> bool:
     """Keep other runs away from the file until it is closed, where the system has such locks."""
     try:
         import fcntl

@@ -93,7 +93,7 @@ def converse(
     code = 0
     try:
         for path in files:
-            material.file(repl, path)
+            material.file(repl, path, given=True)
         if template and asked is None:
             material.template(repl, template)
         if asked is not None:

@@ -221,7 +221,8 @@ def read(target: Target, stdin_name: str) -> Job:
         file = TextFile.of_bytes(Stdin().data(), "stdin")
         path = stdin_name
     else:
-        file, path = TextFile.read(target.path), target.path
+        file = TextFile.read(target.path, streams_too=True)
+        path = stdin_name if file.stamp is None else target.path
     if file.odd:
         odd = counted(file.odd, "byte is", "bytes are")
         diagnostics.note(f"{file.name}: {odd} not {file.encoding}, and shown as Latin-1")

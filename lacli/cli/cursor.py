@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 
+from lacli.cli.stdin import named
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.wording import counted
@@ -50,14 +51,14 @@ class Spot:
 def parse_target(text: str) -> Target:
     """FILE[:LINE[:COL]], read from the right; a file that is really called so wins."""
     if text == "-" or os.path.exists(text):
-        return Target(text)
+        return Target(named(text))
     one = re.fullmatch(r"(.+):(\d+)", text, re.DOTALL)
     if one is None:
         return Target(text)
     two = re.fullmatch(r"(.+):(\d+)", one[1], re.DOTALL)
     if two is None or os.path.exists(one[1]):
-        return Target(one[1], int(one[2]))
-    return Target(two[1], int(two[2]), int(one[2]))
+        return Target(named(one[1]), int(one[2]))
+    return Target(named(two[1]), int(two[2]), int(one[2]))
 
 
 def placed(target: Target, at: str | None, offset: int | None, marker: str | None) -> Target:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from lacli import streams
 from lacli.cli import diagnostics, output
+from lacli.cli.terminal import plain
 from lacli.edits import disk
 from lacli.errors import LacliError, UsageError
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill
@@ -19,6 +22,7 @@ from lacli.text import fences
 from lacli.wording import turn_record
 
 _NAMES = {Loading: "loading", Prefill: "prefill", Notice: "notice", Piece: "piece"}
+_STDOUT = 1
 _STOPPED = {
     "length": "the reply was cut at its most tokens",
     "context": "the context was full",
@@ -94,9 +98,13 @@ class Delivery:
 
 def check_place(path: str) -> None:
     """Refuse a file for -o that cannot be written while nothing has been spent on a reply yet."""
-    folder = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
         raise UsageError(f"{path} is a folder", "give a file for -o")
+    if streams.is_stream(path):
+        if not streams.takes(path):
+            raise UsageError(f"{path} cannot be written", "give another file for -o")
+        return
+    folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {folder}", "make it first, or give another file for -o")
     if not os.access(path if os.path.exists(path) else folder, os.W_OK):
@@ -113,18 +121,26 @@ def put_record(record: dict[str, Any], path: str) -> None:
 
 def put(text: str, path: str) -> None:
     """Write a text to stdout or to a file; where that fails, to stdout after all."""
-    if not path:
+    if not path or streams.descriptor_of(path) == _STDOUT:
         output.text(text)
         output.end_text("\n" if output.to_terminal() and not text.endswith("\n") else "")
         return
     try:
-        disk.put(path, text.encode("utf-8", "replace"))
+        disk.put(path, (plain(text) if _is_device(path) else text).encode("utf-8", "replace"))
     except LacliError as error:
         output.text(text)
         output.end_text()
         error.hint = "it was printed to stdout instead"
         raise
     diagnostics.note(f"written to {path}")
+
+
+def _is_device(path: str) -> bool:
+    """Whether it may be a terminal, which foreign text must not steer."""
+    try:
+        return stat.S_ISCHR(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _block(text: str, which: str) -> fences.Block | None:

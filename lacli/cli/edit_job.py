@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from lacli.cli import diagnostics
 from lacli.cli.options import Common
 from lacli.cli.question import Question as Asked
-from lacli.cli.stdin import Stdin, argument
+from lacli.cli.stdin import Stdin, argument, named
 from lacli.edits.diff import label_of
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
@@ -83,13 +83,13 @@ def _range(found: re.Match[str]) -> tuple[int, int | None]:
 
 def read(target: Target, words: Sequence[str], files: Sequence[str], common: Common) -> Job:
     """The file with the instruction. Standard input is the file, else the instruction or content it is about."""
-    if target.path == "-":
+    if named(target.path) == "-":
         if not any(word.strip() for word in words):
             raise UsageError("there is no instruction", "say behind the - what is to become of stdin")
         asked = Asked(words, replace(common, no_stdin=True), files).message()
         file = TextFile.of_bytes(Stdin().data(), "stdin")
     else:
-        file = TextFile.read(target.path)
+        file = TextFile.read(target.path, streams_too=True)
         asked = Asked(words, common, files).message(_NO_INSTRUCTION)
     if not asked.text.strip():
         raise UsageError(*_NO_INSTRUCTION)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lacli.cli import diagnostics
 from lacli.cli.options import Common
-from lacli.cli.stdin import Stdin, argument, piped
+from lacli.cli.stdin import Stdin, argument, named, piped
 from lacli.errors import UsageError
 from lacli.events import Attachment, Message
 from lacli.prompts.attach import attached
@@ -41,6 +41,7 @@ class Question:
 
         `saved` is the template with what is `given` for its parameters; `edit` lets the user write the words.
         """
+        files = [named(path) for path in files]
         self._place = "-" in files
         self._saved = saved
         self._given = given or {}

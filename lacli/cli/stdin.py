@@ -55,7 +55,7 @@ class Stdin:
         try:
             descriptor = self._descriptor
             # os.read and not sys.stdin: a daemon thread inside a buffered read aborts the interpreter at exit
-            while chunk := _some(descriptor) if descriptor is not None else sys.stdin.buffer.read():
+            while chunk := streams.some(descriptor) if descriptor is not None else sys.stdin.buffer.read():
                 self._notice.cancel()
                 self._data += chunk
                 if len(self._data) > MOST_BYTES:
@@ -80,6 +80,11 @@ def piped(no_stdin: bool) -> Stdin | None:
     return Stdin()
 
 
+def named(path: str) -> str:
+    """The path of a file as it was given, or - for every name of standard input."""
+    return "-" if streams.descriptor_of(path) == 0 else path
+
+
 def decoded(data: bytes, name: str) -> str:
     """Bytes from outside as text, with a note where they are not UTF-8."""
     text, remark = text_of(data, name)
@@ -91,15 +96,6 @@ def decoded(data: bytes, name: str) -> str:
 def argument(text: str) -> str:
     """An argument as its UTF-8 text, whatever the locale made of its bytes."""
     return decoded(os.fsencode(text), "the prompt")
-
-
-def _some(descriptor: int) -> bytes:
-    """What has come; empty at the end."""
-    while True:
-        try:
-            return os.read(descriptor, 1 << 16)
-        except BlockingIOError:
-            streams.wait(descriptor)
 
 
 def _descriptor() -> int | None:

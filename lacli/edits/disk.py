@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacli import atomic
+from lacli import atomic, streams
 from lacli.errors import LacliError, PromptTooLong, UsageError, unwritable
 
 MOST_BYTES = 1 << 26
@@ -32,10 +32,15 @@ class Stamp:
     owner: tuple[int, int]
 
 
-def read(path: str | Path, most_bytes: int = MOST_BYTES) -> tuple[bytes, Stamp]:
-    """The bytes of a regular file. Raises UsageError where it is none, PromptTooLong where it has too many."""
+def read(path: str | Path, most_bytes: int = MOST_BYTES, streams_too: bool = False) -> tuple[bytes, Stamp | None]:
+    """The bytes of a regular file, or with `streams_too` of a pipe, of which nothing stays that could be replaced.
+
+    Raises UsageError where it is neither, PromptTooLong where it has too many.
+    """
     name = str(path)
     try:
+        if streams_too and streams.is_stream(name):
+            return _all_of_stream(name, most_bytes), None
         if not name:  # would be the current folder
             raise FileNotFoundError
         real = os.path.realpath(path)
@@ -53,8 +58,19 @@ def read(path: str | Path, most_bytes: int = MOST_BYTES) -> tuple[bytes, Stamp]:
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror}", "give a file that can be read") from None
     if len(data) > most_bytes:
-        raise PromptTooLong(f"{name} has more than {most_bytes:,} bytes", "give the part that matters")
+        raise _too_long(name, most_bytes)
     return data, Stamp(real, stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
+
+
+def _all_of_stream(name: str, most_bytes: int) -> bytes:
+    data = streams.read(name, most_bytes)
+    if len(data) > most_bytes:
+        raise _too_long(name, most_bytes)
+    return data
+
+
+def _too_long(name: str, most_bytes: int) -> PromptTooLong:
+    return PromptTooLong(f"{name} has more than {most_bytes:,} bytes", "give the part that matters")
 
 
 def check_writable(stamp: Stamp, name: str) -> None:
@@ -99,21 +115,28 @@ def _stamp(path: str) -> Stamp | None:
 def put(path: str | Path, data: bytes) -> None:
     """Make a file of these bytes, or put them in the place of what is in it, at once or not at all; through links.
 
-    What is no regular file (a device, a named pipe) is written to as it stands. Raises LacliError.
+    What is no regular file (a device, a pipe, a descriptor of ours) is written to as it stands. Raises LacliError.
     """
     try:
+        if streams.is_stream(str(path)):
+            _pour(str(path), data)
+            return
         real = os.path.realpath(path)
         now = _stamp(real)
         if now is not None:
             check_writable(now, str(path))
             _put_or_overwrite(real, data, now)
         elif os.path.exists(real):
-            with open(real, "wb", buffering=0) as device:
-                device.write(data)
+            _pour(real, data)
         else:
             atomic.replace(real, data, 0o666)
     except OSError as error:
         raise unwritable(path, error, "give another path") from None
+
+
+def _pour(path: str, data: bytes) -> None:
+    with streams.writer(path) as stream:
+        stream.write(data)
 
 
 def make(path: str | Path, data: bytes) -> None:

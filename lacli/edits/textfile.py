@@ -53,9 +53,12 @@ class TextFile:
     """The file as it was found on disk; None of text that is in no file."""
 
     @classmethod
-    def read(cls, path: str | Path, most_bytes: int = disk.MOST_BYTES) -> TextFile:
-        """Read a file. Raises UsageError for what is no file of text, PromptTooLong for one beyond `most_bytes`."""
-        data, stamp = disk.read(path, most_bytes)
+    def read(cls, path: str | Path, most_bytes: int = disk.MOST_BYTES, streams_too: bool = False) -> TextFile:
+        """Read a file, or with `streams_too` a pipe, which cannot be changed.
+
+        Raises UsageError for what is no file of text, PromptTooLong for one beyond `most_bytes`.
+        """
+        data, stamp = disk.read(path, most_bytes, streams_too)
         return cls.of_bytes(data, str(path), stamp)
 
     @classmethod
@@ -145,16 +148,18 @@ class TextFile:
 
         Raises LacliError where it is no longer what was read or cannot be written, UsageError where it is protected.
         """
-        if self.stamp is None:
-            raise UsageError(f"{self.name} is no file that could be changed", "leave out --in-place")
         if backup is not None and (not backup or set(backup) & set("/\\\0")):
             raise UsageError(f"{backup!r} is no suffix for a backup", "give one such as .bak")
-        disk.replace(self.stamp, self.name, self.data, data, backup)
+        disk.replace(self._place(), self.name, self.data, data, backup)
 
     def check_writable(self) -> None:
-        """Raise what `write` would raise of a protected file: before a model has worked for it."""
-        if self.stamp is not None:
-            disk.check_writable(self.stamp, self.name)
+        """Raise what `write` would raise of a protected file, or of what is none: before a model has worked for it."""
+        disk.check_writable(self._place(), self.name)
+
+    def _place(self) -> disk.Stamp:
+        if self.stamp is None:
+            raise UsageError(f"{self.name} is no file that could be changed", "leave out --in-place")
+        return self.stamp
 
 
 def shown(raw: str) -> str:

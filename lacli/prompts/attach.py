@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import Callable, Sequence
 
+from lacli import streams
 from lacli.errors import PromptTooLong, UsageError
 from lacli.events import Attachment
 from lacli.prompts.content import CHARACTERS_A_TOKEN, MOST_BYTES, text_of
@@ -52,23 +53,24 @@ def attached(
     """The words of a question and what goes with them: `files` in their order, then what `@path` in the words names.
 
     A word is such a path only where that file exists: anything else that begins with @ stays what it is, and so does
-    `\\@`, without its backslash. `-` among `files` is what `stdin` returns. `note` is told what the user should know.
+    `\\@`, without its backslash. `-` among `files` is what `stdin` returns, and a pipe there is read to its end: it was
+    opened for this, while a word may only look like one. `note` is told what the user should know.
     Raises UsageError or PromptTooLong for a file that cannot be shown; `context` is as for `attachment`.
     """
     found: dict[str, Attachment] = {}
 
-    def add(path: str) -> None:
+    def add(path: str, stream_too: bool = False) -> None:
         if "\0" in path:
             raise UsageError(f"there is no file {path!r}", "check the path")
-        key = os.path.realpath(path)
+        key = path if streams.is_stream(path) else os.path.realpath(path)
         if key not in found:
-            found[key] = attachment(path, note, context)
+            found[key] = attachment(path, note, context, stream_too)
 
     for path in files:
         if path == "-" and stdin is not None:
             found.setdefault("-", Attachment("stdin", stdin()))
         else:
-            add(os.path.expanduser(path))
+            add(os.path.expanduser(path), stream_too=True)
 
     def put_in(mention: re.Match[str]) -> str:
         if mention["escape"]:
@@ -83,12 +85,13 @@ def attached(
     return _MENTION.sub(put_in, text), tuple(found.values())
 
 
-def attachment(path: str, note: Note, context: int = 0) -> Attachment:
-    """One file as it is shown, with `\\n` line ends.
+def attachment(path: str, note: Note, context: int = 0, stream_too: bool = False) -> Attachment:
+    """One file as it is shown, with `\\n` line ends; with `stream_too` a pipe, all that comes of it.
 
     Of one that surely has more tokens than `context` nothing is read, and it is refused; 0 leaves that to the model.
     """
-    text, remark = text_of(_bytes_of(path, context), path)
+    is_pipe = stream_too and streams.is_stream(path)
+    text, remark = text_of(_bytes_of_stream(path) if is_pipe else _bytes_of(path, context), path)
     if context and len(text) > context * CHARACTERS_A_TOKEN:
         raise _too_long(path, len(text), context)
     if remark:
@@ -97,7 +100,7 @@ def attachment(path: str, note: Note, context: int = 0) -> Attachment:
         note(f"{path} is empty")
     if context and tokens_of(text) > context:
         note(f"{path} has about {_rounded(tokens_of(text))} tokens, and the context {context:,}: it may not fit")
-    label = "pipe" if _is_descriptor(path) else path
+    label = "pipe" if streams.descriptor_of(path) is not None else path
     return Attachment(label.encode("utf-8", "replace").decode(), text.replace("\r\n", "\n"))
 
 
@@ -176,13 +179,25 @@ def _bytes_of(path: str, context: int = 0) -> bytes:
         _check_kind(path, found)
         if context and found.st_size > context * CHARACTERS_A_TOKEN * _BYTES_A_CHARACTER:
             raise _too_long(path, found.st_size, context)
-        if _is_descriptor(path) and hasattr(os, "set_blocking"):
-            os.set_blocking(descriptor, True)
         data = _all_of(path, descriptor)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "give a file that can be read") from None
     finally:
         os.close(descriptor)
+    return _text_only(path, data)
+
+
+def _bytes_of_stream(path: str) -> bytes:
+    try:
+        data = streams.read(path, MOST_BYTES)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", "give a file that can be read") from None
+    if len(data) > MOST_BYTES:
+        raise _too_large(path)
+    return _text_only(path, data)
+
+
+def _text_only(path: str, data: bytes) -> bytes:
     if b"\0" in data and not data.startswith(_MARKS):
         raise UsageError(f"{path} is a binary file", "give a file of text")
     return data
@@ -191,7 +206,7 @@ def _bytes_of(path: str, context: int = 0) -> bytes:
 def _check_kind(path: str, found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise _folder(path)
-    if not stat.S_ISREG(found.st_mode) and not _is_descriptor(path):  # may have no end, or wait for ever
+    if not stat.S_ISREG(found.st_mode):  # may have no end, or wait for ever
         raise UsageError(f"{path} is not a regular file", "give a file of text")
     if found.st_size > MOST_BYTES:
         raise PromptTooLong(f"{path} has {found.st_size:,} bytes", "give the part that matters")
@@ -202,13 +217,12 @@ def _all_of(path: str, descriptor: int) -> bytes:
     while piece := os.read(descriptor, _PIECE):
         data += piece
         if len(data) > MOST_BYTES:
-            raise PromptTooLong(f"{path} has more than {MOST_BYTES:,} bytes", "give the part that matters")
+            raise _too_large(path)
     return bytes(data)
 
 
-def _is_descriptor(path: str) -> bool:
-    """What a shell makes of <(command): a pipe that the user has just opened for this."""
-    return path.startswith(("/dev/fd/", "/proc/self/fd/"))
+def _too_large(path: str) -> PromptTooLong:
+    return PromptTooLong(f"{path} has more than {MOST_BYTES:,} bytes", "give the part that matters")
 
 
 def _folder(path: str) -> UsageError:

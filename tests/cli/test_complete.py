@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +29,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.py").write_bytes(TEXT.encode())
     return tmp_path
+
+
+@contextlib.contextmanager
+def poured(fifo: Path, data: bytes) -> Iterator[int]:
+    """Somebody who writes this to a named pipe, and once to what a shell would substitute for its command."""
+    reader, writer = os.pipe()
+    os.write(writer, data)
+    os.close(writer)
+
+    def pour() -> None:
+        with contextlib.suppress(OSError), open(fifo, "wb") as pipe:
+            pipe.write(data)
+
+    thread = threading.Thread(target=pour, daemon=True)
+    thread.start()
+    try:
+        yield reader
+    finally:
+        os.close(reader)
+        with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb"):  # where nobody else has opened it
+            thread.join()
 
 
 class TestParseTarget:
@@ -197,13 +221,30 @@ class TestRefusals:
     def test_stdin_cannot_be_changed_in_place(self, folder: Path, scripted: Scripted) -> None:
         assert scripted.run(["complete", "-", "--in-place"], stdin=b"x").code == 2
 
-    @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs devices")
     def test_what_may_have_no_end_is_refused_unread(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["complete", "/dev/zero"])
+        assert (result.code, result.out) == (2, "")
+        assert "/dev/zero is not a regular file" in result.err
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+    def test_a_pipe_of_any_name_is_read_and_cannot_be_changed_in_place(self, folder: Path, scripted: Scripted) -> None:
         os.mkfifo(folder / "pipe")
-        for path in ("pipe", "/dev/zero"):
-            result = scripted.run(["complete", path])
-            assert (result.code, result.out) == (2, "")
-            assert f"{path} is not a regular file" in result.err
+        for path in ("pipe:1", "substituted:1"):
+            with poured(folder / "pipe", b"x = \ny\n") as reader:
+                place = path.replace("substituted", f"/dev/fd/{reader}")
+                assert scripted.run(["complete", place, "--full"], ["1"]).out == "x = 1\ny\n"
+            with poured(folder / "pipe", b"x = \ny\n") as reader:
+                place = path.replace("substituted", f"/dev/fd/{reader}")
+                result = scripted.run(["complete", place, "--in-place"])
+            assert (result.code, result.err.count("\n")) == (2, 1)
+            assert "is no file that could be changed; leave out --in-place" in result.err
+            assert not scripted.assistants[1:]
+            scripted.assistants.clear()
+
+    def test_standard_input_by_its_path_is_what_a_dash_is(self, folder: Path, scripted: Scripted) -> None:
+        result = scripted.run(["complete", "/dev/stdin", "--in-place"], stdin=b"x")
+        assert result.err.startswith("lacli: error: stdin cannot be changed in place")
 
     def test_a_binary_file_is_refused_and_utf_16_is_text(self, folder: Path, scripted: Scripted) -> None:
         (folder / "a.bin").write_bytes(b"ELF\0\1\2")

@@ -194,3 +194,35 @@ def test_a_full_stdout_is_one_line_and_exit_code_1(program: Program, asked: str)
         assert done.stderr.decode().startswith("lacli: error: cannot write to stdout: No space left on device; ")
         assert done.stderr.count(b"\n") == 1
         assert program.shell("lacli nix 2>/dev/full", PYTHONUNBUFFERED=unbuffered).returncode == 2
+
+
+@pytest.mark.parametrize("place", ["/dev/stdout", "/dev/fd/1", "/dev/fd/5", ">(cat)", "fifo"])
+def test_a_reply_goes_into_a_stream_as_it_stands(program: Program, place: str) -> None:
+    folder = program.folder
+    os.mkfifo(folder / "fifo")
+    asked = f"cd {folder}; {{ echo before; lacli ask hi --no-stdin -o {place}; echo $? >&2; echo behind; }} 5>&1"
+    done = program.shell(f"{asked} | cat & cat fifo; wait" if place == "fifo" else f"{asked} | cat")
+    assert sorted(done.stdout.splitlines()) == [b"before", b"behind", b"hello world"]
+    assert done.stderr.splitlines()[-1] == b"0"
+
+
+def test_what_is_written_to_a_redirected_descriptor_stands_between_what_others_write(program: Program) -> None:
+    line = "{ echo before; lacli ask hi --no-stdin -o /dev/stdout; echo behind; } > out; cat out"
+    assert program.shell(f"cd {program.folder}; {line}").stdout == b"before\nhello world\nbehind\n"
+
+
+@pytest.mark.parametrize("place", ["/dev/fd/9", "/dev/stdin"])
+def test_a_stream_that_takes_nothing_is_refused_before_a_reply_is_written(program: Program, place: str) -> None:
+    done = program.shell(f"lacli ask hi -o {place} < /dev/null", SAY_BEGUN="1")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode() == f"lacli: error: {place} cannot be written; give another file for -o\n"
+
+
+def test_files_that_are_streams_are_read_as_they_stand(program: Program) -> None:
+    shown = "lacli ask --dry-run hi -f"
+    for line in (f"printf 'x = 1\n' | {shown} /dev/stdin", f"{shown} <(printf 'x = 1\n') --no-stdin"):
+        done = program.shell(line)
+        assert b"x = 1\n" in done.stdout, done.stderr
+    batch = "lacli ask --batch <(echo '\"hi\"') -o >(cat) | cat"
+    assert json.loads(program.shell(batch).stdout)["text"] == "hello world"
+    assert json.loads(program.shell("echo '\"hi\"' | lacli ask --batch /dev/stdin -o /dev/stdout").stdout)["index"] == 0

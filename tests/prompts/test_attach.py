@@ -154,10 +154,14 @@ class TestFiles:
             attached("", ["a.py"])
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-    def test_a_named_pipe_is_refused_without_waiting(self, files: Path) -> None:
+    def test_a_named_pipe_is_read_where_it_was_given_and_not_where_a_word_is_its_name(self, files: Path) -> None:
         os.mkfifo(files / "pipe")
         with pytest.raises(UsageError, match="not a regular file"):
-            attached("", ["pipe"])
+            attached("@pipe")
+        thread = threading.Thread(target=(files / "pipe").write_text, args=("diff\n",))
+        thread.start()
+        assert attached("", ["pipe"]) == ("", (Attachment("pipe", "diff\n"),))
+        thread.join()
 
     @pytest.mark.skipif(not os.path.exists("/dev/fd/0"), reason="no /dev/fd here")
     def test_what_a_shell_substitutes_for_a_command_is_read_to_its_end(self) -> None:

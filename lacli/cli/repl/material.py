@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from lacli.cli.repl.loop import Repl
 
 
-def file(repl: Repl, rest: str) -> None:
-    """/file PATH"""
+def file(repl: Repl, rest: str, given: bool = False) -> None:
+    """/file PATH; or a file that was `given` with the command, which may be a pipe"""
     from lacli.prompts.attach import attachment
 
     if not rest:
         raise UsageError("/file needs a path", "Tab completes one")
-    found = attachment(str(path_of(rest)), diagnostics.note, repl.context)
+    found = attachment(str(path_of(rest)), diagnostics.note, repl.context, stream_too=given)
     repl.conversation.attach(found)
     diagnostics.note(f"{described(found)} goes with the next question")
 
