@@ -237,14 +237,14 @@ class LacliApp(Telling, Failing):
             self.notify("ctrl+q leaves", markup=False)
 
 
-def run(start: Start) -> str:
-    """Run the terminal UI in this terminal until it is left; returns the id of the session, if there is one. Raises
-    LacliError where the UI itself failed."""
+def run(start: Start) -> tuple[str, int]:
+    """Run the terminal UI in this terminal until it is left; returns the id of the session, if there is one, and the
+    exit code: 128 + n where signal n has ended it. Raises LacliError where the UI itself failed."""
     app = LacliApp(replace(start, keymap=checked_keymap(start.keymap)))
     app.leaving = Leaving(app.main.talk.close, app.leave, app.give_back)
-    put_right(app.leaving.begin)
+    put_right(app.leaving.gone)
     with app.leaving.heard():
         app.run(mouse=start.mouse, inline=start.inline)
     if app.failure is not None:
         raise told(app.failure, app.main.session_id) from app.failure
-    return app.main.session_id
+    return app.main.session_id, app.leaving.code or 0

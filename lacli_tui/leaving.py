@@ -22,6 +22,7 @@ _UI_S = 3.0
 _CLOSING_S = 12.0
 """For keeping the chat and ending the engine, each of which has bounds of its own."""
 _SIGNALS = ("SIGTERM", "SIGHUP", "SIGINT", "SIGBREAK")
+_HANG_UP = getattr(signal, "SIGHUP", 1)
 _FAILED = 1
 
 
@@ -30,6 +31,8 @@ class Leaving:
 
     loop: AbstractEventLoop | None = None
     """The UI's, as soon as it runs."""
+    code: int | None = None
+    """The exit code of the first wish that was heard: 0 of a key, 128 + n of signal n."""
 
     def __init__(self, close: Callable[[], None], leave: Callable[[], None], restore: Callable[[], None]) -> None:
         """`close` keeps what is to be kept, and may be called by others besides; `leave`, in the UI's loop, ends the
@@ -41,9 +44,15 @@ class Leaving:
         self._left = threading.Event()
         threading.Thread(target=self._wait, name="leaving", daemon=True).start()
 
-    def begin(self, *_: object) -> None:
-        """The program is to end."""
+    def begin(self, number: int = 0, *_: object) -> None:
+        """The program is to end, by this signal if by any."""
+        if self.code is None:
+            self.code = 128 + number if number else 0
         self._wishes.put(True)
+
+    def gone(self) -> None:
+        """The terminal is no more; the system's own word for it may be ignored, or come later."""
+        self.begin(_HANG_UP)
 
     def pressed(self) -> None:
         """The key that ends the program was pressed: the UI sees to it, if it can."""
@@ -82,7 +91,7 @@ class Leaving:
             self._ask(self._leave)
         if not self._left.wait(_UI_S):
             self._restore()
-            os._exit(_FAILED)
+            os._exit(self.code or _FAILED)
 
     def _answers(self) -> bool:
         answered = threading.Event()

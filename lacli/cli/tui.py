@@ -118,9 +118,10 @@ def tui(
         keymap=keymap.of_user(configured.found_files()),
         keep_theme=_theme_keeper(context),
     )
-    kept = ui.run(start)
+    kept, code = ui.run(start)
     if kept:
         diagnostics.note(f"`lacli tui --session {kept[:8]}` goes on with this conversation")
+    raise typer.Exit(code)
 
 
 def main() -> int:

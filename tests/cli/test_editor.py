@@ -103,7 +103,7 @@ def test_the_terminal_ui_ends_in_its_own_way_and_the_editor_with_it(
     terminal = Terminal([sys.executable, "-c", edits, "editing"])
     pid, path = told(tmp_path)
     os.kill(terminal._pid, signal.SIGTERM)
-    assert terminal.finish() == 0
+    assert terminal.finish() == 143
     assert not path.parent.exists()
     assert not runs(pid)
 

@@ -54,7 +54,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[Start]:
     """What the terminal UI was started with, in place of it."""
     found: list[Start] = []
     monkeypatch.setattr(tui, "_check_terminal", lambda inline: None)
-    monkeypatch.setattr("lacli_tui.app.run", lambda start: found.append(start) or "")
+    monkeypatch.setattr("lacli_tui.app.run", lambda start: found.append(start) or ("", 0))
     return found
 
 

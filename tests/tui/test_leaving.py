@@ -73,8 +73,8 @@ sys.exit(main(["tui"]))
 QUIT = b"\x11"
 
 
-def left(what: str, *wishes: int | bytes | None) -> tuple[Terminal, float]:
-    """A program at this, asked so to end (None: its window is closed); and how long it took."""
+def left(what: str, *wishes: int | bytes | None) -> tuple[Terminal, int]:
+    """A program at this, asked so to end (None: its window is closed); and its exit code."""
     terminal = Terminal([sys.executable, "-c", PROGRAM, what])
     terminal.wait_for(b"NOW", 40)
     begun = time.monotonic()
@@ -87,39 +87,40 @@ def left(what: str, *wishes: int | bytes | None) -> tuple[Terminal, float]:
         else:
             os.kill(terminal._pid, wish)
     if None in wishes or what == "jammed":
-        while os.waitpid(terminal._pid, os.WNOHANG) == (0, 0):
+        while (ended := os.waitpid(terminal._pid, os.WNOHANG)) == (0, 0):
             if time.monotonic() - begun > 20:
                 os.kill(terminal._pid, signal.SIGKILL)
                 os.waitpid(terminal._pid, 0)
                 raise AssertionError("it went on")
             time.sleep(0.02)
-    else:
-        terminal.finish()
-    return terminal, time.monotonic() - begun
+        return terminal, os.waitstatus_to_exitcode(ended[1])
+    return terminal, terminal.finish()
 
 
 @pytest.mark.parametrize(
-    ("what", "wishes"),
+    ("what", "wishes", "code"),
     [
-        ("writing", (QUIT,)),
-        ("slow", (signal.SIGTERM, signal.SIGTERM)),
-        ("slow", (signal.SIGHUP, signal.SIGINT)),
-        ("slow", (QUIT, signal.SIGTERM, signal.SIGHUP)),
-        ("deaf", (signal.SIGTERM,)),
-        ("slow", (None,)),
-        ("hears no hang-up", (None,)),
-        ("a pipe", (signal.SIGTERM,)),
-        ("a pipe", (QUIT,)),
-        ("a thread", (QUIT,)),
-        ("jammed", (signal.SIGHUP,)),
+        ("writing", (QUIT,), 0),
+        ("writing", (signal.SIGINT,), 130),
+        ("slow", (signal.SIGTERM, signal.SIGTERM), 143),
+        ("slow", (signal.SIGHUP, signal.SIGINT), 129),
+        ("slow", (QUIT, signal.SIGTERM, signal.SIGHUP), 0),
+        ("deaf", (signal.SIGTERM,), 143),
+        ("slow", (None,), 129),
+        ("hears no hang-up", (None,), 129),
+        ("a pipe", (signal.SIGTERM,), 143),
+        ("a pipe", (QUIT,), 1),
+        ("a thread", (QUIT,), 1),
+        ("jammed", (signal.SIGHUP,), 129),
     ],
 )
 def test_the_chat_is_kept_and_the_program_ends(
-    what: str, wishes: tuple[int | bytes | None, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    what: str, wishes: tuple[int | bytes | None, ...], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkfifo("fifo")
-    terminal, _ = left(what, *wishes)
+    terminal, ended = left(what, *wishes)
+    assert ended == code, terminal.seen
     (summary,) = SessionStore(path()).list(everywhere=True)
     (turn,) = SessionStore(path()).session(summary.id).turns
     assert turn.answer.text.startswith("one two three")
@@ -131,5 +132,5 @@ def test_the_chat_is_kept_and_the_program_ends(
 
 
 def test_a_model_that_is_being_loaded_holds_nothing_up() -> None:
-    left("loading", signal.SIGTERM, QUIT)
+    assert left("loading", signal.SIGTERM, QUIT)[1] == 143
     assert SessionStore(path()).list(everywhere=True) == []
