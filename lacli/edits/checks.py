@@ -45,6 +45,7 @@ def _content(scope: Scope) -> Iterator[Fault]:
         yield from _lines_gone(scope)
     yield from check_changes.shrinking(scope)
     yield from check_asked.asked(scope)
+    yield from check_asked.kept(scope)
 
 
 def _syntax(scope: Scope) -> Iterator[Fault]:

@@ -39,6 +39,7 @@ _TRIES = 3
 _CONTAINER_LINES = 80
 """Lines of what something is added to up to which it is shown whole."""
 _CALLABLE = re.compile(r"\b(?:method|function|helper|test|getter|setter|property|constructor)\b", re.IGNORECASE)
+_NO_INSTANCE = re.compile(r"\b(?:static|class ?method|property|alternative constructor|factory)\b", re.IGNORECASE)
 _REMOVES = re.compile(r"\b(?:remov|delet|drop|clear|empt|strip)\w*", re.IGNORECASE)
 _BEYOND = "the reply goes beyond the lines given; what is around them stays as it is"
 _UNCHANGED = "nothing is changed yet"
@@ -320,7 +321,17 @@ class Edit:
             return name
         words = {"python": "def", "go": "func", "javascript": "function", "typescript": "function"}
         word = words.get(self._language)
+        if self._language == "python" and self._is_method():
+            return f"def {name}(self"
         return f"{word} {name}" if (word and self.picked.into is None) or self._language == "python" else ""
+
+    def _is_method(self) -> bool:
+        """Whether what is new is a method of instances, as those are that its class has."""
+        into = self.picked.into
+        if into is None or into.kind != "class" or self._outline is None or _NO_INSTANCE.search(self.instruction):
+            return False
+        methods = [each for each in self._outline.children(into) if each.kind == "function"]
+        return bool(methods) and all(each.parameters[:1] == ("self",) for each in methods)
 
     def _opening(self, part: Part, text: str, question: Question) -> str:
         """What a second answer begins with: a fence, and the part itself as far as its name goes.

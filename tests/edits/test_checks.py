@@ -291,3 +291,22 @@ class TestMarks:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.language}-{case.intent.text[:20]}")
 def test_an_edit_made_as_asked_has_no_fault(case: Case) -> None:
     assert faults(case.before, case.after, case.language, case.intent, [case.span]) == ()
+
+
+class TestOnlyAdding:
+    """An instruction that adds a guard takes no statement of the function away."""
+
+    OLD = "def f(x):\n    if x is None or x > 1:\n        return x\n    return 0\n"
+
+    def found(self, new: str, instruction: str) -> list[str]:
+        intent = Intent(instruction, names=frozenset({"f"}))
+        return [each.text for each in faults(self.OLD, new, "python", intent, [(0, 4)]) if "only adds" in each.text]
+
+    def test_a_guard_may_stand_anywhere(self) -> None:
+        new = self.OLD.replace("    if x is", "    if x == 3:\n        raise ValueError\n    elif x is")
+        assert not self.found(new, "f should raise a ValueError if x is 3")
+
+    def test_what_stood_there_may_not_go(self) -> None:
+        new = self.OLD.replace("return 0", "raise ValueError")
+        assert self.found(new, "f should raise a ValueError if x is 3")
+        assert not self.found(new, "f should raise a ValueError instead of returning 0")

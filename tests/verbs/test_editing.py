@@ -96,11 +96,11 @@ class TestParts:
         asked: list[Question] = []
         made, _ = edit(
             "add a method peek to Stack that returns the last item",
-            "(self):\n    return self.items[-1]\n```\n",
+            "):\n    return self.items[-1]\n```\n",
             asked=asked,
         )
         assert asked[0].form == "insert"
-        assert asked[0].begun == "```python\ndef peek"
+        assert asked[0].begun == "```python\ndef peek(self"
         assert (
             "        return self.items.pop()\n\n    def peek(self):\n        return self.items[-1]\n\n\ndef main"
             in made
@@ -161,9 +161,8 @@ class TestTries:
 
     def test_what_is_spelt_out_has_to_be_there(self) -> None:
         _, outcome = edit("let pop raise an EmptyStack", block("def pop(self):\n    return None\n"))
-        assert [problem.text for problem in outcome.result.problems] == [
-            "`EmptyStack`, which the instruction names, is not in it"
-        ]
+        found = [problem.text for problem in outcome.result.problems]
+        assert "`EmptyStack`, which the instruction names, is not in it" in found
 
     def test_after_three_tries_it_is_refused_with_the_best_kept(self) -> None:
         asked: list[Question] = []
