@@ -155,7 +155,7 @@ class Talk:
             self._call(messages, "again")
         return bool(messages)
 
-    def resend(self, number: int, text: str, attachments: Sequence[Attachment]) -> Message:
+    def resend(self, number: int, text: str, attachments: Sequence[Attachment] = ()) -> Message:
         """Ask this in the place of the question of a turn; what came behind that is gone, but for `undo`."""
         if number == len(self.conversation.turns) - 1:
             self.conversation.go_back(number)

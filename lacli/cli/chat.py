@@ -129,7 +129,9 @@ def _one_turn(repl: Repl, asked: Question, more_follow: bool) -> None:
         if asked.is_slow():  # the model loads meanwhile
             live.load(repl.assistant, common)
         question = asked.message()
-        repl.ask(question.text, question.attachments)
+        for each in question.attachments:  # named by options and pipes: they stay where the words come to nothing
+            repl.conversation.attach(each)
+        repl.ask(question.text)
         return
     question = read_and_load(repl.assistant, asked, common)
     messages = repl.conversation.ask(question.text, question.attachments)

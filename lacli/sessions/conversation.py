@@ -41,6 +41,8 @@ class Conversation:
         self._left_out = 0
         """Oldest turns that are not sent any more, as they no longer fit."""
         self._question: Message | None = None
+        self._waited: list[Attachment] = []
+        """What had been pending when that was asked."""
         self._again = False
         self._before: list[_State] = []
 
@@ -95,8 +97,12 @@ class Conversation:
         self.pending[:] = _with(self.pending, attachment)
 
     def ask(self, text: str, attachments: Sequence[Attachment] = ()) -> tuple[Message, ...]:
-        """The messages of a request for the next answer; `answered` or `failed` says what became of it."""
-        files = self.pending
+        """The messages of a request for the next answer; `answered` or `failed` says what became of it.
+
+        `attachments` are what the words themselves name. Where no answer comes of it, they are named by whoever sends
+        the words again, and only what had been attached before waits for the next question.
+        """
+        files = self._waited = list(self.pending)
         for each in attachments:
             files = _with(files, each)
         self._question = Message("user", text, attachments=tuple(files))
@@ -136,10 +142,11 @@ class Conversation:
         return turn
 
     def failed(self) -> None:
-        """There was no answer; what went with the question waits for the next one."""
-        question, self._question = self._asked(), None
+        """There was no answer; what was attached before the question waits for the next one."""
+        self._asked()
+        self._question = None
         if not self._again:
-            self.pending[:0] = question.attachments
+            self.pending[:0] = self._waited
 
     def undo(self) -> str:
         """Take back what was done last and say what: question, retry, back, clear, drop or compact; empty: nothing."""

@@ -62,15 +62,12 @@ class Sending(Answers, Chats, Completing, Drafts, Preparing, Views, Waiting, Wat
 
     async def ask(self, ready: Ready, instead: int | None = None) -> None:
         """See `Waiting`."""
-        files = ready.named
         self._asked = ready.text
         if instead is not None:
-            pending, self.talk.conversation.pending = self.talk.conversation.pending, []
-            files = (*pending, *(each for each in files if each not in pending))
-            question = self.talk.resend(instead, ready.words, files)
+            question = self.talk.resend(instead, ready.words, ready.named)
             await self.transcript.take_back(instead)
         else:
-            question = self.talk.ask(ready.words, files)
+            question = self.talk.ask(ready.words, ready.named)
         self.show_chips()
         await self.query(Welcome).remove()
         turn = len(self.talk.conversation.turns)
@@ -152,7 +149,8 @@ class Sending(Answers, Chats, Completing, Drafts, Preparing, Views, Waiting, Wat
         elif not self.is_busy():
             question = turns[turn].question
             self._asked = slash.as_typed(question.text)
-            self.talk.resend(turn, question.text, question.attachments)
+            self._return(question.attachments)  # its words name them no more
+            self.talk.resend(turn, question.text)
             await self.transcript.take_back(turn)
             self._answer_now = await self.transcript.ask(question.text, question.attachments, turn)
             self._begin_answer()

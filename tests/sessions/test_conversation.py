@@ -75,12 +75,20 @@ class TestAsking:
 
 class TestAReplyOfNothing:
     @pytest.mark.parametrize("reason", ["cancelled", "stop"])
-    def test_never_happened_and_its_files_wait_for_the_next_question(self, reason: str) -> None:
+    def test_never_happened_and_what_was_attached_waits_for_the_next_question(self, reason: str) -> None:
         conversation = talked(("a?", "one"))
-        conversation.ask("b?", [Attachment("a.py", "x")])
+        conversation.attach(Attachment("a.py", "x"))
+        conversation.ask("b?")
         assert conversation.answered(reply("", reason)) is None
         assert conversation.pending == [Attachment("a.py", "x")]
         assert texts(conversation.ask("c?")) == ["a?", "one", "c?"]
+
+    def test_what_its_own_words_named_goes_with_them(self) -> None:
+        conversation = Conversation()
+        conversation.attach(Attachment("a.py", "old"))
+        conversation.ask("explain a.py and mid.py", [Attachment("a.py", "new"), Attachment("mid.py", "x")])
+        conversation.answered(reply("", "cancelled"))
+        assert conversation.ask("something else?")[-1].attachments == (Attachment("a.py", "old"),)
 
     def test_an_interrupted_one_of_some_words_is_kept_and_marked(self) -> None:
         conversation = talked()
