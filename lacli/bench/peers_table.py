@@ -184,21 +184,10 @@ def _at_least(name: str, wanted: float, found: float | None, note: str = "") -> 
 
 def lines(results: Results) -> list[str]:
     """Markdown: T(M), speeds, bars, who failed."""
-    found = ["Milliseconds of a step of M rows, context 200, logits of all rows:", ""]
-    head = ["", *(f"M={rows}" for rows in ROWS), "T(8)/T(1)", "T(16)/T(1)"]
-    rows_of = []
-    for entry in results.entries:
-        if entry.steps:
-            times = [step_ms(results.steps, entry.label, rows) for rows in ROWS]
-            ratios = [step_ratio(results.steps, rows, entry.label, entry.label, 1) for rows in (8, 16)]
-            name = entry.label.removesuffix(" plain")
-            rows_of.append([name, *(_cell(time, ".1f") for time in times), *(_cell(ratio, ".2f") for ratio in ratios)])
-    found += _table(head, rows_of)
-    found += [
-        "",
-        "Tokens a second after the first one (in brackets: by llama.cpp plain, same round and prompt), and of",
-    ]
-    found += ["prompts read:", ""]
+    found: list[str] = []
+    if results.steps:
+        found += ["Milliseconds of a step of M rows, context 200, logits of all rows:", "", *_steps(results), ""]
+    found += ["Tokens a second after the first one (in brackets: by llama.cpp plain, same round and prompt):", ""]
     lengths = sorted({sample.tokens for sample in results.reading})
     rows_of = [
         [
@@ -232,13 +221,25 @@ def lines(results: Results) -> list[str]:
     return found
 
 
+def _steps(results: Results) -> list[str]:
+    head = ["", *(f"M={rows}" for rows in ROWS), "T(8)/T(1)", "T(16)/T(1)"]
+    rows_of = []
+    for entry in results.entries:
+        if entry.steps:
+            times = [step_ms(results.steps, entry.label, rows) for rows in ROWS]
+            ratios = [step_ratio(results.steps, rows, entry.label, entry.label, 1) for rows in (8, 16)]
+            name = entry.label.removesuffix(" plain")
+            rows_of.append([name, *(_cell(time, ".1f") for time in times), *(_cell(ratio, ".2f") for ratio in ratios)])
+    return _table(head, rows_of)
+
+
 def _speed(results: Results, entry: Entry, scene: str) -> str:
     where = scene_of(entry, scene)
-    if entry.family == "lacli" and where != scene:
-        return "as cold"
     speed = median_speed(results.samples, entry.label, where)
     if speed is None:
         return "-"
+    if entry.family == "lacli" and where != scene:
+        return "as cold"
     ratio = speed_ratio(results.samples, entry.label, where, LLAMA_PLAIN, SCENES[scene])
     return f"{speed:.0f}" + (f" ({ratio:.2f})" if ratio is not None and entry.label != LLAMA_PLAIN else "")
 

@@ -199,3 +199,32 @@ def test_a_python_module_that_runs_for_ever_is_wrong(monkeypatch: pytest.MonkeyP
     task = task_of("is_required()")
     endless = edited(task, "return self.default is None", "while True: pass")
     assert re.search("for ever", judge(task, endless).why)
+
+
+@pytest.mark.parametrize(
+    ("asked", "old", "new"),
+    [
+        ("hi_calloc return NULL", "if (size == 0)\n        return NULL;", "if(!size) {\n        return NULL;\n    }"),
+        ("enqueue throw", "if (value === undefined) {", "if (typeof value === 'undefined') {"),
+        ("toArray()", "return [...this];", "return Array.from(this);"),
+        (
+            "returns cap(g.sem)",
+            "if g.sem == nil {\n\t\treturn -1\n\t}\n\treturn cap(g.sem)",
+            "if g.sem != nil {\n\t\treturn cap(g.sem)\n\t}\n\treturn -1",
+        ),
+        ("SetLimit should take 0", "if n <= 0 {", "if n < 1 {"),
+        ("SetLimit should take 0", "// A negative value indicates", "// Zero or a negative value indicates"),
+        ("eb (1024", "(kb|mb|gb|tb|pb|eb)", "(kb|mb|gb|eb|tb|pb)"),
+        (
+            "impl of From<Duration>",
+            "fn from(dur: Duration) -> StdDuration { dur.0 }",
+            "fn from(value: Duration) -> Self {\n        value.0\n    }",
+        ),
+        ("Derive Default", "Hash, Clone, Copy, Default)", "Default, Hash, Clone, Copy)"),
+        ("docs with mkdocs", 'docs = [\n    "mkdocs==1.6.1",\n]', 'docs = ["mkdocs==1.6.1"]'),
+        ("128 entries", "capacity=128", "capacity: Optional[int] = 128"),
+    ],
+)
+def test_other_right_answers_are_good_too(asked: str, old: str, new: str) -> None:
+    task = task_of(asked)
+    assert judge(task, edited(task, old, new)) == Judgement(GOOD)

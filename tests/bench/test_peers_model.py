@@ -13,7 +13,7 @@ from lacli.bench import peers
 from lacli.bench.peers import Wanted, measure
 from lacli.bench.peers_field import Process, entries
 from lacli.bench.peers_rounds import Plan, measure_reading
-from lacli.bench.peers_table import read_speed
+from lacli.bench.peers_table import lines, read_speed
 from lacli.models import fetch
 from tests.bench.fakes_peers import SPEEDS, StubField
 
@@ -107,6 +107,8 @@ def test_only_what_is_wanted_is_measured_and_only_programs_that_take_part_are_st
     assert set(programs[0].wanted) == {"lacli default", "lacli int8", "llama.cpp", "ik_llama.cpp", "transformers"}
     assert not found.samples
     assert not found.steps
+    assert not found.with_bars
+    assert "step of M rows" not in "\n".join(lines(found))
     measure(Wanted(sections=("edit",)), lambda text: None)
     assert orders(programs[1]) == {("learn", "edit"), ("generate", "edit"), ("generate", "")}
     assert "llama.cpp llama_decode" not in programs[1].wanted
