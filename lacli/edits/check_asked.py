@@ -45,7 +45,8 @@ _ONLY_ADDS = re.compile(
 _CHANGES = re.compile(
     r"\b(?:instead|replac\w*|chang\w*|convert\w*|renam\w*|remov\w*|delet\w*|drop\w*|rewrit\w*|simplif\w*|"
     r"refactor\w*|"
-    r"turn\w*|set|mov\w*|split\w*|merg\w*|support\w*|extend\w*|allow\w*|only|no longer|not|rather|fix\w*|correct\w*|use)\b",
+    r"turn\w*|set|mov\w*|split\w*|merg\w*|support\w*|extend\w*|allow\w*|only|no longer|not|rather|fix\w*|"
+    r"correct\w*|use)\b",
     re.IGNORECASE,
 )
 
