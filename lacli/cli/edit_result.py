@@ -5,6 +5,7 @@ Called by `edit` once the last reply is complete. Whatever is refused leaves the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,6 +58,12 @@ class Wanted:
             raise UsageError("stdin cannot be edited in place", f"leave out {flag}: the result is printed")
         if self.backup is not None and not self.in_place:
             raise UsageError("--backup is for --in-place", "give both, or neither")
+        if self.keep_reply and os.path.realpath(self.keep_reply) == os.path.realpath(target.path):
+            raise UsageError("--keep-reply names the file that is edited", "give another one")
+        if self.keep_reply and not os.path.isdir(os.path.dirname(os.path.abspath(self.keep_reply))):
+            raise UsageError(
+                f"--keep-reply {self.keep_reply}: there is no such folder", "make it, or give another path"
+            )
         if self.interactive:
             check_terminal()
 
@@ -107,13 +114,21 @@ def _check(job: Job, result: EditResult, replies: Sequence[Finished], wanted: Wa
             diagnostics.warning(problem.text)
         return
     if result.problems:
-        kept = ""
-        if wanted.keep_reply:
-            disk.put(wanted.keep_reply, result.diff)
-            kept = f"; its diff is in {wanted.keep_reply}"
+        kept = _kept(wanted.keep_reply, result.diff)
         more = f" (and {len(result.problems) - 1} more)" if len(result.problems) > 1 else ""
         hint = "say it differently or name the part (FILE::NAME, FILE:A-B); --force takes it all the same"
         raise LacliError(f"{result.problems[0].text}{more}; {untouched}{kept}", hint)
+
+
+def _kept(path: str, diff: bytes) -> str:
+    """What is said of the diff of a refused edit, where it was to be kept."""
+    if not path:
+        return ""
+    try:
+        disk.put(path, diff)
+    except LacliError as error:  # why the edit is refused matters more
+        return f"; its diff could not be kept: {error.message}"
+    return f"; its diff is in {path}"
 
 
 def _remedy(finished: Finished) -> str:

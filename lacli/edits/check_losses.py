@@ -126,7 +126,8 @@ def lost_imports(scope: Scope) -> list[Import]:
         names = (each.label, each.bound, each.label.rsplit(".", 1)[-1])
         if any(name and scope.intent.allows_loss_of(name) for name in names) or (each.bound and each.bound in bound):
             continue
-        if each.bound and _uses(scope.old, each.bound) and not _uses(scope.new, each.bound):
+        gone = each.bound and _uses(scope.old, each.bound) and not _uses(scope.new, each.bound)
+        if gone and scope.names:  # with what is named its imports may go, without a name nothing may
             continue
         found.append(each)
     return found
@@ -217,7 +218,7 @@ def _is_about(scope: Scope, comment: Comment) -> bool:
 
 
 def _is_gone_with_its_code(scope: Scope, comment: Comment, codes: set[str]) -> bool:
-    if not comment.code or renamed(comment.code, scope.renames) in codes:
+    if not comment.code or not (scope.names or scope.intent.adds) or renamed(comment.code, scope.renames) in codes:
         return False
     row = comment.code_row
     heads = [at for at, each in enumerate(scope.old.definitions) if comment.alone and each.start <= row <= each.head]

@@ -241,7 +241,8 @@ def matches(before: Pieces, after: Pieces, renames: Mapping[str, str]) -> list[D
             if found[at] is not None:
                 continue
             for path in dict.fromkeys((old.path, tuple(renamed(name, renames) for name in old.path))):
-                left = there.get(path, [])
+                # a class that became a function of its name is gone
+                left = [new for new in there.get(path, []) if (new.kind == "class") == (old.kind == "class")]
                 head = renamed(before.lines[old.head].strip(), renames)
                 new = next(
                     (
@@ -252,7 +253,7 @@ def matches(before: Pieces, after: Pieces, renames: Mapping[str, str]) -> list[D
                     None,
                 )
                 if new is not None:
-                    left.remove(new)
+                    there[path].remove(new)
                     found[at] = new
                     break
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from lacli.edits.grammar import GRAMMARS
 from lacli.edits.intent import Intent
@@ -31,6 +31,11 @@ _BUILT_IN = frozenset(
     name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind) if not name.startswith("_")
 ) | {"read", "write", "close", "open", "then", "catch", "map", "filter", "push", "forEach", "len", "next", "send"}
 """Methods of everyday objects: `x.get` may be anybody's."""
+_BINDS = frozenset(
+    {"assignment", "named_expression", "for_statement", "for_in_clause", "as_pattern", "variable_declarator",
+     "short_var_declaration", "range_clause", "let_declaration", "init_declarator", "for_expression"}
+)  # fmt: skip
+"""What gives a variable its name."""
 _WORDS = re.compile(
     r"""\b(?:re-?name|call|change|the|a|an|its|it|this|name|names|of|to|into|as|be|called|named|should|must|in|inside|within|
     on|from|and|also|instead|everywhere|throughout|across|all|every|each|whole|entire|file|module|code|here|
@@ -83,8 +88,13 @@ def renamed(text: str, outline: Outline, intent: Intent, spans: Sequence[tuple[i
     problems: list[str] = []
     total = 0
     for old, new in intent.renames:
-        made = _one(text, outline, old, new, spans)
-        if made is None or not made.edits:
+        kind = _kind(text, outline, old, spans)
+        if " " in kind:
+            return Renamed(text, 0, (), (kind,))
+        if kind == "key":
+            return None
+        made = _one(text, outline, old, new, spans, kind)
+        if not made.edits:
             return None
         if any(text_of(node) == new for node in _leaves(text, outline.language, spans)):
             problems.append(f"{new} is a name there already")
@@ -98,49 +108,115 @@ def renamed(text: str, outline: Outline, intent: Intent, spans: Sequence[tuple[i
     return Renamed(text, total, tuple(notes), tuple(problems))
 
 
-def _one(text: str, outline: Outline, old: str, new: str, spans: Sequence[tuple[int, int]]) -> _Places | None:
-    kind = _kind(outline, old, spans)
-    if kind == "key":
-        return None
+def _one(text: str, outline: Outline, old: str, new: str, spans: Sequence[tuple[int, int]], kind: str) -> _Places:
+    """The places of one name. What is a name of its own is none behind a dot, and the other way round."""
     found = _Places()
-    shadows = _shadowing(outline, old) if kind == "global" else []
+    known = _Known(text, outline, old, kind)
+    spans = [*spans, *((each.head, each.head + 1) for each in known.definitions)]
     for node in _leaves(text, outline.language, spans):
+        row = node.start_point[0]
         if node.type in _TEXTS or _is_docstring(node):
             found.edits += _in_words(node, old, new)
-        elif text_of(node) != old or any(each.start <= node.start_point[0] < each.end for each in shadows):
+        elif text_of(node) != old or known.means_another(node):
             continue
-        elif _is_member(node):
-            if kind == "member" or (kind == "global" and _owner(node) in ("", *_OWN, "exports", "module")):
-                _member(node, old, new, outline, found)
-        elif node.type in _SHORT:
-            found.edits.append((node.start_byte, node.end_byte, f"{old}: {new}" if kind != "member" else new))
         elif _is_keyword(node):
-            if kind == "local" and not _calls_in(node, outline, spans):
-                continue
-            found.edits.append((node.start_byte, node.end_byte, new))
-        elif kind != "member" or _defines(node):
+            _keyword(node, known, outline, spans, new, found)
+        elif _is_key(node):
+            if kind == "member":
+                found.left.append(row)
+        elif node.type in _SHORT:
+            if kind == "member":
+                found.left.append(row)
+            else:
+                found.edits.append((node.start_byte, node.end_byte, f"{old}: {new}"))
+        elif _is_member(node):
+            _member(node, known, new, found)
+        elif kind != "member" or known.is_defined_by(node):
             found.edits.append((node.start_byte, node.end_byte, new))
     if kind == "global":
         found.edits += _exported(text, outline.language, old, new)
+    found.edits = list(dict.fromkeys(found.edits))
     return found
 
 
-def _kind(outline: Outline, old: str, spans: Sequence[tuple[int, int]]) -> Literal["local", "member", "global", "key"]:
-    """What sort of name it is: where it is defined tells."""
+class _Known:
+    """What is known of the name that is changed."""
+
+    def __init__(self, text: str, outline: Outline, old: str, kind: str) -> None:
+        self.old = old
+        self.kind = kind
+        self.definitions = [each for each in outline.definitions if each.name == old]
+        self.owners = {each.path[-2] for each in self.definitions if len(each.path) > 1}
+        self.classes = {each.name for each in outline.definitions if each.kind == "class"}
+        lines = text.split("\n")
+        imports = [line for start, end in outline.imports for line in lines[start:end]]
+        self.imported = {word.rpartition("/")[2] for line in imports for word in re.findall(r"[\w/]+", line)} - {
+            "import",
+            "from",
+            "as",
+            "use",
+            "self",
+        }
+        self._imports = {row for start, end in outline.imports for row in range(start, end)}
+        self._shadows = _shadowing(text, outline, old) if kind == "global" else []
+
+    def means_another(self, node: Node) -> bool:
+        """Whether it is a name of another module, or of a function's own."""
+        row = node.start_point[0]
+        return row in self._imports or any(each.start <= row < each.end for each in self._shadows)
+
+    def is_defined_by(self, node: Node) -> bool:
+        """Whether this is the name in the definition of a member."""
+        heads = {each.head for each in self.definitions if len(each.path) > 1}
+        parent = node.parent
+        left = parent.child_by_field_name("left") if parent is not None else None
+        return _defines(node) or (node.start_point[0] in heads and left == node)
+
+
+def _keyword(
+    node: Node, known: _Known, outline: Outline, spans: Sequence[tuple[int, int]], new: str, found: _Places
+) -> None:
+    """The name of an argument: of the function whose parameter is meant, or of a class that has the member."""
+    called = _called(node)
+    if (known.kind == "local" and _calls_in(node, outline, spans)) or (
+        known.kind == "member" and called in known.owners
+    ):
+        found.edits.append((node.start_byte, node.end_byte, new))
+    elif known.kind == "member" and called not in ("dict",):
+        found.left.append(node.start_point[0])
+
+
+def _member(node: Node, known: _Known, new: str, found: _Places) -> None:
+    """A name behind a dot: surely the one that is meant, perhaps, or not."""
+    owner = _owner(node)
+    if known.kind == "global":
+        if owner in ("exports", "module.exports"):
+            found.edits.append((node.start_byte, node.end_byte, new))
+        return
+    if known.kind != "member" or owner.split(".")[0] in known.imported:
+        return
+    if owner in (*_OWN, *known.classes) or (len(known.definitions) <= 1 and known.old not in _BUILT_IN):
+        found.edits.append((node.start_byte, node.end_byte, new))
+    else:
+        found.left.append(node.start_point[0])
+
+
+def _kind(text: str, outline: Outline, old: str, spans: Sequence[tuple[int, int]]) -> str:
+    """What sort of name it is, where it is defined tells: local, member, global, key; or why that cannot be told."""
     definitions = [each for each in outline.definitions if each.name == old]
     if any(each.kind in ("heading", "table", "key") for each in definitions):
         return "key"
-    parents = [outline.definitions[each.parent] for each in definitions if each.parent is not None]
-    if any(parent.kind == "class" for parent in parents) or any(len(each.path) > 1 for each in definitions):
-        return "member"
+    members = [each for each in definitions if len(each.path) > 1]
+    if len({each.path for each in definitions}) > 1 and (len(members) < len(definitions) or len(members) > 1):
+        labels = ", ".join(dict.fromkeys(f"{each.label} (line {each.head + 1})" for each in definitions))
+        return f"{old} is defined more than once: {labels}; rename them one by one, as FILE:A-B"
     if definitions:
-        return "global"
-    within = [
-        each
-        for each in outline.definitions
-        if each.kind == "function" and any(each.start <= start and end <= each.end for start, end in spans)
-    ]
-    return "local" if within else "member"
+        return "member" if members else "global"
+    plain = any(
+        text_of(node) == old and node.type in _NAMES and not _is_member(node) and not _is_keyword(node)
+        for node in _leaves(text, outline.language, spans)
+    )
+    return "local" if plain else "member"
 
 
 def _leaves(text: str, language: str, spans: Sequence[tuple[int, int]]) -> Iterator[Node]:
@@ -183,15 +259,6 @@ def _owner(node: Node) -> str:
     return text_of(of).split("(")[0] if of is not None else ""
 
 
-def _member(node: Node, old: str, new: str, outline: Outline, found: _Places) -> None:
-    classes = {each.name for each in outline.definitions if each.kind == "class"}
-    defined = sum(each.name == old for each in outline.definitions)
-    if _owner(node) in (*_OWN, *classes) or (defined == 1 and old not in _BUILT_IN):
-        found.edits.append((node.start_byte, node.end_byte, new))
-    else:
-        found.left.append(node.start_point[0])
-
-
 def _defines(node: Node) -> bool:
     """Whether this is the name in a definition."""
     parent = node.parent
@@ -207,11 +274,27 @@ def _is_keyword(node: Node) -> bool:
     return parent is not None and parent.type == "keyword_argument" and parent.child_by_field_name("name") == node
 
 
-def _calls_in(node: Node, outline: Outline, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether a keyword is given to the very function whose parameter is renamed."""
+def _is_key(node: Node) -> bool:
+    """Whether the name is a key in a literal: of an object, or of a struct."""
+    parent = node.parent
+    if parent is None:
+        return False
+    if parent.type in ("pair", "field_initializer"):
+        return parent.children[0] == node
+    above = parent.parent
+    return above is not None and above.type == "keyed_element" and above.children[0] == parent
+
+
+def _called(node: Node) -> str:
+    """The last name of what a keyword is given to."""
     call = node.parent.parent.parent if node.parent is not None and node.parent.parent is not None else None
     called = call.child_by_field_name("function") if call is not None else None
-    name = text_of(called).rpartition(".")[2] if called is not None else ""
+    return text_of(called).rpartition(".")[2] if called is not None else ""
+
+
+def _calls_in(node: Node, outline: Outline, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether a keyword is given to the very function whose parameter is renamed."""
+    name = _called(node)
     return any(
         each.name == name
         for each in outline.definitions
@@ -219,9 +302,24 @@ def _calls_in(node: Node, outline: Outline, spans: Sequence[tuple[int, int]]) ->
     )
 
 
-def _shadowing(outline: Outline, old: str) -> list[Definition]:
-    """Functions with a parameter of this name: in them it means that."""
-    return [each for each in outline.definitions if old in each.parameters]
+def _shadowing(text: str, outline: Outline, old: str) -> list[Definition]:
+    """Functions in which the name is a parameter, or a variable of their own."""
+    tree = parsed(text, outline.language)
+    rows = set()
+    for node in walk(tree.root_node) if tree is not None else ():
+        bound = next((found for key in ("left", "name", "pattern") if (found := node.child_by_field_name(key))), None)
+        if (
+            node.type in _BINDS
+            and bound is not None
+            and any(text_of(each) == old and each.type in _NAMES and not _is_member(each) for each in walk(bound))
+        ):
+            rows.add(node.start_point[0])
+    functions = [each for each in outline.definitions if each.kind == "function"]
+    return [
+        each
+        for each in functions
+        if old in each.parameters or (each.name != old and any(each.head < row < each.end for row in rows))
+    ]
 
 
 def _is_docstring(node: Node) -> bool:

@@ -166,11 +166,12 @@ class Edit:
             made = renamed(self._text, self._outline, self._intent, spans)
             if made is not None:
                 text = made.text
-                notes = [f"renamed in {counted(made.count, 'place', 'places')}", *made.notes]
+                notes = [f"renamed in {counted(made.count, 'place', 'places')}", *made.notes] if made.count else []
                 problems = [Fault("rename", each) for each in made.problems]
         if text is None:
             return None
-        problems += faults(self._text, text, self._language, self._intent, spans)
+        found = faults(self._text, text, self._language, self._intent, spans)
+        problems += [fault for fault in found if fault.kind != "rename"]  # what stays is said in a note
         return Outcome(self._result(text, problems, notes), self.picked, ())
 
     def run(self, ask: Ask) -> Outcome:

@@ -270,6 +270,14 @@ class TestRefusals:
         assert (result.code, (folder / "a.py").read_text()) == (0, "print('x')\n")
         assert "warning: `load` is gone" in result.err
 
+    def test_what_is_kept_of_a_refused_edit_never_takes_the_place_of_the_file(
+        self, folder: Path, scripted: Scripted
+    ) -> None:
+        for path in ("a.py", "./a.py", "none/bad.diff"):
+            result = scripted.run(["edit", "a.py", "x", "--keep-reply", path], [block("print('x')\n")] * 3)
+            assert (result.code, (folder / "a.py").read_text()) == (2, OLD)
+            assert "--keep-reply" in result.err
+
     def test_a_file_that_is_changed_while_the_model_writes_is_left_alone(
         self, folder: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
     ) -> None:

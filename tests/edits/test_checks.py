@@ -310,3 +310,15 @@ class TestOnlyAdding:
         new = self.OLD.replace("return 0", "raise ValueError")
         assert self.found(new, "f should raise a ValueError if x is 3")
         assert not self.found(new, "f should raise a ValueError instead of returning 0")
+
+
+def test_a_class_that_became_a_function_is_gone() -> None:
+    before = "class B:\n    pass\n\n\nclass C:\n    pass\n"
+    found = faults(before, before.replace("class B:", "def B():"), "python", Intent("clean this up"), [(0, 6)])
+    assert any("`B`" in each.text for each in found)
+
+
+def test_where_nothing_is_named_no_import_and_no_comment_goes() -> None:
+    before = "import os\n\n\n# keep me\ndef f():\n    return os.sep\n"
+    found = faults(before, "def f():\n    return 1\n", "python", Intent("make it nicer"), [(0, 6)])
+    assert any("os" in each.text for each in found)

@@ -98,3 +98,46 @@ class TestOthers:
 )
 def test_only_a_rename_needs_no_model(instruction: str, pure: bool) -> None:
     assert is_purely_lexical(intent_of(instruction, PYTHON, outline(PYTHON, "python"))) is pure
+
+
+class TestWhatIsAnother:
+    """The same letters may be another name: what surely is stays, what may be is said."""
+
+    def test_a_function_and_what_shares_its_name(self) -> None:
+        text = (
+            "from net import fetch as get_it\n\n\ndef fetch(x):\n    return x\n\n\nclass Job:\n"
+            "    def __init__(self):\n        self.fetch = fetch\n\n\ndef run(job):\n"
+            "    return Job(fetch=fetch), job.fetch(1), fetch(2)\n\n\ndef other():\n    fetch = 3\n    return fetch\n"
+        )
+        made = rename(text, "rename fetch to load").text
+        assert "from net import fetch as get_it" in made
+        assert "self.fetch = load\n" in made
+        assert "Job(fetch=load), job.fetch(1), load(2)" in made
+        assert "    fetch = 3\n    return fetch\n" in made
+
+    def test_an_attribute_of_a_class_with_its_definition(self) -> None:
+        text = (
+            "def make(size):\n    return size\n\n\nclass Box:\n    size = 1\n\n    def area(self):\n"
+            "        return self.size * Box.size\n\n\nx = dict(size=1), make(size=3), Box(size=2)\n"
+        )
+        made = rename(text, "rename size to width")
+        assert "    width = 1\n" in made.text
+        assert "self.width * Box.width" in made.text
+        assert "def make(size):\n    return size" in made.text
+        assert "dict(size=1), make(size=3), Box(width=2)" in made.text
+        assert made.notes
+
+    def test_a_name_with_two_definitions_is_not_guessed(self) -> None:
+        made = rename("LIMIT = 3\n\n\nclass Cfg:\n    LIMIT: int = 2\n", "rename LIMIT to MAXIMUM")
+        assert made.count == 0
+        assert "defined more than once" in made.problems[0]
+
+    def test_a_field_of_go_and_a_function_of_another_package(self) -> None:
+        text = (
+            'package a\n\nimport "fmt"\n\ntype Box struct {\n\tSize int\n}\n\nfunc F() *Box {\n'
+            "\tfmt.Size(1)\n\tb := &Box{Size: 3}\n\tb.Size = 2\n\treturn b\n}\n"
+        )
+        made = rename(text, "rename Size to Width", "go")
+        assert "fmt.Size(1)" in made.text
+        assert "b.Width = 2" in made.text
+        assert made.notes
