@@ -38,7 +38,11 @@ def applied(file: TextFile, reply: str, instruction: str, ended: bool = True, co
         new, spans, notes = piece.text, piece.spans, (f"only {', '.join(piece.names)} is put into the file",)
     else:
         new = in_place_of(text, made.text, alone=True)
-    new, mends = mended(text, new, language, intent, spans)
+    whole, mends = mended(text, new, language, intent, spans)
+    if whole == text:  # mended until nothing is left of it: shown as it is, for the user to judge
+        mends = ()
+    else:
+        new = whole
     found = faults(text, new, language, intent, spans)
     data = source.changed(new) if new != text else file.data
     problems = tuple(Problem(fault.text, final=False) for fault in found)

@@ -38,7 +38,7 @@ def folder(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("SCRIPTS", json.dumps([f"```python\n{NEW}```\n"]))
-    (tmp_path / "a.py").write_text(OLD, encoding="utf-8")
+    (tmp_path / "a.txt").write_text(OLD, encoding="utf-8")
     return tmp_path
 
 
@@ -52,7 +52,7 @@ def editor(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asking(program: Program, *more: str) -> Terminal:
-    return Terminal(program.command("edit", "a.py", "improve it", "-i", "--no-stdin", *more))
+    return Terminal(program.command("edit", "a.txt", "improve it", "-i", "--no-stdin", *more))
 
 
 class TestKeys:
@@ -84,7 +84,7 @@ class TestKeys:
         monkeypatch.setattr("lacli.cli.edit_hunks.keys_of", lambda terminal: nullcontext(lambda: next(source, "")))
         monkeypatch.setattr("lacli.cli.edit_hunks.open_terminal", io.StringIO)
         monkeypatch.setattr("lacli.cli.edit_hunks.SCREEN", os.devnull)
-        data = chosen(TextFile.read("a.py"), NEW.encode())
+        data = chosen(TextFile.read("a.txt"), NEW.encode())
         assert data.decode() == made
         assert "".join(source) in ("", "\n")
 
@@ -94,7 +94,7 @@ class TestKeys:
         monkeypatch.setattr("lacli.cli.edit_hunks.SCREEN", os.devnull)
         for keys, said in (("n\nn\n", ""), ("y\ny\n", ""), ("y\nn\n", "lacli: warning: it does not parse\n")):
             monkeypatch.setattr("lacli.cli.edit_hunks.open_terminal", partial(io.StringIO, keys))
-            chosen(TextFile.read("a.py"), NEW.encode(), lambda data: "it does not parse")
+            chosen(TextFile.read("a.txt"), NEW.encode(), lambda data: "it does not parse")
             assert capfd.readouterr().err == said
 
 
@@ -120,23 +120,23 @@ class TestOnATerminal:
         terminal.wait_for(b"+more = 1")
         terminal.wait_for(b"(3/3) take")
         terminal.send(b"q")
-        terminal.wait_for(b"lacli: a.py: 0 lines in, 1 out\r\n")
+        terminal.wait_for(b"lacli: a.txt: 0 lines in, 1 out\r\n")
         assert terminal.finish() == 0
-        assert (folder / "a.py").read_text() == changed(SECOND)
-        assert (folder / "a.py.bak").read_text() == OLD
+        assert (folder / "a.txt").read_text() == changed(SECOND)
+        assert (folder / "a.txt.bak").read_text() == OLD
 
     def test_nothing_taken_is_nothing_changed_and_without_colours_there_are_none(
         self, folder: Path, program: Program
     ) -> None:
-        before = (folder / "a.py").stat()
+        before = (folder / "a.txt").stat()
         terminal = asking(program, "--color", "never", "-q", "--backup", ".bak")
         terminal.wait_for(b"@@ -1,10 +1,9 @@\r\n x0 = 0\r\n")
         terminal.wait_for(QUESTION)
         terminal.send(b"d")
         assert terminal.finish() == 0
         assert b"\x1b" not in terminal.seen
-        assert (folder / "a.py").stat().st_mtime_ns == before.st_mtime_ns
-        assert not (folder / "a.py.bak").exists()
+        assert (folder / "a.txt").stat().st_mtime_ns == before.st_mtime_ns
+        assert not (folder / "a.txt.bak").exists()
 
     def test_ctrl_c_leaves_the_file_and_the_terminal_as_they_were(self, folder: Path, program: Program) -> None:
         terminal = asking(program)
@@ -148,19 +148,19 @@ class TestOnATerminal:
         terminal.wait_for(b"stopped")
         assert terminal.finish() == 130
         assert b"Traceback" not in terminal.seen
-        assert (folder / "a.py").read_text() == OLD
+        assert (folder / "a.txt").read_text() == OLD
 
     def test_what_is_no_text_steers_no_terminal(
         self, folder: Path, program: Program, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        (folder / "a.py").write_bytes(b"# \x1b]0;title\x07 caf\xe9\nx = 1\n")
+        (folder / "a.txt").write_bytes(b"# \x1b]0;title\x07 caf\xe9\nx = 1\n")
         monkeypatch.setenv("SCRIPTS", json.dumps(["```python\n# \x1b]0;title\x07 caf\xe9\nx = 2\n```\n"]))
         terminal = asking(program)
         terminal.wait_for(b" #  caf\xc3\xa9\r\n")
         terminal.wait_for(b"take this hunk?")
         terminal.send(b"y")
         assert terminal.finish() == 0
-        assert (folder / "a.py").read_bytes() == b"# \x1b]0;title\x07 caf\xe9\nx = 2\n"
+        assert (folder / "a.txt").read_bytes() == b"# \x1b]0;title\x07 caf\xe9\nx = 2\n"
 
 
 class TestEditing:
@@ -174,7 +174,7 @@ class TestEditing:
         terminal.wait_for(b"(2/2)")
         terminal.send(b"n")
         assert terminal.finish() == 0
-        assert (folder / "a.py").read_text() == OLD.replace("x3 = 3", "drei = 3")
+        assert (folder / "a.txt").read_text() == OLD.replace("x3 = 3", "drei = 3")
 
     def test_what_does_not_fit_is_said_and_is_in_the_editor_the_next_time(
         self, folder: Path, program: Program, monkeypatch: pytest.MonkeyPatch
@@ -190,7 +190,7 @@ class TestEditing:
         terminal.wait_for(b"(2/2)")
         terminal.send(b"d")
         assert terminal.finish() == 0
-        assert (folder / "a.py").read_text() == changed(FIRST, SECOND)
+        assert (folder / "a.txt").read_text() == changed(FIRST, SECOND)
 
     @pytest.mark.parametrize(
         ("script", "said"),
@@ -207,7 +207,7 @@ class TestEditing:
         terminal.wait_for(b"(1/2)")
         terminal.send(b"a")
         assert terminal.finish() == 0
-        assert (folder / "a.py").read_text() == NEW
+        assert (folder / "a.txt").read_text() == NEW
 
 
 class TestRefusals:
@@ -224,7 +224,7 @@ class TestRefusals:
         self, folder: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, arguments: list[str], why: str
     ) -> None:
         monkeypatch.setattr("lacli.cli.edit_hunks.open_terminal", lambda: None)
-        result = scripted.run(["edit", "a.py", "x", "-i", *arguments], ["```\n```"])
+        result = scripted.run(["edit", "a.txt", "x", "-i", *arguments], ["```\n```"])
         assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
         assert why in result.err
         assert scripted.assistants == []
@@ -242,12 +242,12 @@ class TestApply:
         terminal.wait_for(b"\x1b[?2004h")
         terminal.send(b"improve it\r")
         terminal.wait_for(b"\x1b[?2004h")
-        terminal.send(b"/apply a.py\r")
-        for key, question in zip(keys, (b"change a.py? [y/N/i] ", b"(1/2)", b"(2/2)"), strict=False):
+        terminal.send(b"/apply a.txt\r")
+        for key, question in zip(keys, (b"change a.txt? [y/N/i] ", b"(1/2)", b"(2/2)"), strict=False):
             terminal.wait_for(question)
             terminal.send(key)
-        terminal.wait_for(b"nothing was changed" if made == OLD else b"a.py was changed")
+        terminal.wait_for(b"nothing was changed" if made == OLD else b"a.txt was changed")
         terminal.wait_for(b"\x1b[?2004h")
         terminal.send(b"/exit\r")
         assert terminal.finish() == 0
-        assert (folder / "a.py").read_text() == made
+        assert (folder / "a.txt").read_text() == made

@@ -198,9 +198,12 @@ def _chosen() -> list[Key]:
     return random.Random(3).sample(made, 205)
 
 
-def _told(key: Key, number: int) -> str:
-    """A reply with the key in it, each time in another of the places where it can stand."""
-    names = ("line", "code", "prose", "fence", "backticks")
+def _told(key: Key, number: int, chatty: bool = True) -> str:
+    """A reply with the key in it, each time in another of the places where it can stand.
+
+    Not chatty: without the words to the user that an edit refuses to write into a file.
+    """
+    names = ("line", "code", "prose", "backticks", *(("fence",) if chatty else ()))
     standing = [text for name, text in places(key) if name in names]
     return standing[number % len(standing)]
 
@@ -218,15 +221,16 @@ def test_no_key_that_was_printed_is_in_any_file(place: Place) -> None:
         ["ask", "-n", "400", "--stats", "-vv", "again"],
         ["complete", "-n", "400", "--scope", "file", "--diff", "a.md"],
         ["ask", "-n", "400", "--json", "and now"],
-        ["edit", "-n", "400", "--yes", "a.md", "add it"],
-        ["edit", "-n", "400", "--yes", "--full", "a.md", "add it"],
+        ["edit", "-n", "400", "--force", "a.md", "add it"],
+        ["edit", "-n", "400", "--force", "--full", "a.md", "add it"],
         ["complete", "-n", "400", "--scope", "file", "--json", "a.md"],
     )
     alone, together = chosen[:36], chosen[36:]  # a command takes its time
     for number, key in enumerate(alone):
         kind = kinds[number % len(kinds)]
         edits = kind[0] == "edit"
-        says.append(f"````markdown\nNotes\n\n{_told(key, number)}\n````\n" if edits else _told(key, number))
+        told = _told(key, number, chatty=not edits)
+        says.append(f"````markdown\nNotes\n\n{told}\n````\n" if edits else told)
         commands.append(kind)
     for number, key in enumerate(together):
         says.append(_told(key, number))
