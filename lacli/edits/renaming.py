@@ -45,6 +45,8 @@ _WORDS = re.compile(
     is|are|used|with|for|that)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
+_NO_FILE = r"(?!\.(?:js|ts|py|rs|go|io|net)\b)"
+"""What is not behind a name in a comment: Node.js is no Node."""
 _IDENTIFIER = re.compile(r"[^\W\d]\w*|#[^\W\d]\w*")
 
 
@@ -331,7 +333,9 @@ def _in_words(node: Node, old: str, new: str) -> list[tuple[int, int, str]]:
     """The name as a word in a comment, where it can be no word of English."""
     plain = old.islower() and old.isalpha()
     pattern = (
-        rf"(?<=[`'\"])({re.escape(old)})(?=[`'\"(])|\b({re.escape(old)})(?=\()" if plain else rf"\b{re.escape(old)}\b"
+        rf"(?<=[`'\"])({re.escape(old)})(?=[`'\"(])|\b({re.escape(old)})(?=\()"
+        if plain
+        else rf"\b{re.escape(old)}\b{_NO_FILE}"
     )
     data = node.text or b""
     return [

@@ -141,3 +141,9 @@ class TestWhatIsAnother:
         assert "fmt.Size(1)" in made.text
         assert "b.Width = 2" in made.text
         assert made.notes
+
+
+def test_a_name_in_the_name_of_a_file_or_product_stays() -> None:
+    text = "class Node {}\n// A Node as in Node.js 18, see Node.next\nconst node = new Node();\n"
+    made = rename(text, "rename the class Node to Entry", "javascript").text
+    assert made == "class Entry {}\n// A Entry as in Node.js 18, see Entry.next\nconst node = new Entry();\n"
