@@ -9,38 +9,26 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from lacli.edits.doubts import BARE_DOTS, COMMENT, DOTS_FOR, MARKS, PLACEHOLDER
 from lacli.edits.fault import Fault
 from lacli.edits.hunks import Hunk, hunks
 from lacli.edits.pieces import regions
 from lacli.edits.scope import Scope
 from lacli.text.lines import written
 
-_PLACEHOLDER = re.compile(
+_TO_BE_FILLED_IN = re.compile(
     r"""(?:\.{3}|…)?\s*(?:the\ |keep\ |all\ )*
-    (?:(?:rest|remainder|remaining)\b.{0,60}?\b(?:code|file|content|method|function|class|line|text|part|section|stays?|
-        unchanged|same|here|omitted|as\ is)\w*
-    |(?:existing|previous|original|other)\s(?:\w+\s)?(?:code|content|method|function|class|line|implementation|import|
-        test|section|entr|item|stuff|part|logic)\w*
-    |(?:unchanged|omitted|no\ changes?|same\ as|as\ before)\b
-    |(?:your|add|put|insert|implement\w*)\b.{0,20}?\b(?:code|implementation|logic|it|this)\b.{0,20}?(?:\bhere\b|$)
+    (?:(?:your|add|put|insert|implement\w*)\b.{0,20}?\b(?:code|implementation|logic|it|this)\b.{0,20}?(?:\bhere\b|$)
     |todo\b:?\s*implement\w*\b)
-    .{0,40}
-    |(?:\.{3}|…).{0,60}?\b(?:rest|existing|unchanged|same|remain|other|more|here|omitted|code|etc)\w*.{0,40}
-    |\.{3}|…""",
+    .{0,40}""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""What stands in such a line besides a comment's marks."""
-_COMMENT = re.compile(r"\{?(?:#|//|/\*|\*|<!--|--|;|%)|[\[({<]?\s*(?:\.{3}|…)")
-_MARKS = "#/*<!->;%{}[]() \t"
-_BARE_DOTS = re.compile(r"\.{3}|…")
+"""What a line of a comment says besides what `PLACEHOLDER` knows, where a body is left to the user."""
 _STUB = re.compile(
     r"pass|raise NotImplementedError(?:\(.*\))?|todo!\(.*\);?|unimplemented!\(.*\);?|"
     r"panic\(\"(?:todo|not implemented).*\"\)|throw new Error\([\"'](?:todo|not implemented).*\);?",
     re.IGNORECASE,
 )
-_DOTS_FOR = 3
-"""So many lines lost to bare dots are no body written so on purpose."""
-
 _FORMS = (
     (re.compile(r"<{5,9}(?: .*)?|={7}|>{5,9}(?: .*)?|[+-]{7,9} (?:SEARCH|REPLACE)"), "a mark of search and replace"),
     (re.compile(r"@@ .*@@.*|(?:---|\+\+\+) (?:a/|b/)?\S+\.\w+(?:\s.*)?|diff --git .*"), "a mark of a diff"),
@@ -94,12 +82,12 @@ def placeholders(scope: Scope) -> list[tuple[Hunk, int]]:
         for row in range(change.new_start, change.new_end):
             line = new[row].strip()
             above = next((text.strip() for text in reversed(new[:row]) if text.strip()), "")
-            if not line or line in scope.intent.text or (line in had and lost < _DOTS_FOR):
+            if not line or line in scope.intent.text or (line in had and lost < DOTS_FOR):
                 continue
             if (
-                (_is_body(scope, row) and _BARE_DOTS.fullmatch(line) and lost)
+                (_is_body(scope, row) and BARE_DOTS.fullmatch(line) and lost)
                 or _stands_for(line, lost)
-                or (_BARE_DOTS.fullmatch(line) and not above.endswith((":", "{")))
+                or (BARE_DOTS.fullmatch(line) and not above.endswith((":", "{")))
             ):
                 found.append((change, row))
     return found
@@ -113,18 +101,19 @@ def _is_body(scope: Scope, row: int) -> bool:
         body = [line for line in scope.new.lines[each.signature_end : each.end] if line.strip()]
         old = next((one for one in scope.old.definitions if one.path == each.path), None)
         had = scope.old.lines[old.signature_end : old.end] if old is not None else []
-        return len(body) == 1 and not any(_BARE_DOTS.fullmatch(line.strip()) for line in had)
+        return len(body) == 1 and not any(BARE_DOTS.fullmatch(line.strip()) for line in had)
     return False
 
 
 def _stands_for(line: str, lost: int) -> bool:
     """Whether this line is written in place of so many."""
-    if _BARE_DOTS.fullmatch(line) or _STUB.fullmatch(line):
-        return lost >= _DOTS_FOR
-    if not _COMMENT.match(line):
+    if BARE_DOTS.fullmatch(line) or _STUB.fullmatch(line):
+        return lost >= DOTS_FOR
+    if not COMMENT.match(line):
         return False
-    inner = line.strip(_MARKS)
-    return bool(_PLACEHOLDER.fullmatch(inner)) and (lost > 0 or not _BARE_DOTS.fullmatch(inner))
+    inner = line.strip(MARKS)
+    says = PLACEHOLDER.fullmatch(inner) or _TO_BE_FILLED_IN.fullmatch(inner)
+    return bool(says) and (lost > 0 or not BARE_DOTS.fullmatch(inner))
 
 
 def _forms(scope: Scope, fresh: Sequence[tuple[int, str]]) -> Iterator[Fault]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from lacli.edits.hunks import Hunk, hunks
 from lacli.text.lines import written
 
-_PLACEHOLDER = re.compile(
+PLACEHOLDER = re.compile(
     r"""(?:\.{3}|…)?\s*(?:the\ |keep\ |all\ )*
     (?:(?:rest|remainder|remaining)\b.{0,60}?\b(?:code|file|content|method|function|class|line|text|part|section|stays?|
         unchanged|same|here|omitted|as\ is)\w*
@@ -21,10 +21,10 @@ _PLACEHOLDER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """What stands in such a line besides a comment's marks."""
-_COMMENT = re.compile(r"\{?(?:#|//|/\*|\*|<!--|--|;|%)|[\[({<]?\s*(?:\.{3}|…)")
-_MARKS = "#/*<!->;%{}[]() \t"
-_BARE_DOTS = re.compile(r"\.{3}|…")
-_DOTS_FOR = 3
+COMMENT = re.compile(r"\{?(?:#|//|/\*|\*|<!--|--|;|%)|[\[({<]?\s*(?:\.{3}|…)")
+MARKS = "#/*<!->;%{}[]() \t"
+BARE_DOTS = re.compile(r"\.{3}|…")
+DOTS_FOR = 3
 """So many lines lost to bare dots are no body written so on purpose."""
 _FEW_LINES = 6
 """A part of fewer lines may shrink to anything but nothing."""
@@ -51,9 +51,9 @@ def _placeholder(old: Sequence[str], new: Sequence[str]) -> str:
 
 def _stands_for(line: str, lost: int) -> bool:
     """Whether this line is written in place of so many."""
-    if _BARE_DOTS.fullmatch(line):
-        return lost >= _DOTS_FOR
-    return lost > 0 and bool(_COMMENT.match(line) and _PLACEHOLDER.fullmatch(line.strip(_MARKS)))
+    if BARE_DOTS.fullmatch(line):
+        return lost >= DOTS_FOR
+    return lost > 0 and bool(COMMENT.match(line) and PLACEHOLDER.fullmatch(line.strip(MARKS)))
 
 
 def _shrunken(old: Sequence[str], new: Sequence[str]) -> str:

@@ -31,11 +31,6 @@ _GRAMMARS = {
 }
 
 
-def has_grammar(language: str) -> bool:
-    """Whether files of this language (a name of `text.languages`) can be parsed."""
-    return _parser(language) is not None
-
-
 @functools.lru_cache(maxsize=8)
 def parsed(text: str, language: str) -> Tree | None:
     """The tree of a text; None where the language has no grammar here. Positions in it are UTF-8 bytes.

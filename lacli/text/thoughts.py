@@ -120,12 +120,6 @@ class Thoughts:
         return Split(thought=held[: len(held) - keep]) if len(held) > keep else None
 
 
-def without_thoughts(text: str, opened: bool = False) -> str:
-    """The reply's text without what the model thought; `opened` where its chat template opened the thought."""
-    thoughts = Thoughts(opened)
-    return (thoughts.push(text) + thoughts.finish()).answer
-
-
 def opens_thought(prompt: str) -> bool:
     """Whether a reply to this prompt begins inside a thought, as the prompt's last word is the mark that opens one."""
     return prompt.rstrip().endswith(tuple(_CLOSING))

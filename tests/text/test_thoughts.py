@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lacli.text.stops import StopString
-from lacli.text.thoughts import AfterThought, Split, Thoughts, knows_thoughts, opens_thought, without_thoughts
+from lacli.text.thoughts import AfterThought, Split, Thoughts, knows_thoughts, opens_thought
 
 
 def split(text: str, opened: bool | None = False, size: int = 1 << 20) -> Split:
@@ -56,9 +56,9 @@ def test_text_comes_as_soon_as_it_is_certain() -> None:
 
 
 def test_a_whole_reply_without_its_thoughts() -> None:
-    assert without_thoughts("<think>a</think>\nb") == "b"
-    assert without_thoughts("a</think>\nb", opened=True) == "b"
-    assert without_thoughts("a</think>\nb") == "a</think>\nb"
+    assert split("<think>a</think>\nb").answer == "b"
+    assert split("a</think>\nb", opened=True).answer == "b"
+    assert split("a</think>\nb").answer == "a</think>\nb"
 
 
 @pytest.mark.parametrize(
