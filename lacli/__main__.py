@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from lacli.cli.app import main
+from lacli.cli.main import main
 
 sys.exit(main())

@@ -6,8 +6,7 @@ PYTHONUNBUFFERED they do not even say so. `cli.app` puts a `Patient` in their pl
 that write, too, and so does the terminal UI.
 
 They also have paths: /dev/stdout, what a shell makes of <(command), a named pipe. Where those lead cannot be followed
-(`pipe:[123]` is no file) and nothing can take their place, so they are read and written as they stand. Called by what
-reads and writes the files of a command line.
+(`pipe:[123]` is no file) and nothing can take their place, so they are read and written as they stand.
 """
 
 from __future__ import annotations

@@ -2,5 +2,5 @@
 
 `app` runs it, `actions` is the one registry of what keys, palette and slash commands do, `bridge` drives a `Replier`
 in a thread, `talk` is what is said (no widget in it), `messages` are what widgets are told. A screen a file in
-`screens`, a widget a file in `widgets`. Called by `lacli.cli.tui` through `app.run`.
+`screens`, a widget a file in `widgets`.
 """

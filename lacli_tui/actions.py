@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding, BindingType
 
+from lacli.chat import slash
 from lacli.errors import UsageError
-from lacli.text import slash
 from lacli_tui.keynames import wrong
 
 if TYPE_CHECKING:

@@ -22,19 +22,19 @@ from textual.filter import Monochrome, NoColor
 from textual.message import Message
 from textual.widgets import Input, TextArea
 
+from lacli.assistant.base import Replier
 from lacli.config import Settings
 from lacli.errors import LacliError
 from lacli.events import Request
-from lacli.scripted import Replier
 from lacli.sessions.records import Session
 from lacli_tui.actions import APP, action_of, bindings_of, checked_keymap
-from lacli_tui.bare import draw_plainly, plain_key
-from lacli_tui.behind import done
-from lacli_tui.failing import Failing, told
+from lacli_tui.ascii_mode import draw_plainly, plain_key
+from lacli_tui.background import done
+from lacli_tui.crash_handler import Failing, told
 from lacli_tui.glyphs import plain_terminal
-from lacli_tui.leaving import Leaving
+from lacli_tui.notifications import Telling
 from lacli_tui.screens.main import MainScreen
-from lacli_tui.telling import Telling
+from lacli_tui.shutdown import Leaving
 from lacli_tui.terminal import give_back, has_shell, put_right
 from lacli_tui.themes import ANSI, THEMES, checked_theme, theme_for, variables
 from lacli_tui.widgets.prompt import Prompt

@@ -3,7 +3,7 @@
 `wake` is called from that thread when the queue has something after it was empty; `take` empties it. Calls are done one
 after the other; reading ahead (`warm`) gives way to whatever is asked next. Each call ends with exactly one `Ended`,
 whatever becomes of it: done, failed, cancelled before it began or while it waits, or left behind by `close`. Knows no
-widget. Called by `talk`.
+widget.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from lacli.assistant.base import Replier
 from lacli.events import Event, Preview, Request
-from lacli.scripted import Replier
 
 What = Literal["open", "reply", "preview", "warm"]
 

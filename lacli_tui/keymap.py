@@ -1,6 +1,6 @@
 """The table [keymap] of the configuration: which action has which keys, where these work, and whether two share one.
 
-Pure, over the registry of actions. Called by `lacli.cli.keymap`, which reads the table, and by help and documents.
+Pure, over the registry of actions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which keys there are, by the names that textual has for them. Pure. Called by `actions`, which reads [keymap]."""
+"""Which keys there are, by the names that textual has for them. Pure."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from typing import Literal
 from textual.message import Message
 
 from lacli.events import Counts, Loading, Prefill, ReplyStats
-from lacli_tui.surroundings import PoolFacts
+from lacli_tui.resources import PoolFacts
 
 Phase = Literal["loading", "idle", "prefill", "decoding", "stopping", "dead"]
 

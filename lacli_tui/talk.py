@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from lacli.assistant.base import Replier
+from lacli.chat.conversation import Conversation
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import (
     Attachment,
@@ -27,12 +29,10 @@ from lacli.events import (
     ReplyStats,
     Request,
 )
-from lacli.scripted import Replier
-from lacli.sessions.conversation import Conversation
 from lacli.sessions.records import Session, Turn
 from lacli_tui.bridge import Bridge, Call, Ended
-from lacli_tui.keeping import Keeper
 from lacli_tui.messages import Decoded, Phase
+from lacli_tui.recorder import Keeper
 
 if TYPE_CHECKING:
     from lacli_tui.app import Start
@@ -287,7 +287,7 @@ class Talk:
             ending.join()
 
     def _engine(self) -> Replier:
-        from lacli.worker_client import WorkerAssistant
+        from lacli.worker.client import WorkerAssistant
 
         return WorkerAssistant(self.settings)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lacli.assistant import Assistant
+from lacli.assistant.assistant import Assistant
 from lacli.config import Settings
 from lacli.events import Event, Finished, Message, Piece, Request
 
@@ -23,11 +23,11 @@ Make = Callable[..., Assistant]
 @pytest.fixture(scope="module")
 def loaded(prepared_default: Any) -> Any:
     """Model and tokenizer, loaded once; rows are free, so that drafts are always verified, and few, as they do cost."""
+    from lacli.assistant.loading import Loaded
     from lacli.engine.controller import Controller, Limits
     from lacli.engine.cost import CostCurve
     from lacli.engine.sequence import CachedSequence
-    from lacli.loading import Loaded
-    from lacli.models.load import load_runner
+    from lacli.models.runners.load import load_runner
     from lacli.text.tokenizer import Tokenizer
 
     return Loaded(
@@ -48,9 +48,9 @@ def loaded(prepared_default: Any) -> Any:
 @pytest.fixture
 def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
     """An assistant in a project of its own; a second one opens the pool that the first has written."""
+    from lacli.assistant.loading import _limits, _open_pool, _sources
     from lacli.engine.controller import Controller
     from lacli.engine.cost import CostCurve
-    from lacli.loading import _limits, _open_pool, _sources
 
     def made(
         lookahead: bool = True, project: Path = tmp_path, curve: CostCurve | None = None, **settings: Any

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from lacli.completion.cursor import cursor_of
+from lacli.completion.fim import rules
 from lacli.events import Place
-from lacli.prompts.fim import rules
-from lacli.text.cursor import cursor_of
 from lacli.text.stops import StopStrings
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lacli.models.base import Quant, Runner
-    from lacli.models.prepare import PreparedModel
+    from lacli.models.prepare.prepare import PreparedModel
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is imported, so before any test module is
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -104,8 +104,8 @@ def model_home(request: pytest.FixtureRequest) -> Path:
     seed = os.environ.get("LACLI_CACHE_SEED", "")
     home = Path(seed) if seed else Path(request.config.cache.mkdir("lacli-home"))
     with _home(home):
-        from lacli.models.prepare import prepare
-        from lacli.models.registry import load_registry
+        from lacli.models.prepare.prepare import prepare
+        from lacli.models.registry.registry import load_registry
 
         _prime(home / "cache", prepare(load_registry().resolve(None), None, lambda progress: None))
     return home.absolute()
@@ -115,13 +115,13 @@ def _prime(cache: Path, prepared: PreparedModel) -> None:
     """Have the primer learned once, by one worker: else every process of a test would begin it."""
     from filelock import FileLock
 
-    from lacli import primer
+    from lacli.assistant import primer
 
     with FileLock(cache / "primed.lock"):
         if any(cache.glob(f"primers/{prepared.folder.name}-{prepared.quant}-*-{primer.version()}.npz")):
             return
+        from lacli.assistant.loading import load
         from lacli.config import Settings
-        from lacli.loading import load
 
         load(Settings(pool=False, offline=True), lambda event: None)
 
@@ -146,8 +146,8 @@ def prepared_as(model_home: Path) -> Callable[[Quant], PreparedModel]:
 
 def _prepared(home: Path, quant: Quant) -> PreparedModel:
     with _home(home):
-        from lacli.models.prepare import prepare
-        from lacli.models.registry import load_registry
+        from lacli.models.prepare.prepare import prepare
+        from lacli.models.registry.registry import load_registry
 
         return prepare(load_registry().resolve(None), quant, lambda progress: None, offline=True)
 
@@ -157,7 +157,7 @@ def default_runner(request: pytest.FixtureRequest, model_home: Path) -> Iterator
     """The default model in memory, on one thread, each way it runs on a CPU; whoever takes it empties its cache."""
     import torch
 
-    from lacli.models.load import load_runner
+    from lacli.models.runners.load import load_runner
     from tests.models.kernels import choose
 
     quant = request.param.removeprefix("torch-")

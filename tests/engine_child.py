@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lacli import worker
+from lacli.assistant.base import Cancel, Report, ignore, never
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.events import Event, Finished, Loading, Notice, Piece, ReplyStats, Request
-from lacli.scripted import Cancel, Report, ScriptedAssistant, ignore, never
+from lacli.worker import server as worker
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = "some words and more "
@@ -120,8 +121,8 @@ class Learns(Quick):
     def __init__(self, folder: Path) -> None:
         super().__init__()
         from lacli import paths
-        from lacli.pool.identity import pool_key
         from lacli.pool.store import open_pool
+        from lacli.project.root import pool_key
 
         self.pool = open_pool(pool_key(folder, "0123456789abcdef" * 4), paths.pools_dir(), "learn", 50_000)
         assert self.pool.learns, self.pool.notices

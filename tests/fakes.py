@@ -9,7 +9,7 @@ import torch
 
 from lacli.drafts.base import Draft
 from lacli.models.base import Rows, Scores
-from lacli.models.scores import scores_of
+from lacli.models.runners.scores import scores_of
 
 Table = Mapping[int, int] | Callable[[Sequence[int]], int | Sequence[float]]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lacli.assistant import Assistant
+from lacli.assistant.assistant import Assistant
 from lacli.config import Settings
 from lacli.errors import LacliError, ModelUnavailable, PromptTooLong
 from lacli.events import Attachment, Finished, Message, Notice, Piece, Place, Prefill, Request
@@ -82,7 +82,7 @@ class TestBudget:
 
 def test_a_folder_that_is_no_model_is_refused_before_torch_is_imported(tmp_path: Path) -> None:
     program = (
-        "import sys; from lacli.assistant import Assistant; from lacli.config import Settings; "
+        "import sys; from lacli.assistant.assistant import Assistant; from lacli.config import Settings; "
         "from lacli.errors import LacliError\n"
         f"try: Assistant(Settings(model={str(tmp_path)!r})).open()\n"
         "except LacliError as error: print(error.message, 'torch' in sys.modules)"
@@ -118,7 +118,7 @@ class TestConversation:
         assert reply(fresh, Request(messages=messages, max_tokens=8)).token_ids == second.token_ids
 
     def test_typed_control_markers_stay_text(self, make: Make) -> None:
-        from lacli.context import fitted
+        from lacli.assistant.prompt import fitted
 
         assistant = make()
         assert assistant._loaded is not None

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from lacli import loading, paths
+from lacli import paths
+from lacli.assistant import loading
 from lacli.config import Settings
 from lacli.engine import cost
 from lacli.engine.cost import CostCurve

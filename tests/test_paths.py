@@ -8,7 +8,7 @@ import platformdirs
 import pytest
 
 from lacli import paths
-from lacli.cli.app import main
+from lacli.cli.main import main
 from lacli.errors import ModelUnavailable
 
 

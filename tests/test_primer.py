@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lacli import primer
+from lacli.assistant import primer
 from lacli.bench.suites import load_suites
 from lacli.drafts.successor import SuccessorSource
 from lacli.errors import LacliError

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from lacli import errors, events, protocol
+from lacli import errors, events
 from lacli.config import Settings
 from lacli.errors import LacliError, PromptTooLong
 from lacli.events import Attachment, Finished, Message, Notice, Piece, ReplyStats, Request
-from lacli.protocol import Call, Cancel, Close, Damaged, Done, Greeting, Hello, Problem, Said
 from lacli.sessions.records import StoreUnavailable
+from lacli.worker import protocol
+from lacli.worker.protocol import Call, Cancel, Close, Damaged, Done, Greeting, Hello, Problem, Said
 
 RECORDS = [
     *(each for each in vars(events).values() if isinstance(each, type) and dataclasses.is_dataclass(each)),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lacli.assistant import Assistant
+from lacli.assistant.assistant import Assistant
 from lacli.drafts.successor import _pair_key
 from lacli.events import Event, Failed, Finished, Message, Piece, Prefill, Request
 from tests.assistants import EMOJI, QUESTION, Make, ask, checked, loaded, make, reply
@@ -65,7 +65,7 @@ class TestText:
     @pytest.mark.parametrize("quant", ["int4", "none"])
     def test_in_every_quantisation(self, quant: Any, loaded: Any, make: Make, prepared_as: Any) -> None:
         from lacli.engine.sequence import CachedSequence
-        from lacli.models.load import load_runner
+        from lacli.models.runners.load import load_runner
 
         assistant = make(pool=False)
         runner = load_runner(prepared_as(quant), quant, threads=1, context=512)

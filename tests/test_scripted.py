@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.errors import LacliError, ModelUnavailable
 from lacli.events import Failed, Finished, Loading, Piece, Place, ReplyStats, Request
-from lacli.scripted import ScriptedAssistant
 
 
 def test_a_text_is_told_in_pieces_that_join_to_it_with_counts_that_agree() -> None:

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
+from lacli.assistant.batch import replies
+from lacli.assistant.loading import Loaded
+from lacli.assistant.reply import Reply
+from lacli.chat.conversation import Conversation
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.sequence import CachedSequence
 from lacli.events import Finished, Message, Piece, Request
-from lacli.loading import Loaded
-from lacli.models.gguf_tokenizer import build_tokenizer
-from lacli.models.prepare_folder import PreparedModel
+from lacli.models.gguf.tokenizer import build_tokenizer
+from lacli.models.prepare.folder import PreparedModel
 from lacli.models.spec import ModelSpec
-from lacli.replies import replies
-from lacli.reply import Reply
-from lacli.sessions.conversation import Conversation
 from lacli.text.tokenizer import Tokenizer
 from tests.fakes import TableRunner
 from tests.vocabularies import byte_level
@@ -116,7 +116,7 @@ class TestThoughts:
         turn = conversation.answered(finished)
         assert turn is not None
         assert turn.thought == THOUGHT
-        from lacli.context import fitted
+        from lacli.assistant.prompt import fitted
 
         prompt = fitted(Request(conversation.ask("and now?")), loaded.prepared, loaded.tokenizer, 4096)
         text = loaded.tokenizer.spelled(prompt.token_ids)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from lacli.cli.terminal import column_after
+from lacli.cli.terminal.tty import column_after
 from lacli.events import Counts, Finished, ReplyStats
-from lacli.wording import counts_record, counts_table, cut_note, live_line, stats_line, stats_record
+from lacli.shared.wording import counts_record, counts_table, cut_note, live_line, stats_line, stats_record
 
 STATS = ReplyStats(
     predicted_n=90,

@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
-from lacli import protocol, worker
+from lacli.assistant.base import Cancel as Cancelled
+from lacli.assistant.base import Report, ignore, never
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.config import Settings
 from lacli.errors import LacliError, OutOfMemory, PromptTooLong
 from lacli.events import Attachment, Event, Finished, Loading, Message, Notice, Piece, Prefill, ReplyStats, Request
-from lacli.protocol import Asked, Call, Cancel, Close, Done, Greeting, Hello, Problem, Said, Told
-from lacli.scripted import Cancel as Cancelled
-from lacli.scripted import Report, ScriptedAssistant, ignore, never
+from lacli.worker import protocol
+from lacli.worker import server as worker
+from lacli.worker.protocol import Asked, Call, Cancel, Close, Done, Greeting, Hello, Problem, Said, Told
 
 QUESTION = Request((Message("user", "hi"),))
 ENOUGH_S = 20.0

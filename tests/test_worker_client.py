@@ -15,13 +15,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from lacli.assistant.scripted import ScriptedAssistant
+from lacli.chat.conversation import Conversation
 from lacli.config import Settings
 from lacli.errors import LacliError, OutOfMemory, WorkerDied
 from lacli.events import Attachment, Event, Finished, Loading, Message, Notice, Piece, ReplyStats, Request
-from lacli.scripted import ScriptedAssistant
-from lacli.sessions.conversation import Conversation
 from lacli.sessions.store import SessionStore, path
-from lacli.worker_client import WorkerAssistant
+from lacli.worker.client import WorkerAssistant
 from tests.engine_child import ROOT, TEXT, command
 
 QUESTION = Request((Message("user", "hi"),))
@@ -237,7 +237,7 @@ class TestDeath:
             ((None, None), "SIGKILL", "the system does so where memory runs out"),
         ):
             kills = iter(counts)
-            monkeypatch.setattr("lacli.worker_client._kills_for_memory", lambda kills=kills: next(kills))
+            monkeypatch.setattr("lacli.worker.client._kills_for_memory", lambda kills=kills: next(kills))
             engine = start("slow")
             events, _ = begun(engine)
             kill(engine)
@@ -303,8 +303,8 @@ class TestClosing:
         assert not engines()
 
     def test_of_one_that_does_not_listen_comes_to_an_end(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("lacli.worker_client._ASK_S", 0.3)
-        monkeypatch.setattr("lacli.worker_client._TERMINATE_S", 0.3)
+        monkeypatch.setattr("lacli.worker.client._ASK_S", 0.3)
+        monkeypatch.setattr("lacli.worker.client._TERMINATE_S", 0.3)
         engine = start("deaf")
         asking = threading.Thread(target=_swallow, args=(engine, Request((Message("user", "x" * 5_000_000),))))
         asking.start()  # and cannot even be asked
@@ -339,7 +339,7 @@ import sys
 sys.path.insert(0, sys.argv.pop(1))
 from lacli.config import Settings
 from lacli.events import Message, Request
-from lacli.worker_client import WorkerAssistant
+from lacli.worker.client import WorkerAssistant
 from tests.engine_child import command
 engine = WorkerAssistant(Settings(), command(*sys.argv[1:]))
 for number, event in enumerate(engine.reply(Request((Message("user", "hi"),)))):
@@ -402,7 +402,7 @@ class TestTheKeyboard:
 
 
 def test_a_front_end_never_imports_what_the_engine_needs() -> None:
-    told = "import sys, lacli.worker_client; print(*sys.modules)"
+    told = "import sys, lacli.worker.client; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not {"torch", "numpy", "transformers", "tokenizers", "rich", "psutil"} & set(done.stdout.split())
 

@@ -14,7 +14,7 @@ from lacli.errors import LacliError, PromptTooLong, WorkerDied
 from lacli.events import Attachment, Event, Finished, Loading, Message, Piece, Request
 from lacli.pool.inventory import PoolInfo, project_info
 from lacli.pool.projects import locate
-from lacli.worker_client import WorkerAssistant
+from lacli.worker.client import WorkerAssistant
 
 
 @pytest.fixture

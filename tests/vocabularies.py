@@ -7,7 +7,7 @@ from typing import Any
 
 import tokenizers
 
-from lacli.models.gguf_tokenizer import build_tokenizer
+from lacli.models.gguf.tokenizer import build_tokenizer
 from lacli.text.tokenizer import Tokenizer
 
 MARKERS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")

@@ -14,6 +14,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from lacli.assistant.base import ignore, never
+from lacli.assistant.batch import replies
+from lacli.assistant.loading import Loaded, load
+from lacli.assistant.reply import Reply
 from lacli.bench.machine import machine, machine_line
 from lacli.config import Settings
 from lacli.drafts.sources import new_sources
@@ -21,10 +25,6 @@ from lacli.engine.batch import best_places
 from lacli.engine.controller import Controller
 from lacli.engine.cost import CostCurve
 from lacli.events import Finished, Message, Request
-from lacli.loading import Loaded, load
-from lacli.replies import replies
-from lacli.reply import Reply
-from lacli.scripted import ignore, never
 
 _TASKS = """
 reverses a string; adds two numbers; reads a file; counts words; sorts a list of pairs; finds the largest number;

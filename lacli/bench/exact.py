@@ -1,4 +1,4 @@
-"""Compares the text of every mode with plain decoding, token for token. Called by `lacli bench --exact`.
+"""Compares the text of every mode with plain decoding, token for token.
 
 Edit-ref prompts are answered by the model itself here: a forced reply would always be equal.
 """

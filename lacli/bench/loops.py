@@ -1,6 +1,6 @@
 """Where a reply begins to go round in circles. Small models loop, and a loop is the easiest text there is to guess.
 
-A reply counts for measuring up to its fourth repeat of an 8-gram. Called by `runner`.
+A reply counts for measuring up to its fourth repeat of an 8-gram.
 """
 
 from __future__ import annotations

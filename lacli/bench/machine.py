@@ -1,4 +1,4 @@
-"""Which machine a measurement was made on. Called by `lacli bench` and `reference`."""
+"""Which machine a measurement was made on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All modes on all prompts, in one process, interleaved by prompt. Called by `lacli bench` and `replay`."""
+"""All modes on all prompts, in one process, interleaved by prompt."""
 
 from __future__ import annotations
 

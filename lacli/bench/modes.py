@@ -1,4 +1,4 @@
-"""The ways a prompt is decoded: what may guess, and what the pool holds. Called by `runner`, `exact` and `report`."""
+"""The ways a prompt is decoded: what may guess, and what the pool holds."""
 
 from __future__ import annotations
 

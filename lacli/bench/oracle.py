@@ -2,7 +2,7 @@
 
 Where the rows so far spell the reference, the reference's next token is raised above all others; elsewhere the model's
 own logits stand. So the quality of drafts is measured on real edits, not on what a small demonstration model makes of
-them. Called by `runner`; `recording` has its own runner around the model.
+them. `recording` has its own runner around the model.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A recording is a tree: node 0 stands for the prompt, every other node for one more token behind its parent, and each
 node holds the model's likeliest next tokens there. The reply is one path of it; the other nodes are guesses that were
 verified and found wrong while it was recorded. Kept in the cache folder, a private file per prompt, model and number
-of tokens. Called by `replay`.
+of tokens.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from lacli.bench.oracle import RunnerAround
 from lacli.bench.suites import Case
 from lacli.models.base import TOP, Rows, Runner, Scores
-from lacli.pool import files
+from lacli.storage import files
 
 BEST = TOP
 _VERSION = 2

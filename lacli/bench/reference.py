@@ -16,15 +16,15 @@ from typing import Any
 
 import torch
 
+from lacli.assistant.base import ignore
+from lacli.assistant.loading import Loaded, load
 from lacli.bench.machine import machine, machine_line
 from lacli.bench.modes import PLAIN
 from lacli.bench.runner import Bench, Task
 from lacli.bench.suites import load_suites, python_sources
 from lacli.config import Settings
 from lacli.errors import LacliError
-from lacli.loading import Loaded, load
 from lacli.models.base import Rows, Runner
-from lacli.scripted import ignore
 
 TEXT_TOKENS = 2048
 _CHUNK = 64

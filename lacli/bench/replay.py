@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lacli import paths
+from lacli.assistant.base import ignore
+from lacli.assistant.loading import Loaded, load
 from lacli.bench import report
 from lacli.bench.measure import Progress, measure
 from lacli.bench.modes import ALL_COLD, MEASURED, PLAIN, WRONG_POOL, Mode
@@ -37,10 +39,8 @@ from lacli.engine.controller import Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.sequence import CachedSequence
 from lacli.engine.step import Step
-from lacli.loading import Loaded, load
 from lacli.models.base import Rows, Scores
-from lacli.models.scores import scores_of
-from lacli.scripted import ignore
+from lacli.models.runners.scores import scores_of
 from lacli.text.tokenizer import Tokenizer
 
 RECORDED_ROWS = 64

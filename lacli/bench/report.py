@@ -1,4 +1,4 @@
-"""Runs into figures, and figures into a table. Pure. Called by `lacli bench`.
+"""Runs into figures, and figures into a table. Pure.
 
 The headline of a mode is the unweighted mean over prompts; ratios are taken prompt by prompt within one process.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from lacli.bench.modes import COMPARED, MEASURED, plain_of
 from lacli.bench.runner import Run
-from lacli.wording import counted
+from lacli.shared.wording import counted
 
 Figures = dict[str, Any]
 

@@ -1,7 +1,7 @@
 """Decodes one prompt of the bench in one mode, with the engine's own loop.
 
-Only the model and its settings come from `lacli.loading`; the user's pool is neither read nor written. Called by
-`measure`, `exact`, `reference` and `replay`; `report` makes tables of what is returned.
+Only the model and its settings come from `lacli.assistant.loading`; the user's pool is neither read nor written.
+`report` makes tables of what is returned.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from lacli.assistant.loading import Loaded
+from lacli.assistant.prompt import fitted
 from lacli.bench.loops import LoopStop
 from lacli.bench.modes import COLD, PLAIN, Mode, Warmth
 from lacli.bench.oracle import ReferenceRunner
 from lacli.bench.suites import Case, library_sources
-from lacli.context import fitted
 from lacli.drafts.base import DraftSource
 from lacli.drafts.successor import Table
 from lacli.engine.controller import Controller, Limits
@@ -27,7 +28,6 @@ from lacli.engine.sequence import CachedSequence
 from lacli.engine.step import Step
 from lacli.engine.stop import Stops
 from lacli.events import Message, Request
-from lacli.loading import Loaded
 from lacli.models.base import Runner
 
 _FILLED_REPLY = 64

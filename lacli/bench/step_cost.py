@@ -1,4 +1,4 @@
-"""T(M): the time of a whole step of M rows, from ids in to accepted tokens out. Called by `lacli bench`."""
+"""T(M): the time of a whole step of M rows, from ids in to accepted tokens out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What stands in the pool of each mode: made of replies of the same suite, as a process that gave them would leave it.
 
 Never does a mode but warm-replay know anything of the reply it is measured on: its own and its near twins' entries are
-left out, and the calibration comes from the half of the suite it is not in. Called by `measure` and `exact`.
+left out, and the calibration comes from the half of the suite it is not in.
 """
 
 from __future__ import annotations

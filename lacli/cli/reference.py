@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lacli.cli import environment, keymap, schema, spec
+from lacli.cli.framework import environment, keymap, schema
+from lacli.cli.spec import command as spec
 from lacli.configuration.keys import Key, shown
 from lacli.configuration.trust import limits
 
@@ -225,7 +226,7 @@ def _is_common(key: Key) -> bool:
 
 
 def _key_table(keys: Sequence[Key]) -> list[str]:
-    from lacli.cli.effective import variable_of
+    from lacli.cli.framework.effective import variable_of
 
     lines = ["| key | | value | default | variable | a project may |", "|---|---|---|---|---|---|"]
     for key in keys:

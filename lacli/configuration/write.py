@@ -7,8 +7,8 @@ import os
 import stat
 from pathlib import Path
 
-from lacli import atomic
 from lacli.errors import UsageError, unwritable
+from lacli.storage import atomic
 
 
 def replace(path: Path, data: bytes, private: bool = True) -> None:

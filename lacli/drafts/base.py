@@ -1,8 +1,4 @@
 """The contract of a draft source: it guesses continuations, and is told what became of them. No torch here.
-
-Called by `engine.loop` once per step, in this order: `propose` (unless the source sleeps), then, after the forward,
-`credit` for every chain whose fate the emitted tokens decide (whether or not rows were bought for it), then `observe`
-with the tokens emitted.
 A source must never block on disk or network inside these calls, and must never raise on odd token ids.
 """
 

@@ -1,6 +1,6 @@
 """Chains read off an index: what followed earlier places where the context's end occurs, with learned chances.
 
-Called by the sources in `lookup`. No torch, no files.
+No torch, no files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The order of all places of a stored text by what stands before them, made with numpy in a few passes over the whole.
 
 Prefix doubling, three at a time: the first pass sorts by as many tokens as a machine word holds, each later one by the
-ranks of three (or two) neighbouring runs, and only places still tied are sorted again. Called by `index.StoredIndex`.
+ranks of three (or two) neighbouring runs, and only places still tied are sorted again.
 """
 
 from __future__ import annotations

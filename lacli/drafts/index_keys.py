@@ -2,8 +2,8 @@
 
 The *key* of a place is what stands before it read backwards, as big-endian bytes, four a token: comparing keys compares
 contexts from their last token on, and it is C's `memcmp` that does it. In a sorted sequence of keys the longest matches
-of a context are the neighbours of where it would be put, the next shorter ones their neighbours, and so on.
-Called by `index` (and its order made by `index_build`). No numpy, no tokens of its own.
+of a context are the neighbours of where it would be put, the next shorter ones their neighbours, and so on. No numpy,
+no tokens of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All sources together, as a process begins with them. Called by `loading`, and by the bench to measure the same."""
+"""All sources together, as a process begins with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an edit changed that the instruction does not speak of. Pure; called by `checks`."""
+"""What an edit changed that the instruction does not speak of. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an edited text is set: indentation, line ends, quotes, blanks at line ends. Pure; called by `checks`."""
+"""How an edited text is set: indentation, line ends, quotes, blanks at line ends. Pure."""
 
 from __future__ import annotations
 

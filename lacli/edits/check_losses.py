@@ -1,6 +1,6 @@
 """What an edit lost that nobody asked to remove: definitions, imports, docstrings, comments, decorators. Pure.
 
-Called by `checks`; `mend_losses` puts back what is found here.
+`mend_losses` puts back what is found here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a model left in the text that belongs to its way of answering: placeholders, marks of diffs, notes. Pure.
+"""What a model left in the text that belongs to its way of answering: placeholders, marks of diffs, notes.
 
-Called by `checks`. What the file or the instruction holds already is no fault.
+Pure. What the file or the instruction holds already is no fault.
 """
 
 from __future__ import annotations

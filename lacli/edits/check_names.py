@@ -1,4 +1,4 @@
-"""Names that an edit left undefined, defined anew or forgot to rename. Pure; called by `checks`."""
+"""Names that an edit left undefined, defined anew or forgot to rename. Pure."""
 
 from __future__ import annotations
 

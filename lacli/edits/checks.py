@@ -1,6 +1,4 @@
-"""What speaks against writing an edited file: the one entry to all checks. Pure.
-
-Called by what drives an edit, after `mend`: what is left here is told to the model, or ends the edit. Each topic has a
+"""What speaks against writing an edited file: the one entry to all checks. Pure. Each topic has a
 module of its own.
 """
 

@@ -1,7 +1,6 @@
 """Some of the changes between two versions of a file: hunks to choose from, and the bytes that the chosen ones make.
 
-Every byte outside of what is chosen is the old one, whatever the file's encoding and line ends are. Pure; called by
-`edit --interactive`, the chat's /apply and the terminal UI's diff.
+Every byte outside of what is chosen is the old one, whatever the file's encoding and line ends are. Pure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A unified diff of bytes that `patch -p0` and `git apply -p0` take. Pure; called by `edit`, `complete` and /apply."""
+"""A unified diff of bytes that `patch -p0` and `git apply -p0` take. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Reading and replacing the one file that is edited. Bytes only; called by `textfile` and by what saves a text.
+"""Reading and replacing the one file that is edited. Bytes only.
 
 A file is replaced by a rename: whoever reads it, and whatever is killed or full, sees the old bytes or the new ones.
-One that has other names (hard links) is written into instead, see `lacli.atomic`: they are to stay the same file.
+One that has other names (hard links) is written into instead, see `lacli.storage.atomic`: they are to stay the same
+file.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacli import atomic, streams
+from lacli import streams
 from lacli.errors import LacliError, PromptTooLong, UsageError, unwritable
+from lacli.storage import atomic
 
 MOST_BYTES = 1 << 26
 """Beyond every model's context by far."""

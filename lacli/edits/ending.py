@@ -1,7 +1,7 @@
 """Ends a reply with the block it was asked for: what models explain behind it is read by nobody.
 
 A copied file takes few steps, an explanation of it takes as many again. Watchers of `text.stops`, so that the reply
-ends at the same byte whatever steps it came in. Made by `lacli.context`.
+ends at the same byte whatever steps it came in. Made by `lacli.assistant.prompt`.
 """
 
 from __future__ import annotations

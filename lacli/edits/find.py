@@ -1,7 +1,7 @@
 """Finds the parts of a file that an instruction is about, so that no more than these can change. Pure.
 
 Where it is not clear which part is meant, the answer says so (`Picked.sure`): a wrong part taken silently costs more
-trust than a whole file asked for. Called by what plans an edit.
+trust than a whole file asked for.
 """
 
 from __future__ import annotations

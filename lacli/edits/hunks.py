@@ -1,4 +1,4 @@
-"""Where two lists of lines differ. Pure; called by `diff` and `splice`."""
+"""Where two lists of lines differ. Pure."""
 
 from __future__ import annotations
 

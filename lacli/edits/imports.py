@@ -1,4 +1,4 @@
-"""The names that a file imports at its top level. Pure; called by `pieces`."""
+"""The names that a file imports at its top level. Pure."""
 
 from __future__ import annotations
 

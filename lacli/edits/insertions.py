@@ -1,4 +1,4 @@
-"""Where something new goes: into which definition, behind which sibling. Pure; called by `find`."""
+"""Where something new goes: into which definition, behind which sibling. Pure."""
 
 from __future__ import annotations
 

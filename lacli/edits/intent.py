@@ -1,7 +1,4 @@
-"""What an instruction asks of a file, as far as its words and the file's names tell. Pure data; read by `reading`.
-
-Called by what finds the parts of an edit, and by what judges whether something is missing that nobody asked to remove.
-"""
+"""What an instruction asks of a file, as far as its words and the file's names tell. Pure data; read by `reading`."""
 
 from __future__ import annotations
 

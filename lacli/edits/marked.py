@@ -1,6 +1,6 @@
 """Whether a sentence uses an ordinary word as a name: `load` in "in load", and not in "load all notes". Pure.
 
-Asked only of words that the file has as a name; called by `sentence`.
+Asked only of words that the file has as a name.
 """
 
 from __future__ import annotations

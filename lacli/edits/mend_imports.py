@@ -1,4 +1,4 @@
-"""Imports put back, and those of the standard library added that new code needs. Pure; called by `mend`."""
+"""Imports put back, and those of the standard library added that new code needs. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Line ends, quotes, indentation and remarks of a model set right. Pure; called by `mend`."""
+"""Line ends, quotes, indentation and remarks of a model set right. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Definitions, docstrings, decorators and comments put back where they stood, and what came too often or unasked taken
-out. Pure; called by `mend`."""
+out. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that an edit forgot to rename. Pure; called by `mend`."""
+"""Names that an edit forgot to rename. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a step of mending offers a text. Called by the `mend_*` modules. Pure."""
+"""How a step of mending offers a text. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of many places at once: renames, moves, and what is asked for everywhere. Pure; called by `find`."""
+"""Changes of many places at once: renames, moves, and what is asked for everywhere. Pure."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The text is in percent format, as Jupytext and editors know it: a line `# %%` before each cell of code, before others
 `# %% [markdown]` or `# %% [raw]`, and their lines are comments. Outputs, pictures and metadata are not in it. Back in
 the file only the `source` of changed cells is written anew, in the form it has there (a list of lines or one string);
-every other byte stays. Pure; called by `complete` and `edit`.
+every other byte stays. Pure.
 """
 
 from __future__ import annotations

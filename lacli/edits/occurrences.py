@@ -1,4 +1,4 @@
-"""Where a name stands that is to be renamed, told by the tree. Pure; called by what checks and mends a renaming."""
+"""Where a name stands that is to be renamed, told by the tree. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of a file, and how lines and definitions become them. Pure; called by `find` and the rules it follows."""
+"""Parts of a file, and how lines and definitions become them. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What the phrases of an instruction ask: renames, removals and additions, over a sentence whose names are marks. Pure.
-
-Called by `reading` for the intent and by `find` for the place of what is new.
-"""
+"""What the phrases of an instruction ask: renames, removals and additions, over a sentence whose names are marks. Pure."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The rewritten text that a reply holds: which of its fences is the outer one is judged by the original. Pure.
 
 Models put the rewritten part into one fenced block, as asked; around it stands prose, or a second block; inside it
-there may be fences as long as its own, where the original has some; and some give the text without any. Called by
-`apply`.
+there may be fences as long as its own, where the original has some; and some give the text without any.
 """
 
 from __future__ import annotations

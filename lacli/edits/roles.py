@@ -1,7 +1,4 @@
-"""What each name of an instruction is there for: the place to change, or something to be used or compared with. Pure.
-
-Called by `find`: only names that mark a place pick a part.
-"""
+"""What each name of an instruction is there for: the place to change, or something to be used or compared with. Pure."""
 
 from __future__ import annotations
 

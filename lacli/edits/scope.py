@@ -1,7 +1,4 @@
-"""Which definitions an edit may change: those the instruction names, and those that use what it names. Pure.
-
-Called by what checks an edit and by what mends it.
-"""
+"""Which definitions an edit may change: those the instruction names, and those that use what it names. Pure."""
 
 from __future__ import annotations
 

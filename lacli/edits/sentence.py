@@ -1,7 +1,7 @@
 """An instruction in which each name of the file has become one character, so that phrases can be matched around names.
 
 Which words are names is decided here: what is written as code or in quotes, and ordinary words only where the sentence
-marks them as a name. Pure; called by `phrases` and `reading`.
+marks them as a name. Pure.
 """
 
 from __future__ import annotations

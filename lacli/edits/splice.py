@@ -2,7 +2,7 @@
 
 What a model gave back of a line may be less than the line: characters that its vocabulary lacks, bytes that are no
 text. Such a line counts as kept where what the model could see of it was kept; in a changed one what the model could
-not see stays beside what it stood beside. Pure; called by `apply`.
+not see stays beside what it stood beside. Pure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Syntax trees of source files, by tree-sitter. Pure; called by what finds, checks and mends the parts of a file.
+"""Syntax trees of source files, by tree-sitter. Pure.
 
 The grammars are wheels of their own, one per language, and are imported on first use. A language without one has no
 tree, and its files are treated as lines of text.

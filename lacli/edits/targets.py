@@ -1,4 +1,4 @@
-"""Which definitions the names of an instruction pick, and whether that is sure. Pure; called by `find`."""
+"""Which definitions the names of an instruction pick, and whether that is sure. Pure."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 `text` has \\n line ends only; every place in it maps back to the bytes, so that what is not replaced stays as it is,
 whatever it is: mixed line ends, a byte-order mark, bytes that are no text. Writing is atomic, keeps the file's mode and
-refuses a file that was changed meanwhile. Called by `edit`, `complete` and the chat's /apply. No terminal, no model.
+refuses a file that was changed meanwhile. No terminal, no model.
 """
 
 from __future__ import annotations

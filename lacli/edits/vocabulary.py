@@ -1,7 +1,4 @@
-"""The names that a file has and the lines that mention them: what the words of an instruction are compared with. Pure.
-
-Called by `sentence`, which finds names in an instruction, and by `find`, which looks up what they stand for.
-"""
+"""The names that a file has and the lines that mention them: what the words of an instruction are compared with. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verification by agreement: walk the tree with the ordinary sampler. Called by `engine.loop`.
+"""Verification by agreement: walk the tree with the ordinary sampler.
 
 At each row the next token is drawn as plain decoding would draw it; where a child holds just that token its row has
 already been computed and the walk goes on, else it ends. Every draw is emitted, the last one too (bonus token), so the

@@ -4,7 +4,6 @@ A row costs far less beside others than alone, so the replies of a batch end soo
 Each is the loop of `engine.loop`, unchanged; here is only who sits where: a place that is left goes to the next job,
 whose prompt is read in chunks beside the steps of the others. Where a prompt begins as one that some place holds does,
 that beginning is copied. A runner that cannot share has one place, and its jobs follow one another.
-Called by `lacli.replies` and the bench.
 """
 
 from __future__ import annotations

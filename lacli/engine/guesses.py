@@ -1,4 +1,4 @@
-"""Drafts and window of one reply: what goes into a step, and what everyone learns from it. Called by `engine.loop`."""
+"""Drafts and window of one reply: what goes into a step, and what everyone learns from it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The decoding loop: one forward a step over everything guessed, then one decision that all else follows.
 
 `steps` is all of it, top to bottom: it asks for rows and is sent their scores, so that whoever drives it runs the
-forward, for one reply (`decode`, here) or for many at once (`engine.batch`). Called by `lacli.assistant` and the bench.
+forward, for one reply (`decode`, here) or for many at once (`engine.batch`).
 Ids in, ids out: no text, no files. What is yielded has been committed, so closing the generator between steps always
 finds a whole state.
 """

@@ -1,6 +1,6 @@
 """The ids in a runner's KV cache, kept beside it so that a later prompt prefills only what is new.
 
-Called by `engine.loop` and read by the assistant. The only place that may truncate a cache.
+The only place that may truncate a cache.
 """
 
 from __future__ import annotations

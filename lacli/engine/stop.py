@@ -1,6 +1,6 @@
-"""Where an accepted run ends: end-of-sequence ids, budget, then the injected rule. Decided once, before any commit.
+"""Where an accepted run ends: end-of-sequence ids, budget, then the injected rule.
 
-Called by `engine.loop` only. The engine knows no text, so stop strings come in as a `StopRule` (lacli.text.stops).
+Decided once, before any commit. The engine knows no text, so stop strings come in as a `StopRule` (lacli.text.stops).
 """
 
 from __future__ import annotations

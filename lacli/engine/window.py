@@ -1,4 +1,4 @@
-"""The lookahead window: its rows in, n-grams out. Called by `engine.loop`; knows no model and no cache.
+"""The lookahead window: its rows in, n-grams out. Knows no model and no cache.
 
 W columns and N-1 levels of guessed tokens (Jacobi iterations, oldest first) after the last emitted token, which is
 column 0 of level 0. Column i of level l sits at position p+i+l and hangs from column i of level l-1; level 0 is a

@@ -1,7 +1,6 @@
 """Quantised matrices as arrays: blocks of 32 columns, and the packed bytes the C step reads in place.
 
-Lives here: the layouts of `src/lacli.h` in numpy, and rounding to them. May not: know files, models or torch. Called by
-`models` when a model is prepared, and to unpack where the C library is not there.
+Lives here: the layouts of `src/lacli.h` in numpy, and rounding to them. May not: know files, models or torch.
 
 Nothing here splits a matrix: who has a large one hands it over by rows, a multiple of `PANEL` at a time.
 """

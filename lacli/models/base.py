@@ -1,7 +1,7 @@
 """What the engine sees of models: `Rows` in, `Scores` out. Imports nothing heavy at run time.
 
 Implementations: `native.NativeRunner`, which is a `SharingRunner`, `fused.FusedRunner`, `runner.GenericRunner`; test
-double: `TableRunner` in `tests/fakes.py`. Called by `engine` only. An implementation must never look at the sampler,
+double: `TableRunner` in `tests/fakes.py`. An implementation must never look at the sampler,
 the drafts or the pool, and a failed forward must leave `length` as it was.
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, cast, get_args
 
 from lacli.models.base import Quant
-from lacli.models.fim_markers import FimMarkers
+from lacli.models.registry.fim_markers import FimMarkers
 
 EDIT_LINES = 120
 """Where a model has no number of its own: what 1.5B parameters give again without losing lines."""

@@ -1,4 +1,4 @@
-"""How much room pools may take, and what to drop when it is too little. Pure; called by `log`, `storage` and `store`.
+"""How much room pools may take, and what to drop when it is too little. Pure.
 
 A stored reply or a whole pool is worth the tokens accepted from it, halved every week, per byte. A new one has had no
 chance yet, so it counts as if a few had been accepted, for a grace time and no longer; the newest always stay.

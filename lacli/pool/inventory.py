@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lacli.errors import LacliError
-from lacli.pool import evict, files, log, numbers, projects, storage, table
+from lacli.pool import evict, log, numbers, projects, table
+from lacli.pool import space as storage
 from lacli.pool.format import Damage, Header, Record, decode_file
 from lacli.pool.journal import header_at, now_ms
+from lacli.storage import files
 
 _CLEAR_WAIT_S = 2.0
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacli.pool import files
 from lacli.pool.format import (
     VERSION,
     Damage,
@@ -26,6 +25,7 @@ from lacli.pool.format import (
     header_size,
     impossible,
 )
+from lacli.storage import files
 
 _HEAD_BYTES = 1 << 17
 """More than any header takes."""

@@ -4,8 +4,7 @@
      "held": {"tokens": n, "segments": n, "bytes": size of the log when that was so, "value": v, "value_ms": t,
               "hits": n, "oldest_ms": t, "newest_ms": t}}
 
-It can be lost without harm, so whatever in it cannot be understood is left out. Called by `store` under the lock, and
-by `inventory`, which spares itself the reading of a log whose size is still the one in `held`.
+It can be lost without harm, so whatever in it cannot be understood is left out.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lacli.pool import files
+from lacli.storage import files
 
 NAME = "numbers.json"
 VERSION = 1

@@ -3,7 +3,7 @@
     <pools>/<project id>/project.json                the root, and the first commit where git could tell it
     <pools>/<project id>/<tokenizer>/pool.lacli      a pool, written by `store`
 
-Called by `store` and `inventory`. A record that is missing or damaged costs the adoption, nothing else.
+A record that is missing or damaged costs the adoption, nothing else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lacli.pool import files, identity
+from lacli.project import root as identity
+from lacli.storage import files
 
 POOL_NAME = "pool.lacli"
 RECORD_NAME = "project.json"

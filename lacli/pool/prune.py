@@ -1,6 +1,6 @@
 """`lacli pool prune`: bring every pool under its cap, all of them under theirs, and remove what is left over.
 
-Called by the command only; a pool that another lacli is writing is passed over.
+A pool that another lacli is writing is passed over.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacli.pool import files, projects, storage
+from lacli.pool import projects
+from lacli.pool import space as storage
 from lacli.pool.evict import Caps
-from lacli.pool.identity import PoolKey
 from lacli.pool.journal import header_at, now_ms
 from lacli.pool.store import Pool
+from lacli.project.root import PoolKey
+from lacli.storage import files
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Tells strings made by a random generator from the names, words and numbers of code. Pure; called by `secrets`.
+"""Tells strings made by a random generator from the names, words and numbers of code. Pure.
 
 Every character gets the logarithm of how much likelier it is in a random string of one of seven alphabets than in
 code, after the two characters before it. The largest sum over any stretch decides (CUSUM), so it does not matter what a

@@ -4,7 +4,7 @@
     numbers.json    totals and calibration (`numbers`)  pool.lacli.lock  the one lock of all three
 
 Only here are pools written. A pool can cost time but never a reply: whatever is wrong with the disk or the files ends
-in one line in `Pool.notices`, never in an exception. Called by the assistant; no torch, no text but what is checked
+in one line in `Pool.notices`, never in an exception. No torch, no text but what is checked
 for secrets. Readers take no lock: files only grow, or are replaced as a whole.
 """
 
@@ -17,14 +17,16 @@ from typing import Literal
 
 import numpy as np
 
-from lacli.pool import files, log, numbers, projects, secrets, storage, table
+from lacli.pool import log, numbers, projects, secrets, table
+from lacli.pool import space as storage
 from lacli.pool.evict import DEFAULT_CAPS
 from lacli.pool.evict import Caps as Caps
 from lacli.pool.format import Record, WordArray, digest, segment_bytes
-from lacli.pool.identity import PoolKey
+from lacli.pool.guarded import Keeper
 from lacli.pool.journal import Journal, now_ms
-from lacli.pool.keeper import Keeper
 from lacli.pool.lesson import Lesson, TableRows
+from lacli.project.root import PoolKey
+from lacli.storage import files
 
 MOST_INDEXED = 2_000_000
 """Tokens given to draft from: their index takes 0.6 s and 125 MB to build; that of all 14 million which a pool of 64 MB

@@ -9,7 +9,6 @@ Any may be missing. Calibration is not in it: it is of one computer.
 
 An import trusts nothing: sizes, CRCs, ids and names are checked, and what `check` refuses is left out. It adds replies
 and entries, as old as they are, to those that are there; totals are taken over only by a pool that has none.
-Called by `lacli pool`.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from lacli import atomic
 from lacli.errors import LacliError, UsageError
-from lacli.pool import files, log, numbers, storage, table
+from lacli.pool import log, numbers, table
+from lacli.pool import space as storage
 from lacli.pool.format import (
     CREDIT,
     SEGMENT,
@@ -40,6 +39,7 @@ from lacli.pool.format import (
 )
 from lacli.pool.journal import now_ms
 from lacli.pool.store import Pool
+from lacli.storage import atomic, files
 
 _KINDS = frozenset({SEGMENT, CREDIT, TABLE, TOTALS})
 _NO_LIMIT = 1 << 62

@@ -1,4 +1,4 @@
-"""`lacli pool build [PATH…]`: index a project's files at once, in the foreground. Called by `lacli.cli.pool`."""
+"""`lacli pool build [PATH…]`: index a project's files at once, in the foreground."""
 
 from __future__ import annotations
 

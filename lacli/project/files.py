@@ -3,7 +3,6 @@
 Only files that the context seems to quote, and a few that were changed last, are read and tokenised; which they are
 is told by `marks`. The thread works in pieces of about two milliseconds and rests many times as long while a reply is
 written, since Python runs one thread at a time. Whatever goes wrong in it ends in no index, and in nothing else.
-Called by `loading`, which hands the index on to the `files` source.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ignore files of a project's folders, in gitignore's syntax, for what git itself is not asked about.
 
-Called by `tracked`. Reads the files it is told to look for, once each, and nothing else.
+Reads the files it is told to look for, once each, and nothing else.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lacli.pool import files as disk
+from lacli.storage import files as disk
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lacli import paths
-from lacli.pool import identity, projects, secrets
+from lacli.pool import projects, secrets
 from lacli.project import marks, reading, skip, tracked
+from lacli.project import root as identity
 from lacli.project.marks import Entry
 from lacli.project.reading import IdArray
 from lacli.project.tracked import Breathe, Listing, SourceFile

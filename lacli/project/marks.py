@@ -2,7 +2,7 @@
 
 Of a file's runs of four tokens one in four is kept, chosen by its hash, as 32 bits of a salted hash in no order. That
 is enough to tell from a context which files it quotes, so that only those are read and tokenised in a run; and too
-little to follow a text from run to run. Called by `indexing`. Pure but for `load` and `save`.
+little to follow a text from run to run. Pure but for `load` and `save`.
 
     header   magic, version, count of files and of marks, fingerprint of the tokenizer, salt, CRC-32 of all the rest
     files    one record each: hashes of name and content, size, time, tokens, state, count of marks
@@ -26,8 +26,8 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from lacli.pool import files as disk
 from lacli.project import skip
+from lacli.storage import files as disk
 
 FILE_NAME = "files.lacli"
 MarkArray = NDArray[np.uint32]

@@ -1,7 +1,7 @@
 """Other files of the project that help to complete one: named by the user, imported by it, changed last.
 
 In this order, so that what a model has read of them stays in its cache. Never what holds secrets, is generated,
-minified, ignored or outside the project. Works without git. Called by `lacli.cli.complete_run`.
+minified, ignored or outside the project. Works without git.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from lacli.events import Attachment
-from lacli.pool.identity import git_output
 from lacli.project import skip
 from lacli.project.ignore import LACLIIGNORE, IgnoreFiles
 from lacli.project.imports import imported
 from lacli.project.reading import Content, read
+from lacli.project.root import git_output
 from lacli.project.snippets import Snippet, chosen, joined, pieces
 from lacli.project.tracked import MAX_FILE_BYTES, SourceFile, list_named
 from lacli.text.languages import Language, of_path

@@ -1,7 +1,6 @@
 """Names of files to attach to a question, for pickers: the project's, as git or a walk lists them. No file is opened.
 
 What may hold secrets is never offered, nor what is no text by its name; whoever wants such a file can still name it.
-Called by front ends, in a thread: git is asked, for some seconds at most.
 """
 
 from __future__ import annotations
@@ -9,8 +8,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lacli.pool.identity import project_root
 from lacli.project import skip
+from lacli.project.root import project_root
 from lacli.project.tracked import tracked_names, untracked_names, walked_names
 from lacli.text.invisible import can_be_typed
 

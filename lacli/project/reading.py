@@ -1,6 +1,6 @@
 """One file of a project, from bytes to token ids, in pieces small enough to stand in nobody's way. Writes nothing.
 
-The ids stay in memory. Called by `indexing`.
+The ids stay in memory.
 """
 
 from __future__ import annotations

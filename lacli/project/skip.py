@@ -1,6 +1,6 @@
-"""Which of a project's files drafts are never read from: by name, and by what the text looks like. Pure.
+"""Which of a project's files drafts are never read from: by name, and by what the text looks like.
 
-Called by `tracked` (names) and `reading` (text). What holds secrets is judged by `pool.secrets`, not here.
+Pure. What holds secrets is judged by `pool.secrets`, not here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Pieces of files that a model is shown beside the one it completes: cut, compared, chosen. Pure.
-
-Called by `neighbours`.
-"""
+"""Pieces of files that a model is shown beside the one it completes: cut, compared, chosen. Pure."""
 
 from __future__ import annotations
 

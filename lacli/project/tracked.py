@@ -1,7 +1,6 @@
 """Which files of a project drafts may be read from: git's list of tracked files, or a walk over folders the user named.
 
-Names only: no file is opened but, where git is not asked, `.gitignore` and `.lacliignore`. Called by `indexing`, and by
-`offered`.
+Names only: no file is opened but, where git is not asked, `.gitignore` and `.lacliignore`.
 A name is bytes with slashes, relative to the root, as git and the file system have it.
 """
 
@@ -14,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lacli.pool.identity import git_output
 from lacli.project import skip
 from lacli.project.ignore import LACLIIGNORE, IgnoreFiles
+from lacli.project.root import git_output
 
 MAX_FILE_BYTES = 256 << 10
 MAX_TOTAL_BYTES = 4 << 20

@@ -1,5 +1,5 @@
 """The project's own secrets: the values in its `.env` and other ignored settings, so that no reply that holds one is
-kept. They stay in memory; nothing is written. Called by `loading` (for `Pool.refuse`), `indexing` and the CLI.
+kept. They stay in memory; nothing is written.
 
 Few files, small ones, and little time: what is not found here is still judged by its looks, by `pool.secrets.refuse`.
 """
@@ -12,10 +12,10 @@ import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from lacli.pool import files as disk
 from lacli.pool import secrets
-from lacli.pool.identity import git_output
 from lacli.pool.secrets import Refuse
+from lacli.project.root import git_output
+from lacli.storage import files as disk
 
 _MAX_FILES = 64
 _MAX_FILE_BYTES = 64 << 10

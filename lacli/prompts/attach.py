@@ -1,7 +1,7 @@
 """Files that go with a question: those given by name, and those its words point to as `@path`.
 
 Reads files, writes nothing; everything that cannot be shown to a model is one error that names it, before any model is
-loaded. Called by `ask`, `chat` and `edit`.
+loaded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A conversation into the ids a model is given: its own template, and no control id from anything a user wrote.
 
 The frame a template puts around the messages is trusted, the messages are not: markers typed in them are hidden from
-the template and put back as plain text. Called by `lacli.context`.
+the template and put back as plain text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lacli.errors import LacliError, UsageError
-from lacli.models.chat_template import ChatTemplate, Fails, Refused
+from lacli.models.hf.chat_template import ChatTemplate, Fails, Refused
 from lacli.text.tokenizer import Tokenizer
 
 _FOLDED = "this model's template takes no system message; it was put in front of the first question"

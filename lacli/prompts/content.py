@@ -1,7 +1,6 @@
 """What comes from pipes and files as text, and how it is shown to the model beside an instruction.
 
-Pure: bytes and text in, text and notes out. Called by the front ends for what they read, and below `context` for what
-the model is shown.
+Pure: bytes and text in, text and notes out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A request's messages as the ids a model is given, cut to fit its context where the request allows it.
 
 Whole old turns go first, then parts of what the last question is about; never its words where it has attachments, and
-never silently. Called by `lacli.context`.
+never silently.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 NAME.toml holds `prompt`, `system`, `[defaults]` of parameters and `[options]` of the reply; NAME.txt and NAME.md are a
 prompt as it stands. `$input` stands for the words (or what is piped in), `$name` for a parameter, `$$` for a dollar.
-Reads and writes the templates' folder only, privately, as prompts may quote anything. Called by `ask` and `templates`.
+Reads and writes the templates' folder only, privately, as prompts may quote anything.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lacli import atomic, paths
+from lacli import paths
 from lacli.configuration.document import literal, parse
 from lacli.errors import LacliError, UsageError, unwritable
-from lacli.pool import files
 from lacli.prompts.content import text_of
+from lacli.storage import atomic, files
 
 OPTIONS = (
     "model",

@@ -1,7 +1,6 @@
 """Content that is too long for the context, cut to a number of tokens where the user allowed it.
 
-Pure. A text is never tokenised beyond what could fit, so that ten megabytes cost no more than one context. Called by
-`lacli.context`.
+Pure. A text is never tokenised beyond what could fit, so that ten megabytes cost no more than one context.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds the chat template of a model folder. Called by `lacli.context`; rendering is `lacli.models.chat_template`'s."""
+"""Finds the chat template of a model folder. Rendering is `lacli.models.hf.chat_template`'s."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lacli.errors import ModelUnavailable
-from lacli.models.chat_template import ChatTemplate
+from lacli.models.hf.chat_template import ChatTemplate
 
 __all__ = ["ChatTemplate", "load_template"]
 

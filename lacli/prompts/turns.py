@@ -1,7 +1,7 @@
 """The control tokens with which a model's chat template ends an answer and begins the next question.
 
 A model that writes one of them has ended its reply, whatever its files name as end tokens: what would follow is the
-user's next turn, invented. Called by `lacli.context`.
+user's next turn, invented.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from lacli.errors import ModelUnavailable
-from lacli.models.chat_template import ChatTemplate, Refused
+from lacli.models.hf.chat_template import ChatTemplate, Refused
 from lacli.text.tokenizer import Tokenizer
 
 _ANSWER, _QUESTION = "lacli-probe-answer", "lacli-probe-question"

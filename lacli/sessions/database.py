@@ -15,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lacli.pool import files
 from lacli.sessions import migrations
 from lacli.sessions.records import StoreUnavailable
+from lacli.storage import files
 
 if TYPE_CHECKING:
     import sqlite3

@@ -1,7 +1,4 @@
-"""A session as a document: Markdown to read, JSON for programs. Pure.
-
-Called by `lacli sessions`, the chat's /save and the TUI.
-"""
+"""A session as a document: Markdown to read, JSON for programs. Pure."""
 
 from __future__ import annotations
 

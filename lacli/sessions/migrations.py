@@ -1,7 +1,7 @@
 """The layout of the log, as the list of steps that make it. Append only: what was released is never changed.
 
 `PRAGMA user_version` is the number of steps a file has had; their names are in its table `migrations`. A file that had
-more than this list holds was written by a newer lacli and is left alone. Called by `database` only.
+more than this list holds was written by a newer lacli and is left alone.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ Nothing is read, written or imported before the first turn. A session that anoth
 on as one of its own, which `id` then names. `--no-log` keeps nothing at all, `lacli logs off` the
 numbers of `lacli stats` but no word. A log that cannot be used is one note; a conversation that goes on tries again
 with its next turn, so that a log which was only held by another program misses nothing.
-Called by both front ends.
 """
 
 from __future__ import annotations
@@ -172,6 +171,6 @@ class Recorder:
 
 
 def _project() -> Path | None:
-    from lacli.pool.identity import project_root
+    from lacli.project.root import project_root
 
     return project_root(Path("."))

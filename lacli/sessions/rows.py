@@ -1,7 +1,4 @@
-"""Sessions and turns as rows, and rows as sessions and turns. What a damaged page made of a row never raises.
-
-Called by `store` and `search`, inside their transactions.
-"""
+"""Sessions and turns as rows, and rows as sessions and turns. What a damaged page made of a row never raises."""
 
 from __future__ import annotations
 

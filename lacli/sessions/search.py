@@ -1,4 +1,4 @@
-"""Literal search in everything said and attached: no query language, so that no input is an error. Called by `store`.
+"""Literal search in everything said and attached: no query language, so that no input is an error.
 
 All text is read and compared without case: ten thousand turns take a few tenths of a second, and no index has to be
 kept, which would be as large as the text and would have to be repaired with it.

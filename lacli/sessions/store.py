@@ -3,7 +3,6 @@
 What is kept: questions, the text that was attached to them, answers with the ids the model wrote, which model wrote
 them, when, and in which project. It is the user's own transcript: never sent anywhere, readable by the owner alone.
 Every method either does its work or raises `StoreUnavailable`; a turn whose `append` returned is on the disk.
-Called by `recorder`, `lacli.cli.sessions` and the conversation loops.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whether conversations are kept: not from `lacli logs off` to `lacli logs on`. A file in the data folder says so.
 
-A file of its own, so that it holds whatever has become of the log. Called by `recorder` and `cli.logs`.
+A file of its own, so that it holds whatever has become of the log.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from lacli import paths
-from lacli.pool import files
+from lacli.storage import files
 
 _NAME = "logs.off"
 

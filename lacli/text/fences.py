@@ -1,7 +1,4 @@
-"""Fenced blocks of Markdown, as CommonMark has them: what a reply holds besides prose. Pure text.
-
-Called by `ask -x`, `edit`, the chat's /copy, /save and /apply, and whatever shows Markdown.
-"""
+"""Fenced blocks of Markdown, as CommonMark has them: what a reply holds besides prose. Pure text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Characters that are not seen and yet change what is: the order of text beside them, or where a line ends. Pure.
 
 What is shown of them stands for each as `<U+202E>`, so that code reads as it runs; what goes to a file or a pipe keeps
-them. Joiners and variation selectors stay, as scripts and emoji need them. Called by whatever writes on a terminal.
+them. Joiners and variation selectors stay, as scripts and emoji need them.
 """
 
 from __future__ import annotations

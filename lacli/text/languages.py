@@ -1,7 +1,4 @@
-"""What must be known of a language to judge where a piece of code ends, and how a comment is written in it. Data only.
-
-Called by the stop rules of completions, by `lacli.prompts` and by `lacli.project.neighbours`.
-"""
+"""What must be known of a language to judge where a piece of code ends, and how a comment is written in it. Data only."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What takes code of a language apart: a class of Pygments, found by the word behind an opening fence.
 
 Pygments is imported with the first question, and its plugins never: they are others' code, and looking for them takes
-a while. Called by both front ends, which colour what they show.
+a while.
 """
 
 from __future__ import annotations

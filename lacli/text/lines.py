@@ -1,7 +1,4 @@
-"""Texts as lines: how many say something, and how much two texts have in common. Pure.
-
-Called by `lacli.edits`, `lacli.project.snippets` and `fences`.
-"""
+"""Texts as lines: how many say something, and how much two texts have in common. Pure."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 Works on bytes, one after another: the reply ends at the first byte that completes a stop, so where tokens or steps
 begin cannot matter. UTF-8 never lets one character's bytes begin inside another, so byte and text matches agree.
-Called by `engine.stop` (`cut`) and the assistant (`take`, `finish`).
 """
 
 from __future__ import annotations

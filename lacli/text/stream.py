@@ -1,7 +1,4 @@
-"""Ids to pieces of text as they are generated. No ids or text are kept beyond an unfinished character.
-
-Called by the assistant for replies without stop strings, by `stops` otherwise, and by `Tokenizer.decode`.
-"""
+"""Ids to pieces of text as they are generated. No ids or text are kept beyond an unfinished character."""
 
 from __future__ import annotations
 

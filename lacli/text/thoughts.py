@@ -2,7 +2,7 @@
 
 Such a model begins its reply with a thought between two marks, or its chat template has opened one and the reply begins
 inside. A mark further on is text like any other: an answer may be about these marks. A thought that is never closed
-goes to the end. Called by `lacli.reply`, and by whatever has a reply as the model wrote it.
+goes to the end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Text to ids and back on the `tokenizers` library, without transformers.
 
 What a user writes never becomes a control id here: only `control=True`, or an id handed to `encode_segments`, does.
-Called by the assistant, `lacli.prompts` and the stop rules. Reads files, writes none.
+Reads files, writes none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import tokenizers
 
 from lacli.errors import ModelUnavailable
-from lacli.models.vocabulary import embedding_rows, ends_by_name, is_harmony
+from lacli.models.prepare.vocabulary import embedding_rows, ends_by_name, is_harmony
 from lacli.text.stream import TextStream
 from lacli.text.thoughts import MARKS
 

@@ -10,5 +10,5 @@ name).
 
 All but the main one are a `dialog.Dialog`: a frame, and the keys that apply in a line below. Those with a list are a
 `picker.Lister`, those that search in it while one types a `picker.Picker`. What may wait for a disk is done
-`lacli_tui.behind`. Each imports nothing heavy and is imported when it is opened.
+`lacli_tui.background`. Each imports nothing heavy and is imported when it is opened.
 """

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from lacli_tui.actions import CONFIRM, bindings_of, keys_of
 from lacli_tui.glyphs import drawable
-from lacli_tui.inert import shown
+from lacli_tui.sanitize import shown
 from lacli_tui.screens.dialog import Dialog, key_name
 
 

@@ -16,9 +16,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lacli_tui.actions import ACTIONS, DIALOG, bindings_of, keys_of
-from lacli_tui.behind import Behind
+from lacli_tui.background import Behind
 from lacli_tui.glyphs import drawable, plain_terminal
-from lacli_tui.inert import shown
+from lacli_tui.sanitize import shown
 from lacli_tui.widgets.hints import Hints
 
 Result = TypeVar("Result")

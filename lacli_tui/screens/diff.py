@@ -15,10 +15,10 @@ from textual.widgets import Static
 
 from lacli.edits.choosing import Choosing, Decision, Edited, Group
 from lacli.errors import LacliError
-from lacli.wording import counted
+from lacli.shared.wording import counted
 from lacli_tui.actions import DIFF, bindings_of
 from lacli_tui.glyphs import drawable, plain_terminal
-from lacli_tui.inert import shown
+from lacli_tui.sanitize import shown
 from lacli_tui.screens.confirm import Answers
 from lacli_tui.screens.dialog import Dialog
 from lacli_tui.widgets.lines import Line, Lines

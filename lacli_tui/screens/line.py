@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from lacli_tui.actions import LINE, bindings_of
-from lacli_tui.behind import Came
+from lacli_tui.background import Came
 from lacli_tui.screens.dialog import Dialog
 from lacli_tui.widgets.field import Field
 

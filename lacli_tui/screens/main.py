@@ -21,9 +21,9 @@ from textual.widgets import Static
 
 from lacli.errors import WorkerDied
 from lacli.events import Finished
-from lacli.wording import cut_note, live_line
+from lacli.shared.wording import cut_note, live_line
 from lacli_tui.actions import MAIN, bindings_of
-from lacli_tui.behind import done
+from lacli_tui.background import done
 from lacli_tui.messages import About, Arrived, Stats
 from lacli_tui.talk import Talk, Took
 from lacli_tui.verbs.sending import Sending

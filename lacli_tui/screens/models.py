@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lacli.wording import size
-from lacli_tui.behind import Came, said
+from lacli.shared.wording import size
+from lacli_tui.background import Came, said
 from lacli_tui.fuzzy import Lines
 from lacli_tui.glyphs import drawable
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
 
 if TYPE_CHECKING:
-    from lacli.models.fit import Fit
+    from lacli.models.registry.fit import Fit
     from lacli.models.spec import ModelSpec
 
 
@@ -54,7 +54,7 @@ class Model:
 
 def known_models(tell: Callable[[list[Model]], None]) -> list[Model]:
     """All models of the registry; told as soon as they are known, and with what they need at the end."""
-    from lacli.models.registry import load_registry
+    from lacli.models.registry.registry import load_registry
 
     specs = list(load_registry().models.values())
     models = [_model(spec) for spec in specs]
@@ -64,7 +64,7 @@ def known_models(tell: Callable[[list[Model]], None]) -> list[Model]:
 
 def model_of(name: str | None) -> Model:
     """All that is known of one model. Raises LacliError where there is none of this name."""
-    from lacli.models.registry import load_registry
+    from lacli.models.registry.registry import load_registry
 
     spec = load_registry().resolve(name)
     return _measured(spec, _model(spec))
@@ -88,7 +88,7 @@ def to_fetch(model: Model) -> str:
 
 
 def _measured(spec: ModelSpec, model: Model) -> Model:
-    from lacli.models.fit import fit
+    from lacli.models.registry.fit import fit
 
     try:
         return replace(model, fit=fit(spec))
@@ -97,7 +97,7 @@ def _measured(spec: ModelSpec, model: Model) -> Model:
 
 
 def _model(spec: ModelSpec) -> Model:
-    from lacli.models.inventory import presence
+    from lacli.models.registry.inventory import presence
 
     count = spec.parameters
     name = f"{count / 1e9:.1f}B" if count >= 1e9 else f"{count / 1e6:.0f}M" if count else ""

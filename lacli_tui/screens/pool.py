@@ -15,9 +15,9 @@ from textual.widget import Widget
 
 from lacli.config import Settings
 from lacli.events import Counts
-from lacli.wording import age, counted, duration, pruned, short, short_path, size
+from lacli.shared.wording import age, counted, duration, pruned, short, short_path, size
 from lacli_tui.actions import PICKER, POOL, bindings_of
-from lacli_tui.behind import Came, said
+from lacli_tui.background import Came, said
 from lacli_tui.screens.picker import Lister
 from lacli_tui.widgets.choices import Choice, Choices
 from lacli_tui.widgets.pairs import Pair, Pairs
@@ -60,8 +60,8 @@ def learned(here: Path) -> list[Learned]:
 
     from lacli import paths
     from lacli.pool import projects
-    from lacli.pool.identity import project_root
     from lacli.pool.inventory import all_projects
+    from lacli.project.root import project_root
 
     root = project_root(here)
     own = projects.locate(paths.pools_dir(), root) if root is not None else None
@@ -204,7 +204,7 @@ class PoolScreen(Lister):
     @work(exclusive=True)
     async def action_pool_prune(self) -> None:
         """Bring all pools below their caps, if the user is sure."""
-        from lacli.loading import caps
+        from lacli.assistant.loading import caps
 
         most = caps(self._settings)
         question = f"Bring every pool below {size(most.project_bytes)}, and all below {size(most.total_bytes)}?"
@@ -214,7 +214,7 @@ class PoolScreen(Lister):
     @work(exclusive=True)
     async def action_pool_gone(self) -> None:
         """Delete the pools of projects that cannot be found any more, if the user is sure."""
-        from lacli.loading import caps
+        from lacli.assistant.loading import caps
 
         gone = [each.root for each in self._found.values() if each.is_gone and each.root is not None]
         if not gone:

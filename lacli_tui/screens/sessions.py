@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
-from lacli.wording import age, counted, short_path
+from lacli.shared.wording import age, counted, short_path
 from lacli_tui.actions import PICKER, SESSIONS, bindings_of
-from lacli_tui.behind import Came, said
+from lacli_tui.background import Came, said
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
 

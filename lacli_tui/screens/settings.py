@@ -13,9 +13,9 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from lacli.verbs.inforce import Row
+from lacli.chat.settings_summary import Row
 from lacli_tui.actions import SETTINGS, bindings_of
-from lacli_tui.behind import Came, said
+from lacli_tui.background import Came, said
 from lacli_tui.screens.dialog import Dialog, scrolling
 from lacli_tui.widgets.pairs import Pair, Pairs
 from lacli_tui.widgets.scrolling import Page
@@ -31,7 +31,7 @@ def facts() -> Iterator[Pair]:
     yield from (Pair(), Pair("Folders and files"))
     yield from (Pair(name, text) for name, text in _places())
     yield from (Pair(), Pair("This computer"))
-    from lacli import health
+    from lacli.shared import health
 
     for check in health.checks(lambda: os.environ.get("LACLI_MODEL") or None):
         state, style = _STATES[check.state]

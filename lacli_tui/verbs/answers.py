@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
+from lacli.chat import blocks as answers
+from lacli.chat import slash
 from lacli.errors import LacliError, UsageError
-from lacli.text import slash
-from lacli.verbs import answers
-from lacli.wording import counted
-from lacli_tui.behind import done
+from lacli.shared.wording import counted
+from lacli_tui.background import done
 from lacli_tui.verbs.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lacli.chat.targets import Place
     from lacli.sessions.records import Turn
-    from lacli.verbs.places import Place
 
 _COPY_FILE = "copied.txt"
 
@@ -66,8 +66,8 @@ class Answers(Reading):
 
     @work(group="file", exclusive=True)
     async def _save(self, number: str, rest: str) -> None:
+        from lacli.chat.targets import file_typed
         from lacli.sessions.export import as_markdown, file_name, takes_chat
-        from lacli.verbs.places import file_typed
 
         try:
             turns = self.talk.conversation.turns
@@ -98,7 +98,7 @@ class Answers(Reading):
             await self.blame(error)
 
     async def _save_somewhere(self, turn: int | None, number: str) -> None:
-        from lacli.verbs.places import file_typed
+        from lacli.chat.targets import file_typed
 
         answer = self._said(turn)[0].answer.text
         text, what = self._code(turn, number)
@@ -113,13 +113,13 @@ class Answers(Reading):
 
     async def _path(self, question: str, value: str) -> str:
         """What is typed; empty for going back."""
-        from lacli.verbs.places import completions
+        from lacli.chat.targets import completions
         from lacli_tui.screens.line import LineScreen
 
         return await self.app.push_screen_wait(LineScreen(question, "a path", value, completions)) or ""
 
     async def _put(self, path: Path, text: str, what: str) -> None:
-        from lacli.verbs import places
+        from lacli.chat import targets as places
         from lacli_tui.screens.confirm import ConfirmScreen
 
         place = await self._place(path)
@@ -133,7 +133,7 @@ class Answers(Reading):
         await self.tell(f"{what} is in {place}")
 
     async def _place(self, path: Path) -> Place:
-        from lacli.verbs import places
+        from lacli.chat import targets as places
 
         return await self.aside(lambda: places.place_of(path, self.begun.folder), f"looking at {path}")
 
@@ -148,7 +148,7 @@ class Answers(Reading):
 
     @work(group="file", exclusive=True)
     async def _apply(self, rest: str, turn: int | None, number: str) -> None:
-        from lacli.verbs.places import file_typed
+        from lacli.chat.targets import file_typed
 
         try:
             said, so_far = self._said(turn)
@@ -161,9 +161,9 @@ class Answers(Reading):
             await self.blame(error)
 
     async def _change(self, place: Place, said: Turn, number: str, so_far: str) -> None:
+        from lacli.chat import targets as places
         from lacli.edits.choosing import Choosing
         from lacli.edits.textfile import TextFile
-        from lacli.verbs import places
         from lacli_tui.screens.diff import DiffScreen
 
         path = place.path
@@ -202,7 +202,9 @@ class Answers(Reading):
 
 def _given(text: str) -> str:
     """Who took it besides the terminal, which was asked already."""
-    from lacli import atomic, clipboard, paths
+    from lacli import paths
+    from lacli.shared import clipboard
+    from lacli.storage import atomic
 
     taker = clipboard.by_tool(text)
     if taker:

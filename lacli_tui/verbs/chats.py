@@ -5,13 +5,13 @@ from __future__ import annotations
 from textual import work
 from textual.widgets import OptionList
 
+from lacli.chat import settings_summary as inforce
+from lacli.chat.settings_summary import Row
+from lacli.chat.slash import path_of
 from lacli.errors import LacliError
 from lacli.events import Counts
-from lacli.text.slash import path_of
-from lacli.verbs import inforce
-from lacli.verbs.inforce import Row
-from lacli.wording import counted, counts_table, number_of, unvarying
-from lacli_tui.behind import done
+from lacli.shared.wording import counted, counts_table, number_of, unvarying
+from lacli_tui.background import done
 from lacli_tui.talk import Took
 from lacli_tui.verbs.reading import Reading
 from lacli_tui.widgets.sidebar import MOST, Sidebar
@@ -150,7 +150,7 @@ class Chats(Reading):
 
     @work(group="picker", exclusive=True)
     async def _resume(self, rest: str) -> None:
-        from lacli.pool.identity import project_root
+        from lacli.project.root import project_root
         from lacli.sessions.store import SessionStore, path
 
         try:
@@ -187,7 +187,7 @@ class Chats(Reading):
 
     @work(group="sidebar", exclusive=True, exit_on_error=False)
     async def _list_chats(self) -> None:
-        from lacli.pool.identity import project_root
+        from lacli.project.root import project_root
         from lacli.sessions.store import SessionStore, path
 
         try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual import on
 
-from lacli_tui.begun import Begun, Offer, Offers
-from lacli_tui.behind import Behind, Came
+from lacli_tui.background import Behind, Came
+from lacli_tui.suggestions import Begun, Offer, Offers
 from lacli_tui.verbs import Verbs
 from lacli_tui.widgets.chips import Chips
 from lacli_tui.widgets.offered import Offered

@@ -5,9 +5,9 @@ from __future__ import annotations
 from textual import work
 from textual.app import SuspendNotSupported
 
+from lacli.chat import options
+from lacli.chat.slash import as_typed
 from lacli.errors import LacliError
-from lacli.text.slash import as_typed
-from lacli.verbs import options
 from lacli_tui.verbs.reading import Reading
 
 

@@ -7,7 +7,7 @@ A mixin of `screens.main`, which calls `show_preparing` with everything that com
 from __future__ import annotations
 
 from lacli.events import Loading
-from lacli_tui.behind import done
+from lacli_tui.background import done
 from lacli_tui.talk import Took
 from lacli_tui.verbs import Verbs
 from lacli_tui.widgets.getting_ready import FETCH, PREPARE, GettingReady

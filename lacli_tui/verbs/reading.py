@@ -16,10 +16,10 @@ from typing import TypeVar
 from textual import work
 from textual.worker import Worker, get_current_worker
 
+from lacli.chat import slash
 from lacli.errors import LacliError
 from lacli.events import Attachment
-from lacli.text import slash
-from lacli_tui.behind import done
+from lacli_tui.background import done
 from lacli_tui.verbs import Verbs
 from lacli_tui.verbs.waiting import Ready
 from lacli_tui.widgets.chips import Chips
@@ -145,6 +145,6 @@ class Reading(Verbs):
 
     def _most_tokens(self) -> int:
         """Most tokens that the model can be shown. Called in a thread."""
-        from lacli.verbs.attaching import context_of
+        from lacli.chat.attaching import context_of
 
         return context_of(self.talk.settings.model, self.talk.settings.context, self.talk.request.truncate)

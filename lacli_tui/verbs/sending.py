@@ -5,8 +5,8 @@ A mixin of `screens.main`, which shows what comes of it.
 
 from __future__ import annotations
 
+from lacli.chat import slash
 from lacli.errors import LacliError
-from lacli.text import slash
 from lacli_tui.actions import slash_command
 from lacli_tui.messages import Decoded, Sent, Wanted
 from lacli_tui.verbs.answers import Answers

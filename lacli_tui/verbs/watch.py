@@ -12,10 +12,10 @@ from typing import ClassVar
 from textual import work
 from textual.widget import Widget
 
-from lacli_tui.behind import done
+from lacli_tui.background import done
 from lacli_tui.glyphs import plain_terminal
 from lacli_tui.messages import Around
-from lacli_tui.surroundings import PoolFacts, memory_mb, pool_facts
+from lacli_tui.resources import PoolFacts, memory_mb, pool_facts
 from lacli_tui.verbs import Verbs
 from lacli_tui.widgets.message import Answer
 from lacli_tui.widgets.sourced import Sourced

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from lacli.events import Attachment
 from lacli_tui.glyphs import drawable
-from lacli_tui.inert import shown
+from lacli_tui.sanitize import shown
 from lacli_tui.widgets.message import described
 
 _MOST = 36

@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from lacli_tui.glyphs import drawable
-from lacli_tui.inert import shown
+from lacli_tui.sanitize import shown
 from lacli_tui.widgets.rows import Part, cut, width_of
 
 _LEAST_TITLE = 18

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from textual.content import Content
 
 from lacli.events import Counts, ReplyStats
-from lacli.wording import duration, short
+from lacli.shared.wording import duration, short
 from lacli_tui.decoding import SOURCES
 from lacli_tui.widgets.histogram import bar, histogram
 from lacli_tui.widgets.progress import progress

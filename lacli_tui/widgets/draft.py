@@ -15,8 +15,8 @@ from textual.strip import Strip
 from textual.widgets import TextArea
 
 from lacli_tui.actions import PROMPT, bindings_of
-from lacli_tui.inert import in_place
 from lacli_tui.messages import Wanted
+from lacli_tui.sanitize import in_place
 from lacli_tui.widgets.recalled import Recalled
 
 MOST_ROWS = 10

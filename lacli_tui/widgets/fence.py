@@ -17,8 +17,8 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from lacli_tui.highlight import Run, highlighted
-from lacli_tui.inert import shown
-from lacli_tui.widgets.drawn import Drawn
+from lacli_tui.sanitize import shown
+from lacli_tui.widgets.line_widget import Drawn
 
 _TAB = 4
 _SLICE_S, _PAUSE_S = 0.006, 0.025

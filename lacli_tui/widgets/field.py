@@ -1,4 +1,4 @@
-"""One line that is typed: textual's field, of which nothing acts on the terminal. Called by dialogs."""
+"""One line that is typed: textual's field, of which nothing acts on the terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rich.text import Text
 from textual import events
 from textual.widgets import Input
 
-from lacli_tui.inert import in_place, pasted, shown
+from lacli_tui.sanitize import in_place, pasted, shown
 
 
 class Field(Input):

@@ -13,10 +13,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from lacli.events import Loading
-from lacli.wording import duration, size
+from lacli.shared.wording import duration, size
 from lacli_tui.actions import keys_of
 from lacli_tui.glyphs import drawable, glyphs, plain_terminal
-from lacli_tui.inert import shown
+from lacli_tui.sanitize import shown
 from lacli_tui.screens.dialog import key_name
 from lacli_tui.widgets.histogram import bar
 from lacli_tui.widgets.rows import cut

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from lacli.wording import short, size
+from lacli.shared.wording import short, size
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, apart, cut, joined, width_of
 from lacli_tui.widgets.watching import Watching
 

@@ -13,7 +13,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from lacli_tui.inert import shown
+from lacli_tui.sanitize import shown
 from lacli_tui.widgets.scrolling import ENDS
 
 _TAB = 4

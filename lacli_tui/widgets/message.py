@@ -16,14 +16,14 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lacli import wording
 from lacli.events import Attachment
 from lacli.sessions.records import SUMMARISED
+from lacli.shared import wording
 from lacli.text.quoting import quoted
 from lacli_tui.actions import MESSAGE, bindings_of
 from lacli_tui.decoding import Trace
-from lacli_tui.inert import shown
 from lacli_tui.messages import Wanted
+from lacli_tui.sanitize import shown
 from lacli_tui.segments import Segment, Segments, segments
 from lacli_tui.widgets.fence import Fence
 from lacli_tui.widgets.prose import Prose

@@ -11,7 +11,7 @@ from rich.text import Text
 from textual.widgets import Static
 
 from lacli_tui.glyphs import drawable
-from lacli_tui.inert import shown
+from lacli_tui.sanitize import shown
 
 _LEAST_S = 1.0
 """Whoever was typing when it came has not read it with the next key."""

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual import events
 
-from lacli_tui.begun import Offer
 from lacli_tui.glyphs import plain_terminal
+from lacli_tui.suggestions import Offer
 from lacli_tui.widgets.choices import Choice, Choices
 
 MOST_ROWS = 8

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textual.content import Content
 
 from lacli_tui.glyphs import drawable
-from lacli_tui.inert import shown
+from lacli_tui.sanitize import shown
 from lacli_tui.widgets.flowing import Flowing
 from lacli_tui.widgets.rows import cut, width_of
 

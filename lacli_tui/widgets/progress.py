@@ -1,7 +1,4 @@
-"""What the engine is doing while no token comes, in a few words and with how far it is. Pure.
-
-Called by the Decode panel and the status line.
-"""
+"""What the engine is doing while no token comes, in a few words and with how far it is. Pure."""
 
 from __future__ import annotations
 

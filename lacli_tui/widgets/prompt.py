@@ -4,8 +4,9 @@ A terminal without bracketed paste sends a paste key by key, its line ends as en
 anybody types are put together, and an enter with more keys at its heels is a line end and sends nothing. When keys came
 is told by their own times, however late they are looked at. Says `Sent` when the user sends, and is empty from then on.
 
-What is typed may begin something (`lacli_tui.begun`): `Begins` asks for what fits, `offer` answers, the list above it
-shows it. Every key but those of the list goes on into the draft. `history` is told to it and kept by the screen.
+What is typed may begin something (`lacli_tui.suggestions`): `Begins` asks for what fits, `offer` answers, the list
+above it shows it. Every key but those of the list goes on into the draft. `history` is told to it and kept by the
+screen.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from textual.timer import Timer
 from textual.widgets import TextArea
 
 from lacli_tui.actions import keys_of
-from lacli_tui.begun import Begun, Offer, begun
-from lacli_tui.inert import pasted
 from lacli_tui.messages import Sent
+from lacli_tui.sanitize import pasted
+from lacli_tui.suggestions import Begun, Offer, begun
 from lacli_tui.terminal import Poured
 from lacli_tui.widgets.draft import Draft
 from lacli_tui.widgets.offered import Offered

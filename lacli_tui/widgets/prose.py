@@ -15,8 +15,8 @@ from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
 
-from lacli_tui.inert import shown
-from lacli_tui.widgets.drawn import Drawn
+from lacli_tui.sanitize import shown
+from lacli_tui.widgets.line_widget import Drawn
 from lacli_tui.widgets.page import Block, Row, blocks_of, source_of
 
 _PART = 4_000

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from lacli_tui.inert import shown
+from lacli_tui.sanitize import shown
 
 MUTED = "dim"
 STRONG = "bold"

@@ -15,9 +15,9 @@ from textual.widgets.option_list import Option
 
 from lacli.events import Attachment
 from lacli.sessions.records import Summary
-from lacli.wording import age, counted
-from lacli_tui.inert import shown
+from lacli.shared.wording import age, counted
 from lacli_tui.messages import Wanted
+from lacli_tui.sanitize import shown
 from lacli_tui.widgets.message import described
 
 MOST = 50

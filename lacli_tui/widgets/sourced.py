@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from lacli_tui.decoding import SOURCES, Trace, runs
-from lacli_tui.inert import shown
+from lacli_tui.sanitize import shown
 from lacli_tui.widgets.rows import MUTED, Part, flowed
 
 _EVERY_S = 0.2

@@ -1,7 +1,4 @@
-"""A row of columns, one for each step, the newest at the right. Pure: numbers in, lines out.
-
-Called by the Decode panel and the status line.
-"""
+"""A row of columns, one for each step, the newest at the right. Pure: numbers in, lines out."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from lacli.events import ReplyStats
-from lacli.wording import duration, short
+from lacli.shared.wording import duration, short
 from lacli_tui.widgets.histogram import bar
 from lacli_tui.widgets.progress import Progress, progress
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, cut, joined, line

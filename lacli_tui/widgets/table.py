@@ -1,6 +1,6 @@
-"""A Markdown table as lines: in columns where they fit, wrapped; else row by row; a huge one as its source. Pure.
+"""A Markdown table as lines: in columns where they fit, wrapped; else row by row; a huge one as its source.
 
-Called by `widgets.page`. No cell is ever cut.
+Pure. No cell is ever cut.
 """
 
 from __future__ import annotations

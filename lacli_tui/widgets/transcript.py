@@ -1,8 +1,7 @@
 """What was said, message by message; follows the text only while its end is in view.
 
-Called by the main screen: `show(turns)` begins anew, `ask` adds a question with the answer that is to come, `tell` a
-line of news. However long the conversation, only so many messages have widgets: all of them are laid out at each change
-of size. The others are `Kept`, above and below; `earlier` and `later` bring some, and others leave at the other end.
+However long the conversation, only so many messages have widgets: all of them are laid out at each change of size. The
+others are `Kept`, above and below; `earlier` and `later` bring some, and others leave at the other end.
 """
 
 from __future__ import annotations

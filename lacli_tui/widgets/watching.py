@@ -15,7 +15,7 @@ from lacli.events import Counts, ReplyStats
 from lacli_tui.decoding import Tally
 from lacli_tui.glyphs import glyphs, plain_terminal
 from lacli_tui.messages import About, Around, Stats
-from lacli_tui.surroundings import PoolFacts
+from lacli_tui.resources import PoolFacts
 
 
 class Watching(Widget):

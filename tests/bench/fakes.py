@@ -23,7 +23,7 @@ def walk(context: Sequence[int]) -> list[float]:
 
 
 def loaded_table(runner: Any = None) -> Any:
-    """What `lacli.loading.load` would return, as far as the bench looks at it before it has a prompt."""
+    """What `lacli.assistant.loading.load` would return, as far as the bench looks at it before it has a prompt."""
     return SimpleNamespace(
         cached=SimpleNamespace(runner=runner or SimpleNamespace(kernel="torch")),
         controller=Controller(CostCurve.flat(), Limits()),

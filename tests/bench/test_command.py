@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from lacli.bench.exact import Comparison, Difference
-from lacli.bench.sessions import Played, load_tasks
+from lacli.bench.sessions.run import Played, load_tasks
 from lacli.bench.step_cost import step_times
-from lacli.cli.app import main
+from lacli.cli.main import main
 from lacli.kernels.library import library
 from tests.bench.fakes import loaded_table
 from tests.documented import keys_of, sections
@@ -80,7 +80,7 @@ def test_exact_says_how_much_was_compared_and_fails_on_a_difference(
     difference = Difference("edit", "inventory-rename", "warm-replay", 17, (1, 2), (3, 4))
     results = iter([Comparison(2, 22, 1408, ()), Comparison(2, 22, 1408, (difference,))])
     monkeypatch.setattr("lacli.bench.exact.compare", lambda *arguments: next(results))
-    monkeypatch.setattr("lacli.loading.load", lambda settings, report: loaded_table())
+    monkeypatch.setattr("lacli.assistant.loading.load", lambda settings, report: loaded_table())
     assert main(["bench", "--suite", "edit", "--exact"]) == 0
     assert "22 of 22 texts (1,408 tokens, 2 prompts) equal" in capsys.readouterr().out
     assert main(["bench", "--suite", "edit", "--exact"]) == 1
@@ -91,7 +91,7 @@ def test_exact_says_how_much_was_compared_and_fails_on_a_difference(
 
 def test_one_prompt_is_no_prompts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("lacli.bench.exact.compare", lambda *arguments: Comparison(1, 2, 9, ()))
-    monkeypatch.setattr("lacli.loading.load", lambda settings, report: loaded_table())
+    monkeypatch.setattr("lacli.assistant.loading.load", lambda settings, report: loaded_table())
     main(["bench", "--suite", "edit", "--exact"])
     assert "(9 tokens, 1 prompt)" in capsys.readouterr().out
 
@@ -131,7 +131,7 @@ def test_sessions_are_shown_task_by_task(monkeypatch: pytest.MonkeyPatch, capsys
     first, second = load_tasks()[0], load_tasks()[10]
     played = [Played(first, "kept", figures), Played(second, "kept", figures), Played(second, "empty", figures)]
     asked: list[tuple[object, ...]] = []
-    monkeypatch.setattr("lacli.bench.sessions.play_sessions", lambda *words: asked.append(words) or played)
+    monkeypatch.setattr("lacli.bench.sessions.run.play_sessions", lambda *words: asked.append(words) or played)
     assert main(["bench", "--suite", "sessions", "--limit", "1", "-n", "40", "--rows", "16"]) == 0
     shown = capsys.readouterr().out
     assert first.name in shown

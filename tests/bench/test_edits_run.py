@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from lacli import assistant
+from lacli.assistant import assistant
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.bench.edits import __main__ as command
 from lacli.bench.edits.report import lines
 from lacli.bench.edits.run import Run, attempt
 from lacli.bench.edits.tasks import Task, before, tasks
 from lacli.bench.edits.ways import edit_with, plain_with
 from lacli.errors import LacliError, PromptTooLong
-from lacli.scripted import ScriptedAssistant
 
 TASK = tasks()[4]
 

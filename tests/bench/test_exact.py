@@ -7,7 +7,7 @@ from typing import Any
 from lacli.bench.exact import compare
 from lacli.bench.modes import COMPARED
 from lacli.models.base import Rows, Scores
-from lacli.models.scores import scores_of
+from lacli.models.runners.scores import scores_of
 from tests.bench.fakes import VOCAB, TableBench, cases, walk
 from tests.fakes import TableRunner
 

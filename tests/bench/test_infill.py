@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lacli.bench.infill import Answer, Result, judged, main, table
-from lacli.bench.infill_cut import FORMS, Cut, cuts
+from lacli.bench.infill.cut import FORMS, Cut, cuts
+from lacli.bench.infill.run import Answer, Result, judged, main, table
 from lacli.errors import UsageError
 from lacli.events import Place
 

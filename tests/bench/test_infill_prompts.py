@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.bench.infill_prompts import Hole, holes, score, table
+from lacli.bench.infill.prompts import Hole, holes, score, table
 from lacli.events import Place
 
 SOURCE = Path(__file__).parents[1] / "data" / "sources" / "ledger.py"

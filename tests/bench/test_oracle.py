@@ -10,7 +10,7 @@ from lacli.bench.oracle import ReferenceRunner
 from lacli.bench.suites import Case
 from lacli.bench.warm import log
 from lacli.models.base import Rows
-from lacli.models.scores import scores_of
+from lacli.models.runners.scores import scores_of
 from tests.bench.fakes import END, VOCAB, TableBench, walk
 from tests.fakes import TableRunner
 

@@ -10,27 +10,22 @@ from typing import Any
 
 import pytest
 
-from lacli.bench import peers, peers_field, peers_setup
-from lacli.bench.peers_field import Entry, Field, Process, entries, processes
-from lacli.bench.peers_process import Failed, Worker, command_of
-from lacli.bench.peers_rounds import (
-    Plan,
-    ReadSample,
-    Sample,
-    StepSample,
-    measure_replies,
-    measure_steps,
-)
-from lacli.bench.peers_serve import answer_lines
-from lacli.bench.peers_setup import IK, XLLAMACPP, NotInstalled, python_of
-from lacli.bench.peers_table import Results, bars, best_peer, lines, record, speed_ratio, unequal
+from lacli.bench.peers import field as peers_field
+from lacli.bench.peers import run as peers
+from lacli.bench.peers import setup as peers_setup
+from lacli.bench.peers.field import Entry, Field, Process, entries, processes
+from lacli.bench.peers.process import Failed, Worker, command_of
+from lacli.bench.peers.rounds import Plan, ReadSample, Sample, StepSample, measure_replies, measure_steps
+from lacli.bench.peers.serve import answer_lines
+from lacli.bench.peers.setup import IK, XLLAMACPP, NotInstalled, python_of
+from lacli.bench.peers.table import Results, bars, best_peer, lines, record, speed_ratio, unequal
 from lacli.errors import LacliError
 from tests.bench.fakes_peers import SPEEDS, StubField
 
 FAKE = """
 import os, sys, time
 sys.path.append({root!r})
-from lacli.bench.peers_serve import serve
+from lacli.bench.peers.serve import serve
 
 def add(left, right):
     print("chatter")
@@ -53,7 +48,7 @@ def worker() -> Iterator[Callable[..., Worker]]:
     made: list[Worker] = []
 
     def make(timeout_s: float = 30) -> Worker:
-        root = str(Path(peers.__file__).parents[2])
+        root = str(Path(peers.__file__).parents[3])
         made.append(Worker([sys.executable, "-I", "-c", FAKE.format(root=root)], timeout_s))
         return made[-1]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from lacli.bench import peers
-from lacli.bench.peers import Wanted, measure
-from lacli.bench.peers_field import Process, entries
-from lacli.bench.peers_rounds import Plan, measure_reading
-from lacli.bench.peers_table import lines, read_speed
-from lacli.models import fetch
+from lacli.bench.peers import run as peers
+from lacli.bench.peers.field import Process, entries
+from lacli.bench.peers.rounds import Plan, measure_reading
+from lacli.bench.peers.run import Wanted, measure
+from lacli.bench.peers.table import lines, read_speed
+from lacli.models.fetch import fetch
 from tests.bench.fakes_peers import SPEEDS, StubField
 
 PLAN = Plan({"code": 2}, 64, 2, 2, 1, 1, read_rounds=2)

@@ -177,9 +177,9 @@ def test_a_damaged_recording_is_none(tmp_path: Path, keep: int) -> None:
 def test_what_is_recorded_is_not_decoded_again(
     sandbox_with_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from lacli.assistant.base import ignore
+    from lacli.assistant.loading import load
     from lacli.config import Settings
-    from lacli.loading import load
-    from lacli.scripted import ignore
 
     loaded = load(Settings(pool=False, lookahead=False), ignore)
     monkeypatch.setattr("lacli.paths.cache_dir", lambda: tmp_path)

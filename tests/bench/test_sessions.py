@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from lacli.bench import sessions, sessions_report
-from lacli.bench.sessions import Played, SessionTask, load_project, load_tasks, play_sessions
+from lacli.bench.sessions import report as sessions_report
+from lacli.bench.sessions import run as sessions
+from lacli.bench.sessions.run import Played, SessionTask, load_project, load_tasks, play_sessions
 from lacli.bench.suites import word_overlap
 from lacli.config import Settings
 from lacli.errors import LacliError
-from lacli.pool import identity
+from lacli.project import root as identity
 from tests.documented import keys_of, sections
 
 TASKS = load_tasks()

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from lacli.cli.app import main
-from lacli.scripted import ScriptedAssistant
+from lacli.assistant.scripted import ScriptedAssistant
+from lacli.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,7 +62,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture
             made.append(ScriptedAssistant(scripts, opening))
             return made[-1]
 
-        monkeypatch.setattr("lacli.assistant.Assistant", assistant)
+        monkeypatch.setattr("lacli.assistant.assistant.Assistant", assistant)
         reader, writer = os.pipe()
         os.write(writer, stdin)
         os.close(writer)
@@ -78,9 +78,9 @@ def scripted(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture
 
 SCRIPTED_PROGRAM = """
 import json, os, sys, time
-import lacli.assistant
-from lacli.cli.app import main
-from lacli.scripted import ScriptedAssistant
+import lacli.assistant.assistant
+from lacli.cli.main import main
+from lacli.assistant.scripted import ScriptedAssistant
 
 def say(word):
     print(word, file=sys.stderr, flush=True)
@@ -115,7 +115,7 @@ class Slow(ScriptedAssistant):
             except KeyboardInterrupt:  # as an import with a bare except does
                 pass
 
-lacli.assistant.Assistant = lambda settings: Slow(json.loads(os.environ["SCRIPTS"]))
+lacli.assistant.assistant.Assistant = lambda settings: Slow(json.loads(os.environ["SCRIPTS"]))
 sys.exit(main())
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lacli.cli.terminal import cells
+from lacli.cli.terminal.tty import cells
 
 _TOKEN = re.compile(r"\x1b\[(?P<args>[0-9;?]*)(?P<kind>[A-Za-z])|\x1b(?P<one>[78D])|(?P<char>.)", re.DOTALL)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lacli.cli.output import StdoutClosed
+from lacli.cli.terminal.output import StdoutClosed
 from lacli.errors import ModelUnavailable
 from lacli.events import Finished, Loading, Notice, Piece, Prefill, ReplyStats
 from lacli.sessions.store import SessionStore, path
@@ -234,7 +234,7 @@ class TestSessions:
         def closed(text: str) -> None:
             raise StdoutClosed
 
-        monkeypatch.setattr("lacli.cli.output.text", closed)
+        monkeypatch.setattr("lacli.cli.terminal.output.text", closed)
         assert scripted.run(["ask", "hi"], ["one two three"]).code == 141
         (kept,) = sessions()
         assert kept.interrupted
@@ -257,7 +257,7 @@ class TestSessions:
 
 class TestInteractive:
     def test_without_a_terminal_it_is_one_turn(self, scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("lacli.cli.keyboard.open_terminal", lambda: None)
+        monkeypatch.setattr("lacli.cli.terminal.keyboard.open_terminal", lambda: None)
         result = scripted.run(["ask", "-i", "hi"], ["hello"])
         assert (result.code, result.out) == (0, "hello\n")
         assert "there is no terminal to ask on at" in result.err

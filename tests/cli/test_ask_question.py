@@ -173,7 +173,7 @@ class TestEditor:
         seen: list[Any] = []
         code = 0
         monkeypatch.setenv("EDITOR", "mine --wait")
-        monkeypatch.setattr("lacli.cli.editor._run", run)
+        monkeypatch.setattr("lacli.cli.terminal.editor._run", run)
         assert scripted.run(["ask", "-e", "draft"]).code == 0
         assert seen == [("draft", 0o700)]
         assert shown(scripted) == "```a.py\na = 1\n```\n\nedited a.py"

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from lacli.cli.batch_input import Prompts
-from lacli.cli.options import Common
+from lacli.cli.ask.batch_input import Prompts
+from lacli.cli.framework.options import Common
 from lacli.errors import LacliError, PromptTooLong
 from lacli.events import Finished, Piece, ReplyStats
 from tests.cli.conftest import Program, Scripted

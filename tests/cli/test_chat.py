@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.history import file_of, open_history
-from lacli.cli.options import Common
-from lacli.cli.record import recorder
-from lacli.cli.repl.loop import Repl
+from lacli.assistant.scripted import ScriptedAssistant
+from lacli.chat.conversation import Conversation
+from lacli.cli.chat.history import file_of, open_history
+from lacli.cli.chat.loop import Repl
+from lacli.cli.framework.options import Common
+from lacli.cli.framework.record import recorder
 from lacli.errors import PromptTooLong
 from lacli.events import Attachment, Finished, Piece, ReplyStats
 from lacli.prompts import saved
-from lacli.scripted import ScriptedAssistant
 from lacli.sessions import switch
-from lacli.sessions.conversation import Conversation
 from tests.cli.conftest import Scripted
 
 

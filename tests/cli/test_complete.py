@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.cursor import Target, parse_target, placed, spot_of
+from lacli.cli.complete.cursor import Target, parse_target, placed, spot_of
 from lacli.edits.textfile import TextFile
 from lacli.errors import PromptTooLong, UsageError
 from lacli.events import Event, Finished, ReplyStats
@@ -183,7 +183,7 @@ class TestText:
 
     def test_the_turn_is_kept_without_the_file(self, folder: Path, scripted: Scripted) -> None:
         scripted.run(["complete", "a.py:1"], ["z"])
-        from lacli.pool.identity import project_root
+        from lacli.project.root import project_root
         from lacli.sessions.store import SessionStore, path
 
         session = SessionStore(path()).latest(project_root(folder), ("complete",))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.completion import SCRIPTS
+from lacli.cli.completion.command import SCRIPTS
 from tests.cli.conftest import ROOT, Scripted
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lacli.cli.config import _TEMPLATE
+from lacli.cli.config.command import _TEMPLATE
 from tests.cli.conftest import Scripted
 
 
@@ -335,7 +335,7 @@ def test_edit_makes_the_file_and_checks_it_afterwards(
         assert path.read_text() == _TEMPLATE
         path.write_text("\nnonsense = 1\n")
 
-    monkeypatch.setattr("lacli.cli.editor.edit", spoil)
+    monkeypatch.setattr("lacli.cli.terminal.editor.edit", spoil)
     result = scripted.run(["config", "edit"])
     assert result.code == 2
     assert f"{file}:2: there is no key 'nonsense'" in result.err

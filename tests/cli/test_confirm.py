@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli import confirm
+from lacli.cli.terminal import confirm
 from lacli.errors import UsageError
 
 

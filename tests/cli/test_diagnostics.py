@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from lacli import errors
-from lacli.cli import diagnostics, output
-from lacli.cli.diagnostics import guard
+from lacli.cli.terminal import diagnostics, output
+from lacli.cli.terminal.diagnostics import guard
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -121,7 +121,7 @@ def test_control_sequences_in_names_do_not_reach_the_terminal(stderr: Read) -> N
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"])
 def test_descriptors_closed_at_start_are_never_given_to_a_file(closed: str, tmp_path: Path) -> None:
     program = (
-        "import sys; from lacli.cli import diagnostics as d; d.secure_descriptors();"
+        "import sys; from lacli.cli.terminal import diagnostics as d; d.secure_descriptors();"
         f"f = open({str(tmp_path / 'pool')!r}, 'w'); n = f.fileno(); f.close();"
         "d.error('text for stderr'); sys.exit(0 if n > 2 else 1)"
     )

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from lacli import health
-from lacli.models import fit as fits
+from lacli.models.registry import fit as fits
+from lacli.shared import health
 from tests.cli.conftest import Scripted
 
 TORCH = {"version": "2.13.0+cpu", "cuda": False}
@@ -266,7 +266,7 @@ class TestFit:
 
 
 def test_fit_and_default_do_not_import_torch(tmp_path: Path) -> None:
-    program = "import sys; from lacli.cli.app import main; main(sys.argv[1:]); sys.exit('torch' in sys.modules)"
+    program = "import sys; from lacli.cli.main import main; main(sys.argv[1:]); sys.exit('torch' in sys.modules)"
     for arguments in (["models", "fit"], ["models", "default"]):
         done = subprocess.run(
             [sys.executable, "-c", program, *arguments], capture_output=True, cwd=tmp_path, check=False

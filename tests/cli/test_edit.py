@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.edit_job import Target, parse_target
+from lacli.assistant.scripted import ScriptedAssistant
+from lacli.cli.edit.job import Target, parse_target
 from lacli.events import Finished, Piece, ReplyStats
-from lacli.scripted import ScriptedAssistant
 from tests.cli.conftest import Program, Scripted, Terminal
 
 OLD = "def load(path):\n    return open(path).read()\n\n\nprint(load('x'))\n"
@@ -34,7 +34,7 @@ DIFF = """\
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("lacli.cli.confirm.open_terminal", lambda: None)
+    monkeypatch.setattr("lacli.cli.terminal.confirm.open_terminal", lambda: None)
     (tmp_path / "a.py").write_text(OLD, encoding="utf-8")
     return tmp_path
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.edit_hunks import chosen
+from lacli.cli.edit.hunks import chosen
 from lacli.edits.textfile import TextFile
 from tests.cli.conftest import Program, Scripted, Terminal
 
@@ -81,9 +81,9 @@ class TestKeys:
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, keys: str, made: str
     ) -> None:
         source = iter(keys)
-        monkeypatch.setattr("lacli.cli.edit_hunks.keys_of", lambda terminal: nullcontext(lambda: next(source, "")))
-        monkeypatch.setattr("lacli.cli.edit_hunks.open_terminal", io.StringIO)
-        monkeypatch.setattr("lacli.cli.edit_hunks.SCREEN", os.devnull)
+        monkeypatch.setattr("lacli.cli.edit.hunks.keys_of", lambda terminal: nullcontext(lambda: next(source, "")))
+        monkeypatch.setattr("lacli.cli.edit.hunks.open_terminal", io.StringIO)
+        monkeypatch.setattr("lacli.cli.edit.hunks.SCREEN", os.devnull)
         data = chosen(TextFile.read("a.txt"), NEW.encode())
         assert data.decode() == made
         assert "".join(source) in ("", "\n")
@@ -91,9 +91,9 @@ class TestKeys:
     def test_only_what_is_neither_old_nor_new_is_checked(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr("lacli.cli.edit_hunks.SCREEN", os.devnull)
+        monkeypatch.setattr("lacli.cli.edit.hunks.SCREEN", os.devnull)
         for keys, said in (("n\nn\n", ""), ("y\ny\n", ""), ("y\nn\n", "lacli: warning: it does not parse\n")):
-            monkeypatch.setattr("lacli.cli.edit_hunks.open_terminal", partial(io.StringIO, keys))
+            monkeypatch.setattr("lacli.cli.edit.hunks.open_terminal", partial(io.StringIO, keys))
             chosen(TextFile.read("a.txt"), NEW.encode(), lambda data: "it does not parse")
             assert capfd.readouterr().err == said
 
@@ -223,7 +223,7 @@ class TestRefusals:
     def test_before_a_model_is_loaded(
         self, folder: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, arguments: list[str], why: str
     ) -> None:
-        monkeypatch.setattr("lacli.cli.edit_hunks.open_terminal", lambda: None)
+        monkeypatch.setattr("lacli.cli.edit.hunks.open_terminal", lambda: None)
         result = scripted.run(["edit", "a.txt", "x", "-i", *arguments], ["```\n```"])
         assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
         assert why in result.err

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.editor import edited
+from lacli.cli.terminal.editor import edited
 from lacli.errors import LacliError
 from tests.cli.conftest import Terminal
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 
 PROGRAM = """
 import sys
-from lacli.cli.editor import edited
+from lacli.cli.terminal.editor import edited
 edited("a draft")
 """
 EDITOR = """#!/bin/sh

@@ -118,7 +118,7 @@ def test_an_interrupted_reply_is_130(tmp_path: Path, sandbox_with_model: Path) -
 
 
 def test_no_code_is_missing_here(capfd: pytest.CaptureFixture[str]) -> None:
-    from lacli.cli.app import main
+    from lacli.cli.main import main
 
     main(["spec"])
     documented = {int(code) for code in json.loads(capfd.readouterr().out)["exit_codes"]}

@@ -13,12 +13,13 @@ from typing import Any
 import psutil
 import pytest
 
-from lacli.cli import first_model, tui
-from lacli.cli.options import Common
+from lacli.cli.framework.options import Common
+from lacli.cli.models import first_model
+from lacli.cli.tui import command as tui
 from lacli.errors import UsageError
-from lacli.models import disk
-from lacli.models.fetch_file import target_of
-from lacli.models.registry import load_registry
+from lacli.models.fetch import disk
+from lacli.models.fetch.file import target_of
+from lacli.models.registry.registry import load_registry
 from lacli.paths import models_dir
 from tests.cli.conftest import Program, Scripted, Terminal
 

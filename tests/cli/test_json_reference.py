@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from lacli.cli import spec
+from lacli.assistant.scripted import ScriptedAssistant
+from lacli.cli.spec import command as spec
 from lacli.errors import LacliError
 from lacli.events import Counts, Loading, Notice, Prefill, ReplyStats
-from lacli.scripted import ScriptedAssistant
 from lacli.sessions.store import SessionStore, path
-from lacli.wording import counts_record, stats_record
+from lacli.shared.wording import counts_record, stats_record
 from tests.documented import keys_of, sections
 from tests.golden import world as at
 from tests.golden.cases import REWRITTEN
@@ -51,7 +51,7 @@ def pool(world: World) -> None:
     """What was learned here, with an index of files."""
     index = {"path": "i", "files": 1, "tokens": 2, "bytes": 3}
     at.pool(world)
-    world.patch.setattr("lacli.cli.pool._of_files", lambda pool: [index])
+    world.patch.setattr("lacli.cli.pool.command._of_files", lambda pool: [index])
 
 
 def damaged(world: World) -> None:
@@ -67,7 +67,7 @@ def index(world: World) -> None:
     from lacli.project.build import BuildReport
 
     report = BuildReport(3, {"of secrets": 1}, 99, 0.5, 1000, Path("index"))
-    world.patch.setattr("lacli.cli.pool_build._tokenizer", lambda model: None)
+    world.patch.setattr("lacli.cli.pool.build._tokenizer", lambda model: None)
     world.patch.setattr("lacli.project.build.build", lambda *arguments: report)
 
 

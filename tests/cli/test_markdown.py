@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from lacli.cli.markdown import Page
+from lacli.cli.terminal.markdown.page import Page
 from tests.cli.screen import Screen
 
 
@@ -201,7 +201,7 @@ class TestLook:
 
 class TestCode:
     def coloured(self, *lines: str, language: str = "python") -> list[list[tuple[str, str]]]:
-        from lacli.cli.markdown_code import highlighter
+        from lacli.cli.terminal.markdown.code import highlighter
 
         code = highlighter(language)
         assert code is not None
@@ -220,7 +220,7 @@ class TestCode:
         assert rows[2][-1][0] != "2"
 
     def test_the_text_is_never_changed(self) -> None:
-        from lacli.cli.markdown_code import highlighter
+        from lacli.cli.terminal.markdown.code import highlighter
 
         for language in (
             "python",
@@ -242,7 +242,7 @@ class TestCode:
                 assert "".join(part.text for part in code.line(line)) == line
 
     def test_an_unknown_language_has_no_colours(self) -> None:
-        from lacli.cli.markdown_code import highlighter
+        from lacli.cli.terminal.markdown.code import highlighter
 
         assert highlighter("nosuch") is None
         assert highlighter("text") is None

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from lacli.cli.options import Common
+from lacli.cli.framework.options import Common
 from tests.cli.conftest import Scripted
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from lacli.cli import output
+from lacli.cli.terminal import output
 from lacli.errors import LacliError
 
 

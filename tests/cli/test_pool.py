@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from lacli import paths
-from lacli.cli.app import main
+from lacli.cli.main import main
 from lacli.events import Counts
-from lacli.pool.identity import pool_key
 from lacli.pool.lesson import NO_TOKEN, Lesson, TableRows
 from lacli.pool.store import Pool, open_pool
+from lacli.project.root import pool_key
 from tests.cli.conftest import ROOT, Scripted, Terminal
 
 VOCAB = 1_000
@@ -248,7 +248,7 @@ class TestExport:
     ) -> None:
         learned(project)
         assert run(capfdbinary, "export", str(tmp_path / "file"))[0] == 0
-        lacli = [sys.executable, "-c", "import sys; from lacli.cli.app import main; sys.exit(main())", "pool"]
+        lacli = [sys.executable, "-c", "import sys; from lacli.cli.main import main; sys.exit(main())", "pool"]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         piped = subprocess.run([*lacli, "export", "-"], capture_output=True, env=environment, check=True, timeout=60)
         assert len(piped.stdout) == (tmp_path / "file").stat().st_size
@@ -270,7 +270,7 @@ class TestExport:
     def test_bytes_never_reach_a_terminal(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PYTHONPATH", str(ROOT))
         learned(project)
-        lacli = [sys.executable, "-c", "import sys; from lacli.cli.app import main; sys.exit(main())", "pool"]
+        lacli = [sys.executable, "-c", "import sys; from lacli.cli.main import main; sys.exit(main())", "pool"]
         terminal = Terminal([*lacli, "export", "-"])
         assert terminal.finish() == 2
         assert b"no text for a terminal" in terminal.seen
@@ -386,7 +386,7 @@ class TestBuild:
         first = json.loads(out)
         assert first["files"] == 1
         program = (
-            "import sys; from lacli.cli.app import main; code = main(['pool', 'build', 'notes.txt']); "
+            "import sys; from lacli.cli.main import main; code = main(['pool', 'build', 'notes.txt']); "
             "print(code, sorted({'torch', 'transformers', 'textual'} & set(sys.modules)))"
         )
         done = subprocess.run(

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from lacli import paths
-from lacli.pool.identity import pool_key
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import open_pool
+from lacli.project.root import pool_key
 from tests.cli.conftest import Program, Terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

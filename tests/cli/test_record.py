@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.diagnostics import notice as say
+from lacli.chat.conversation import Conversation
+from lacli.cli.terminal.diagnostics import notice as say
 from lacli.events import Counts, Finished, Message, ReplyStats
 from lacli.sessions import database, switch
-from lacli.sessions.conversation import Conversation
 from lacli.sessions.recorder import Recorder
 from lacli.sessions.store import SessionStore, path
 from tests.cli.conftest import Scripted

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from lacli.cli import examples, reference, schema, spec
+from lacli.cli import reference
+from lacli.cli.framework import examples, schema
+from lacli.cli.spec import command as spec
 from lacli.configuration.keys import Key
 from lacli.configuration.trust import limits, refused
 from tests.cli.conftest import Scripted

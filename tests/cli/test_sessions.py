@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.sessions_lines import fitted
+from lacli.cli.sessions.lines import fitted
 from lacli.events import Attachment
 from lacli.sessions import switch
 from lacli.sessions.store import SessionStore, path
@@ -82,7 +82,7 @@ class TestList:
         lines = terminal.seen.decode().split("\r\n")
         assert lines[0].split() == ["id", "used", "kind", "turns", "title"]
         assert len(lines) == 29
-        from lacli.cli.terminal import column_after
+        from lacli.cli.terminal.tty import column_after
 
         assert max(column_after(0, line) for line in lines) <= 60
         terminal = Terminal(program.command("sessions", "list"), columns=60)
@@ -241,7 +241,7 @@ class TestFitting:
 
 def test_nothing_heavy_is_imported(tmp_path: Path) -> None:
     program = (
-        "import sys; from lacli.cli.app import main\n"
+        "import sys; from lacli.cli.main import main\n"
         "for line in ('sessions list', 'sessions search x', 'logs', 'stats'): main(line.split())\n"
         "print({'torch', 'transformers', 'textual', 'rich', 'numpy', 'prompt_toolkit'} & set(sys.modules))"
     )

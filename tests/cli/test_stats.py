@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.weeks import chart, table, weekly
+from lacli.cli.stats.weeks import chart, table, weekly
 from lacli.events import Counts
 from lacli.sessions.store import SessionStore, path
 from tests.cli.conftest import Scripted

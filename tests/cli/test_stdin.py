@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from lacli.cli.stdin import Stdin, piped
+from lacli.cli.terminal.stdin import Stdin, piped
 from lacli.errors import PromptTooLong
 
 
@@ -45,7 +45,7 @@ def test_what_is_there_at_once_is_not_slow(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_stream_without_end_is_refused_and_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lacli.cli.stdin.MOST_BYTES", 1000)
+    monkeypatch.setattr("lacli.cli.terminal.stdin.MOST_BYTES", 1000)
     reader, writer = os.pipe()
     os.write(writer, b"y\n" * 2000)  # and never closed while stdin is read
     with open(reader, encoding="utf-8") as pipe:

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli import deadline, output, terminal
+from lacli.assistant.scripted import ScriptedAssistant
+from lacli.cli.framework import deadline
+from lacli.cli.terminal import output
+from lacli.cli.terminal import tty as terminal
 from lacli.errors import TimedOut
 from lacli.events import Event, Finished, Piece, Prefill, ReplyStats
-from lacli.scripted import ScriptedAssistant
 from tests.cli.conftest import Program, Scripted, Terminal
 from tests.cli.screen import Screen
 

@@ -19,7 +19,7 @@ needs_terminal = pytest.mark.skipif(sys.platform == "win32", reason="needs a pse
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody sits at a terminal, wherever the tests are run."""
-    monkeypatch.setattr("lacli.cli.confirm.open_terminal", lambda: None)
+    monkeypatch.setattr("lacli.cli.terminal.confirm.open_terminal", lambda: None)
 
 
 class TestList:
@@ -138,7 +138,7 @@ class TestEdit:
             return 0
 
         monkeypatch.setenv("EDITOR", "mine")
-        monkeypatch.setattr("lacli.cli.editor._run", run)
+        monkeypatch.setattr("lacli.cli.terminal.editor._run", run)
         return told
 
     def test_changes_one_that_is_there(self, scripted: Scripted, editor: dict[str, Any]) -> None:

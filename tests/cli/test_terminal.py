@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.cli.terminal import Sanitiser, plain
+from lacli.cli.terminal.tty import Sanitiser, plain
 
 HOSTILE = (
     "a\x1b[31mred\x1b[0m\x1b]0;title\x07b\x9b2Jc\x1b]8;;http://x\x1b\\link\r\nover\rwrite\x08\x00\tend\n\x1bc\x85é漢"

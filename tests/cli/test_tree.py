@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.diagnostics import verbosity
+from lacli.cli.terminal.diagnostics import verbosity
 from lacli.configuration import document
 from tests.cli.conftest import Scripted
 

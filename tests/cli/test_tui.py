@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli import tui
+from lacli.cli.tui import command as tui
 from lacli.errors import UsageError
 from lacli_tui.app import Start
 from tests.cli.conftest import Program, Scripted, Terminal

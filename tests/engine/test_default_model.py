@@ -17,8 +17,8 @@ from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
 from lacli.drafts.successor import SuccessorSource
 from lacli.engine.controller import Limits
 from lacli.engine.sampler import SamplingOptions
-from lacli.models.fused import FusedRunner
-from lacli.models.prepare import PreparedModel
+from lacli.models.prepare.prepare import PreparedModel
+from lacli.models.runners.fused.runner import FusedRunner
 from lacli.text.tokenizer import Tokenizer
 from tests.engine.replies import PLAIN, reply
 from tests.exact.sources import LiarSource, OracleSource

@@ -18,7 +18,7 @@ from lacli.engine.controller import Limits
 from lacli.engine.sampler import Beginning, Sampler, SamplingOptions
 from lacli.errors import LacliError
 from lacli.models.base import Rows
-from lacli.models.scores import scores_of
+from lacli.models.runners.scores import scores_of
 from tests.engine.replies import PLAIN, reply
 from tests.exact.sources import LiarSource, OracleSource
 from tests.fakes import ListSource, TableRunner

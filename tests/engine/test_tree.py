@@ -14,7 +14,7 @@ from lacli.engine.accept import accept
 from lacli.engine.sampler import Sampler, SamplingOptions
 from lacli.engine.step import Accepted
 from lacli.models.base import Rows
-from lacli.models.scores import scores_of
+from lacli.models.runners.scores import scores_of
 
 VOCAB = 50
 

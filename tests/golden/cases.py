@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, PromptTooLong
 from lacli.events import Event, Loading, Notice
-from lacli.scripted import ScriptedAssistant
 from tests.golden import world
 from tests.golden.world import World
 

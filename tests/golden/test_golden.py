@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.app import main
+from lacli.cli.main import main
 from tests.golden.cases import CASES, Case
 from tests.golden.world import World, world
 

@@ -22,9 +22,10 @@ from typing import Any
 import pytest
 
 from lacli import __version__
-from lacli.cli.app import main
+from lacli.assistant.base import Cancel, never
+from lacli.assistant.scripted import ScriptedAssistant
+from lacli.cli.main import main
 from lacli.events import Attachment, Counts, Event, Request
-from lacli.scripted import Cancel, ScriptedAssistant, never
 from tests.sessions.turns import turn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,7 +78,7 @@ class World:
             self.assistants.append(Ticking(self, scripts, opening))
             return self.assistants[-1]
 
-        self.patch.setattr("lacli.assistant.Assistant", assistant)
+        self.patch.setattr("lacli.assistant.assistant.Assistant", assistant)
         with contextlib.ExitStack() as stack:
             if tty:
                 terminal = stack.enter_context(_terminal())
@@ -159,7 +160,7 @@ def world(patch: pytest.MonkeyPatch) -> Iterator[World]:
         patch.setattr("time.time_ns", lambda: int(made.now * 1e9))
         patch.setattr("time.monotonic", lambda: made.now)
         patch.setattr("datetime.date", type("Day", (_Day,), {"now": staticmethod(lambda: made.now)}))
-        from lacli.cli.markdown import Page
+        from lacli.cli.terminal.markdown.page import Page
 
         patch.setattr(Page.__init__, "__defaults__", (lambda: made.now,))
         yield made
@@ -282,9 +283,9 @@ def mistakes(world: World) -> None:
 def pool(world: World) -> None:
     """Something learned here."""
     from lacli import paths
-    from lacli.pool.identity import pool_key
     from lacli.pool.lesson import Lesson
     from lacli.pool.store import open_pool
+    from lacli.project.root import pool_key
 
     counts = Counts(1, 30, 10, 29, 50, 19, {"project": 50}, {"project": 19}, 60, 10.0, 500.0, 400.0)
     kept = open_pool(pool_key(world.site, "ab" * 32), paths.pools_dir(), "learn", 1000, "smol")
@@ -298,12 +299,12 @@ def measured(world: World) -> None:
 
     difference = Difference("edit", "inventory-rename", "warm-replay", 17, (1, 2), (3, 4))
     world.patch.setattr("lacli.bench.exact.compare", lambda *arguments: Comparison(2, 22, 1408, (difference,)))
-    world.patch.setattr("lacli.loading.load", lambda settings, report: loaded_table())
+    world.patch.setattr("lacli.assistant.loading.load", lambda settings, report: loaded_table())
 
 
 def played(world: World) -> None:
     """A bench that has played two sessions."""
-    from lacli.bench.sessions import Played, load_tasks
+    from lacli.bench.sessions.run import Played, load_tasks
 
     figures = {
         **{"tokens": 40, "tokens_per_step": 2.0, "rows_per_step": 8.0, "ratio_to_plain": 1.5},
@@ -311,10 +312,10 @@ def played(world: World) -> None:
     }
     tasks = load_tasks()
     runs = [Played(tasks[0], "kept", figures), Played(tasks[10], "kept", figures), Played(tasks[10], "empty", figures)]
-    world.patch.setattr("lacli.bench.sessions.play_sessions", lambda *arguments: runs)
+    world.patch.setattr("lacli.bench.sessions.run.play_sessions", lambda *arguments: runs)
 
 
 def computer(world: World) -> None:
     """PyTorch is not really looked at, and there is no graphics card."""
-    world.patch.setattr("lacli.health.probe_torch", lambda: {"version": "2.13.0+cpu", "cuda": False})
-    world.patch.setattr("lacli.models.fit._graphics_memory", lambda: None)
+    world.patch.setattr("lacli.shared.health.probe_torch", lambda: {"version": "2.13.0+cpu", "cuda": False})
+    world.patch.setattr("lacli.models.registry.fit._graphics_memory", lambda: None)

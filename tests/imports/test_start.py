@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("torch", "transformers", "textual", "bitsandbytes", "rich", "numpy", "tokenizers", "prompt_toolkit")
 PROGRAM = """
 import sys
-from lacli.cli.app import main
+from lacli.cli.main import main
 code = main(sys.argv[1:])
 print(",".join(sorted(sys.modules)), file=sys.stderr)
 sys.exit(code)
@@ -58,7 +58,7 @@ LIGHT = (
 def test_neither_help_nor_completion_nor_configuration_import_anything_heavy(tmp_path: Path) -> None:
     program = PROGRAM.replace(
         "code = main(sys.argv[1:])",
-        f"""from lacli.cli import schema
+        f"""from lacli.cli.framework import schema
 code = max(main(each) for each in {list(LIGHT)} + [[*path, '--help'] for path, _ in schema.commands()])""",
     )
     done = subprocess.run(
@@ -87,11 +87,14 @@ def test_a_prompt_is_shown_without_torch(sandbox_with_model: Path, tmp_path: Pat
 
 def test_listing_the_commands_imports_none_of_them(tmp_path: Path) -> None:
     loaded = modules_after(tmp_path, "--help")
-    assert not {f"lacli.cli.{name}" for name in ("ask", "chat", "complete", "models", "pool", "bench")} & loaded
+    assert not {f"lacli.cli.{name}.command" for name in ("ask", "chat", "complete", "models", "pool", "bench")} & loaded
 
 
 def test_front_ends_may_import_the_assistant_without_torch(tmp_path: Path) -> None:
-    program = "import sys, lacli.assistant, lacli.loading, lacli.context; sys.exit('torch' in sys.modules)"
+    program = (
+        "import sys, lacli.assistant.assistant, lacli.assistant.loading, lacli.assistant.prompt;"
+        "sys.exit('torch' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=tmp_path,
@@ -104,14 +107,14 @@ def test_front_ends_may_import_the_assistant_without_torch(tmp_path: Path) -> No
 
 ENDING = """
 import atexit, sys
-import lacli.cli.app
+import lacli.cli.main
 class Slow:
     def __del__(self):
         print("taken apart", file=sys.stderr)
 slow = Slow()
 atexit.register(print, "saved")
 sys.argv = ["lacli", "--version"]
-sys.exit(lacli.cli.app.main())
+sys.exit(lacli.cli.main.main())
 """
 
 
@@ -130,10 +133,10 @@ def test_the_program_ends_without_being_taken_apart_and_saves_before(tmp_path: P
 
 SCRIPTED = """
 import sys
-import lacli.assistant
-from lacli.cli.app import main
-from lacli.scripted import ScriptedAssistant
-lacli.assistant.Assistant = lambda settings: ScriptedAssistant(["# T\\n```py\\nx = 1\\n```\\n"])
+import lacli.assistant.assistant
+from lacli.cli.main import main
+from lacli.assistant.scripted import ScriptedAssistant
+lacli.assistant.assistant.Assistant = lambda settings: ScriptedAssistant(["# T\\n```py\\nx = 1\\n```\\n"])
 code = main(["ask", "--no-stdin", "--no-log", "hi"])
 print(",".join(sorted(sys.modules)), file=sys.stderr)
 sys.exit(code)
@@ -149,5 +152,12 @@ def test_a_reply_into_a_pipe_needs_nothing_that_draws(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    drawing = {"rich", "pygments", "prompt_toolkit", "textual", "lacli.cli.markdown", "lacli.cli.markdown_code"}
+    drawing = {
+        "rich",
+        "pygments",
+        "prompt_toolkit",
+        "textual",
+        "lacli.cli.terminal.markdown.page",
+        "lacli.cli.terminal.markdown.code",
+    }
     assert not drawing & set(done.stderr.splitlines()[-1].split(","))

@@ -12,8 +12,8 @@ import torch
 import transformers
 from transformers import AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 
-from lacli.models import stock_attention
-from lacli.models.runner import GenericRunner
+from lacli.models.runners.generic import attention as stock_attention
+from lacli.models.runners.generic.runner import GenericRunner
 
 VOCAB = 128
 SWITCH = 24

@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from lacli.models.fetch import Progress
+from lacli.models.progress import Progress
 
 
 class Enough(BaseException):

@@ -9,8 +9,8 @@ import torch
 
 from lacli.kernels.library import Library, library, why_not
 from lacli.kernels.structs import SLOTS
-from lacli.models.fused import FusedRunner
-from lacli.models.native import NativeRunner
+from lacli.models.runners.fused.runner import FusedRunner
+from lacli.models.runners.native.runner import NativeRunner
 
 KERNELS = ("native", "torch")
 Fused = FusedRunner | NativeRunner

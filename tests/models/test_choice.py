@@ -12,11 +12,11 @@ import psutil
 import pytest
 from tiny_models import prepare_file, write_folder, write_gguf
 
-from lacli import loading
+from lacli.assistant import loading
+from lacli.assistant.loading import load
 from lacli.config import Settings
 from lacli.kernels import library as kernels
-from lacli.loading import load
-from lacli.models.choice import on_device
+from lacli.models.registry.choice import on_device
 from lacli.paths import cache_dir
 
 

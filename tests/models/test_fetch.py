@@ -22,10 +22,14 @@ from hosts import Enough, Heard, Hub, Index
 from tiny_models import write_folder, write_gguf
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
-from lacli.models import disk, download, fetch, fetch_file, fetch_hub, fetch_pip
-from lacli.models.fetch import Progress, ensure_local, place_file
-from lacli.models.inventory import presence, remove
-from lacli.models.registry import load_registry
+from lacli.models.fetch import disk, download, fetch
+from lacli.models.fetch import file as fetch_file
+from lacli.models.fetch import hub as fetch_hub
+from lacli.models.fetch import pip as fetch_pip
+from lacli.models.fetch.fetch import ensure_local, place_file
+from lacli.models.progress import Progress
+from lacli.models.registry.inventory import presence, remove
+from lacli.models.registry.registry import load_registry
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
 
@@ -333,9 +337,9 @@ class TestGoingOn:
         assert not part.exists()
 
     def test_a_child_ends_with_whoever_started_it(self, tmp_path: Path) -> None:
-        code = "import time; from lacli.models.parent import end_with_parent; end_with_parent(); time.sleep(60)"
+        code = "import time; from lacli.models.fetch.parent import end_with_parent; end_with_parent(); time.sleep(60)"
         child = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, cwd=Path(fetch.__file__).parents[2]
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, cwd=Path(fetch.__file__).parents[3]
         )
         assert child.stdin is not None
         child.stdin.close()

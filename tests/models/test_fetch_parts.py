@@ -20,10 +20,15 @@ import pytest
 from hosts import Enough, Heard, Hub, Index
 
 from lacli.errors import ModelUnavailable, OutOfMemory, UsageError
-from lacli.models import disk, fetch_file, fetch_hub, fetch_hub_file, fetch_pip
-from lacli.models.fetch import Progress, ensure_local, place_file
-from lacli.models.inventory import presence, remove
-from lacli.models.registry import load_registry
+from lacli.models.fetch import disk
+from lacli.models.fetch import file as fetch_file
+from lacli.models.fetch import hub as fetch_hub
+from lacli.models.fetch import hub_file as fetch_hub_file
+from lacli.models.fetch import pip as fetch_pip
+from lacli.models.fetch.fetch import ensure_local, place_file
+from lacli.models.progress import Progress
+from lacli.models.registry.inventory import presence, remove
+from lacli.models.registry.registry import load_registry
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
 
@@ -286,10 +291,11 @@ class TestParts:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_address[1]}/simple")
         code = (
-            "from lacli.models.fetch import ensure_local; from lacli.models.registry import load_registry;"
+            "from lacli.models.fetch.fetch import ensure_local;"
+            "from lacli.models.registry.registry import load_registry;"
             "print(ensure_local(load_registry().resolve('tiny'), lambda step: None))"
         )
-        root = str(Path(fetch_file.__file__).parents[2])
+        root = str(Path(fetch_file.__file__).parents[3])
         child = subprocess.Popen([sys.executable, "-c", code], cwd=root)
         try:
             assert server.sent.wait(20)

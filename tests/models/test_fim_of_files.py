@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tiny_models import prepare_file, vocabulary, write_gguf
 
+from lacli.completion.fim import completion
 from lacli.events import Place
-from lacli.models.fim_markers import FimMarkers, named_by
-from lacli.models.registry import load_registry
-from lacli.prompts.fim import completion
+from lacli.models.registry.fim_markers import FimMarkers, named_by
+from lacli.models.registry.registry import load_registry
 from lacli.text.tokenizer import Tokenizer
 
 IDS = {"pre": 10, "suf": 11, "mid": 12}

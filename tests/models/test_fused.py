@@ -23,15 +23,15 @@ from lacli.engine.sampler import Sampler, SamplingOptions
 from lacli.engine.sequence import CachedSequence
 from lacli.engine.stop import Stops
 from lacli.errors import LacliError, ModelUnavailable
-from lacli.models import load as load_module
 from lacli.models.base import Rows, Runner, Scores
-from lacli.models.fused import FusedRunner
-from lacli.models.fused_config import FusedConfig
-from lacli.models.load import load_runner
-from lacli.models.native import NativeRunner
-from lacli.models.prepare_folder import PreparedModel
-from lacli.models.registry import spec_of_path
-from lacli.models.runner import GenericRunner
+from lacli.models.prepare.folder import PreparedModel
+from lacli.models.registry.registry import spec_of_path
+from lacli.models.runners import load as load_module
+from lacli.models.runners.fused.config import FusedConfig
+from lacli.models.runners.fused.runner import FusedRunner
+from lacli.models.runners.generic.runner import GenericRunner
+from lacli.models.runners.load import load_runner
+from lacli.models.runners.native.runner import NativeRunner
 from tests.engine.replies import PLAIN, Reply, reply
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from lacli.models.base import Rows
-from lacli.models.fused import PREFILL_CHUNK
-from lacli.models.native import NativeRunner
+from lacli.models.runners.fused.runner import PREFILL_CHUNK
+from lacli.models.runners.native.runner import NativeRunner
 from tests.models.kernels import Fused, repeat, set_threads, stored
 
 SIZES = (1, 2, 3, 7, 16, 33, 63, 64)

@@ -10,8 +10,8 @@ import torch
 import transformers
 
 from lacli.errors import ModelUnavailable
-from lacli.models.fused_config import FusedConfig
-from lacli.models.rotary import RotaryTable
+from lacli.models.runners.fused.config import FusedConfig
+from lacli.models.runners.rotary import RotaryTable
 
 FAMILIES = ("llama", "qwen2", "qwen3", "mistral")
 LEAST: dict[str, Any] = {

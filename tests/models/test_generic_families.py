@@ -24,9 +24,9 @@ from lacli.engine.sequence import CachedSequence
 from lacli.engine.step import Step
 from lacli.engine.stop import Stops
 from lacli.errors import LacliError
-from lacli.models import stock_attention
 from lacli.models.base import Rows
-from lacli.models.runner import GenericRunner
+from lacli.models.runners.generic import attention as stock_attention
+from lacli.models.runners.generic.runner import GenericRunner
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
 from tests.models.families import CONFIGS, DYNAMIC, FIXED, SWITCH, VOCAB, build, family, prompt_of

@@ -23,12 +23,12 @@ from lacli.engine.sampler import Sampler, SamplingOptions
 from lacli.engine.sequence import CachedSequence
 from lacli.engine.stop import Stops
 from lacli.errors import LacliError, ModelUnavailable, UsageError
-from lacli.models import bnb
 from lacli.models.base import Quant, Rows, Runner
-from lacli.models.prepare import PreparedModel, prepare
-from lacli.models.quant import Int8Linear, PackedLinear
-from lacli.models.registry import load_registry
-from lacli.models.runner import GenericRunner, load_generic
+from lacli.models.prepare.prepare import PreparedModel, prepare
+from lacli.models.registry.registry import load_registry
+from lacli.models.runners.generic import bnb
+from lacli.models.runners.generic.runner import GenericRunner, load_generic
+from lacli.models.runners.quant import Int8Linear, PackedLinear
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
 from tests.models.kernels import KERNELS, choose, needed
@@ -216,7 +216,7 @@ def test_the_default_model_in_bitsandbytes_says_the_same_with_and_without_lookah
 def test_the_prepared_file_is_used_as_it_is(
     model_home: Path, kernel: str, quant: Quant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lacli.models.load import load_runner
+    from lacli.models.runners.load import load_runner
 
     monkeypatch.setenv("LACLI_HOME", str(model_home))
     choose(kernel, monkeypatch)

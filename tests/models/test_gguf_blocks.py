@@ -11,8 +11,8 @@ import pytest
 
 from lacli.errors import LacliError
 from lacli.kernels.packing import dequantise, quantise
-from lacli.models.gguf_blocks import blocks_of, is_four_bits, kind_of
-from lacli.models.gguf_read import GgufTensor, decode
+from lacli.models.gguf.blocks import blocks_of, is_four_bits, kind_of
+from lacli.models.gguf.read import GgufTensor, decode
 
 ROWS, COLUMNS = 24, 512
 LOSSLESS = {"Q4_0": ("q4", 1), "Q4_1": ("q4m", 2), "Q5_0": ("q8", 1), "Q5_1": ("q8m", 2), "Q8_0": ("q8", 1)}

@@ -10,8 +10,8 @@ import torch
 from tiny_models import HEADS, HIDDEN, prepare_file, write_gguf
 
 from lacli.errors import ModelUnavailable
-from lacli.models.gguf_config import float32_as_written, plan, read_config
-from lacli.models.gguf_read import read_gguf
+from lacli.models.gguf.config import float32_as_written, plan, read_config
+from lacli.models.gguf.read import read_gguf
 
 
 def config_of(path: Path, **options: object) -> dict[str, object]:

@@ -12,7 +12,7 @@ import pytest
 from tiny_models import write_gguf
 
 from lacli.errors import ModelUnavailable
-from lacli.models.gguf_read import load_tensor, read_gguf
+from lacli.models.gguf.read import load_tensor, read_gguf
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +215,7 @@ class TestSplitModels:
 
 
 def test_the_suffix_may_be_in_capitals(tmp_path: Path) -> None:
-    from lacli.models.registry import spec_of_path
+    from lacli.models.registry.registry import spec_of_path
 
     path = write_gguf(tmp_path / "TINY.GGUF")
     assert spec_of_path(path).kind == "gguf"

@@ -9,13 +9,13 @@ import pytest
 import tokenizers
 
 from lacli.errors import ModelUnavailable
-from lacli.models.gguf_pretokenizers import DEFAULT, KNOWN
-from lacli.models.gguf_tokenizer import build_tokenizer
+from lacli.models.gguf.pretokenizers import DEFAULT, KNOWN
+from lacli.models.gguf.tokenizer import build_tokenizer
 from lacli.text.tokenizer import Tokenizer
 from tests.vocabularies import byte_level, made, sentence_piece
 
 if TYPE_CHECKING:
-    from lacli.models.prepare import PreparedModel
+    from lacli.models.prepare.prepare import PreparedModel
 
 TEXT = "Hello world's 12345 foo_bar\n\n    x = {'a': 1.5}; // 漢字 don't\t\n  Ⅷ½ "
 

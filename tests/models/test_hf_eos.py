@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.models.hf_eos import end_ids, markers_of, token_text, turn_end, vocabulary_of
+from lacli.models.hf.eos import end_ids, markers_of, token_text, turn_end, vocabulary_of
 
 MARKERS = {"<s>": 1, "</s>": 2, "<|im_start|>": 3, "<|im_end|>": 4, "<|im_end|>x": 5, "<end_of_turn>": 6}
 SPECIAL = {"bos_token": "<s>", "eos_token": "</s>"}

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import edit_json, write_folder
 
 from lacli.errors import LacliError, ModelUnavailable, UsageError
-from lacli.models.hf_folder import missing_files, read_folder
+from lacli.models.hf.folder import missing_files, read_folder
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from safetensors.torch import load_file, save_file
 from tiny_models import edit_json, prepare_file, vocabulary, write_folder, write_gguf
 
 from lacli.errors import ModelUnavailable
-from lacli.models.load import load_runner
-from lacli.models.vocabulary import embedding_rows, rowless
+from lacli.models.prepare.vocabulary import embedding_rows, rowless
+from lacli.models.runners.load import load_runner
 from lacli.text.tokenizer import Tokenizer
 
 Tensors = dict[str, Any]

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from lacli.models import choice, fit, limits
+from lacli.models.registry import choice, fit, limits
 
 GB = 10**9
 V2 = "30 20 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"

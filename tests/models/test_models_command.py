@@ -11,10 +11,10 @@ from types import SimpleNamespace
 import pytest
 from tiny_models import prepare_file, write_folder, write_gguf
 
-from lacli.cli.app import main
+from lacli.cli.main import main
 from lacli.kernels import library
-from lacli.models.fetch_file import partial_of
-from lacli.models.registry import load_registry, shipped_file
+from lacli.models.fetch.file import partial_of
+from lacli.models.registry.registry import load_registry, shipped_file
 
 HEAVY = "torch, transformers, textual, huggingface_hub"
 
@@ -230,7 +230,7 @@ class TestPull:
 )
 def test_nothing_heavy_is_imported_to_list_or_show(arguments: list[str]) -> None:
     code = (
-        "import sys; from lacli.cli.app import main; code = main(sys.argv[1:]);"
+        "import sys; from lacli.cli.main import main; code = main(sys.argv[1:]);"
         f"heavy = {{name.strip() for name in {HEAVY!r}.split(',')}} & set(sys.modules);"
         "sys.exit(f'imported {heavy}' if heavy else code)"
     )

@@ -19,10 +19,10 @@ from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
 from lacli.kernels import packing
 from lacli.kernels.structs import Cache, Matrix
 from lacli.models.base import Rows
-from lacli.models.load import load_runner
-from lacli.models.native import NativeRunner
-from lacli.models.prepare_folder import PreparedModel
-from lacli.models.tensors import Tensors
+from lacli.models.prepare.folder import PreparedModel
+from lacli.models.runners.load import load_runner
+from lacli.models.runners.native.runner import NativeRunner
+from lacli.models.runners.tensors import Tensors
 from tests.models.kernels import choose, needed, stored
 from tests.models.test_fused import VOCAB, copied, prompt_of, write
 from tests.models.tiny_models import prepare_file, write_gguf

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lacli.models.pace import MOST_ROWS, Pace
+from lacli.models.runners.pace import MOST_ROWS, Pace
 
 
 def test_a_small_model_begins_with_many_rows_and_a_large_one_with_few() -> None:

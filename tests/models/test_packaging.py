@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LIST = "import sys; from lacli.cli.app import main; sys.exit(main(['models', 'show', 'smollm2-135m']))"
+LIST = "import sys; from lacli.cli.main import main; sys.exit(main(['models', 'show', 'smollm2-135m']))"
 ASK = "from lacli.kernels.library import library, why_not; print(library() and library().isa, '|', why_not())"
 SOURCES = "lacli/kernels/src"
 

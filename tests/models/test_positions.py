@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lacli.models.positions import most_positions
-from lacli.models.prepare_folder import with_facts
-from lacli.models.registry import load_registry, shipped_file
+from lacli.models.prepare.folder import with_facts
+from lacli.models.prepare.positions import most_positions
+from lacli.models.registry.registry import load_registry, shipped_file
 
 
 @pytest.mark.parametrize(

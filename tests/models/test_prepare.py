@@ -14,18 +14,18 @@ from safetensors.torch import load_file
 from tiny_models import edit_json, prepare_file, write_folder, write_gguf
 
 from lacli.errors import ModelUnavailable, OutOfMemory
-from lacli.models import disk
-from lacli.models.inventory import presence, remove
-from lacli.models.prepare_folder import find_folder
-from lacli.models.registry import spec_of_path
+from lacli.models.fetch import disk
+from lacli.models.prepare.folder import find_folder
+from lacli.models.registry.inventory import presence, remove
+from lacli.models.registry.registry import spec_of_path
 from lacli.paths import models_dir
 
 CHILD = """
 import sys, time
 from pathlib import Path
-from lacli.models import prepare_weights
-from lacli.models.prepare import prepare
-from lacli.models.registry import spec_of_path
+from lacli.models.prepare import weights as prepare_weights
+from lacli.models.prepare.prepare import prepare
+from lacli.models.registry.registry import spec_of_path
 write = prepare_weights._Writer._write
 def slow(*arguments):
     print("writing", flush=True)

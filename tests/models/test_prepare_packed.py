@@ -18,10 +18,11 @@ from tiny_models import HIDDEN, prepare_file, vocabulary, write_folder, write_gg
 
 from lacli.errors import LacliError
 from lacli.kernels.packing import KINDS, Blocks, Kind, dequantise, quantise, unpack
-from lacli.models import prepare_folder, prepare_weights
-from lacli.models.fetch import Progress
-from lacli.models.prepare import prepare
-from lacli.models.registry import spec_of_path
+from lacli.models.prepare import folder as prepare_folder
+from lacli.models.prepare import weights as prepare_weights
+from lacli.models.prepare.prepare import prepare
+from lacli.models.progress import Progress
+from lacli.models.registry.registry import spec_of_path
 from lacli.paths import models_dir
 
 
@@ -144,8 +145,8 @@ class TestPackedVariants:
 
     def test_torch_is_not_needed(self, tmp_path: Path) -> None:
         code = (
-            "import sys; from pathlib import Path; from lacli.models.prepare import prepare;"
-            "from lacli.models.registry import spec_of_path;"
+            "import sys; from pathlib import Path; from lacli.models.prepare.prepare import prepare;"
+            "from lacli.models.registry.registry import spec_of_path;"
             "prepare(spec_of_path(Path(sys.argv[1])), 'int4', lambda step: None); sys.exit('torch' in sys.modules)"
         )
         path = write_gguf(tmp_path / "x.gguf", stored_as=mixed)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from lacli.errors import LacliError
 from lacli.kernels import packing
-from lacli.models.quant import (
+from lacli.models.runners.quant import (
     FloatLinear,
     Int8Linear,
     PackedLinear,

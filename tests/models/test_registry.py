@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lacli.errors import ModelUnavailable, UsageError
-from lacli.models.registry import also_here, load_registry, registry_files, shipped_file
+from lacli.models.registry.registry import also_here, load_registry, registry_files, shipped_file
 from lacli.models.spec import Problem
 
 GOOD = """

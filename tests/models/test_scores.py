@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lacli.models.base import TOP
-from lacli.models.scores import scores_of
+from lacli.models.runners.scores import scores_of
 
 NAN, INF = float("nan"), float("inf")
 

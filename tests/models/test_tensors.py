@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 
 from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.kernels import packing
-from lacli.models.tensors import Tensors
+from lacli.models.runners.tensors import Tensors
 
 
 def write(path: Path, header: Any, data: bytes = b"\0" * 64) -> Path:

@@ -126,8 +126,8 @@ def _add(writer: gguf.GGUFWriter, key: str, value: Any) -> None:
 
 def prepare_file(path: Path, quant: str | None = "none") -> Any:
     """Prepare a GGUF file or folder, silently."""
-    from lacli.models.prepare import prepare
-    from lacli.models.registry import spec_of_path
+    from lacli.models.prepare.prepare import prepare
+    from lacli.models.registry.registry import spec_of_path
 
     return prepare(spec_of_path(path), quant, lambda step: None)  # type: ignore[arg-type]
 

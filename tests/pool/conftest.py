@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lacli.pool.identity import PoolKey, pool_key
 from lacli.pool.lesson import NO_TOKEN, TableRows
 from lacli.pool.store import Pool, open_pool
+from lacli.project.root import PoolKey, pool_key
 
 FINGERPRINT = "0123456789abcdef" * 4
 VOCAB = 50_000

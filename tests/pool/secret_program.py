@@ -100,20 +100,20 @@ class Teller:
 
 def main() -> int:
     """Run the command lines of COMMANDS one after another, or the process's own, with a teller for a runner."""
-    import lacli.context
-    import lacli.loading
-    import lacli.models.load
+    import lacli.assistant.loading
+    import lacli.assistant.prompt
+    import lacli.assistant.reply
+    import lacli.models.runners.load
     import lacli.pool.secrets
-    import lacli.reply
-    from lacli.cli.app import main as lacli_main
+    from lacli.cli.main import main as lacli_main
+    from lacli.completion.without_fim import hidden
     from lacli.engine.cost import CostCurve
-    from lacli.prompts.without_fim import hidden
     from lacli.text.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.load(Path(os.environ["TELLER_TOKENIZER"]))
     said = json.loads(Path(os.environ["SAYS"]).read_text(encoding="utf-8"))
     teller = Teller(end=2, pause_s=float(os.environ.get("PAUSE", "0")))
-    real = lacli.context.fitted
+    real = lacli.assistant.prompt.fitted
 
     def fitted(request: Any, *arguments: Any) -> Any:
         prompt = real(request, *arguments)
@@ -126,10 +126,10 @@ def main() -> int:
         return teller
 
     # of replies alone: a chat that reads ahead and an edit that counts its tokens say nothing
-    lacli.reply.fitted = fitted  # type: ignore[attr-defined,assignment]
-    lacli.models.load.load_runner = load_runner  # type: ignore[assignment]
-    lacli.loading._primer = lambda *_: None  # what a teller says is no habit to keep in the shared cache
-    lacli.loading._curve = lambda *_, **__: CostCurve({1: 10.0, 16: 10.1, 17: 100.0})
+    lacli.assistant.reply.fitted = fitted  # type: ignore[attr-defined,assignment]
+    lacli.models.runners.load.load_runner = load_runner  # type: ignore[assignment]
+    lacli.assistant.loading._primer = lambda *_: None  # what a teller says is no habit to keep in the shared cache
+    lacli.assistant.loading._curve = lambda *_, **__: CostCurve({1: 10.0, 16: 10.1, 17: 100.0})
     Tokenizer.load = classmethod(lambda cls, folder: tokenizer)  # type: ignore[method-assign,assignment]
     if "FILTER_OFF" in os.environ:  # shows that what looks for leaks would find them
         lacli.pool.secrets.refuse = lambda text, wary=False: None
@@ -142,12 +142,6 @@ def serve(line: socket.socket) -> int:
 
     A request is JSON with the child's stdin, stdout and stderr; the answers are its process id, then its exit code.
     """
-    import lacli.assistant
-    import lacli.cli.app
-    import lacli.cli.history
-    import lacli.loading
-    import lacli.models.load
-    import lacli.reply  # noqa: F401 - all of them are there for the children
 
     while True:
         data, files, _, _ = socket.recv_fds(line, 1 << 20, 3)

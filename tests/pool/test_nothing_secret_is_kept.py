@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lacli.pool.identity import pool_key, project_root
 from lacli.pool.store import Pool, open_pool
+from lacli.project.root import pool_key, project_root
 from lacli.text.tokenizer import Tokenizer
 from tests.cli.conftest import ROOT, Terminal
 from tests.pool.secret_corpus import Key, keys, places

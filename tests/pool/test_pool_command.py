@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from lacli import paths
-from lacli.cli.app import main
-from lacli.pool.identity import pool_key
+from lacli.cli.main import main
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import Pool, open_pool
+from lacli.project.root import pool_key
 
 from .conftest import FINGERPRINT, VOCAB
 from .test_pool_store import reply
@@ -87,7 +87,7 @@ class TestInfo:
     def test_it_imports_no_torch(self, project: Path) -> None:
         learned(project)
         code = (
-            "import sys; from lacli.cli.app import main; code = main(['pool', 'info']); "
+            "import sys; from lacli.cli.main import main; code = main(['pool', 'info']); "
             "print(code, sorted({'torch', 'transformers', 'textual', 'rich'} & set(sys.modules)))"
         )
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

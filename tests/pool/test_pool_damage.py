@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lacli.pool import files
 from lacli.pool.format import MAGIC, Header, Record, decode_header, encode_header, encode_record, header_size
-from lacli.pool.identity import PoolKey
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import Caps, Pool, open_pool
+from lacli.project.root import PoolKey
+from lacli.storage import files
 
 from .conftest import FINGERPRINT, VOCAB, Opener, entries, linux_only, posix_only, table_rows
 from .test_pool_store import replies, reply

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from lacli.pool import identity, projects
-from lacli.pool.identity import first_commit, pool_key, project_id, project_root
+from lacli.pool import projects
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import Pool, open_pool
+from lacli.project import root as identity
+from lacli.project.root import first_commit, pool_key, project_id, project_root
 
 from .conftest import FINGERPRINT, VOCAB, linux_only, posix_only
 from .test_pool_store import reply

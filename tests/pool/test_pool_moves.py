@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from lacli.pool import projects
-from lacli.pool.identity import first_commit, pool_key, project_id, project_root
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import open_pool
+from lacli.project.root import first_commit, pool_key, project_id, project_root
 
 from .conftest import FINGERPRINT, VOCAB, posix_only
 from .test_pool_identity import first_of, git, needs_git, pool_of, repository
@@ -181,7 +181,7 @@ class TestFirstCommit:
         hanging.write_text(f"#!/bin/sh\necho $$ > {told}.new\nmv {told}.new {told}\nexec sleep 60\n")
         hanging.chmod(0o755)
         code = (
-            "import pathlib, threading, time; from lacli.pool.identity import git_output\n"
+            "import pathlib, threading, time; from lacli.project.root import git_output\n"
             f"ask = lambda: git_output(pathlib.Path({str(project)!r}), ['ls-files'], 50.0)\n"
             "threading.Thread(target=ask, daemon=True).start()\n"
             f"while not pathlib.Path({str(told)!r}).exists(): time.sleep(0.01)\n"

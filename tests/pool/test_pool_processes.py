@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from lacli.pool.identity import PoolKey
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import Caps
+from lacli.project.root import PoolKey
 
 from .conftest import FINGERPRINT, VOCAB, Opener, entries, posix_only, table_rows
 from .test_pool_store import replies, reply
@@ -21,7 +21,7 @@ _APPENDER = """
 import random, sys
 from pathlib import Path
 import numpy as np
-from lacli.pool.identity import pool_key
+from lacli.project.root import pool_key
 from lacli.pool.lesson import Lesson, TableRows
 from lacli.pool.store import Caps, open_pool
 project, pools, fingerprint, vocab, first, count, cap = sys.argv[1:]

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from lacli.pool import files, inventory, storage
+from lacli.pool import inventory
+from lacli.pool import space as storage
 from lacli.pool.evict import Caps
-from lacli.pool.identity import PoolKey, pool_key
 from lacli.pool.lesson import Lesson
 from lacli.pool.prune import prune, vanished
 from lacli.pool.store import Pool, open_pool
+from lacli.project.root import PoolKey, pool_key
+from lacli.storage import files
 
 from .conftest import FINGERPRINT, VOCAB, Opener, table_rows
 from .test_pool_store import replies, reply

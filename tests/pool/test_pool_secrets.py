@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from lacli.pool import format as pool_format
-from lacli.pool import identity, store
+from lacli.pool import store
 from lacli.pool.secrets import loops, refuse
+from lacli.project import root as identity
 from tests.pool.secret_corpus import keys, places
 
 _SOME = "aB3dE5gH7jK9mN1pQ4sT6vW8xY2zA5cD7fG9hJ1kL3"

@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lacli.pool import files, table
+from lacli.pool import table
 from lacli.pool.evict import Caps
 from lacli.pool.format import MAGIC, Header, Record, encode_header, encode_record, header_size
 from lacli.pool.journal import Journal
 from lacli.pool.lesson import NO_TOKEN, Lesson, TableRows
 from lacli.pool.store import Pool
+from lacli.storage import files
 
 from .conftest import VOCAB, Opener, entries, posix_only, table_rows
 from .test_pool_store import replies, reply

@@ -12,10 +12,10 @@ import pytest
 from lacli.errors import LacliError, UsageError
 from lacli.pool import table, transfer
 from lacli.pool.format import CREDIT, MAGIC, TOTALS, Header, Record, encode_header, encode_record, header_size
-from lacli.pool.identity import pool_key
 from lacli.pool.inventory import project_info
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import Caps, Pool, open_pool
+from lacli.project.root import pool_key
 
 from .conftest import FINGERPRINT, VOCAB, Opener, entries, posix_only, table_rows
 from .test_pool_store import replies, reply

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lacli.pool.identity import checkout, git_output
 from lacli.project import tracked
+from lacli.project.root import checkout, git_output
 from lacli.project.tracked import Listing, list_known, list_named, list_tracked
 
 from .conftest import Write, git, needs_git, posix_only, write

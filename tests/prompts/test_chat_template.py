@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from lacli.errors import ModelUnavailable
-from lacli.models import chat_template as module
-from lacli.models.chat_template import ChatTemplate, Refused
+from lacli.models.hf import chat_template as module
+from lacli.models.hf.chat_template import ChatTemplate, Refused
 from lacli.prompts.template import load_template
 
 NOW = datetime(2026, 3, 9, 8, 5)

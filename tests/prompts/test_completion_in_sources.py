@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lacli.bench.infill_prompts import Hole, holes
-from lacli.prompts import without_fim
+from lacli.bench.infill.prompts import Hole, holes
+from lacli.completion import without_fim
 from tests.completions import completed_at
 
 SOURCES = sorted((Path(__file__).parents[1] / "data" / "sources").iterdir())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from lacli.completion.cursor import cursor_of
+from lacli.completion.fim import completion, rules
 from lacli.engine.step import Finish
 from lacli.errors import UsageError
 from lacli.events import Place
-from lacli.models.fim_markers import FimMarkers
-from lacli.prompts.fim import completion, rules
-from lacli.text.cursor import cursor_of
+from lacli.models.registry.fim_markers import FimMarkers
 from lacli.text.stops import StopStrings
 from lacli.text.tokenizer import Tokenizer
 from tests.vocabularies import byte_level, made

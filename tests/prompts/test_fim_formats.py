@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from lacli.completion.fim import completion, middle_ids
 from lacli.events import Attachment, Place
-from lacli.models.registry import load_registry, spec_of_path
-from lacli.prompts.fim import completion, middle_ids
+from lacli.models.registry.registry import load_registry, spec_of_path
 from lacli.text.tokenizer import Tokenizer
 from tests.vocabularies import byte_level, made, sentence_piece
 

@@ -9,7 +9,7 @@ import pytest
 
 from lacli.errors import PromptTooLong
 from lacli.events import Attachment, Message, Request
-from lacli.models.chat_template import ChatTemplate
+from lacli.models.hf.chat_template import ChatTemplate
 from lacli.prompts.messages import Rendered, Room, rendered
 from lacli.prompts.shorten import shares, shortened, size_of
 from lacli.text.tokenizer import Tokenizer

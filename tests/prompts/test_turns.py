@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lacli.models.chat_template import ChatTemplate
+from lacli.models.hf.chat_template import ChatTemplate
 from lacli.prompts.template import load_template
 from lacli.prompts.turns import turn_ids
 from lacli.text.tokenizer import Tokenizer
 from tests.vocabularies import byte_level, made
 
 if TYPE_CHECKING:
-    from lacli.models.prepare import PreparedModel
+    from lacli.models.prepare.prepare import PreparedModel
 
 
 def template(content: str) -> ChatTemplate:

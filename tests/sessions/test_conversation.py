@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from lacli.chat.conversation import Conversation
 from lacli.events import Attachment, Counts, Finished, Message, ReplyStats
-from lacli.models.chat_template import ChatTemplate
+from lacli.models.hf.chat_template import ChatTemplate
 from lacli.prompts import chat
-from lacli.sessions.conversation import Conversation
 from lacli.sessions.records import Session, Turn
 from tests.vocabularies import byte_level, made
 

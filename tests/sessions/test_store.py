@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from lacli.chat.conversation import Conversation
 from lacli.events import Attachment, Counts
-from lacli.sessions.conversation import Conversation
 from lacli.sessions.export import as_markdown, markdown, record
 from lacli.sessions.records import NoSuchSession
 from lacli.sessions.store import SessionStore

@@ -10,9 +10,9 @@ import re
 
 import pytest
 
+from lacli.completion.cursor import Cursor, cursor_of
+from lacli.completion.without_fim import headings
 from lacli.events import Attachment, Place
-from lacli.prompts.without_fim import headings
-from lacli.text.cursor import Cursor, cursor_of
 from tests.completions import completed, completed_at
 
 PY = "def f(a):\n    x = 1\n|\n    return x\n\n\ndef g():\n    pass\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from lacli.completion import without_fim
 from lacli.events import Place
-from lacli.prompts import without_fim
 from tests.completions import completed_at
 from tests.text.judge import faults
 from tests.text.places import SOURCES, Cut, cuts, indent_of

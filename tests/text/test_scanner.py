@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from lacli.completion.cursor import cursor_of
+from lacli.completion.scanner import scan
 from lacli.events import Place
 from lacli.text import languages
-from lacli.text.cursor import cursor_of
-from lacli.text.scanner import scan
 
 
 def open_in(text: str, language: str) -> str:

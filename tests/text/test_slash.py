@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lacli.chat import slash
 from lacli.errors import UsageError
-from lacli.text import slash
 
 KNOWN = {"help": False, "save": True, "retry": False}
 

@@ -10,7 +10,7 @@ import pytest
 import tokenizers
 
 from lacli.errors import ModelUnavailable
-from lacli.models.gguf_tokenizer import build_tokenizer
+from lacli.models.gguf.tokenizer import build_tokenizer
 from lacli.text.tokenizer import Tokenizer
 from tests.vocabularies import byte_level, made, sentence_piece
 

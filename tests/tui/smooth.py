@@ -51,7 +51,7 @@ def answer(lines: int) -> str:
 def run_ui(lines: int, pace: float, report: str) -> None:
     """The UI with an assistant that writes at this pace."""
     began = time.monotonic()
-    from lacli.scripted import ScriptedAssistant
+    from lacli.assistant.scripted import ScriptedAssistant
 
     text = answer(lines)
     told: list[Any] = []

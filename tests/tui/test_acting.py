@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from lacli.verbs import values
-from lacli_tui.begun import MENTION, Begun, Offers
-from lacli_tui.inert import in_place
+from lacli.chat import values
+from lacli_tui.sanitize import in_place
 from lacli_tui.screens.line import LineScreen
+from lacli_tui.suggestions import MENTION, Begun, Offers
 from lacli_tui.widgets.prompt import Prompt
 from tests.tui.conftest import Play, Playing
 

@@ -18,10 +18,11 @@ import pytest
 from textual.screen import Screen
 from textual.widgets import Input
 
+from lacli.assistant.base import Cancel, never
+from lacli.assistant.scripted import ScriptedAssistant
+from lacli.chat.settings_summary import Row
 from lacli.events import Event, Request
 from lacli.prompts import saved
-from lacli.scripted import Cancel, ScriptedAssistant, never
-from lacli.verbs.inforce import Row
 from lacli_tui.actions import ACTIONS, Action
 from lacli_tui.screens.choice import ChoiceScreen
 from lacli_tui.screens.confirm import ConfirmScreen
@@ -484,8 +485,8 @@ async def tried(it: Playing, action: Action) -> None:
 
 @pytest.mark.parametrize("first", range(0, len(ACTIONS), TOGETHER))
 async def test_every_way_to_an_action_leads_to_it(pilot: Play, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lacli.clipboard.by_tool", lambda text: "")
-    monkeypatch.setattr("lacli.health.checks", lambda model: iter(()))
+    monkeypatch.setattr("lacli.shared.clipboard.by_tool", lambda text: "")
+    monkeypatch.setattr("lacli.shared.health.checks", lambda model: iter(()))
     monkeypatch.setattr("lacli_tui.app.has_shell", lambda: True)
     monkeypatch.setattr("textual.drivers.headless_driver.HeadlessDriver.can_suspend", True)
     async with pilot(replier=Patient([]), size=(100, 30), model="scripted") as it:

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from lacli_tui.decoding import Run, Tally, Trace, runs
 from lacli_tui.glyphs import FINE, PLAIN, Glyphs, plain_terminal
 from lacli_tui.messages import Decoded
-from lacli_tui.surroundings import memory_mb, pool_facts
+from lacli_tui.resources import memory_mb, pool_facts
 from lacli_tui.themes import THEMES, theme_for, variables
 from lacli_tui.widgets.histogram import bar, histogram
 from lacli_tui.widgets.rows import apart, cut, flowed, joined, line

@@ -6,10 +6,10 @@ import pytest
 from textual.geometry import Offset
 from textual.selection import SELECT_ALL, Selection
 
+from lacli.assistant.reply import left_out
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import Finished, Notice, Prefill, ReplyStats
-from lacli.reply import left_out
-from lacli.scripted import ScriptedAssistant
 from lacli_tui.widgets.fence import Fence
 from lacli_tui.widgets.prompt import Prompt
 from tests.tui.conftest import Play

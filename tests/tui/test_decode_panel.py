@@ -9,11 +9,12 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
+from lacli.assistant.base import Cancel, never
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.events import Counts, Event, Finished, Loading, Piece, Prefill, ReplyStats, Request
-from lacli.scripted import Cancel, ScriptedAssistant, never
 from lacli_tui.decoding import Trace
 from lacli_tui.messages import About, Around, Decoded, Stats
-from lacli_tui.surroundings import PoolFacts
+from lacli_tui.resources import PoolFacts
 from lacli_tui.widgets.decode_panel import DecodePanel
 from lacli_tui.widgets.header import Header
 from lacli_tui.widgets.sourced import Sourced, sourced

@@ -9,7 +9,7 @@ import pytest
 
 from lacli.errors import UsageError
 from lacli.sessions.store import SessionStore, path
-from lacli_tui.failing import told
+from lacli_tui.crash_handler import told
 from tests.cli.conftest import Terminal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,7 +17,7 @@ PROGRAM = f"""
 import sys
 sys.argv[0] = "lacli"
 sys.path.insert(0, {str(ROOT)!r})
-from lacli.scripted import ScriptedAssistant
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli_tui import talk
 from lacli_tui.screens.main import MainScreen
 from lacli_tui.widgets.status_line import StatusLine
@@ -47,7 +47,7 @@ async def finish(self, took):
         self.run_worker(work(self))
 
 MainScreen._begin, MainScreen._finish = begin, finish
-from lacli.cli.app import main
+from lacli.cli.main import main
 sys.exit(main(["tui"]))
 """
 

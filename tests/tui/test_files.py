@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
+from lacli.assistant.base import Cancel, never
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.events import Event, Finished, Request
-from lacli.scripted import Cancel, ScriptedAssistant, never
 from lacli_tui.screens.confirm import ConfirmScreen
 from lacli_tui.screens.diff import DiffScreen
 from lacli_tui.screens.line import LineScreen
@@ -108,7 +109,7 @@ async def test_no_file_is_made_elsewhere_before_that_is_agreed_to(pilot: Play) -
 async def test_numbers_mean_the_blocks_of_the_reply_that_is_written(
     pilot: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lacli import clipboard
+    from lacli.shared import clipboard
 
     given: list[str] = []
     monkeypatch.setattr(clipboard, "by_tool", lambda text: given.append(text) or "x")
@@ -226,7 +227,7 @@ async def test_keys_are_taken_while_a_disk_is_slow_and_what_was_sent_waits_in_tu
 async def test_a_disk_that_never_answers_holds_up_neither_keys_nor_the_end(
     pilot: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lacli.verbs import places
+    from lacli.chat import targets as places
 
     monkeypatch.setattr(places, "put", lambda place, data: time.sleep(20))
     async with pilot(ANSWER) as it:
@@ -238,7 +239,8 @@ async def test_a_disk_that_never_answers_holds_up_neither_keys_nor_the_end(
 
 
 async def test_what_is_copied_is_for_its_owner_alone(pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lacli import clipboard, paths
+    from lacli import paths
+    from lacli.shared import clipboard
 
     monkeypatch.setattr(clipboard, "by_tool", lambda text: "")
     file = paths.state_dir() / "copied.txt"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.errors import ModelUnavailable
 from lacli.events import Event, Loading, Notice
-from lacli.models.fit import Fit
-from lacli.scripted import ScriptedAssistant
+from lacli.models.registry.fit import Fit
 from lacli_tui.screens import models
 from lacli_tui.screens.confirm import ConfirmScreen
 from lacli_tui.screens.models import Model, to_fetch

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import asyncio, sys
-from lacli.scripted import ScriptedAssistant
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli_tui.app import LacliApp, Start
 
 async def talk():
@@ -25,7 +25,7 @@ async def talk():
     app.main.talk.close()
 
 asyncio.run(talk())
-import lacli.worker_client
+import lacli.worker.client
 print(",".join(sorted(sys.modules)))
 """
 

@@ -20,8 +20,8 @@ import os, signal, sys, time
 what = sys.argv[1]
 sys.argv[0] = "lacli"
 sys.path.insert(0, {str(ROOT)!r})
-from lacli.scripted import ScriptedAssistant
-from lacli_tui import bridge, leaving, talk
+from lacli.assistant.scripted import ScriptedAssistant
+from lacli_tui import bridge, shutdown as leaving, talk
 from lacli_tui.screens.main import MainScreen
 
 if what == "hears no hang-up":
@@ -67,7 +67,7 @@ async def show(self, took):
             self.set_interval(0.01, lambda: self.app._driver.write("x" * 10_000))
 
 MainScreen._begin, MainScreen._show = begin, show
-from lacli.cli.app import main
+from lacli.cli.main import main
 sys.exit(main(["tui"]))
 """
 QUIT = b"\x11"

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from lacli.assistant.base import Cancel, never
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.errors import OutOfMemory, WorkerDied
 from lacli.events import Event, Loading, Notice, Request
-from lacli.scripted import Cancel, ScriptedAssistant, never
 from lacli_tui.screens.diff import DiffScreen
 from lacli_tui.widgets.decode_panel import DecodePanel
 from tests.tui.conftest import Play, changes

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from textual import events
 
+from lacli.chat import values
 from lacli.prompts import saved
-from lacli.verbs import values
 from lacli_tui.actions import ACTIONS
-from lacli_tui.begun import COMMAND, MENTION, Begun, Offers, begun
+from lacli_tui.suggestions import COMMAND, MENTION, Begun, Offers, begun
 from lacli_tui.widgets.offered import MOST_ROWS, Offered
 from lacli_tui.widgets.prompt import Prompt
 from tests.tui.conftest import Play, Playing

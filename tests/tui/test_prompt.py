@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from textual import events
 
+from lacli.assistant.base import Cancel, never
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.events import Event, Request
-from lacli.scripted import Cancel, ScriptedAssistant, never
-from lacli_tui.inert import pasted, shown
+from lacli_tui.sanitize import pasted, shown
 from lacli_tui.terminal import PasteParser
 from lacli_tui.widgets.draft import MOST_ROWS
 from lacli_tui.widgets.prompt import Prompt

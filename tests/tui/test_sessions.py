@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from lacli.scripted import ScriptedAssistant
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.sessions.store import SessionStore, path
 from lacli_tui.screens.diff import DiffScreen
 from lacli_tui.screens.line import LineScreen
@@ -87,7 +87,7 @@ async def test_a_code_block_is_saved_and_applied_after_a_diff(pilot: Play, tmp_p
 
 
 async def test_the_text_of_a_message_and_its_blocks_are_copied_as_they_are(pilot: Play, monkeypatch: Any) -> None:
-    monkeypatch.setattr("lacli.clipboard.by_tool", lambda text: "")
+    monkeypatch.setattr("lacli.shared.clipboard.by_tool", lambda text: "")
     async with pilot("a\n\n```\n\tx  \n```\n") as it:
         await it.ask("hi")
         await it.press("shift+tab", "1")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from textual.widgets._footer import FooterKey
 
-from lacli.scripted import ScriptedAssistant
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli_tui.widgets.prompt import Prompt
 from tests.tui.conftest import Play
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from lacli.assistant.base import Cancel, Report, ignore, never
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import Event, Finished, Loading, Preview, Request
-from lacli.scripted import Cancel, Report, ScriptedAssistant, ignore, never
 from lacli_tui.app import Start
 from lacli_tui.bridge import Bridge, Call, Ended, What
 from lacli_tui.talk import Talk

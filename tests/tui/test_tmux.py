@@ -67,7 +67,7 @@ def tmux(tmp_path: Path, model_home: Path) -> Iterator[Tmux]:
 
 
 def test_a_day_in_short(tmux: Tmux) -> None:
-    program = "import sys; from lacli.cli.app import main; sys.exit(main(['tui', *sys.argv[1:]]))"
+    program = "import sys; from lacli.cli.main import main; sys.exit(main(['tui', *sys.argv[1:]]))"
     start = shlex.join([sys.executable, "-c", program])
     tmux.type(start)
     tmux.keys("Enter")

@@ -7,12 +7,13 @@ import threading
 import pytest
 from rich.cells import cell_len
 
+from lacli.assistant.base import Report, ignore
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.events import Finished, Loading, Notice, Prefill, ReplyStats
-from lacli.scripted import Report, ScriptedAssistant, ignore
+from lacli_tui.resources import PoolFacts
 from lacli_tui.screens import models
 from lacli_tui.screens.confirm import ConfirmScreen
 from lacli_tui.screens.models import Model, ModelsScreen
-from lacli_tui.surroundings import PoolFacts
 from lacli_tui.widgets.decode_panel import DecodePanel
 from lacli_tui.widgets.getting_ready import GettingReady
 from lacli_tui.widgets.header import Header

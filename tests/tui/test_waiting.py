@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from lacli.assistant.base import Cancel, never
+from lacli.assistant.scripted import ScriptedAssistant
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import Event, Request
-from lacli.scripted import Cancel, ScriptedAssistant, never
 from lacli.sessions.records import Session
 from lacli.sessions.store import SessionStore, path
 from tests.sessions.turns import turn

@@ -6,6 +6,8 @@ import random
 
 import pytest
 
+from lacli.editing.edit import Edit
+from lacli.editing.source import parts_of
 from lacli.edits.answer import as_block
 from lacli.edits.apply import EditResult
 from lacli.edits.doubts import doubts
@@ -14,8 +16,6 @@ from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Finished, ReplyStats
 from lacli.text.fences import longer_than_any
-from lacli.verbs.edit_source import parts_of
-from lacli.verbs.editing import Edit
 
 CLASS = """class A:
     def one(self):

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from lacli.editing.applying import applied
+from lacli.editing.edit import Edit, Interrupted, Outcome
+from lacli.editing.question import Question
+from lacli.editing.source import parts_of
 from lacli.edits.find import Part
 from lacli.edits.placing import dedented
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Finished, ReplyStats
-from lacli.verbs.applying import applied
-from lacli.verbs.edit_question import Question
-from lacli.verbs.edit_source import parts_of
-from lacli.verbs.editing import Edit, Interrupted, Outcome
 from tests.edits.edit_cases import CASES, Case
 from tests.edits.harm import harm
 from tests.edits.misbehaving import MISBEHAVIOURS, Misbehaviour, fenced
@@ -312,7 +312,7 @@ class TestNotebooks:
 
 
 def test_how_long_a_part_a_model_writes_again_is_its_own_number() -> None:
-    from lacli.models.registry import load_registry
+    from lacli.models.registry.registry import load_registry
 
     registry = load_registry()
     assert registry.resolve("smollm2-135m").edit_lines < registry.resolve("qwen2.5-coder-1.5b").edit_lines

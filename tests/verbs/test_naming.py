@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lacli.chat.blocks import code_of, file_meant
 from lacli.errors import UsageError
 from lacli.events import Attachment
-from lacli.verbs.answers import code_of, file_meant
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from lacli.chat.targets import completions, file_typed, place_of, put
 from lacli.errors import LacliError, UsageError
-from lacli.verbs.places import completions, file_typed, place_of, put
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +142,7 @@ def test_what_came_between_the_question_and_the_answer_is_left_as_it_is(project:
 def test_a_file_that_appears_while_it_is_written_is_left_as_it_is(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import lacli.atomic as atomic
+    import lacli.storage.atomic as atomic
 
     real = atomic._fill
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lacli import atomic
 from lacli.bench.edits.report import lines
 from lacli.bench.edits.run import Run, runs
 from lacli.bench.edits.tasks import Task, tasks
@@ -21,6 +20,7 @@ from lacli.bench.edits.ways import WAYS
 from lacli.bench.machine import machine, machine_line
 from lacli.config import Settings
 from lacli.errors import LacliError, UsageError
+from lacli.storage import atomic
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(taken: Sequence[Task], ways: Sequence[str], document: dict[str, Any], options: argparse.Namespace) -> None:
-    from lacli.assistant import Assistant
+    from lacli.assistant.assistant import Assistant
 
     done = {(record["task"], record["way"]) for record in document["runs"]}
 
@@ -69,7 +69,7 @@ def _keep(file: Path, document: dict[str, Any]) -> None:
 
 def _begun(file: Path | None, model: str | None) -> dict[str, Any]:
     """What the file of results has so far. Raises UsageError where it is of another model, or no such file."""
-    from lacli.models.registry import load_registry
+    from lacli.models.registry.registry import load_registry
 
     name = load_registry().resolve(model).alias
     if file is None or not file.exists():

@@ -1,4 +1,4 @@
-"""What an edit made of a file, in one word: good, refused, wrong or harm. Called by `run` and the suite's tests.
+"""What an edit made of a file, in one word: good, refused, wrong or harm.
 
 - good: what was asked for is there, and everything else is as it was.
 - refused: the command failed, and the file is untouched.

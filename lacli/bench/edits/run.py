@@ -1,4 +1,4 @@
-"""Has the tasks done, each way in turn, and judges what becomes of the files. Called by `__main__`.
+"""Has the tasks done, each way in turn, and judges what becomes of the files.
 
 Each attempt is cold: an assistant loaded anew, no pool, and an empty folder for a project, so that nothing of the
 attempt before, nor of this suite's own answers, can be guessed from. Loading is not timed.
@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from lacli.assistant.base import Replier
 from lacli.bench.edits.judge import judge
 from lacli.bench.edits.tasks import Task, before
 from lacli.bench.edits.ways import WAYS, Outcome, Way
 from lacli.edits.diff import unified
 from lacli.errors import LacliError
 from lacli.events import Counts
-from lacli.scripted import Replier
 
 Maker = Callable[[Path], Replier]
 """Makes an assistant, not yet loaded, for a project folder."""

@@ -1,4 +1,4 @@
-"""The two ways to have a file edited that the suite compares. Called by `run`, with an assistant that is loaded.
+"""The two ways to have a file edited that the suite compares.
 
 `edit_with` is `lacli edit FILE INSTRUCTION --in-place` without its printing; `plain_with` is what one would do without
 it: ask for the whole file and take the code block, unchecked.
@@ -10,15 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lacli.assistant.base import Replier
+from lacli.editing.edit import Edit
+from lacli.editing.question import Question
+from lacli.editing.requests import Requests
 from lacli.edits.textfile import TextFile
 from lacli.errors import LacliError
 from lacli.events import Attachment, Counts, Finished, Message, Request, joined
-from lacli.scripted import Replier
 from lacli.text.fences import blocks
 from lacli.text.lines import likeness
-from lacli.verbs.edit_question import Question
-from lacli.verbs.edit_requests import Requests
-from lacli.verbs.editing import Edit
 
 _GROWTH, _MARGIN = 1.3, 256
 """A rewritten file may have so many times the tokens of the old one, and so many besides."""

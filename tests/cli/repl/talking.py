@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lacli.cli.options import Common
-from lacli.cli.record import recorder
-from lacli.cli.repl.loop import Repl
-from lacli.scripted import ScriptedAssistant
-from lacli.sessions.conversation import Conversation
+from lacli.assistant.scripted import ScriptedAssistant
+from lacli.chat.conversation import Conversation
+from lacli.cli.chat.loop import Repl
+from lacli.cli.framework.options import Common
+from lacli.cli.framework.record import recorder
 
 
 def repl_of(scripts: Sequence[Any], common: Common | None = None) -> tuple[Repl, list[ScriptedAssistant]]:

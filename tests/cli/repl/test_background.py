@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from lacli.cli.repl.background import Abandoned, Background
+from lacli.assistant.scripted import ScriptedAssistant
+from lacli.cli.chat.background import Abandoned, Background
 from lacli.errors import ModelUnavailable
 from lacli.events import Event, Finished, Loading, Message, Notice, Request
-from lacli.scripted import ScriptedAssistant
 
 QUESTION = Request((Message("user", "hi"),))
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.options import Common
-from lacli.cli.repl.commands import TABLE
+from lacli.cli.chat.commands import TABLE
+from lacli.cli.framework.options import Common
 from lacli.errors import ModelUnavailable
 from lacli.events import Finished, Piece, ReplyStats
 from lacli.sessions.store import SessionStore, path
@@ -45,9 +45,9 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(question)
         return default or "typed.py"
 
-    monkeypatch.setattr("lacli.cli.repl.results.confirm", confirm)
-    monkeypatch.setattr("lacli.cli.repl.results.one_of", one_of)
-    monkeypatch.setattr("lacli.cli.repl.results.answered", answered)
+    monkeypatch.setattr("lacli.cli.chat.results.confirm", confirm)
+    monkeypatch.setattr("lacli.cli.chat.results.one_of", one_of)
+    monkeypatch.setattr("lacli.cli.chat.results.answered", answered)
     return seen
 
 
@@ -157,7 +157,7 @@ class TestTurns:
     def test_edit_puts_what_was_written_at_the_prompt(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("EDITOR", f"{sys.executable} -c \"import sys; open(sys.argv[1], 'w').write('a\\nb\\n')\"")
         monkeypatch.delenv("VISUAL", raising=False)
-        monkeypatch.setattr("lacli.cli.editor.is_terminal", lambda stream: True)
+        monkeypatch.setattr("lacli.cli.terminal.editor.is_terminal", lambda stream: True)
         repl, made = repl_of([])
         repl.handle("/edit")
         assert repl.draft == "a\nb"
@@ -289,7 +289,7 @@ class TestSettings:
     def test_one_that_does_not_exist_or_cannot_be_loaded_leaves_the_one_before(
         self, capfd: Captured, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from lacli.scripted import ScriptedAssistant
+        from lacli.assistant.scripted import ScriptedAssistant
 
         repl, made = repl_of(["one", "two", "three"])
         repl.handle("a?")
@@ -497,7 +497,7 @@ class TestResults:
             taken.append(text)
             return ["xclip"] if len(taken) < 3 else []
 
-        monkeypatch.setattr("lacli.clipboard.copied", copied)
+        monkeypatch.setattr("lacli.shared.clipboard.copied", copied)
         repl, _ = repl_of([CODE])
         for line in ("show me", "/copy", "/copy 2", "/copy 1", "/copy 3", "/copy x"):
             repl.handle(line)

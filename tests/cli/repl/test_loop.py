@@ -11,16 +11,16 @@ import pytest
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
 
-from lacli.cli import live
-from lacli.cli.options import Common
-from lacli.cli.record import recorder
-from lacli.cli.repl.completer import ChatCompleter
-from lacli.cli.repl.loop import Repl
-from lacli.cli.repl.reader import Reader
+from lacli.assistant.scripted import ScriptedAssistant
+from lacli.chat.conversation import Conversation
+from lacli.cli.chat.completer import ChatCompleter
+from lacli.cli.chat.loop import Repl
+from lacli.cli.chat.reader import Reader
+from lacli.cli.framework.options import Common
+from lacli.cli.framework.record import recorder
+from lacli.cli.terminal import live
 from lacli.errors import ModelUnavailable, PromptTooLong
 from lacli.events import Finished, Loading, Piece, ReplyStats
-from lacli.scripted import ScriptedAssistant
-from lacli.sessions.conversation import Conversation
 from tests.cli.repl.talking import asked, repl_of
 
 CTRL_C, CTRL_D, CTRL_J, ENTER = "\x03", "\x04", "\n", "\r"
@@ -191,7 +191,7 @@ def test_one_that_fails_while_a_command_runs_ends_it_at_the_next_prompt(
             repl.assistant.open()
         return True
 
-    monkeypatch.setattr("lacli.cli.repl.commands.obey", failing_meanwhile)
+    monkeypatch.setattr("lacli.cli.chat.commands.obey", failing_meanwhile)
     keys.send_text(f"/stats{ENTER}")
     with pytest.raises(ModelUnavailable):
         repl.run(Reader(InMemoryHistory(), None, False, keys))
@@ -254,7 +254,7 @@ class TestCompletion:
 
 class TestClipboard:
     def test_a_tool_and_the_terminal_are_given_the_text(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from lacli import clipboard
+        from lacli.shared import clipboard
 
         tool, screen = tmp_path / "bin" / "xclip", tmp_path / "screen"
         tool.parent.mkdir()
@@ -272,7 +272,7 @@ class TestClipboard:
     def test_a_tool_that_fails_and_a_text_too_long_for_a_terminal_are_not_claimed(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from lacli import clipboard
+        from lacli.shared import clipboard
 
         monkeypatch.setenv("PATH", str(tmp_path))
         monkeypatch.setattr(clipboard, "_SCREEN", str(tmp_path / "no" / "screen"))

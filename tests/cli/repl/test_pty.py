@@ -21,11 +21,11 @@ READY = b"\x1b[?2004h"
 """Written when the prompt begins to listen."""
 PROGRAM = """
 import json, os, sys, time
-import lacli.assistant
-from lacli.cli.app import main
+import lacli.assistant.assistant
+from lacli.cli.main import main
 from lacli.errors import OutOfMemory
 from lacli.events import Loading
-from lacli.scripted import ScriptedAssistant
+from lacli.assistant.scripted import ScriptedAssistant
 
 class Loads(ScriptedAssistant):
     def open(self, report=lambda event: None):
@@ -41,7 +41,7 @@ class Loads(ScriptedAssistant):
             time.sleep(float(os.environ.get("PAUSE", "0")))
             yield event
 
-lacli.assistant.Assistant = lambda settings: Loads(json.loads(os.environ["SCRIPTS"]))
+lacli.assistant.assistant.Assistant = lambda settings: Loads(json.loads(os.environ["SCRIPTS"]))
 sys.exit(main())
 """
 

@@ -11,9 +11,9 @@ from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
 from textual.widgets import Input
 
+from lacli.chat.settings_summary import Row
+from lacli.chat.targets import completions
 from lacli.errors import LacliError
-from lacli.verbs.inforce import Row
-from lacli.verbs.places import completions
 from lacli_tui.actions import ACTIONS
 from lacli_tui.screens.confirm import ConfirmScreen
 from lacli_tui.screens.diff import DiffScreen
@@ -146,7 +146,7 @@ async def test_settings_tell_what_was_found_and_copy_it(opened: Open) -> None:
 async def test_settings_look_at_versions_folders_and_what_doctor_looks_at(
     opened: Open, monkeypatch: pytest.MonkeyPatch, sandbox: Path
 ) -> None:
-    monkeypatch.setattr("lacli.health.probe_torch", lambda: {"version": "2.13.0+cpu", "cuda": False})
+    monkeypatch.setattr("lacli.shared.health.probe_torch", lambda: {"version": "2.13.0+cpu", "cuda": False})
     async with opened(SettingsScreen(), (160, 60)) as it:
         seen = await it.until("Program", "ok   torch", "ok   log", "scroll")
     assert str(sandbox / "data" / "sessions.db") in seen

@@ -66,8 +66,8 @@ class TestFuzzy:
         assert found[0].marks == (12, 13, 14, 15)
 
     def test_the_last_part_of_a_path_counts_for_more(self) -> None:
-        found, _ = Lines(["models/fit_all/readme.md", "lacli/models/fit.py"]).search("fit")
-        assert found[0].text == "lacli/models/fit.py"
+        found, _ = Lines(["models/fit_all/readme.md", "lacli/models/registry/fit.py"]).search("fit")
+        assert found[0].text == "lacli/models/registry/fit.py"
 
     def test_all_words_must_fit_in_any_order(self) -> None:
         assert [each.text for each in Lines(["a/test_x.py", "b/x.py"]).search("x test")[0]] == ["a/test_x.py"]

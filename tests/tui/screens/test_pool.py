@@ -9,10 +9,10 @@ import pytest
 
 from lacli import paths
 from lacli.events import Counts
-from lacli.pool.identity import pool_key
 from lacli.pool.inventory import all_projects
 from lacli.pool.lesson import Lesson
 from lacli.pool.store import open_pool
+from lacli.project.root import pool_key
 from lacli_tui.screens.pool import PoolScreen, learned
 from tests.tui.screens.conftest import NOTHING, Open
 

@@ -1,0 +1,63 @@
+"""The contract of an assistant: what front ends see of whatever writes the replies.
+
+`lacli.assistant.assistant` is the real one, `lacli.assistant.scripted` its test double, `lacli.worker.client` one in a
+process of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from lacli.events import Event, Failed, Preview, Request
+
+Report = Callable[[Event], None]
+Cancel = Callable[[], bool]
+
+
+def ignore(event: Event) -> None:
+    """A report nobody reads."""
+
+
+def never() -> bool:
+    """A cancel that is never asked for."""
+    return False
+
+
+class Replier(Protocol):
+    """What front ends see of an assistant."""
+
+    def open(self, report: Report = ignore) -> None:
+        """Fetch, prepare and load, reporting notices and progress. `reply` does it by itself where it was left out."""
+        ...
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        """The events of one reply, `Finished` last. `cancel` is asked between steps; closing the iterator is safe."""
+        ...
+
+    def preview(self, request: Request, report: Report = ignore) -> Preview:
+        """The prompt as the model would be given it; reads its tokenizer, loads no weights. Raises as `reply` would.
+
+        A model that is not there yet is fetched and prepared, which is reported.
+        """
+        ...
+
+    def warm(self, request: Request, cancel: Cancel = never) -> None:
+        """Read the beginning that the next request will share with this one into the KV cache, ahead of time."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the model; what the pool learned is on disk already."""
+        ...
+
+
+class BatchReplier(Replier, Protocol):
+    """One that can also write many replies at once."""
+
+    def replies(self, requests: Iterable[Request], cancel: Cancel = never) -> Iterator[tuple[int, Event | Failed]]:
+        """The events of many replies, written side by side, each with its request's place among all.
+
+        Of one reply they come in the order of `reply`, with `Finished` or `Failed` last; among replies in any order.
+        Requests are taken as there is room for them. After a cancel those that were begun end as cancelled.
+        """
+        ...

@@ -1,0 +1,84 @@
+"""Many replies at once: the engine's batch of steps into the events of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from lacli.assistant.base import Cancel
+from lacli.assistant.reply import Reply, failures_named, look_for_changes
+from lacli.errors import LacliError
+from lacli.events import Event, Failed, Request
+
+if TYPE_CHECKING:
+    from lacli.assistant.loading import Loaded
+    from lacli.engine.batch import Job
+
+_SHARE_OF_MEMORY = 0.5
+"""Of what is free now, for all KV caches of a batch together."""
+
+
+def replies(
+    loaded: Loaded, requests: Iterable[Request], told: set[str], cancel: Cancel
+) -> Iterator[tuple[int, Event | Failed]]:
+    """See `BatchReplier.replies`. Requests are taken, and their prompts tokenised, when there is a place for them."""
+    from lacli.engine.batch import Batch, best_places
+    from lacli.engine.step import Read
+    from lacli.models.registry.limits import free_memory
+
+    writing: dict[int, Reply] = {}
+    said: list[tuple[int, Event]] = []
+
+    def first_tries() -> Iterator[tuple[int, Job | LacliError]]:
+        for index, request in enumerate(requests):
+            try:
+                reply = Reply(loaded, request, told)
+            except LacliError as error:
+                yield index, error
+                continue
+            said.extend((index, notice) for notice in reply.begin())
+            writing[index] = reply
+            yield index, reply.job()
+
+    jobs = _Jobs(first_tries())
+
+    places = best_places(loaded.controller, loaded.cached)
+    batch = Batch(loaded.cached, loaded.controller, places, _SHARE_OF_MEMORY * free_memory())
+    try:
+        with failures_named():
+            for index, came in batch.decode(jobs, cancel):
+                yield from said
+                said.clear()
+                if isinstance(came, LacliError):
+                    if index in writing:
+                        writing.pop(index).leave()
+                    yield index, Failed(came.message, came.hint, came.exit_code)
+                elif isinstance(came, Read):
+                    yield index, writing[index].read(came)
+                else:
+                    yield index, writing[index].take(came)
+                    if came.finish is not None and not writing[index].over:
+                        jobs.add(index, writing[index].job())
+                    elif came.finish is not None:
+                        reply = writing.pop(index)
+                        reply.leave()
+                        yield from ((index, event) for event in reply.end())
+    finally:
+        look_for_changes(loaded)
+        for reply in writing.values():
+            reply.leave()
+
+
+class _Jobs(Iterator[tuple[int, "Job | LacliError"]]):
+    """What a batch has to do: replies that begin again first, also after all others were taken."""
+
+    def __init__(self, first_tries: Iterator[tuple[int, Job | LacliError]]) -> None:
+        self._first_tries = first_tries
+        self._again: list[tuple[int, Job]] = []
+
+    def add(self, index: int, job: Job) -> None:
+        """A reply begins again."""
+        self._again.append((index, job))
+
+    def __next__(self) -> tuple[int, Job | LacliError]:
+        return self._again.pop(0) if self._again else next(self._first_tries)

@@ -1,0 +1,397 @@
+"""From settings to everything a reply needs: model, tokenizer, runner, cost curve, draft sources, pool.
+
+Torch is imported inside the functions only, so that front ends may import the assistant before they know that they need
+a model.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import math
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from lacli import paths
+from lacli.assistant.base import Report
+from lacli.config import Settings
+from lacli.errors import LacliError, UsageError
+from lacli.events import Loading, Notice
+
+if TYPE_CHECKING:
+    from lacli.drafts.base import DraftSource
+    from lacli.drafts.successor import Table
+    from lacli.engine.controller import Controller, Limits
+    from lacli.engine.cost import CostCurve
+    from lacli.engine.sequence import CachedSequence
+    from lacli.models.base import Quant
+    from lacli.models.prepare.prepare import PreparedModel
+    from lacli.models.progress import Progress
+    from lacli.models.spec import ModelSpec
+    from lacli.pool.store import Caps, Pool
+    from lacli.project.files import ProjectFiles
+    from lacli.text.tokenizer import Tokenizer
+
+_Source = TypeVar("_Source")
+_BUSY_LASTS_S = 600.0
+"""How long a cost curve serves that was measured while other programs wanted the processor."""
+
+
+@dataclass(slots=True)
+class Loaded:
+    """The parts, alive for as long as the assistant."""
+
+    prepared: PreparedModel
+    tokenizer: Tokenizer
+    cached: CachedSequence
+    controller: Controller
+    sources: list[DraftSource]
+    """In the order that decides between equal promises."""
+    pool: Pool | None
+    """None without a project, with --no-pool, or where there is no place for it."""
+    quant: str
+    device: str
+    import_ms: float
+    """Time to import torch and the engine."""
+    load_ms: float
+    """Time from the prepared folder to the first possible forward, imports not counted."""
+    files: ProjectFiles | None = None
+    """What watches the project's files in the background; None where none are read."""
+    primer: Table | None = None
+    """What the successor table began with; None with --no-lookahead, or where a model cannot branch."""
+
+    def source(self, kind: type[_Source]) -> _Source | None:
+        """The source of this kind, if it is in use."""
+        return next((source for source in self.sources if isinstance(source, kind)), None)
+
+    def close(self) -> None:
+        """Stop what runs in the background."""
+        if self.files is not None:
+            self.files.close()
+
+
+def load(settings: Settings, report: Report) -> Loaded:
+    """Fetch, prepare and load what `settings` name."""
+    from lacli.models.registry.registry import also_here, load_registry
+
+    folder = settings.folder or _current_folder()
+    spec = load_registry().resolve(settings.model)
+    _context(settings, spec.context, spec.alias)  # before anything is fetched, where it is known so early
+    if ambiguous := also_here(spec, settings.model):
+        report(Notice(ambiguous))
+    report(Loading("load"))
+    started = time.perf_counter()
+    _wait_without_spinning()
+    if threading.current_thread() is not threading.main_thread():
+        _map_torch()
+    with _lasting_objects():
+        import torch  # noqa: F401 - timed here, used by everything below
+
+        from lacli.engine.controller import Controller
+        from lacli.engine.sequence import CachedSequence
+        from lacli.models.runners.load import choose_device, load_runner
+        from lacli.text.tokenizer import Tokenizer
+
+    import_ms = _since(started)
+    device = choose_device(settings.device)
+    quant = _quant(settings, spec, device, report)
+    prepared = _prepare(spec, quant, settings.offline, report)
+    report(Loading("load"))
+    started = time.perf_counter()
+    tokenizer = Tokenizer.load(prepared.folder)
+    context = _context(settings, prepared.spec.context, prepared.spec.alias)
+    runner = load_runner(prepared, prepared.quant, device, settings.threads, context)
+    for note in (*runner.notes, *_without_kernels(runner.kernel, device, prepared.quant)):
+        report(Notice(note))
+    cached = CachedSequence(runner)
+    limits = _limits(settings)
+    variant = f"{prepared.quant}-{device}-{runner.kernel}"
+    curve = _curve(cached, prepared, f"{variant}-{settings.threads or 0}", needed=limits.lookahead)
+    pool = _open_pool(settings, folder, tokenizer, runner.vocab_size, prepared.spec.alias, report)
+    primed = _primer(cached, tokenizer, prepared, variant, report) if limits.lookahead else None
+    sources = _sources(pool, primed) if limits.lookahead else []
+    files = _project_files(settings, folder, tokenizer, sources)
+    return Loaded(
+        prepared=prepared,
+        tokenizer=tokenizer,
+        cached=cached,
+        controller=Controller(curve, limits),
+        sources=sources,
+        pool=pool,
+        quant=prepared.quant,
+        device=device,
+        import_ms=import_ms,
+        load_ms=_since(started),
+        files=files,
+        primer=primed,
+    )
+
+
+def describe(settings: Settings, report: Report) -> tuple[PreparedModel, Tokenizer, int]:
+    """Model, tokenizer and context of `settings` without weights or torch; a model that is not there yet is made."""
+    from lacli.models.prepare.prepare import described
+    from lacli.models.registry.registry import load_registry
+    from lacli.text.tokenizer import Tokenizer
+
+    spec = load_registry().resolve(settings.model)
+    quant = _quant(settings, spec, "cpu" if settings.device == "auto" else settings.device, report)
+    prepared = described(spec, quant, _progress(report), settings.offline)
+    context = _context(settings, prepared.spec.context, prepared.spec.alias)
+    return prepared, Tokenizer.load(prepared.folder), context or prepared.spec.context
+
+
+def _context(settings: Settings, most: int, model: str) -> int | None:
+    """The bound to load with: as asked, else the model's, which is never exceeded; None where none is known."""
+    if settings.context is not None and most and settings.context > most:
+        raise UsageError(
+            f"--ctx {settings.context} is more than the {most} tokens {model} was made for", f"give at most {most}"
+        )
+    return settings.context or most or None
+
+
+@contextlib.contextmanager
+def _lasting_objects() -> Iterator[None]:
+    """A block of imports: its objects last as long as the program, so they are never searched for garbage, neither now
+    nor later. With PyTorch's that takes a third of a second before the first token."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()
+
+
+def _wait_without_spinning() -> None:
+    """Let OpenMP's threads sleep while they wait for each other, where others want the cores: other programs, or the
+    threads of our own kernels, which take turns with OpenMP's in models that transformers runs.
+
+    Spinning is a third faster for PyTorch alone on an idle machine, and ten times slower with more to do than cores.
+    """
+    from lacli.kernels.library import library
+
+    busy = library() is not None
+    with contextlib.suppress(OSError, AttributeError):  # no load average on Windows
+        busy = busy or os.getloadavg()[0] > (os.cpu_count() or 1)
+    if busy:
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+def _map_torch() -> None:
+    """Map PyTorch's largest library before it is imported, with the interpreter free meanwhile: an import holds it, and
+    in a chat no key that is typed would show for so long. Where it fails, the import does it.
+    """
+    if sys.platform != "linux" or "torch" in sys.modules:
+        return
+    import ctypes
+    import importlib.util
+
+    spec = importlib.util.find_spec("torch")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        file = Path(folder, "lib", "libtorch_cpu.so")
+        if file.is_file():
+            system = ctypes.CDLL(None)  # called through it, and not by it, dlopen runs without the interpreter's lock
+            system.dlopen.argtypes, system.dlopen.restype = (ctypes.c_char_p, ctypes.c_int), ctypes.c_void_p
+            system.dlopen(os.fsencode(file), os.RTLD_NOW)
+
+
+def _quant(settings: Settings, spec: ModelSpec, device: str, report: Report) -> Quant | None:
+    from lacli.models.registry.choice import on_device
+
+    asked = settings.quant or spec.fixed_quant
+    quant, note = on_device(asked, device)  # type: ignore[arg-type]  # checked by the option
+    if note:
+        report(Notice(note))
+    return quant
+
+
+def _prepare(spec: ModelSpec, quant: Quant | None, offline: bool, report: Report) -> PreparedModel:
+    from lacli.models.prepare.prepare import prepare
+
+    prepared = prepare(spec, quant, _progress(report), offline)
+    for note in prepared.notes:
+        report(Notice(note))
+    return prepared
+
+
+def _progress(report: Report) -> Callable[[Progress], None]:
+    """Progress of fetching and preparing as events."""
+
+    def progress(step: Progress) -> None:
+        if step.text:
+            report(Notice(step.text))
+        if step.stage != "note":
+            report(Loading(step.stage, step.done, step.total))
+
+    return progress
+
+
+def _without_kernels(kernel: str, device: str, quant: str) -> tuple[str, ...]:
+    """One line where PyTorch does what our C kernels could, which is much slower; none where that was asked for."""
+    from lacli.kernels.library import why_not
+
+    could = device == "cpu" and quant in ("int4", "int8", "none") and os.name == "posix"
+    if kernel != "torch" or not could or os.environ.get("LACLI_KERNEL") or not (why := why_not()):
+        return ()
+    return (f"{why}; PyTorch runs instead, several times slower",)
+
+
+def _limits(settings: Settings) -> Limits:
+    from lacli.engine.controller import Limits
+
+    default = Limits()
+    return Limits(
+        lookahead=settings.lookahead,
+        window=default.window if settings.window is None else settings.window,
+        ngram=default.ngram if settings.ngram is None else settings.ngram,
+        guesses=default.guesses if settings.guesses is None else settings.guesses,
+        max_rows=default.max_rows,
+    )
+
+
+def _sources(pool: Pool | None, primed: Table | None) -> list[DraftSource]:
+    """The sources with what is known already in them."""
+    from lacli.drafts.sources import new_sources
+
+    tables = [primed] if primed is not None else []
+    if pool is None:
+        return new_sources((), tables, {})
+    learned = pool.table()
+    if learned is not None:
+        tables.append((learned.keys, learned.followers, learned.weights))
+    return new_sources(list(pool.segments()), tables, pool.calibration(), files=True)
+
+
+def _project_files(
+    settings: Settings, folder: Path, tokenizer: Tokenizer, sources: Sequence[DraftSource]
+) -> ProjectFiles | None:
+    """The project's files, read by a thread of their own into the source that drafts from them."""
+    from lacli.drafts.lookup import FilesSource
+
+    source = next((source for source in sources if isinstance(source, FilesSource)), None)
+    if source is None:
+        return None
+    from lacli.project.files import ProjectFiles
+
+    files = ProjectFiles()
+    files.start(folder, tokenizer, source.replace, _writes(settings))
+    return files
+
+
+def _primer(
+    cached: CachedSequence, tokenizer: Tokenizer, prepared: PreparedModel, variant: str, report: Report
+) -> Table | None:
+    """The table this model starts with, kept in the cache folder; learning it takes seconds and is done once."""
+    from lacli.assistant import primer
+
+    if not cached.runner.can_branch:
+        return None
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-{primer.version()}")
+    try:
+        file = paths.cache_dir() / "primers" / f"{name}.npz"
+    except LacliError:
+        return None
+    known = primer.load(file, cached.runner.vocab_size)
+    if known is None or known.wants_more:
+        known = primer.learn(cached.runner, tokenizer, lambda done, total: report(Loading("prime", done, total)), known)
+        primer.save(file, known)
+    return known.table
+
+
+def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed: bool) -> CostCurve:
+    """The measured cost of rows, kept in the cache folder; measuring takes a second and is done once.
+
+    What is measured on a busy machine serves for a while, so that not every run of a busy hour measures again.
+    """
+    from lacli.engine.cost import CostCurve, measure
+    from lacli.storage import files
+
+    if not needed or not cached.runner.can_branch:
+        return CostCurve.flat()
+    import torch
+
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-torch{torch.__version__}")
+    for kept, lasts_s in ((f"{name}.json", math.inf), (f"{name}.busy.json", _BUSY_LASTS_S)):
+        with contextlib.suppress(LacliError, OSError, ValueError, TypeError, AttributeError, OverflowError):
+            file = paths.cache_dir() / "curves" / kept
+            stored = json.loads(files.read(file, limit=1 << 16))
+            points = {int(rows): float(ms) for rows, ms in stored.items()}
+            young = time.time() - file.stat().st_mtime < lasts_s
+            if young and len(points) >= 2 and all(rows > 0 and 0 < ms < 1e6 for rows, ms in points.items()):
+                return CostCurve(points)
+    curve, undisturbed = measure(cached.runner)
+    with contextlib.suppress(LacliError, OSError):  # a cache that cannot be written is measured again
+        folder = paths.cache_dir() / "curves"
+        files.make_private(folder)
+        kept = f"{name}.json" if undisturbed else f"{name}.busy.json"
+        files.replace(folder / kept, folder / f".{name}.{os.getpid()}", json.dumps(curve.points).encode())
+    return curve
+
+
+def _current_folder() -> Path:
+    """Where the user stands; torch itself cannot be loaded from a folder that is gone."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("the current folder no longer exists", "change to another folder") from None
+
+
+def _open_pool(
+    settings: Settings, folder: Path, tokenizer: Tokenizer, vocab_size: int, model: str, report: Report
+) -> Pool | None:
+    """The project's pool; without one nothing but speed is lost, so every failure is a notice."""
+    if not settings.pool:
+        return None
+    from lacli.pool.store import open_pool
+    from lacli.project.root import pool_key, project_root
+    from lacli.project.values import project_refuser
+
+    try:
+        root = project_root(folder)
+        if root is None:
+            return None
+        key = pool_key(root, tokenizer.fingerprint)
+        mode: Literal["learn", "read"] = "learn" if _writes(settings) else "read"
+        pool = open_pool(key, paths.pools_dir(), mode, vocab_size, model, caps(settings))
+    except (LacliError, OSError) as error:
+        report(Notice(f"no pool in this run: {error}"))
+        return None
+    pool.refuse = project_refuser(root)
+    tell(pool, report)
+    return pool
+
+
+def caps(settings: Settings) -> Caps:
+    """How much may be kept of one project and of all."""
+    from lacli.pool.store import Caps
+
+    default = Caps()
+    return Caps(
+        default.project_bytes if settings.pool_mb is None else round(settings.pool_mb * 1_000_000),
+        default.total_bytes if settings.pools_mb is None else round(settings.pools_mb * 1_000_000),
+    )
+
+
+def _writes(settings: Settings) -> bool:
+    """Whether anything of the project may be put on the disk."""
+    return settings.learn and settings.pool_mb != 0 and settings.pools_mb != 0
+
+
+def tell(pool: Pool, report: Report) -> None:
+    """Pass on what the pool has to say, once."""
+    for notice in pool.notices:
+        report(Notice(notice))
+    pool.notices.clear()
+
+
+def _since(started: float) -> float:
+    return 1000 * (time.perf_counter() - started)

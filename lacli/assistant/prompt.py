@@ -1,0 +1,124 @@
+"""A request into the ids the model is given, cut to fit where the request allows it.
+
+Never silently. Knows templates and tokens through `lacli.prompts` and `lacli.text`, nothing of the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lacli.events import Message, Place, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lacli.models.prepare.prepare import PreparedModel
+    from lacli.text.stops import Watcher
+    from lacli.text.tokenizer import Tokenizer
+
+
+_TAIL = 32
+"""Tokens at a prompt's end in which the mark that opens a thought stands, if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is fed, and what must be known of it."""
+
+    token_ids: tuple[int, ...]
+    eos_ids: tuple[int, ...]
+    watchers: tuple[Watcher, ...]
+    """Further reasons to stop: a block that is over, a text that was given again."""
+    last_line: str
+    """The line that the reply continues; for judging whether it holds a secret."""
+    text: str
+    """All that was asked, as the user gave it; for the same."""
+    dropped: int
+    """Messages left out at the front."""
+    notes: tuple[str, ...]
+    """Lines for the user."""
+    shown: Message | None = None
+    """The last question as it is shown, where a part of it was left out."""
+    opened: bool | None = None
+    """Whether the reply begins inside a thought that the template opened; None where no thought is told apart."""
+    thinks: bool = False
+    """Whether the model may think before it answers."""
+    complete: bool = False
+    """Of a completion: whether the place lacks nothing, so that the model may well be right to end at once."""
+
+
+def fitted(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
+    """The prompt of this request for this model. Raises PromptTooLong with the numbers."""
+    if request.place is None:
+        return _conversation(request, prepared, tokenizer, context_size)
+    return _completion(request, request.place, prepared, tokenizer, context_size)
+
+
+def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
+    from lacli.prompts.messages import Room, rendered
+    from lacli.prompts.template import load_template
+    from lacli.prompts.turns import turn_ids
+    from lacli.text.thoughts import knows_thoughts, opens_thought
+
+    begun = tuple(tokenizer.encode(request.begun)) if request.begun else ()
+    room = Room(context_size - len(begun), request.max_tokens, prepared.spec.context)
+    template = load_template(prepared.folder)
+    made = rendered(request, room, template, tokenizer)
+    return Prompt(
+        token_ids=(*made.token_ids, *begun),
+        eos_ids=_united(prepared.eos_ids, tokenizer.end_ids, turn_ids(template, tokenizer) if template else ()),
+        watchers=_ends(request, tokenizer),
+        last_line="",
+        text=made.text,
+        dropped=made.dropped,
+        notes=made.notes,
+        shown=made.shown,
+        opened=opens_thought(tokenizer.spelled(made.token_ids[-_TAIL:])) if template else None,
+        thinks=template is not None and knows_thoughts(template.source),
+    )
+
+
+def _united(*ids: Iterable[int]) -> tuple[int, ...]:
+    """Every id of these, each once."""
+    return tuple(dict.fromkeys(token_id for each in ids for token_id in each))
+
+
+def _ends(request: Request, tokenizer: Tokenizer) -> tuple[Watcher, ...]:
+    """What ends a reply that gives a text again; of that text the model sees what its vocabulary has."""
+    if request.rewrites.strip():
+        from lacli.edits.ending import BlockEnd
+        from lacli.edits.splice import visible
+
+        return (BlockEnd(visible(request.rewrites, tokenizer.unseen(request.rewrites)), request.begun),)
+    if request.one_block:
+        from lacli.edits.ending import FirstBlockEnd
+
+        return (FirstBlockEnd(request.begun),)
+    return ()
+
+
+def _completion(
+    request: Request, place: Place, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int
+) -> Prompt:
+    from lacli.completion import window
+    from lacli.completion.fim import completion
+    from lacli.models.registry.registry import load_registry
+    from lacli.prompts.messages import Room, check, unshowable
+    from lacli.prompts.shorten import Size
+
+    room = Room(context_size, request.max_tokens, prepared.spec.context)
+    fim = load_registry().fim_of(prepared.spec, tokenizer.id_of, prepared.fim)
+    made = completion(place, fim, tokenizer, room.prompt if request.drop_oldest and room.prompt > 0 else None)
+    check(Size(len(made.token_ids), True), room)
+    before, after = window.shown(place)
+    return Prompt(
+        token_ids=made.token_ids,
+        eos_ids=_united(prepared.eos_ids, tokenizer.end_ids, made.stop_ids),
+        watchers=made.watchers,
+        last_line=place.prefix.rpartition("\n")[2],
+        text="\n".join([before, after, *(piece.text for piece in place.context)]),
+        dropped=0,
+        notes=(*unshowable(before + after, tokenizer), *made.notes),
+        complete=made.complete,
+    )

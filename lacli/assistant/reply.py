@@ -1,0 +1,361 @@
+"""One reply of a loaded model while it is written: its prompt, what was accepted of it, its counts and its lesson.
+
+What a reply accepted is in the pool on disk once it has ended, also where its reader went away half way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from lacli.assistant.base import Cancel
+from lacli.assistant.prompt import Prompt, fitted
+from lacli.errors import LacliError, OutOfMemory
+from lacli.events import Event, Finished, Notice, Piece, Prefill, ReplyStats, Request
+
+if TYPE_CHECKING:
+    from lacli.assistant.loading import Loaded
+    from lacli.drafts.base import DraftSource
+    from lacli.engine.batch import Job
+    from lacli.engine.sampler import Sampler
+    from lacli.engine.step import Read, Step
+    from lacli.engine.stop import Stops
+    from lacli.pool.lesson import TableRows
+    from lacli.text.stops import Watcher
+
+_PREFILL_CHUNK = 256
+
+
+class Reply:
+    """One reply: `begin`, then steps, `leave`, `end`; `events` is all of it for one that is written alone."""
+
+    def __init__(self, loaded: Loaded, request: Request, told: set[str]) -> None:
+        """told: notices that were given already; those of this reply are added. Raises PromptTooLong."""
+        self._loaded = loaded
+        self._told = told
+        self._request = request
+        self._started = time.perf_counter()
+        self._prompt: Prompt = fitted(request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size)
+        self._unused = copy.deepcopy(self._prompt.watchers) if request.begins_again else None
+        """What judges a second try, while there was none."""
+        self._judge(self._prompt.watchers)
+        self._without: frozenset[int] = frozenset()
+        self._sampler = self._new_sampler()
+        self._forks: list[DraftSource] = []
+        self._ids: list[int] = []
+        self._sources: list[str] = []
+        self._text: list[str] = []
+        self._thought: list[str] = []
+        self._reason = ""
+        self._accepted: Counter[str] = Counter()
+        self._drafted: Counter[str] = Counter()
+        self._steps = self._rows = self._draft_n = self._plain_steps = self._plain_before = 0
+        self._draft_ms = self._step_ms = 0.0
+        self._plain_ms: float | None = None
+        self._prompt_started = self._first_at = self._last_at = self._started
+        self._prompt_n = self._reused_n = 0
+
+    def events(self, cancel: Cancel) -> Iterator[Event]:
+        """All events of the reply; whatever ends it, what was accepted goes into the pool."""
+        yield from self.begin()
+        try:
+            for step in self._alone(cancel):
+                yield step if isinstance(step, Prefill) else self.take(step)
+        finally:
+            look_for_changes(self._loaded)
+            self.leave()
+        yield from self.end()
+
+    def begin(self) -> Iterator[Notice]:
+        """What is to be said of the prompt."""
+        yield from self._said(self._prompt.notes)
+        if self._prompt.dropped:
+            yield Notice(left_out(self._prompt.dropped))
+
+    def job(self) -> Job:
+        """For a batch, with draft sources of its own."""
+        from lacli.engine.batch import Job
+
+        if not self._forks:
+            self._prompt_started = time.perf_counter()
+            self._forks = [source.fork() for source in self._loaded.sources]
+        return Job(self._prompt.token_ids, self._forks, self._sampler, self._stops())
+
+    def read(self, read: Read) -> Prefill:
+        """A part of the prompt was read in a batch."""
+        if not self._without:
+            self._prompt_n, self._reused_n = len(self._prompt.token_ids) - read.reused, read.reused
+        return Prefill(read.held - read.reused, len(self._prompt.token_ids) - read.reused, read.reused)
+
+    def take(self, step: Step) -> Piece:
+        """Count a step; what it releases."""
+        self._count(step)
+        new = self._thoughts.push(self._rule.take())
+        if step.finish is not None:
+            new += self._thoughts.push(self._rule.finish(early=step.finish != "stop")) + self._thoughts.finish()
+            self._cut(self._rule.delivered)
+            self._reason = str(step.finish)
+        self._text.append(new.answer)
+        self._thought.append(new.thought)
+        spelled = (self._spelled.push([token_id]) for token_id in step.token_ids)
+        lengths = tuple(len(self._counted.push(text).answer) for text in spelled)
+        if step.finish == "stop" and not "".join(self._text).strip() and self._begin_again():
+            self._text.clear()
+            return Piece("", step.sources, self._stats(), lengths)
+        return Piece(new.answer, step.sources, self._stats(), lengths, new.thought)
+
+    @property
+    def over(self) -> bool:
+        """Whether the last step was its last: not, where it begins once more."""
+        return bool(self._reason)
+
+    def _begin_again(self) -> bool:
+        """Nothing was left of the first try: get ready for a second, if one is wanted and something is missing here.
+
+        Where nothing need be missing, a model that ends at once, or goes on with what follows, says that nothing is:
+        `lacli.bench.infill.run` found second tries there to be wrong.
+        """
+        if self._unused is None or self._prompt.complete:
+            return False
+        watchers, self._unused = self._unused, None
+        self._plain_before, self._reason = self._plain_steps + 1, ""
+        self._judge(watchers)
+        self._without = frozenset((*self._prompt.eos_ids, *self._sampler.first))
+        self._sampler = self._new_sampler()
+        return True
+
+    def _judge(self, watchers: Sequence[Watcher]) -> None:
+        """Begin a text, which these end."""
+        from lacli.text.stops import StopStrings
+        from lacli.text.stream import TextStream
+        from lacli.text.thoughts import Thoughts
+
+        opened = self._prompt.opened
+        self._rule = StopStrings(self._loaded.tokenizer, watchers=_watchers(self._request.stops, watchers, opened))
+        self._thoughts = Thoughts(opened)
+        self._spelled, self._counted = TextStream(self._loaded.tokenizer), Thoughts(opened)
+
+    def leave(self) -> None:
+        """It ends, one way or another: teach what was accepted."""
+        if not self._reason:  # the reader went away: what was still held back has been seen by nobody
+            self._cut(self._rule.shown)
+        for source, fork in zip(self._loaded.sources, self._forks, strict=False):
+            if fork is not source:
+                source.merge(fork)
+        self._teach()
+
+    def end(self) -> Iterator[Event]:
+        """The last events."""
+        pool = self._loaded.pool
+        if pool is not None:
+            yield from self._said(pool.notices)
+            pool.notices.clear()
+        reason = self._reason or "cancelled"
+        dropped, shown = self._prompt.dropped, self._prompt.shown
+        text, thought = "".join(self._text), "".join(self._thought).strip()
+        known = self._sampler.log_probabilities[: len(self._ids)]
+        likelihood = sum(known) / len(known) if known else None
+        stats = self._stats(reason)
+        yield Finished(text, tuple(self._ids), reason, stats, dropped, shown, thought, likelihood)
+
+    def _alone(self, cancel: Cancel) -> Iterator[Step | Prefill]:
+        """Prefill in chunks, so that its progress can be yielded, then the engine's steps."""
+        from lacli.engine.loop import decode
+
+        prompt, cached = self._prompt.token_ids, self._loaded.cached
+        self._prompt_started = time.perf_counter()
+        self._reused_n = cached.reusable(prompt)
+        self._prompt_n = len(prompt) - self._reused_n if self._request.max_tokens > 0 else 0
+        with failures_named():
+            if self._request.max_tokens > 0:
+                for end in range(self._reused_n + _PREFILL_CHUNK, len(prompt) - 1, _PREFILL_CHUNK):
+                    cached.start(prompt[:end], lambda done: not cancel())
+                    yield Prefill(cached.runner.length - self._reused_n, self._prompt_n, self._reused_n)
+                    if cancel():
+                        return
+            while not self._reason:  # a step that is the last sets it, but where the reply begins again
+                yield from decode(
+                    prompt, cached, self._loaded.sources, self._sampler, self._stops(), self._loaded.controller, cancel
+                )
+
+    def _new_sampler(self) -> Sampler:
+        from lacli.engine.sampler import Beginning, Sampler, SamplingOptions
+
+        request = self._request
+        chosen = None
+        if request.beginning is not None:
+            chosen = Beginning(request.beginning, frozenset(self._prompt.eos_ids))
+        elif self._without:
+            chosen = Beginning(0, self._without)
+        options = SamplingOptions(
+            temperature=request.temperature,
+            top_k=request.top_k,
+            top_p=request.top_p,
+            repetition_penalty=request.repetition_penalty,
+            seed=request.seed,
+        )
+        return Sampler(options, self._prompt.token_ids, chosen, weighs=request.beginning is not None)
+
+    def _stops(self) -> Stops:
+        from lacli.engine.stop import Stops
+
+        return Stops(self._prompt.eos_ids, self._request.max_tokens, self._rule)
+
+    def _said(self, notes: Sequence[str]) -> Iterator[Notice]:
+        """Notices of what is true of model and pool: once in the assistant's life, not every turn."""
+        for note in notes:
+            if note not in self._told:
+                self._told.add(note)
+                yield Notice(note)
+
+    def _count(self, step: Step) -> None:
+        now = time.perf_counter()
+        if step.token_ids:
+            self._first_at = self._first_at if self._ids else now
+            self._last_at = now
+        self._ids.extend(step.token_ids)
+        self._sources.extend(step.sources)
+        self._accepted.update(source for source in step.sources if source)
+        self._drafted.update(step.drafted_by_source)
+        self._steps += step.rows > 0
+        self._rows += step.rows
+        self._draft_n += step.drafted
+        self._draft_ms += step.draft_ms
+        self._step_ms += step.draft_ms + step.forward_ms
+        if step.plain_ms is not None:
+            self._plain_ms = (self._plain_ms or 0.0) + step.plain_ms
+        rule = self._rule
+        # An end-of-sequence id was drawn, too, and is no token of the reply.
+        unseen = step.finish == "stop" and not rule.fired and len(self._ids) < self._request.max_tokens
+        self._plain_steps = self._plain_before + max(0, rule.seen + unseen - 1)
+
+    def _cut(self, delivered: int) -> None:
+        """Forget tokens of which no text was delivered: the beginning of a stop string that was then completed."""
+        self._accepted.subtract(source for source in self._sources[delivered:] if source)
+        del self._ids[delivered:], self._sources[delivered:]
+
+    def _teach(self) -> None:
+        """Give the pool what this reply was shown to say, and what the sources learned while it was written."""
+        loaded, pool = self._loaded, self._loaded.pool
+        if pool is None or not pool.learns or not self._ids:
+            return
+        text = self._prompt.last_line + loaded.tokenizer.decode(self._ids)
+        from lacli.drafts.lookup import ProjectSource
+        from lacli.pool.lesson import Lesson
+
+        project = loaded.source(ProjectSource)
+        pool.learn(
+            Lesson(
+                token_ids=tuple(self._ids),
+                text=text,
+                prompt_text=self._prompt.text,
+                credits=project.credits() if project is not None else {},
+                table=self._table(text, self._prompt.text),
+                calibration={source.name: source.numbers() for source in loaded.sources},
+                totals=self._stats().totals(),
+            )
+        )
+
+    def _table(self, *texts: str) -> TableRows | None:
+        """What the successor table learned from this reply; where a secret was about, it is to know nothing of it."""
+        from lacli.drafts.lookup import SessionSource
+        from lacli.drafts.successor import SuccessorSource
+        from lacli.pool.lesson import TableRows
+
+        successors, pool = self._loaded.source(SuccessorSource), self._loaded.pool
+        if successors is None or pool is None:
+            return None
+        if any(pool.refuse(text) for text in texts):
+            successors.forget_changes()
+            session = self._loaded.source(SessionSource)
+            if session is not None:  # or rows it guesses later would teach the table what this reply said
+                session.forget()
+            return None
+        return TableRows(*successors.changes())
+
+    def _stats(self, reason: str = "") -> ReplyStats:
+        loaded = self._loaded
+        # Over the very steps that were taken, so that what disturbed these speaks neither for guessing nor against it.
+        plain_step_ms = self._plain_ms / self._steps if self._plain_ms is not None else None
+        accepted = +self._accepted
+        return ReplyStats(
+            model=loaded.prepared.spec.alias,
+            quant=loaded.quant,
+            kernel=loaded.cached.runner.kernel,
+            replies=min(1, len(self._ids)),
+            prompt_n=self._prompt_n,
+            reused_n=self._reused_n,
+            prompt_ms=1000 * (self._first_at - self._prompt_started) if self._ids else 0.0,
+            predicted_n=len(self._ids),
+            predicted_ms=1000 * (self._last_at - self._first_at),
+            steps=self._steps,
+            plain_steps=self._plain_steps,
+            draft_n=self._draft_n,
+            draft_n_accepted=accepted.total(),
+            drafted_by_source=dict(self._drafted),
+            accepted_by_source=dict(accepted),
+            rows=self._rows,
+            draft_ms=self._draft_ms,
+            step_ms=self._step_ms,
+            saved_ms=None if plain_step_ms is None else self._plain_steps * plain_step_ms - self._step_ms,
+            plain_step_ms=plain_step_ms,
+            ttft_ms=1000 * (self._first_at - self._started) if self._ids else 0.0,
+            load_ms=loaded.load_ms,
+            import_ms=loaded.import_ms,
+            pool_size=loaded.pool.size if loaded.pool is not None else 0,
+            ctx_used=len(self._prompt.token_ids) + len(self._ids),
+            ctx_size=loaded.cached.runner.context_size,
+            vram_peak_mb=_vram_peak_mb(loaded.device),
+            resting=loaded.controller.resting,
+            finish_reason=reason,
+        )
+
+
+def _watchers(stops: Sequence[str], watchers: Sequence[Watcher], opened: bool | None) -> list[Watcher]:
+    """Every reason to end the reply but its ids. What is merely thought ends nothing."""
+    from lacli.text.stops import StopString
+    from lacli.text.thoughts import AfterThought
+
+    found = [*map(StopString, dict.fromkeys(stops)), *watchers]
+    return found if opened is None else [AfterThought(each, opened) for each in found]
+
+
+@contextlib.contextmanager
+def failures_named() -> Iterator[None]:
+    """What a forward may fail of, as our errors."""
+    try:
+        yield
+    except MemoryError:
+        raise _out_of_memory() from None
+    except RuntimeError as error:
+        if "memory" not in str(error).lower():
+            raise LacliError(f"the model failed: {str(error).splitlines()[0]}", "repeat with -vv") from error
+        raise _out_of_memory() from error
+
+
+def look_for_changes(loaded: Loaded) -> None:
+    """Between two replies the project's files may have changed; looked for in the background."""
+    if loaded.files is not None:
+        loaded.files.refresh()
+
+
+def left_out(count: int) -> str:
+    return f"the oldest {count} messages no longer fit into the context and were left out"
+
+
+def _vram_peak_mb(device: str) -> float | None:
+    if device != "cuda":
+        return None
+    import torch
+
+    return round(torch.cuda.max_memory_allocated() / 2**20, 1)
+
+
+def _out_of_memory() -> OutOfMemory:
+    return OutOfMemory(
+        "the reply does not fit into memory", "use a shorter prompt, a smaller model or a stronger --quant"
+    )

@@ -1,0 +1,143 @@
+"""What is taken of an answer: one of its code blocks, or what it makes of a file. Reads and writes nothing.
+
+A block is named as it is typed, by its number; without one it is the last that is code: what a program prints is often
+shown below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lacli.chat.naming import file_of
+from lacli.editing.applying import applied
+from lacli.edits.diff import target_of, unified
+from lacli.edits.textfile import TextFile
+from lacli.errors import UsageError
+from lacli.events import Attachment
+from lacli.sessions.records import Turn
+from lacli.shared.wording import counted, number_of
+from lacli.text.fences import Block, blocks
+
+_PRINTED = ("", "text", "txt", "plaintext", "plain", "output", "console", "stdout", "log")
+"""Languages of blocks that may be what a program prints."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an answer makes of a file."""
+
+    what: str
+    """What of the answer it is."""
+    data: bytes
+    diff: str
+    """Lines ended by \\n; empty where nothing changes."""
+    remarks: tuple[str, ...]
+    """What is to be known before it is made: any of them speaks against it."""
+
+
+def turn_of(turns: Sequence[Turn], number: int | None = None) -> Turn:
+    """A turn, counted from 0; the last one without a number. Raises UsageError where it is not there."""
+    if not turns or (number is not None and number >= len(turns)):
+        raise UsageError("there is no answer yet", "ask a question first")
+    return turns[-1 if number is None else number]
+
+
+def block_of(answer: str, number: str, hint: str = "") -> Block:
+    """A code block of the answer. Raises UsageError where there is none of this number, and says how many there are."""
+    found = blocks(answer)
+    chosen = number_of(number, len(found))
+    if chosen is None:
+        have = counted(len(found), "code block", "code blocks")
+        raise UsageError(f"there is no code block {number}: the answer has {have}", hint)
+    return found[chosen - 1]
+
+
+def named_block(answer: str, number: str, hint: str = "") -> tuple[str, str]:
+    """The text of a code block as it is copied, and what it is called. Raises UsageError as `block_of`."""
+    block = block_of(answer, number, hint)
+    return block.text.rstrip("\n"), _name(blocks(answer), block)
+
+
+def code_of(answer: str, number: str = "") -> tuple[str, str]:
+    """The text of a code block and what it is called; without a number all of an answer that has none.
+
+    Raises UsageError where it is not there, or not complete.
+    """
+    found = blocks(answer)
+    if not number and not found:
+        return answer + "\n", "the answer"
+    block = _meant(answer, number)
+    name = _name(found, block)
+    if not block.closed:
+        raise UsageError(f"{name} is not complete", "/retry, with a higher /set max-tokens")
+    return block.text, name
+
+
+def so_far(written: str) -> str:
+    """What can be taken of an answer that is still written: all before the block that is not closed yet."""
+    return next((written[: each.start] for each in blocks(written) if not each.closed), written)
+
+
+def new_file_of(answer: str, number: str = "") -> tuple[str, str]:
+    """What a file that is not there yet is made of. Raises UsageError where the answer has no code block."""
+    if not blocks(answer):
+        raise UsageError("the answer has no code block", "ask for the whole file in one")
+    return code_of(answer, number)
+
+
+def file_made(path: str | Path, answer: str, number: str = "") -> Change:
+    """The file that a code block makes where there is none. Raises UsageError as `new_file_of`."""
+    code, what = new_file_of(answer, number)
+    data = code.encode("utf-8", "replace")
+    diff = unified(b"", data, target_of(str(path))).decode("utf-8", "replace")
+    return Change(what, data, diff, () if data else ("the file will be empty",))
+
+
+def change_of(file: TextFile, turn: Turn, number: str = "") -> Change:
+    """What an answer makes of a file. Raises UsageError where that cannot be."""
+    file.check_writable()
+    said, asked = turn.answer.text, turn.question.text
+    if number:
+        code, what = code_of(said, number)
+        result = applied(file, said, asked, code=code)
+    else:
+        result = applied(file, said, asked, ended=turn.reason == "stop")
+        found = blocks(said)
+        what = next((_name(found, each) for each in found if each.text == result.taken), "the answer")
+    remarks = result.remarks(file.name)
+    diff = result.diff.decode("utf-8", "replace")
+    return Change(what, result.data, diff, tuple(remarks))
+
+
+def file_meant(answer: str, attachments: Iterable[Attachment], number: str = "") -> str:
+    """The file that a block is for, where nobody named one: what the answer says, else the only one that was attached.
+
+    Empty where neither is known. Raises UsageError where there is no such block.
+    """
+    labels = list(dict.fromkeys(each.label for each in attachments if each.label not in ("stdin", "pipe")))
+    if blocks(answer):
+        said = file_of(answer, _meant(answer, number), labels)
+        if said:
+            return said
+    return labels[0] if len(labels) == 1 else ""
+
+
+def unnamed(attachments: Iterable[Attachment]) -> UsageError:
+    """What to raise where it is not known which file is meant."""
+    found = "several files are attached" if any(attachments) else "no file is attached"
+    return UsageError(f"{found}, and the answer names none, so it is not known which is meant", "/apply PATH names one")
+
+
+def _meant(answer: str, number: str) -> Block:
+    """The block of this number, else the last that is code."""
+    if number:
+        return block_of(answer, number, f"a file of that name is ./{number}")
+    found = blocks(answer)
+    return next((each for each in reversed(found) if each.language.lower() not in _PRINTED), found[-1])
+
+
+def _name(found: Sequence[Block], block: Block) -> str:
+    of = f" of {len(found)}" if len(found) > 1 else ""
+    return f"code block {found.index(block) + 1}{of}"

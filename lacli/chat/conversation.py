@@ -1,0 +1,251 @@
+"""What has been said in a chat, and what the model is sent of it. Knows no front end, no model and no file.
+
+Questions and answers as turns; answers keep the ids the model wrote, so that only what is new is ever prefilled: after
+the next question, after going back, and after a session was opened again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lacli.events import Attachment, Counts, Finished, Message
+from lacli.sessions.records import SUMMARISED, Session, Turn
+
+_SUMMARISE = (
+    "Summarise our conversation so far in at most 200 words, for yourself to go on from. "
+    "Keep names, paths, decisions and open questions."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What `undo` goes back to."""
+
+    turns: tuple[Turn, ...]
+    left_out: int
+    change: str
+    """What was done after it."""
+
+
+class Conversation:
+    """The turns of one chat, in order, and the question that waits for its answer."""
+
+    def __init__(self, system: str = "", turns: Sequence[Turn] = ()) -> None:
+        self._system = system
+        self.changed = False
+        """Whether what would be sent with the last question is not what its answer was an answer to."""
+        self.pending: list[Attachment] = []
+        """What goes with the next question."""
+        self._turns = tuple(turns)
+        self._left_out = 0
+        """Oldest turns that are not sent any more, as they no longer fit."""
+        self._question: Message | None = None
+        self._waited: list[Attachment] = []
+        """What had been pending when that was asked."""
+        self._again = False
+        self._before: list[_State] = []
+
+    @staticmethod
+    def of(session: Session, system: str = "", model: str | None = None) -> Conversation:
+        """A saved conversation, to go on with; `system` replaces its own where one is given. `model` goes on with it;
+        without one, that of the session."""
+        found = Conversation(session.system, session.turns)
+        found.system = system or session.system
+        if model is not None and model != session.model:
+            found.forget_ids()
+        return found
+
+    @property
+    def system(self) -> str:
+        """What the model is told before everything else."""
+        return self._system
+
+    @system.setter
+    def system(self, text: str) -> None:
+        self.changed |= text != self._system
+        self._system = text
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """All that was said and not taken back, also what is no longer sent."""
+        return self._turns
+
+    @property
+    def left_out(self) -> int:
+        """How many of the oldest turns are no longer sent."""
+        return self._left_out
+
+    @property
+    def question(self) -> Message | None:
+        """What is being answered."""
+        return self._question
+
+    @property
+    def counts(self) -> Counts:
+        """What all answers took together."""
+        return sum((turn.counts for turn in self._turns), Counts())
+
+    @property
+    def attachments(self) -> list[Attachment]:
+        """Those of past questions that are still sent, in order, then those that wait for the next one."""
+        sent = [each for turn in self._turns[self._left_out :] for each in turn.question.attachments]
+        return sent + self.pending
+
+    def attach(self, attachment: Attachment) -> None:
+        """This goes with the next question, in the place of one of the same label that waits already."""
+        self.pending[:] = _with(self.pending, attachment)
+
+    def ask(self, text: str, attachments: Sequence[Attachment] = ()) -> tuple[Message, ...]:
+        """The messages of a request for the next answer; `answered` or `failed` says what became of it.
+
+        `attachments` are what the words themselves name. Where no answer comes of it, they are named by whoever sends
+        the words again, and only what had been attached before waits for the next question.
+        """
+        files = self._waited = list(self.pending)
+        for each in attachments:
+            files = _with(files, each)
+        self._question = Message("user", text, attachments=tuple(files))
+        self._again = False
+        self.pending.clear()
+        return (*self._messages(), self._question)
+
+    def retry(self) -> tuple[Message, ...]:
+        """The same for the question of the last turn, whose answer is replaced if another comes; empty without one."""
+        if not self._turns:
+            return ()
+        self._question = self._turns[-1].question
+        self._again = True
+        return (*self._messages(without_last=True), self._question)
+
+    def ahead(self) -> tuple[Message, ...]:
+        """The same while the words of the question are not known yet: for reading ahead; empty where nothing is."""
+        before = self._messages()
+        if not before and not self.pending:
+            return ()
+        return (*before, Message("user", "", attachments=tuple(self.pending)))
+
+    def answered(self, finished: Finished) -> Turn | None:
+        """Keep the answer to the question asked last, an interrupted one too. None where it has not a single token:
+        such a turn never happened, or templates that want roles to alternate would break. Text without ids is what was
+        seen of an answer whose engine died."""
+        question = self._asked()
+        self._leave_out(finished.dropped)
+        if not finished.token_ids and not finished.text:
+            self.failed()
+            return None
+        self._question = None
+        self.changed = False
+        turn = Turn.of(finished.shown or question, finished)
+        before = self._turns[:-1] if self._again else self._turns
+        self._change("retry" if self._again else "question", (*before, turn))
+        return turn
+
+    def failed(self) -> None:
+        """There was no answer; what was attached before the question waits for the next one."""
+        self._asked()
+        self._question = None
+        if not self._again:
+            self.pending[:0] = self._waited
+
+    def undo(self) -> str:
+        """Take back what was done last and say what: question, retry, back, clear, drop or compact; empty: nothing."""
+        if self._before:
+            state = self._before.pop()
+            self._turns = state.turns
+            if state.change in ("back", "clear", "compact"):
+                self._left_out = state.left_out
+        elif self._turns:  # of a session that was opened again
+            state = _State((), 0, "question")
+            self._turns = self._turns[:-1]
+        else:
+            return ""
+        if self._left_out >= len(self._turns):
+            self._left_out = 0
+        return state.change
+
+    def go_back(self, number: int) -> None:
+        """Forget this turn, counted from 0, and all behind it, as if they had never been; `undo` brings them back."""
+        self._change("back", self._turns[:number])
+        self._left_out = min(self._left_out, number)
+
+    def clear(self) -> None:
+        """Forget everything but the system message."""
+        self.pending.clear()
+        if self._turns:
+            self._change("clear", ())
+            self._left_out = 0
+
+    def drop(self, number: int) -> Attachment:
+        """Take away one of `attachments`, counted from 1. Raises IndexError."""
+        if not 1 <= number <= len(self.attachments):
+            raise IndexError(number)
+        dropped = self.attachments[number - 1]
+        before = len(self.attachments) - len(self.pending)
+        if number > before:
+            del self.pending[number - 1 - before]
+            return dropped
+        turns = list(self._turns)
+        for index in range(self._left_out, len(turns)):
+            question = turns[index].question
+            if number <= len(question.attachments):
+                kept = (*question.attachments[: number - 1], *question.attachments[number:])
+                turns[index] = replace(turns[index], question=replace(question, attachments=kept))
+                break
+            number -= len(question.attachments)
+        self.changed = True
+        self._change("drop", tuple(turns))
+        return dropped
+
+    def summary_request(self) -> tuple[Message, ...]:
+        """The messages that ask for a summary of all that is sent; what is in the cache already is not read again."""
+        return (*self._messages(), Message("user", _SUMMARISE))
+
+    def compact(self, finished: Finished) -> int:
+        """Put the summary in the place of all turns but the last; returns how many went."""
+        *old, last = self._turns
+        turn = Turn.of(Message("user", SUMMARISED), finished)
+        self.changed = True
+        self._change("compact", (turn, last))
+        self._left_out = 0
+        return len(old)
+
+    def forget_ids(self) -> None:
+        """Another model reads on: ids of the one before mean nothing to it."""
+        self.changed = True
+        self._turns = tuple(turn.without_ids() for turn in self._turns)
+        self._before = [
+            replace(state, turns=tuple(turn.without_ids() for turn in state.turns)) for state in self._before
+        ]
+
+    def _messages(self, without_last: bool = False) -> list[Message]:
+        said = [Message("system", self.system)] if self.system else []
+        for turn in self._turns[self._left_out : len(self._turns) - without_last]:
+            said.append(turn.question)
+            if turn.answer.text or turn.answer.token_ids:
+                said.append(turn.answer)
+        return said
+
+    def _leave_out(self, messages: int) -> None:
+        """The oldest messages, of whole turns, were left out of a request: they never come back by themselves."""
+        while messages > 0 and self._left_out < len(self._turns):
+            answer = self._turns[self._left_out].answer
+            messages -= 2 if answer.text or answer.token_ids else 1
+            self._left_out += 1
+
+    def _asked(self) -> Message:
+        if self._question is None:
+            raise RuntimeError("an answer without a question")
+        return self._question
+
+    def _change(self, change: str, turns: tuple[Turn, ...]) -> None:
+        self._before.append(_State(self._turns, self._left_out, change))
+        self._turns = turns
+
+
+def _with(files: Sequence[Attachment], more: Attachment) -> list[Attachment]:
+    """One more, at the place of one of the same label: it has been read anew."""
+    labels = [each.label for each in files]
+    if more.label not in labels:
+        return [*files, more]
+    return [more if each.label == more.label else each for each in files]

@@ -1,0 +1,173 @@
+"""`lacli ask`: one question, one answer. The verb for pipelines.
+
+Options into a question, a request and a delivery; the work is done by `question`, `one_turn` and `deliver`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lacli.cli.ask.one_turn import one_turn, show_prompt
+from lacli.cli.ask.prompt_input import Question
+from lacli.cli.ask.reply_output import Delivery
+from lacli.cli.ask.tee import Overheard
+from lacli.cli.ask.template_option import TemplateOption, saved_as
+from lacli.cli.chat import resume
+from lacli.cli.framework.flags import ContinueOption, FileOption, SessionOption
+from lacli.cli.framework.options import Common, with_common
+from lacli.cli.framework.record import recorder
+from lacli.cli.framework.tree import Command
+from lacli.cli.models import first_model
+from lacli.cli.terminal import diagnostics
+from lacli.errors import UsageError
+from lacli.events import Message, Request
+
+if TYPE_CHECKING:
+    from lacli.sessions.records import Session
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_EXAMPLES = """
+Examples:
+
+  git diff | lacli ask "write a commit message"
+
+  lacli ask -x -f slug.py "rewrite this in Go" > slug.go
+
+  lacli ask -c "and in Rust?"                   (goes on with the last conversation here)
+
+  lacli ask --batch prompts.jsonl -o replies.jsonl
+
+Every option can be set by a variable: --top-p is LACLI_TOP_P.
+"""
+
+
+class _Ask(Command):
+    """Typer has no option that takes two values and may be repeated; click has."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        pairs: Any = next(param for param in self.params if param.name == "param")
+        pairs.nargs = 2
+        pairs.type_descriptor = replace(pairs.type_descriptor, annotation=list[tuple[str, str]])
+
+
+@app.command(cls=_Ask, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@with_common(max_tokens=512)
+def ask(
+    prompt: Annotated[
+        list[str] | None, typer.Argument(help="The question or instruction; @PATH shows a file, - is stdin.")
+    ] = None,
+    template: TemplateOption = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("-p", "--param", metavar="NAME VALUE", help="For a $NAME of the template; may be repeated."),
+    ] = None,
+    save: Annotated[
+        str | None, typer.Option("--save", metavar="NAME", help="Keep prompt, -s and -p as a template; ask nothing.")
+    ] = None,
+    file: FileOption = None,
+    extract: Annotated[bool, typer.Option("-x", "--extract", help="Print the first code block only.")] = False,
+    extract_last: Annotated[
+        bool, typer.Option("--xl", "--extract-last", help="Print the last code block only.")
+    ] = False,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON object on stdout for each event.")] = False,
+    out: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="PATH", help="Write the reply to this file.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the prompt as the model would be given it; ask nothing.")
+    ] = False,
+    continue_: ContinueOption = False,
+    session_id: SessionOption = None,
+    interactive: Annotated[bool, typer.Option("-i", "--interactive", help="Ask on at the terminal.")] = False,
+    edit: Annotated[bool, typer.Option("-e", "--edit", help="Write the prompt in your editor.")] = False,
+    batch: Annotated[
+        str | None, typer.Option("--batch", metavar="FILE", help="Ask each prompt of a JSON Lines file; - is stdin.")
+    ] = None,
+    *,
+    common: Common,
+) -> None:
+    """Ask one question; piped stdin is content, the argument says what to do with it.
+
+    A line of --batch is the prompt as a JSON string, or an object: `prompt` or `messages`, and if wanted `id`,
+    `system`, `stop`, `max_tokens`, `temperature`, `top_p`, `top_k`, `repetition_penalty`, `seed`.
+    """
+    given = _pairs(param or ())
+    if save is not None:
+        _save(save, prompt or [], given, common)
+        return
+    if batch is not None:
+        beside = {"a prompt": prompt, "-t": template, "-p": param, "-f": file, "-x": extract or extract_last}
+        beside |= {"--jsonl": jsonl, "--dry-run": dry_run, "-c": continue_ or session_id, "-i": interactive, "-e": edit}
+        _ask_all(batch, "" if out == "-" else out or "", common, [name for name, value in beside.items() if value])
+        return
+    block = "first" if extract else "last" if extract_last else ""
+    delivery = Delivery(common.json, jsonl, block, "" if out == "-" else out or "")
+    delivery.check()
+    session = resume.going_on(continue_, session_id)
+    if interactive and not (prompt or edit or template) and diagnostics.stdin_is_terminal():
+        _ask_on(None, session, common, delivery, file or [])
+        return
+    asked = Question(prompt or [], common, file or [], saved_as(template), given, edit)
+    if interactive:
+        _ask_on(asked, session, common, delivery)
+        return
+    common = first_model.chosen(resume.with_its_model(session, common))
+    system = asked.system(common)
+    keeper = recorder(replace(common, system=system), "ask")
+    conversation = resume.conversation(session, common, keeper, system)
+
+    def request(question: Message) -> Request:
+        messages = conversation.ask(question.text, question.attachments)
+        return common.request(messages, drop_oldest=session is not None)
+
+    from lacli.assistant.assistant import Assistant
+
+    assistant = Overheard(Assistant(common.settings()), delivery.hear)
+    try:
+        if dry_run:
+            show_prompt(assistant, request(asked.message()), common, delivery.path)
+            return
+        one_turn(assistant, asked, request, delivery, keeper, common)
+    finally:
+        assistant.close()
+
+
+def _ask_all(path: str, out: str, common: Common, beside: Sequence[str]) -> None:
+    """Every prompt of a file; `beside` names what was given and belongs to a single question."""
+    if beside:
+        raise UsageError(f"--batch and {beside[0]} exclude each other", "a line of the file says all of its prompt")
+    from lacli.cli.ask.batch import ask_all
+
+    ask_all(path, out, common)
+
+
+def _ask_on(
+    asked: Question | None, session: Session | None, common: Common, delivery: Delivery, files: Sequence[str] = ()
+) -> None:
+    """One turn, or none where nothing was asked yet, then those that are typed: a chat, and kept as one."""
+    if delivery.silent:
+        raise UsageError("-i is for a conversation", "leave away what changes the output: --json, --jsonl, -x, -o")
+    from lacli.cli.chat.command import converse
+
+    system = asked.system(common) if asked else common.system
+    keeper = recorder(replace(common, system=system), "chat")
+    converse(asked, session, common, keeper, files)
+
+
+def _pairs(values: Sequence[Any]) -> dict[str, str]:
+    """The parameters of a template, the last of each name."""
+    return {str(name): str(value) for name, value in values}
+
+
+def _save(name: str, words: Sequence[str], given: Mapping[str, str], common: Common) -> None:
+    from lacli.cli.terminal.stdin import argument
+    from lacli.prompts.saved import Saved, save
+
+    path = save(Saved(name, argument(" ".join(words)), common.system or "", given))
+    diagnostics.note(f"saved as {path}; use it with -t {name}")

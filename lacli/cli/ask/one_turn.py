@@ -1,0 +1,70 @@
+"""One turn of `ask`: read, load, write, keep, and end as the reply ended. Its beginning is that of `chat`'s, too.
+
+And the prompt of any request without a reply, which is --dry-run of `ask`, `complete` and `edit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lacli.assistant.base import Replier
+from lacli.cli.ask.prompt_input import Question
+from lacli.cli.ask.reply_output import Delivery, put, put_record
+from lacli.cli.ask.tee import Overheard
+from lacli.cli.framework.options import Common
+from lacli.cli.terminal import diagnostics, live
+from lacli.events import Message, Request
+from lacli.sessions.recorder import Recorder
+
+
+def one_turn(
+    assistant: Overheard,
+    asked: Question,
+    request: Callable[[Message], Request],
+    delivery: Delivery,
+    keeper: Recorder,
+    common: Common,
+) -> None:
+    """Read the question, write the reply, keep it, and end as it ended."""
+    question = read_and_load(assistant, asked, common)
+    try:
+        finished = live.stream(assistant, request(question), common, silent=delivery.silent)
+    except BaseException:  # the reader went away, or a second Ctrl-C: what was written is kept nevertheless
+        if assistant.partial is not None:
+            keeper.turn(question, assistant.partial)
+        raise
+    keeper.turn(finished.shown or question, finished)
+    delivery.finish(finished, keeper.id)
+    live.report_stats(finished, common)
+    live.conclude(finished)
+
+
+def read_and_load(assistant: Replier, asked: Question, common: Common) -> Message:
+    """The question, for a model that is loaded: meanwhile where stdin is slow, else when it is known to be one."""
+    loaded = asked.is_slow()
+    if loaded:
+        live.load(assistant, common)
+    question = asked.message()
+    if not loaded:
+        live.load(assistant, common)
+    return question
+
+
+def show_prompt(assistant: Replier, request: Request, common: Common, path: str = "") -> None:
+    """The prompt as the model would be given it, to a file where `path` names one."""
+    with live.progress() as report:
+        preview = assistant.preview(request, report)
+    for note in preview.notes:
+        diagnostics.note(note)
+    if common.json:
+        record = {
+            "prompt": preview.text,
+            "prompt_n": len(preview.token_ids),
+            "ctx_size": preview.ctx_size,
+            "token_ids": preview.token_ids,
+            "notes": preview.notes,
+        }
+        put_record(record, path)
+        return
+    put(preview.text, path)
+    diagnostics.note(f"{len(preview.token_ids):,} tokens; the context has {preview.ctx_size:,}")

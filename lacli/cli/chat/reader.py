@@ -1,0 +1,168 @@
+"""Reading a question from the keyboard: editing, history, pastes, blocks of lines, completion. prompt_toolkit only here
+and in `completer`. The prompt goes to stderr, as stdout is for model text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.filters import Condition, is_done, is_searching
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.output import ColorDepth, create_output
+from prompt_toolkit.shortcuts import CompleteStyle
+
+from lacli.cli.terminal.keyboard import typed_lines
+
+if TYPE_CHECKING:
+    from prompt_toolkit.completion import Completer
+    from prompt_toolkit.history import History
+    from prompt_toolkit.input import Input
+
+QUOTES = '"""'
+"""Begins a block of lines, in which Enter makes a line, and ends it."""
+_PROMPT, _CONTINUED = "> ", "  "
+
+
+class Reader:
+    """The prompt."""
+
+    def __init__(self, history: History, completer: Completer | None, colour: bool, given: Input | None = None) -> None:
+        # Nothing hangs on where the cursor is, so it is not asked for: some terminals never answer.
+        os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
+        self._status = ""
+        self._listens = given is None
+        self._session: PromptSession[str] = PromptSession(
+            history=history,
+            completer=completer,
+            complete_while_typing=False,
+            complete_style=CompleteStyle.COLUMN,
+            key_bindings=_bindings(),
+            prompt_continuation=_CONTINUED,
+            rprompt=self._right,
+            input=given,
+            output=create_output(stdout=sys.stderr),
+            color_depth=None if colour else ColorDepth.DEPTH_1_BIT,
+        )
+
+    @property
+    def draft(self) -> str:
+        """What was typed when reading ended."""
+        return self._session.default_buffer.text
+
+    def read(self, draft: str = "", drawn: Callable[[], None] | None = None) -> str:
+        """A question or command, as it was typed. `drawn` is called once, when the prompt is on the screen.
+
+        `draft` stands at the prompt, unless something was typed ahead, which would be put behind it and sent with it.
+        Raises EOFError at Ctrl-D on an empty prompt, KeyboardInterrupt at Ctrl-C, and what `leave` was given.
+        """
+        app = self._session.app
+
+        def rendered(app: Any) -> None:
+            app.after_render -= rendered
+            if draft and (self._session.default_buffer.text or app.is_done or _key_waits(app.input)):
+                self.remember(draft)
+            elif draft:
+                self._session.default_buffer.insert_text(draft)
+            if drawn is not None:
+                drawn()
+
+        app.after_render += rendered
+        try:
+            ahead = typed_lines().decode("utf-8", "surrogateescape") if self._listens else ""
+            is_sent = ahead.count("\n") == 1 and ahead.endswith("\n")  # of several, which may be a paste, none is
+            typed = ahead.rstrip("\n") if is_sent else ahead
+            return _decoded(self._session.prompt(_PROMPT, default=typed, accept_default=is_sent, enable_suspend=True))
+        finally:
+            app.after_render -= rendered
+
+    def show(self, status: str) -> None:
+        """Let this stand quietly at the right of the prompt; from any thread."""
+        if status != self._status:
+            self._status = status
+            with contextlib.suppress(RuntimeError, AttributeError):  # reading ends just now, and its loop goes
+                self._session.app.invalidate()
+
+    def leave(self, reason: BaseException) -> bool:
+        """End the reading, from another thread or a signal; False where nobody reads."""
+        app = self._session.app
+        loop = app.loop
+        if not app.is_running or loop is None:
+            return False
+
+        def end() -> None:
+            if app.future is not None and not app.future.done():  # Enter, or an earlier call, may have ended it
+                app.exit(exception=reason)
+
+        try:
+            loop.call_soon_threadsafe(end)
+        except RuntimeError:  # reading has just ended, and its loop is closed
+            return False
+        return True
+
+    def has_room(self, text: str) -> bool:
+        """Whether the screen, with this text at the prompt, still shows what was said above it."""
+        size = self._session.output.get_size()
+        rows = sum(1 + len(line) // size.columns for line in text.split("\n"))
+        return rows <= size.rows // 2
+
+    def remember(self, text: str) -> None:
+        """Put a text that was not sent where the arrow keys find it."""
+        if text.strip() and text not in self._session.history.get_strings():
+            self._session.history.append_string(text)
+
+    def _right(self) -> StyleAndTextTuples:
+        return [] if get_app().is_done or not self._status else [("fg:ansibrightblack", self._status)]
+
+
+def unquoted(text: str) -> tuple[str, bool]:
+    """The text of a block of lines without its quotes, and whether it was one: then it is no command."""
+    stripped = text.strip()
+    if not stripped.startswith(QUOTES):
+        return text, False
+    inner = stripped.removeprefix(QUOTES)
+    return inner.removesuffix(QUOTES).strip("\n"), True
+
+
+def _decoded(text: str) -> str:
+    """The text with bytes that were not understood (a locale without UTF-8, a terminal of another) read once more."""
+    from lacli.prompts.content import text_of
+    from lacli.sessions.kept import whole
+
+    if text.isascii():
+        return text
+    try:
+        return text_of(text.encode("utf-8", "surrogateescape"), "")[0]
+    except UnicodeEncodeError:  # half of a character, as Windows writes it
+        return whole(text)
+
+
+def _key_waits(keyboard: Input) -> bool:
+    """Whether something was typed that nobody has read; False where that cannot be known (Windows)."""
+    try:
+        return bool(select.select([keyboard.fileno()], [], [], 0)[0])
+    except (OSError, ValueError, NotImplementedError):
+        return False
+
+
+def _bindings() -> KeyBindings:
+    bindings = KeyBindings()
+
+    @bindings.add("c-j")  # arrives distinct from Enter everywhere, tmux included
+    @bindings.add("enter", filter=Condition(_block_is_open) & ~is_searching & ~is_done)
+    def _(event: Any) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return bindings
+
+
+def _block_is_open() -> bool:
+    text = get_app().current_buffer.text.strip()
+    return text.startswith(QUOTES) and (len(text) < 2 * len(QUOTES) or not text.endswith(QUOTES))

@@ -1,0 +1,64 @@
+"""Going on with a saved conversation: which one, with which model, and what of it is sent."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lacli.cli.framework.options import Common
+from lacli.cli.terminal import diagnostics
+from lacli.errors import UsageError
+from lacli.sessions.recorder import Recorder
+
+if TYPE_CHECKING:
+    from lacli.chat.conversation import Conversation
+    from lacli.sessions.records import Session
+
+KINDS = ("ask", "chat")
+"""Commands whose sessions -c goes on with."""
+
+
+def going_on(last: bool, prefix: str | None) -> Session | None:
+    """The saved conversation that is to go on: this project's last one, or the one whose id begins with `prefix`."""
+    if last and prefix is not None:
+        raise UsageError("-c and --session exclude each other", "give one of them")
+    if not last and prefix is None:
+        return None
+    from lacli.project.root import project_root
+    from lacli.sessions.store import open_store
+
+    store = open_store(diagnostics.notice)
+    if prefix is not None:
+        return store.session(prefix)
+    found = store.latest(project_root(Path(".")), KINDS)
+    if found is None:
+        diagnostics.note("no conversation is kept of this project yet; this is a new one")
+    return found
+
+
+def with_its_model(session: Session | None, common: Common) -> Common:
+    """The model a conversation was held with serves again where nobody chose another."""
+    if session is None or common.model is not None:
+        return common
+    from lacli.models.registry.registry import load_registry
+
+    registry = load_registry()
+    name = session.model
+    if name in registry.models and name != registry.default:
+        return dataclasses.replace(common, model=name)
+    if name not in registry.models:
+        diagnostics.note(f"this conversation was held with {name or 'an unknown model'}; the default model goes on")
+    return common
+
+
+def conversation(session: Session | None, common: Common, keeper: Recorder, system: str) -> Conversation:
+    """What has been said, with the system message of now where there is one; `keeper` adds to the same session."""
+    from lacli.chat.conversation import Conversation
+
+    if session is None:
+        return Conversation(system)
+    from lacli.models.registry.registry import load_registry
+
+    keeper.resume(session)
+    return Conversation.of(session, system, load_registry().resolve(common.model).alias)

@@ -1,0 +1,69 @@
+"""Several completions of one place, written side by side and put in order."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+
+import typer
+
+from lacli.assistant.base import BatchReplier
+from lacli.cli.terminal import diagnostics
+from lacli.cli.terminal.interrupt import Interrupt
+from lacli.events import Event, Failed, Finished, Notice, ReplyStats, Request
+
+
+def written(assistant: BatchReplier, request: Request, count: int) -> tuple[list[Finished], Interrupt]:
+    """The replies that begin with each of the likeliest first tokens, and who may have interrupted them.
+
+    One prompt: it is read once, and the others take over what is in the cache.
+    """
+    requests = [replace(request, begins_again=False, beginning=rank) for rank in range(count)]
+    replies: list[Finished] = []
+    failed: list[Failed] = []
+    with Interrupt() as interrupt, contextlib.closing(_events(assistant, requests, interrupt)) as events:
+        for event in events:
+            _hear(event, replies, failed)
+    if failed and not replies:
+        diagnostics.error(failed[0].message, failed[0].hint)
+        raise typer.Exit(failed[0].exit_code)
+    return replies, interrupt
+
+
+def _events(
+    assistant: BatchReplier, requests: Sequence[Request], interrupt: Interrupt
+) -> Generator[Event | Failed, None, None]:
+    yield from (event for _, event in assistant.replies(requests, interrupt))
+
+
+def _hear(event: Event | Failed, replies: list[Finished], failed: list[Failed]) -> None:
+    if isinstance(event, Notice):
+        diagnostics.notice(event)
+    elif isinstance(event, Failed):
+        failed.append(event)
+    elif isinstance(event, Finished):
+        replies.append(event)
+
+
+def different(replies: Sequence[Finished]) -> list[Finished]:
+    """Those that say something, each text once whatever its blanks, the likeliest first; cancelled ones are none."""
+    found: dict[str, Finished] = {}
+    for each in sorted(replies, key=_likelihood, reverse=True):
+        if each.text.strip() and each.reason != "cancelled":
+            found.setdefault(" ".join(each.text.split()), each)
+    return list(found.values())
+
+
+def ended(replies: Sequence[Finished], interrupt: Interrupt) -> Finished:
+    """How it all ended: as its best text, or as the run where that was interrupted."""
+    cancelled = any(each.reason == "cancelled" for each in replies)
+    best = next(iter([*different(replies), *replies]), Finished("", (), "cancelled", ReplyStats()))
+    if not cancelled and replies:
+        return best
+    reason = "timeout" if interrupt.timed_out else "cancelled"
+    return replace(best, reason=reason, stats=replace(best.stats, finish_reason=reason))
+
+
+def _likelihood(reply: Finished) -> float:
+    return float("-inf") if reply.likelihood is None else reply.likelihood

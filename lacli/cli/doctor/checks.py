@@ -1,0 +1,53 @@
+"""The checks of `lacli doctor`: those of `lacli.shared.health`, and those of the configuration and of the terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+from lacli.errors import UsageError
+from lacli.shared import health
+from lacli.shared.health import Check
+
+
+def checks() -> Iterator[Check]:
+    """Every check, as soon as it is done."""
+    return health.checks(_default_model, (("config", _configuration),), (("terminal", _terminal),))
+
+
+def _default_model() -> str | None:
+    """The model that is taken where none is named."""
+    from lacli.cli.models.choice import default_model
+
+    with contextlib.suppress(UsageError):  # a broken file has its own check
+        return default_model(again=True)[0] or None
+    return None
+
+
+def _configuration() -> Check:
+    from lacli.cli.framework import keymap, schema
+    from lacli.cli.framework import layers as configured
+
+    configuration = configured.load(schema.whole())
+    try:
+        configuration.raise_problems()
+        keymap.of_user(configured.found_files())
+    except UsageError as error:
+        return Check("config", "fail", error.message, error.hint)
+    names = ", ".join(map(str, configuration.files))
+    return Check("config", "ok", names or "no file, all as built in")
+
+
+def _terminal() -> Check:
+    from lacli.cli.terminal.tty import can_redraw, columns, is_terminal
+
+    if not is_terminal(sys.stdout):
+        return Check("terminal", "ok", "stdout is no terminal")
+    encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("_", "-")
+    if not can_redraw(sys.stdout):
+        return Check("terminal", "warn", "it cannot draw over a line (TERM=dumb)", "set TERM to what it is")
+    if "utf" not in encoding:
+        return Check("terminal", "warn", f"its encoding is {encoding}", "set the locale to one with UTF-8")
+    return Check("terminal", "ok", f"{os.environ.get('TERM', 'a console')}, {columns(sys.stdout)} columns")

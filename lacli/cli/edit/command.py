@@ -1,0 +1,135 @@
+"""`lacli edit`: a file, or lines of it, rewritten by an instruction. Prints a diff unless told otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from lacli.assistant.base import Replier
+from lacli.cli.ask.one_turn import show_prompt
+from lacli.cli.edit.job import Job, parse_target, read, requests
+from lacli.cli.edit.result import Wanted, deliver
+from lacli.cli.framework import record
+from lacli.cli.framework.flags import BackupOption, InPlaceOption
+from lacli.cli.framework.options import Common, with_common
+from lacli.cli.models import first_model
+from lacli.cli.terminal import live
+from lacli.events import Finished, joined
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_EXAMPLES = """
+Examples:
+
+  lacli edit app.py "rename load to read_config" | patch -p0
+
+  lacli edit app.py:40-72 -i --backup .bak "use pathlib"
+
+  lacli edit app.py::Config.load "raise ValueError if path is empty" --in-place
+
+  :%!lacli edit - "sort the imports"          (in vim)
+
+Every option can be set by a variable: --top-p is LACLI_TOP_P.
+"""
+
+
+@app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@with_common(without=("truncate", "plain", "no_stream"), max_tokens=None)
+def edit(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE[:A[-B]|::NAME]", help="A file, or lines or definitions of it; - is stdin.")
+    ],
+    instruction: Annotated[
+        list[str] | None, typer.Argument(help="What is to become of it; without words, stdin says it.")
+    ] = None,
+    *,
+    diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0`; the default.")] = False,
+    in_place: InPlaceOption = False,
+    interactive: Annotated[
+        bool, typer.Option("-i", "--interactive", help="Ask of each hunk whether to take it, then change the file.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print the whole file as it would be.")] = False,
+    backup: BackupOption = None,
+    files: Annotated[
+        list[str] | None,
+        typer.Option("-f", "--file", metavar="PATH", help="Show this file, too; may be repeated."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt, and load no model.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say on stderr what is asked of which part, and what was found.")
+    ] = False,
+    keep_reply: Annotated[
+        str, typer.Option("--keep-reply", metavar="PATH", help="Where an edit is refused, put its diff into this file.")
+    ] = "",
+    force: Annotated[bool, typer.Option("--force", help="Take a result in which something is wrong, too.")] = False,
+    common: Common,
+) -> None:
+    """Change a file by an instruction. Lines that stay the same keep their very bytes.
+
+    The names in the instruction tell which part it is about; nothing else can change. What comes of it is checked: it
+    parses if the file did, and nothing is missing that was not to go. What is wrong is mended or asked for again, else
+    the edit is refused.
+    """
+    target = parse_target(file)
+    wanted = Wanted(diff, in_place or interactive, full, backup, force, explain, keep_reply, interactive)
+    wanted.check(target, common.json)
+    job = read(target, instruction or [], files or [], common)
+    if wanted.in_place:
+        job.file.check_writable()
+
+    certain = job.edit.without_model()
+    if certain is not None:
+        deliver(job, certain, (), wanted, common)
+        return
+    common = first_model.chosen(common)
+    from lacli.assistant.assistant import Assistant
+
+    assistant = Assistant(common.settings())
+    try:
+        _edit(assistant, job, wanted, common, dry_run)
+    finally:
+        assistant.close()
+
+
+def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run: bool) -> None:
+    """Ask for the changed parts and do with them what is wanted."""
+    from lacli.editing.edit import Interrupted
+    from lacli.editing.question import Question
+
+    asking = requests(assistant, common)
+    with live.progress() as report:
+        edit = asking.fitted(job.edit, report)
+    if dry_run:
+        for question in edit.questions():
+            show_prompt(assistant, asking.of(edit, question), common)
+        return
+    live.load(assistant, common)
+    replies: list[Finished] = []
+    recorder = record.recorder(common, "edit")
+
+    def ask(question: Question) -> Finished:
+        finished = live.stream(assistant, asking.of(edit, question), common, silent=True)
+        replies.append(finished)
+        recorder.turn(job.asked if len(replies) == 1 else question.messages[-1], finished)
+        return finished
+
+    try:
+        outcome = edit.run(ask)
+        deliver(job, outcome, replies, wanted, common)
+    except Interrupted:
+        pass
+    finally:
+        if replies:
+            live.report_stats(_to_report(replies), common)
+    live.conclude(replies[-1])
+
+
+def _to_report(replies: Sequence[Finished]) -> Finished:
+    """All replies as one. They themselves are not shown, and whether they are whole is said of the result."""
+    finished = joined(replies)
+    if finished.reason in ("length", "context"):
+        return replace(finished, reason="stop")
+    return finished if finished.reason == "stop" else replace(finished, text="")

@@ -1,0 +1,180 @@
+"""What `edit` does with the result: print a diff or the file, change the file, or say why not.
+
+Whatever is refused leaves the file untouched.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lacli.cli.edit.hunks import check_terminal, chosen
+from lacli.cli.edit.job import Job, Target
+from lacli.cli.framework.options import Common
+from lacli.cli.terminal import diagnostics, output
+from lacli.cli.terminal.tty import plain
+from lacli.editing.edit import Outcome
+from lacli.edits import disk
+from lacli.edits.apply import EditResult
+from lacli.edits.diff import target_of, unified
+from lacli.errors import LacliError, UsageError
+from lacli.events import Finished, joined
+from lacli.shared.wording import counted, reply_record
+
+_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
+_BOLD = "\x1b[1m"
+_HEADER_LINES = 2
+_PLAIN = "\x1b[0m"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is done with the result."""
+
+    diff: bool = False
+    in_place: bool = False
+    full: bool = False
+    backup: str | None = None
+    force: bool = False
+    """Whether what speaks against the result is overruled."""
+    explain: bool = False
+    """Whether parts, forms and tries are told."""
+    keep_reply: str = ""
+    """The file that gets the diff of a refused edit."""
+    interactive: bool = False
+    """Whether each hunk is asked about; `in_place` then, too."""
+
+    def check(self, target: Target, as_json: bool = False) -> None:
+        """Refuse choices that exclude each other, and --interactive where nobody could answer."""
+        if self.interactive and (self.diff or self.full or as_json):
+            given = "--diff" if self.diff else "--full" if self.full else "--json"
+            raise UsageError(f"--interactive and {given} exclude each other", "give one of them")
+        if self.diff + self.in_place + self.full > 1:
+            raise UsageError("--diff, --in-place and --full exclude each other", "give one of them")
+        if self.in_place and target.path == "-":
+            flag = "--interactive" if self.interactive else "--in-place"
+            raise UsageError("stdin cannot be edited in place", f"leave out {flag}: the result is printed")
+        if self.backup is not None and not self.in_place:
+            raise UsageError("--backup is for --in-place", "give both, or neither")
+        if self.keep_reply and os.path.realpath(self.keep_reply) == os.path.realpath(target.path):
+            raise UsageError("--keep-reply names the file that is edited", "give another one")
+        if self.keep_reply and not os.path.isdir(os.path.dirname(os.path.abspath(self.keep_reply))):
+            raise UsageError(
+                f"--keep-reply {self.keep_reply}: there is no such folder", "make it, or give another path"
+            )
+        if self.interactive:
+            check_terminal()
+
+
+def deliver(job: Job, outcome: Outcome, replies: Sequence[Finished], wanted: Wanted, common: Common) -> None:
+    """Write or print the result. Raises LacliError where it is refused."""
+    result = outcome.result
+    nothing = "nothing changed"
+    if wanted.explain:
+        for line in outcome.story():
+            diagnostics.note(line)
+    try:
+        _check(job, result, replies, wanted)
+        for note in result.notes:
+            diagnostics.note(note)
+        if wanted.interactive and result.diff:
+            data = chosen(job.file, result.data, job.edit.doubt)
+            result = replace(result, data=data, diff=unified(job.file.data, data, target_of(job.file.name)))
+            nothing = "nothing was changed"
+        written = wanted.in_place and bool(result.diff)
+        if written:
+            job.file.write(result.data, wanted.backup)
+    except LacliError as error:
+        if common.json:
+            output.document(_record(job, outcome, replies, problem=error.message))
+        raise
+    if common.json:
+        output.document(_record(job, outcome, replies, written=written))
+    elif wanted.full or (job.file.stamp is None and not wanted.diff):
+        output.content(result.data, lambda: job.file.reads(result.data))
+    elif not wanted.in_place:
+        _print_diff(job, result)
+    if not result.diff:
+        diagnostics.note(nothing)
+    elif written:
+        plus, minus = _counts(result.diff)
+        diagnostics.note(f"{job.file.name}: {counted(plus, 'line', 'lines')} in, {minus} out")
+
+
+def _check(job: Job, result: EditResult, replies: Sequence[Finished], wanted: Wanted) -> None:
+    """Refuse what is no result, or in which something is wrong; what was made of the file is kept where asked for."""
+    untouched = f"{job.file.name} is as it was"
+    final = next((problem for problem in result.problems if problem.final), None)
+    if final is not None:
+        raise LacliError(f"{final.text}; {untouched}", _remedy(replies[-1]))
+    if wanted.force:
+        for problem in result.problems:
+            diagnostics.warning(problem.text)
+        return
+    if result.problems:
+        kept = _kept(wanted.keep_reply, result.diff)
+        more = f" (and {len(result.problems) - 1} more)" if len(result.problems) > 1 else ""
+        hint = "say it differently or name the part (FILE::NAME, FILE:A-B); --force takes it all the same"
+        raise LacliError(f"{result.problems[0].text}{more}; {untouched}{kept}", hint)
+
+
+def _kept(path: str, diff: bytes) -> str:
+    """What is said of the diff of a refused edit, where it was to be kept."""
+    if not path:
+        return ""
+    try:
+        disk.put(path, diff)
+    except LacliError as error:  # why the edit is refused matters more
+        return f"; its diff could not be kept: {error.message}"
+    return f"; its diff is in {path}"
+
+
+def _remedy(finished: Finished) -> str:
+    if finished.reason == "length":
+        return "give more tokens with -n, or fewer lines"
+    if finished.reason == "context":
+        return "give fewer lines: FILE:A-B"
+    return "say it differently, or name the part: FILE::NAME, FILE:A-B"
+
+
+def _record(
+    job: Job, outcome: Outcome, replies: Sequence[Finished], written: bool = False, problem: str = ""
+) -> dict[str, Any]:
+    parts = outcome.picked.parts
+    return {
+        "file": job.file.name,
+        "lines": [parts[0].start + 1, parts[-1].end],
+        "parts": [{"label": part.label, "kind": part.kind, "lines": [part.start + 1, part.end]} for part in parts],
+        "tries": [{"part": each.label, "form": each.form, "faults": list(each.faults)} for each in outcome.tries],
+        "changed": bool(outcome.result.diff),
+        "written": written,
+        "problem": problem or None,
+        "diff": _diff_text(job, outcome.result),
+        **(reply_record(joined(replies)) if replies else {"text": "", "finish_reason": "stop", "stats": None}),
+    }
+
+
+def _counts(diff: bytes) -> tuple[int, int]:
+    lines = diff.split(b"\n")[_HEADER_LINES:]
+    return sum(line.startswith(b"+") for line in lines), sum(line.startswith(b"-") for line in lines)
+
+
+def _print_diff(job: Job, result: EditResult) -> None:
+    """As bytes for a program; with colours for people."""
+    if not result.diff or not output.coloured() or not output.to_terminal():  # a pipe gets what `patch` takes
+        output.content(result.diff, lambda: _diff_text(job, result))
+        return
+    for number, line in enumerate(_diff_text(job, result).removesuffix("\n").split("\n")):
+        colour = _BOLD if number < _HEADER_LINES else _COLOURS.get(line[:1], "")
+        output.drawn(f"{colour}{plain(line)}{_PLAIN * bool(colour)}\n")
+
+
+def _diff_text(job: Job, result: EditResult) -> str:
+    """The diff as text, whatever the file's encoding."""
+    file = job.file
+    if file.encoding.startswith(("utf-16", "utf-32")):
+        new = file.reads(result.data)
+        return unified(file.text.encode(), new.encode(), target_of(file.name)).decode("utf-8", "replace")
+    return result.diff.decode(file.encoding, "replace")

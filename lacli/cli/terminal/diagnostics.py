@@ -1,0 +1,263 @@
+"""The only writer of stderr, and the owner of exit codes. Notes, warnings, errors, statistics and the live status line.
+
+`guard` wraps the whole program once, in `app.main`. `sys.stderr` is looked up at each call and
+may be missing or closed: then nothing is written and nothing fails. No model text goes through here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Callable
+
+from lacli.cli.terminal import output
+from lacli.cli.terminal.tty import can_redraw, column_after, columns, is_terminal, plain, wants_colour
+from lacli.errors import LacliError
+from lacli.events import Notice
+
+INTERRUPTED = 130
+STDOUT_CLOSED = 141
+
+
+class _State:
+    """What the options set once per process."""
+
+    quiet = False
+    verbosity = 0
+    colour = "auto"
+    erase = ""
+    """The sequence that removes the status shown, if one is."""
+
+
+_state = _State()
+_BELOW = "\x1b7\x1b[B\r\x1b[J\x1b8\x1b[K"
+"""Erases all behind the cursor, so that nothing of a status below stays even where its row was guessed wrong. The rows
+below go first: a screen erased from its first cell on at once is kept by tmux as one that has scrolled away."""
+
+
+def configure(quiet: bool = False, verbosity: int = 0, colour: str = "auto") -> None:
+    """Set how much is said, and the choice of --color. `quiet` leaves errors and what was asked for, `verbosity` 2 adds
+    tracebacks to errors."""
+    _state.quiet = quiet
+    _state.verbosity = verbosity
+    _state.colour = colour
+
+
+def verbosity() -> int:
+    """How often -v was given."""
+    return _state.verbosity
+
+
+def secure_descriptors() -> None:
+    """Open the null device on each of descriptors 0 to 2 that was closed at start.
+
+    Otherwise the next file opened (a pool, the model) would become stdout, and text would be written into it.
+    `sys.stdout` stays None, so that `output` still knows that nobody reads.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != descriptor:  # cannot happen while the lower ones are open; never leave a stray descriptor
+                os.close(opened)
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - other libraries write to it unasked
+
+
+def stdin_is_terminal() -> bool:
+    """Whether someone may be typing."""
+    return is_terminal(sys.stdin)
+
+
+def note(text: str) -> None:
+    """One line for the user; dropped with -q."""
+    if not _state.quiet:
+        _line(f"lacli: {text}")
+
+
+def warning(text: str) -> None:
+    """One line that something may not be as the user thinks; dropped with -q."""
+    if not _state.quiet:
+        _line(f"lacli: warning: {text}")
+
+
+def notice(event: Notice) -> None:
+    """What an assistant or the log has to say, as the note or warning that it is."""
+    (warning if event.level == "warning" else note)(event.text)
+
+
+def error(message: str, hint: str = "") -> None:
+    """The one line a failure is reported with: what was found, then the remedy."""
+    _line(f"lacli: error: {message}" + (f"; {hint}" if hint else ""))
+
+
+def stopped(text: str = "stopped") -> None:
+    """The line that says that Ctrl-C was heard; stands where the terminal has written ^C."""
+    if can_show_progress():
+        _raw("\r\x1b[K")
+    note(text)
+
+
+def plain_line(text: str, between: str = "", dim: bool = False) -> None:
+    """A line without prefix: statistics, chat help. A terminal too narrow for it gets lines cut at `between` only.
+    `dim`: set apart from what it stands below, where colours are wanted."""
+    _line(text, between, dim and _coloured())
+
+
+def can_show_status() -> bool:
+    """Whether a status line may be drawn: both streams are terminals that can redraw, and -q was not given."""
+    return not _state.quiet and can_redraw(sys.stderr) and can_redraw(sys.stdout)
+
+
+def can_show_progress() -> bool:
+    """Whether a progress line may be drawn: stderr is a terminal that can redraw, wherever stdout goes."""
+    return not _state.quiet and can_redraw(sys.stderr)
+
+
+def show_status(text: str) -> None:
+    """Draw a short text right of the cursor and leave the cursor where it is; `erase_status` removes it.
+
+    The caller checks `can_show_status` and that the text fits on the line. Wrapping is off meanwhile, so that a wrong
+    guess of the cursor's column costs the end of the status.
+    """
+    output.flush()
+    erase_status()
+    _raw(f"\x1b7\x1b[?7l{_dim(text)}\x1b[K\x1b[?7h\x1b8")
+    _state.erase = "\x1b[K"
+
+
+def show_status_below(text: str) -> None:
+    """Draw a short text on the line below the cursor's, which is made where there is none, and leave the cursor.
+
+    Index (ESC D) goes down in the same column and scrolls at the bottom, so the cursor is saved after it came up again.
+    A terminal forgets then that the last column is full: the caller keeps away from it.
+    """
+    output.flush()
+    if _state.erase != _BELOW:
+        erase_status()
+    _raw(f"\x1bD\x1b[A\x1b7\x1b[?7l\x1b[B\r{_dim(text)}\x1b[K\x1b[?7h\x1b8")
+    _state.erase = _BELOW
+
+
+def status_is_shown() -> bool:
+    """Whether there is something to erase."""
+    return bool(_state.erase)
+
+
+def erase_status() -> None:
+    """Remove the status line, if one is shown; called before anything else is written."""
+    if _state.erase:
+        erase, _state.erase = _state.erase, ""
+        _raw(erase)
+
+
+def _dim(text: str) -> str:
+    """Set apart from the reply: faint, or in brackets where no style is wanted."""
+    return f"\x1b[2m{plain(text)}\x1b[0m" if _coloured() else f"[{plain(text)}]"
+
+
+def _coloured() -> bool:
+    return wants_colour(sys.stderr, _state.colour)
+
+
+def guard(run: Callable[[], int]) -> int:
+    """Run the program and turn whatever ends it into an exit code and at most one line."""
+    try:
+        code = run()
+        output.flush()
+        return code
+    except BaseException as failure:  # this is the last place anything can be caught
+        return _report(failure)
+
+
+def _report(failure: BaseException) -> int:
+    erase_status()
+    if isinstance(failure, OSError) and failure.filename == output.NAME:  # of what a library writes there
+        failure = output.failure(failure)
+    if _state.verbosity >= 2 and not isinstance(failure, SystemExit):
+        import traceback
+
+        _raw("".join(traceback.format_exception(failure)))
+    if isinstance(failure, SystemExit):
+        return failure.code if isinstance(failure.code, int) else int(bool(failure.code))
+    if isinstance(failure, KeyboardInterrupt):
+        stopped()
+        return INTERRUPTED
+    if isinstance(failure, output.StdoutClosed | BrokenPipeError):
+        output.abandon()
+        return STDOUT_CLOSED
+    if isinstance(failure, LacliError):
+        error(failure.message, failure.hint)
+        return failure.exit_code
+    code, message, hint = _foreign(failure)
+    error(message, hint)
+    return code
+
+
+def _foreign(failure: BaseException) -> tuple[int, str, str]:
+    """Exit code, message and remedy of a failure that nobody translated."""
+    message = getattr(failure, "message", None) or str(failure)
+    kind = type(failure).__name__
+    if isinstance(failure, MemoryError) or kind == "OutOfMemoryError" or _has_no_room(failure):
+        return 4, "out of memory", "use a smaller model, a stronger --quant or a shorter prompt"
+    if isinstance(failure, OSError) and failure.errno == errno.ENOSPC:
+        where = f" for {failure.filename}" if failure.filename else ""
+        return 4, f"no space is left on the device{where}", "free some space"
+    if isinstance(failure, OSError):
+        where = f": {failure.filename}" if failure.filename else ""
+        return 1, f"{failure.strerror or kind}{where}", "check that the path exists and may be used"
+    return 1, f"internal error: {kind}" + (f": {message}" if message else ""), "repeat with -vv for details"
+
+
+def _has_no_room(failure: BaseException) -> bool:
+    """Whether the system refused memory: to us, or to its loader of libraries."""
+    if isinstance(failure, OSError):
+        return failure.errno == errno.ENOMEM
+    return isinstance(failure, ImportError) and "failed to map segment" in str(failure)
+
+
+def _line(text: str, between: str = " ", dim: bool = False) -> None:
+    output.flush()  # the reader sees the two streams in the order of writing
+    erase_status()
+    shown = plain(" ".join(text.splitlines()))
+    if between and is_terminal(sys.stderr):
+        shown = _broken(shown, between, columns(sys.stderr))
+    _raw(f"\x1b[2m{shown}\x1b[0m\n" if dim else f"{shown}\n")
+
+
+def _broken(text: str, between: str, width: int) -> str:
+    """The text with as many of its `between` made line ends as this width needs; a part too wide is cut at spaces."""
+    first, *others = text.split(between)
+    lines = [first]
+    for part in others:
+        longer = lines[-1] + between + part
+        if column_after(0, longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append("  " + part)
+    if between != " ":
+        lines = [line if column_after(0, line) <= width else _broken_at_words(line, width) for line in lines]
+    return "\n".join(lines)
+
+
+def _broken_at_words(line: str, width: int) -> str:
+    indent = line[: len(line) - len(line.lstrip())]
+    return indent + _broken(line.lstrip(), " ", width - len(indent)).replace("\n", "\n" + indent)
+
+
+def _raw(text: str) -> None:
+    stream = sys.stderr
+    if stream is None:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        try:
+            stream.write(text)
+        except UnicodeEncodeError:  # a locale that cannot say it must not lose the line
+            encoding = getattr(stream, "encoding", None) or "ascii"
+            stream.write(text.encode(encoding, errors="backslashreplace").decode(encoding))
+        stream.flush()

@@ -1,0 +1,211 @@
+"""`lacli tui`, `lacli-tui`: the options of the terminal UI and whether there is a terminal for it; the rest is its own.
+
+`lacli_tui` is imported by name, when all is known to be right: neither package depends on the other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lacli.cli.chat import resume
+from lacli.cli.framework import environment, keymap
+from lacli.cli.framework import layers as configured
+from lacli.cli.framework.flags import ContinueOption, SessionOption
+from lacli.cli.framework.options import Common, with_common
+from lacli.cli.models import first_model
+from lacli.cli.terminal import diagnostics
+from lacli.cli.terminal.tty import is_terminal
+from lacli.errors import UsageError
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_EXAMPLES = """
+Examples:
+
+  lacli tui
+
+  lacli tui ~/src/site -c                           (go on where you left off)
+
+  lacli tui --theme light --no-mouse
+
+  lacli config set tui.theme light
+
+Keys are yours to change: `lacli config set keymap.stop f12`; `lacli config show keymap` has the names, F1 shows all.
+"""
+_WITHOUT = ("timeout", "no_stdin", "stats", "usage", "json", "plain", "no_stream", "sanitize")
+
+
+def _look_there(context: typer.Context, folder: Path | None) -> Path | None:
+    """Before the options are read: the project's file is that of DIR, and not the current folder's."""
+    if folder is not None and not context.resilient_parsing:
+        configured.look_in(folder)
+    return folder
+
+
+def _theme(name: str) -> str:
+    """Checked by the terminal UI, where one is named."""
+    if name:
+        themes: Any = importlib.import_module("lacli_tui.themes")
+        themes.checked_theme(name)
+    return name
+
+
+_theme.check = lambda name, value: _theme(value)  # type: ignore[attr-defined]  # for values in a configuration file
+
+_MAX_TOKENS = 1024
+
+
+@app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@with_common(without=_WITHOUT, max_tokens=_MAX_TOKENS)
+def tui(
+    context: typer.Context,
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]",
+            help="The project's folder, from which the paths you type there count; default: the current one.",
+            is_eager=True,
+            callback=_look_there,
+        ),
+    ] = None,
+    continue_: ContinueOption = False,
+    session: SessionOption = None,
+    theme: Annotated[
+        str,
+        typer.Option("--theme", metavar="NAME", help="dark, light, ansi or another that textual has.", callback=_theme),
+    ] = "",
+    no_mouse: Annotated[
+        bool, typer.Option("--no-mouse", help="Leave the mouse to the terminal, for its own selecting.")
+    ] = False,
+    inline: Annotated[bool, typer.Option("--inline", help="Below the shell's prompt.")] = False,
+    no_animation: Annotated[bool, typer.Option("--no-animation", help="Nothing moves by itself.")] = False,
+    *,
+    common: Common,
+) -> None:
+    """Chat beside live numbers of decoding, on the whole screen."""
+    _check_terminal(inline)
+    common = _with_model_from_here(common)
+    here = _entered(folder)
+    going_on = resume.going_on(continue_, session)
+    common = first_model.chosen(resume.with_its_model(going_on, common))
+    from lacli.models.registry.inventory import presence
+    from lacli.models.registry.registry import load_registry
+    from lacli.project.root import project_root
+
+    model = load_registry().resolve(common.model)
+    ui: Any = importlib.import_module("lacli_tui.app")
+    start = ui.Start(
+        settings=common.settings(),
+        request=common.request(),
+        model=model.alias,
+        missing=presence(model).missing,
+        system=common.system or "",
+        session=going_on,
+        folder=here,
+        project=(project_root(here) or here).name,
+        keep=not common.no_log,
+        theme=theme,
+        animation=not no_animation,
+        mouse=not no_mouse,
+        inline=inline,
+        checked=_checked,
+        edited=_edited,
+        origins=_origins(context),
+        keymap=keymap.of_user(configured.found_files()),
+        keep_theme=_theme_keeper(context),
+    )
+    kept, code = ui.run(start)
+    if kept:
+        diagnostics.note(f"`lacli tui --session {kept[:8]}` goes on with this conversation")
+    raise typer.Exit(code)
+
+
+def main() -> int:
+    """`lacli-tui`: the same."""
+    from lacli.cli.main import main as run
+
+    return run(["tui", *sys.argv[1:]])
+
+
+def _checked(flag: str, value: str) -> Any:
+    from lacli.cli.chat.settings import checked
+
+    return checked(flag, value, Common(max_tokens=_MAX_TOKENS))
+
+
+def _origins(context: typer.Context) -> Callable[[], dict[str, str]]:
+    """Where values come from, as `lacli config show tui` tells it, and what was given here."""
+
+    def origins() -> dict[str, str]:
+        from lacli.cli.framework import schema
+        from lacli.cli.framework.effective import effective
+
+        found = {value.key: value.origin for table in ("pool", "tui") for value in effective((table,))}
+        for option in schema.options(context.command):
+            if environment.typed(context, option.name):
+                found[schema.flag(option)] = f"given as {option.opts[0]}"
+        return found
+
+    return origins
+
+
+def _edited(text: str) -> str:
+    from lacli.cli.terminal.editor import edited
+
+    return edited(text)
+
+
+def _check_terminal(inline: bool) -> None:
+    """The UI reads keys from stdin, writes to stderr, and moves the cursor. Raises UsageError."""
+    found = ""
+    if not all(is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        found = "stdin, stdout or stderr is none"
+    elif os.environ.get("TERM", "") in ("", "dumb", "unknown") and sys.platform != "win32":
+        found = f"TERM is {os.environ.get('TERM') or 'not set'}"
+    if found:
+        raise UsageError(f"lacli tui needs a terminal, and {found}", "`lacli chat` does without")
+    if inline and sys.platform == "win32":
+        raise UsageError("--inline does not work on Windows", "leave it away")
+
+
+def _entered(folder: Path | None) -> Path:
+    """The project's folder, which is the current one from now on. Raises UsageError."""
+    try:
+        if folder is not None:
+            configured.go_to(folder)
+        return Path.cwd()
+    except OSError as error:
+        if folder is None:
+            raise UsageError("the current folder no longer exists", "change to another folder") from None
+        raise UsageError(f"{folder}: {error.strerror}", "give a folder") from None
+
+
+def _with_model_from_here(common: Common) -> Common:
+    """A folder or file that -m names is meant from where it was typed."""
+    from lacli.models.registry.registry import load_registry
+
+    spec = load_registry().resolve(common.model)
+    return common if spec.path is None else dataclasses.replace(common, model=str(spec.path))
+
+
+def _theme_keeper(context: typer.Context) -> Callable[[str], str]:
+    """What makes a theme that of later runs: the user's file, where nothing stronger has named one."""
+
+    def keep(name: str) -> str:
+        from lacli.cli.framework.effective import set_value
+
+        if environment.typed(context, "theme"):
+            return f"for this run, as --theme was given; `lacli config set tui.theme {name}` keeps it"
+        if environment.gave(context, "theme"):
+            return "for this run, as LACLI_THEME is set"
+        return "kept: " + set_value(configured.config_file(), "tui.theme", name, project=False)
+
+    return keep

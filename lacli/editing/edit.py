@@ -1,0 +1,411 @@
+"""An edit of one file from its instruction to its result: find the part, ask for it, check, mend, ask again.
+
+Prints nothing and writes nothing. The model is behind a callable, so that `edit`, the bench and the tests share all of
+it. What is not picked cannot change; a result in which something is missing is never given out as sound.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from lacli.editing.question import Form, Question
+from lacli.editing.source import Source
+from lacli.edits.answer import Given, Unusable, fitted, given, insertions
+from lacli.edits.apply import EditResult, Problem
+from lacli.edits.checks import Fault, faults
+from lacli.edits.diff import target_of, unified
+from lacli.edits.find import Part, Picked, find
+from lacli.edits.intent import Intent
+from lacli.edits.mend import mended
+from lacli.edits.outline import Outline, outline
+from lacli.edits.placing import dedented, in_place_of, inserted, with_imports
+from lacli.edits.reaching import inside, reaches_out
+from lacli.edits.reading import intent_of
+from lacli.edits.renaming import is_purely_lexical, renamed
+from lacli.edits.sketch import sketch
+from lacli.edits.splice import visible
+from lacli.edits.surgery import moved, removed
+from lacli.edits.syntax import is_sound
+from lacli.edits.textfile import TextFile
+from lacli.events import Attachment, Finished, Message
+from lacli.models.spec import EDIT_LINES
+from lacli.prompts import editing
+from lacli.shared.wording import counted
+from lacli.text.fences import longer_than_any
+
+_TRIES = 3
+_CONTAINER_LINES = 80
+"""Lines of what something is added to up to which it is shown whole."""
+_CALLABLE = re.compile(r"\b(?:method|function|helper|test|getter|setter|property|constructor)\b", re.IGNORECASE)
+_NO_INSTANCE = re.compile(r"\b(?:static|class ?method|property|alternative constructor|factory)\b", re.IGNORECASE)
+_REMOVES = re.compile(r"\b(?:remov|delet|drop|clear|empt|strip)\w*", re.IGNORECASE)
+_BEYOND = "the reply goes beyond the lines given; what is around them stays as it is"
+_UNCHANGED = "nothing is changed yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One answer and what was found of it."""
+
+    label: str
+    form: Form
+    faults: tuple[str, ...]
+    finished: Finished
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an edit came to."""
+
+    result: EditResult
+    picked: Picked
+    tries: tuple[Try, ...]
+
+    def story(self) -> Iterator[str]:
+        """Part, form and tries, line by line, for whoever asks why."""
+        yield self.picked.why
+        for number, each in enumerate(self.tries, 1):
+            verdict = "; ".join(each.faults) or "sound"
+            yield f"try {number}, {each.label}, {each.form}: {verdict}"
+
+
+class Interrupted(Exception):
+    """A reply was cancelled or timed out; nothing comes of the edit."""
+
+    def __init__(self, finished: Finished) -> None:
+        super().__init__()
+        self.finished = finished
+
+
+Ask = Callable[[Question], Finished]
+
+
+@dataclass(slots=True)
+class _Made:
+    """What came of one part."""
+
+    text: str
+    """The whole file with it."""
+    faults: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Edit:
+    """One edit of one file."""
+
+    file: TextFile
+    instruction: str
+    label: str
+    """What the model is told the file is called."""
+    parts: tuple[Part, ...] = ()
+    """What the user said is to be changed; without any the instruction tells."""
+    others: tuple[Attachment, ...] = ()
+    """Content that the instruction is about."""
+    unseen: Collection[str] = ()
+    """Characters that the model neither sees nor writes."""
+    longest: int = EDIT_LINES
+    """Lines of a part that the model is asked to give again; of a longer one it is asked for SEARCH/REPLACE blocks."""
+    picked: Picked = field(init=False)
+    _intent: Intent = field(init=False)
+    _source: Source = field(init=False)
+    _text: str = field(init=False)
+    _language: str = field(init=False)
+    _outline: Outline | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._source = Source(self.file)
+        self._text = visible(self._source.text, self.unseen)
+        self._language = self._source.language
+        self._outline = outline(self._text, self._language)
+        self._intent = intent_of(self.instruction, self._text, self._outline)
+        if self.parts:
+            self.picked = Picked(self.parts, "rewrite", None, None, "the lines you gave", True)
+        else:
+            self.picked = self._found()
+        if not self.picked.parts:  # something new at the end of the file
+            end = self._text.count("\n")
+            self.picked = replace(self.picked, parts=(Part(end, end, self.label, "file"),))
+
+    def _found(self) -> Picked:
+        """What the instruction is about. Where that is not sure, all of the file: a wrong part is never taken."""
+        found = find(self._text, self._outline, self._intent)
+        if found.sure or any(part.kind == "file" for part in found.parts):
+            return found
+        part = Part(0, self._text.count("\n") + (not self._text.endswith("\n")), "", "file")
+        return Picked((part,), why=f"{found.why}, which is not sure: the whole file is the part", sure=False)
+
+    def without(self, unseen: Collection[str]) -> Edit:
+        """The same edit for a model that does not see these characters."""
+        if not unseen:
+            return self
+        return Edit(self.file, self.instruction, self.label, self.parts, self.others, unseen, self.longest)
+
+    def doubt(self, data: bytes) -> str:
+        """What speaks against a file of some of the result's hunks: empty where nothing does."""
+        text = self.file.reads(data)
+        if is_sound(self.file.text, self._language) and is_sound(text, self._language) is False:
+            return "with these changes alone the file does not parse"
+        return ""
+
+    def questions(self) -> list[Question]:
+        """What is asked first of each part."""
+        return [self._question(part, self._text) for part in self.picked.parts]
+
+    def without_model(self) -> Outcome | None:
+        """The result where it follows from the instruction alone, as that of a rename does; else None."""
+        if self._outline is None or self.parts:
+            return None
+        spans = [(part.start, part.end) for part in self.picked.parts]
+        notes: list[str] = []
+        problems: list[Fault] = []
+        text = removed(self._text, self._outline, self._intent) or moved(self._text, self._outline, self._intent)
+        if text is None and is_purely_lexical(self._intent):
+            made = renamed(self._text, self._outline, self._intent, spans)
+            if made is not None:
+                text = made.text
+                notes = [f"renamed in {counted(made.count, 'place', 'places')}", *made.notes] if made.count else []
+                problems = [Fault("rename", each) for each in made.problems]
+        if text is None:
+            return None
+        found = faults(self._text, text, self._language, self._intent, spans)
+        problems += [fault for fault in found if fault.kind != "rename"]  # what stays is said in a note
+        return Outcome(self._result(text, problems, notes), self.picked, ())
+
+    def run(self, ask: Ask) -> Outcome:
+        """Ask, check, mend, ask again. Raises Interrupted, and whatever `ask` raises."""
+        tries: list[Try] = []
+        notes: list[str] = []
+        text, moved = self._text, 0
+        left: tuple[Fault, ...] = ()
+        for part in self.picked.parts:
+            here = replace(part, start=part.start + moved, end=part.end + moved)
+            made = self._part(here, text, ask, tries)
+            if isinstance(made, str):
+                return Outcome(_refused(self.file, made), self.picked, tuple(tries))
+            moved += made.text.count("\n") - text.count("\n")
+            text = made.text
+            notes += made.notes
+            left += made.faults
+        if len(self.picked.parts) > 1 and text != self._text:
+            spans = [(part.start, part.end) for part in self.picked.parts]
+            text, more = mended(self._text, text, self._language, self._intent, spans)
+            notes += more
+            left = faults(self._text, text, self._language, self._intent, spans)
+        return Outcome(self._result(text, left, notes), self.picked, tuple(tries))
+
+    def _part(self, part: Part, text: str, ask: Ask, tries: list[Try]) -> _Made | str:
+        """What becomes of one part; what to say where there is nothing that could be taken."""
+        question = self._question(part, text)
+        best: _Made | None = None
+        why = ""
+        for attempt in range(_TRIES):
+            finished = ask(question)
+            if finished.reason in ("cancelled", "timeout"):
+                raise Interrupted(finished)
+            reply = question.whole(finished.text)
+            try:
+                made = self._checked(part, text, reply, question.form, finished.reason == "stop")
+                found = tuple(fault.text for fault in made.faults)
+                if made.text == text and self._has_to_change(part):
+                    found = (*found, _UNCHANGED)
+                if best is None or len(made.faults) < len(best.faults) or best.text == text:
+                    best = made
+            except Unusable as error:
+                why = str(error) + _length(finished)
+                found = (str(error),)
+            tries.append(Try(part.label, question.form, found, finished))
+            if not found:
+                return made
+            question = self._next(part, text, question, reply, found, attempt)
+        return best if best is not None else why
+
+    def _next(
+        self, part: Part, text: str, question: Question, reply: str, found: Sequence[str], attempt: int
+    ) -> Question:
+        """What is asked after an answer in which something is wrong: the same with the fault named, at last in another
+        form, as a model that copied a part twice copies it again."""
+        if question.form == "rewrite" and attempt == _TRIES - 2:
+            return self._asked(part, text, "search")
+        said = (Message("assistant", reply.rstrip("\n")), editing.again(found, self._name(part), question.form))
+        begun = question.begun if question.form == "search" else self._opening(part, text, question)
+        return replace(question, messages=(*question.messages, *said), begun=begun)
+
+    def _checked(self, part: Part, text: str, reply: str, form: Form, ended: bool) -> _Made:
+        """The file with what a reply gives for a part, mended where it can be. Raises Unusable."""
+        made = self._placed(part, text, reply, form, ended)
+        spans = [(part.start, part.end)]
+        new, notes = mended(text, made.text, self._language, self._intent, spans)
+        found = faults(text, made.text if new == text else new, self._language, self._intent, spans)
+        if len(self.picked.parts) > 1:  # what one part renames, the next one still calls by its old name
+            found = tuple(fault for fault in found if fault.kind not in ("undefined", "rename", "asked"))
+        return _Made(new, found, (*made.notes, *notes))
+
+    def _placed(self, part: Part, text: str, reply: str, form: Form, ended: bool) -> _Made:
+        """The file with what a reply gives for a part in its place."""
+        now = outline(text, self._language)
+        if form == "insert":
+            made = given(reply, "", ended)
+            if now is not None:
+                made = insertions(made, self.picked.into, now, self._language)
+                new = inserted(text, now, self.picked.into, self.picked.after, made.text)
+            else:
+                new = text.rstrip("\n") + "\n\n" + made.text
+            return _Made(with_imports(new, self._language, made.imports), (), made.notes)
+        lines = text.split("\n")
+        old = _lines_of(lines, part)
+        shown = dedented(old)
+        made = given(reply, shown, ended)
+        if old.strip() and not made.text.strip() and not _REMOVES.search(self.instruction):
+            raise Unusable("the reply's code block is empty")
+        if now is not None and part.kind == "definition":
+            container = next((each.path[:-1] for each in now.definitions if each.label == part.label), ())
+            made = fitted(made, self._names(part), container, shown, now, self._language)
+        alone = part.start == 0 and part.end >= len(lines) - 1
+        if not alone:
+            made = self._within(part, lines, made)
+        body = in_place_of(old, made.text, alone)
+        new = "".join(line + "\n" for line in lines[: part.start]) + body + "\n".join(lines[part.end :])
+        if part.end >= len(lines) and not text.endswith("\n"):
+            new = new.removesuffix("\n")
+        return _Made(with_imports(new, self._language, made.imports), (), made.notes)
+
+    def _within(self, part: Part, lines: Sequence[str], made: Given) -> Given:
+        """What a reply gives for a part, without what it gives for the lines around it. Raises Unusable."""
+        before, behind = (
+            "".join(line + "\n" for line in around) for around in (lines[: part.start], lines[part.end :])
+        )
+        old = "".join(line + "\n" for line in lines[part.start : part.end])
+        if not reaches_out(old, before + behind, made.text):
+            return made
+        text = inside(before, old, behind, made.text)
+        if text is None:
+            raise Unusable(f"the reply rewrites more than lines {part.start + 1} to {part.end}")
+        return replace(made, text=text, notes=(*made.notes, _BEYOND))
+
+    def _has_to_change(self, part: Part) -> bool:
+        """Whether the edit is not done while this part is as it was: one that only uses a name may stay."""
+        if len(self.picked.parts) == 1:
+            return True
+        return not self._intent.everywhere and not self._intent.renames
+
+    def _names(self, part: Part) -> list[str]:
+        """What the definition that a part is may be called afterwards."""
+        name = part.label.rpartition(".")[2]
+        return [name, *(new for old, new in self._intent.renames if old == name)]
+
+    def _question(self, part: Part, text: str) -> Question:
+        """The first question for a part of this text."""
+        return self._asked(part, text, self._form(part))
+
+    def _asked(self, part: Part, text: str, form: Form) -> Question:
+        old = "" if form == "insert" else dedented(_lines_of(text.split("\n"), part))
+        context = self._context(part, text, form)
+        name, others = self._name(part), self.others
+        if form == "insert":
+            message = editing.inserting(name, self.instruction, context=context, others=others)
+            return Question((message,), form, old, self._fence(self._text) + self._new_head())
+        if form == "search":
+            message = editing.searching(name, old, self.instruction, context=context, others=others)
+            return Question((message,), form, old, "")
+        message = editing.rewriting(name, old, self.instruction, context=context, others=others)
+        return Question((message,), form, old, self._fence(old))
+
+    def _new_head(self) -> str:
+        """How the text of something new begins, where its name tells: models repeat what is there less often so."""
+        if len(self._intent.adds) != 1 or not _CALLABLE.search(self.instruction):
+            return ""
+        name = next(iter(self._intent.adds))
+        if self.picked.into is not None and self._language in ("javascript", "typescript"):
+            return name
+        words = {"python": "def", "go": "func", "javascript": "function", "typescript": "function"}
+        word = words.get(self._language)
+        if self._language == "python" and self._is_method():
+            return f"def {name}(self"
+        return f"{word} {name}" if (word and self.picked.into is None) or self._language == "python" else ""
+
+    def _is_method(self) -> bool:
+        """Whether what is new is a method of instances, as those are that its class has."""
+        into = self.picked.into
+        if into is None or into.kind != "class" or self._outline is None or _NO_INSTANCE.search(self.instruction):
+            return False
+        methods = [each for each in self._outline.children(into) if each.kind == "function"]
+        return bool(methods) and all(each.parameters[:1] == ("self",) for each in methods)
+
+    def _opening(self, part: Part, text: str, question: Question) -> str:
+        """What a second answer begins with: a fence, and the part itself as far as its name goes.
+
+        So begun, a model gives all of a definition rather than the lines it would change in there.
+        """
+        if question.form == "insert":
+            return question.begun
+        fence = self._fence(question.part)
+        now = outline(text, self._language)
+        whole = now.at(part.start, part.end) if now is not None else None
+        if question.form != "rewrite" or whole is None or len(self._names(part)) > 1:
+            return fence
+        *above, line = question.part.split("\n")[: whole.head - whole.start + 1]
+        if whole.name not in line:
+            return fence
+        return fence + "\n".join([*above, line[: line.find(whole.name) + len(whole.name)]])
+
+    def _fence(self, part: str) -> str:
+        return f"{longer_than_any(part)}{self._language}\n"
+
+    def _form(self, part: Part) -> Form:
+        if self.picked.form == "insert":
+            return "insert"
+        return "rewrite" if part.end - part.start <= self.longest or part.kind == "lines" else "search"
+
+    def _name(self, part: Part) -> str:
+        if part.kind == "file":
+            return self.label
+        if part.kind == "lines":
+            return f"lines {part.start + 1}-{part.end} of {self.label}"
+        return part.label.rpartition(".")[2] if part.kind == "definition" else f"{part.label} in {self.label}"
+
+    def _context(self, part: Part, text: str, form: Form) -> list[Attachment]:
+        """What of the file is shown beside a part."""
+        if part.kind == "file" and form != "insert":
+            return []
+        lines = text.split("\n")
+        if self.parts or self._outline is None:
+            before, after = "\n".join(lines[: part.start]), "\n".join(lines[part.end :])
+            return editing.around(self.label, before + "\n" * bool(before), after, part.start + 1, part.end)
+        spans = [(each.start, each.end) for each in self.picked.parts]
+        if form != "insert":
+            shown = sketch(self._text, self._outline, spans)
+            return [Attachment(f"{self.label} in outline", shown)] if shown.strip() else []
+        into = self.picked.into
+        if into is None or part.end - part.start > _CONTAINER_LINES:
+            return [Attachment(f"{self.label} in outline", sketch(self._text, self._outline, [], into))]
+        return [
+            Attachment(f"{self.label} in outline", sketch(self._text, self._outline, spans)),
+            Attachment(part.label, _lines_of(lines, part)),
+        ]
+
+    def _result(self, text: str, left: Sequence[Fault], notes: Sequence[str]) -> EditResult:
+        data = self._source.changed(text, self.unseen) if text != self._text else self.file.data
+        gone = sum(self.file.text.count(each) - self.file.reads(data).count(each) for each in self.unseen)
+        problems = [Problem(fault.text, final=False) for fault in left]
+        if gone > 0 and not problems and not _REMOVES.search(self.instruction):
+            lost = counted(gone, "character", "characters")
+            problems.append(Problem(f"with the lines it changes the reply loses {lost} the model cannot see", False))
+        diff = unified(self.file.data, data, target_of(self.file.name))
+        return EditResult(data, diff, tuple(problems), tuple(dict.fromkeys(notes)))
+
+
+def _lines_of(lines: Sequence[str], part: Part) -> str:
+    taken = lines[part.start : part.end]
+    text = "\n".join(taken)
+    return text + "\n" if part.end < len(lines) else text
+
+
+def _refused(file: TextFile, why: str) -> EditResult:
+    return EditResult(file.data, b"", (Problem(why, final=True),))
+
+
+def _length(finished: Finished) -> str:
+    return f" after {finished.stats.predicted_n} tokens" if finished.reason in ("length", "context") else ""

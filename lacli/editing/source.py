@@ -1,0 +1,75 @@
+"""What of a file is edited: its text or the cells of a notebook, and the parts that a user names of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Sequence
+
+from lacli.edits.notebook import Notebook, is_notebook
+from lacli.edits.outline import Outline, outline
+from lacli.edits.parts import Part
+from lacli.edits.splice import spliced
+from lacli.edits.textfile import TextFile
+from lacli.errors import UsageError
+from lacli.shared.wording import counted
+from lacli.text.languages import language_of
+
+
+class Source:
+    """What of a file is edited: its text, or that of a notebook's cells."""
+
+    def __init__(self, file: TextFile) -> None:
+        self._file = file
+        self.notebook = Notebook.of(file) if is_notebook(file.name, file.data) else None
+        self.text = file.text if self.notebook is None else self.notebook.text
+        self.language = language_of(file.name, self.text).name if self.notebook is None else self.notebook.language
+
+    def changed(self, text: str, unseen: Collection[str] = ()) -> bytes:
+        """The file with this text. Raises UsageError where it cannot hold it."""
+        return spliced(self._file, text, unseen) if self.notebook is None else self.notebook.changed(text)
+
+
+def parts_of(file: TextFile, ranges: Sequence[tuple[int, int]], names: Sequence[str]) -> tuple[Part, ...]:
+    """The parts a user names: line ranges counted from 1, last line included, and definitions such as Class.method.
+
+    Raises UsageError for lines that are not there, and for a name the file does not define, or defines twice.
+    """
+    source = Source(file)
+    if ranges and source.notebook is not None:
+        raise UsageError(
+            f"{file.name} is a notebook, whose lines are not those of its cells", "name a definition: ::NAME"
+        )
+    found = [_range(file, first, last) for first, last in ranges]
+    if names:
+        known = outline(source.text, source.language)
+        for name in names:
+            found.append(_definition(file, known, name))
+    found.sort(key=lambda part: part.start)
+    for one, other in itertools.pairwise(found):
+        if other.start < one.end:
+            raise UsageError(f"{one.label} and {other.label} of {file.name} overlap", "give each line once")
+    return tuple(found)
+
+
+def _range(file: TextFile, first: int, last: int) -> Part:
+    count = file.line_count
+    if not 1 <= first <= last <= count:
+        lines = counted(count, "line", "lines")
+        wanted = f"is no line {first}" if last == first else f"are no lines {first} to {last}"
+        raise UsageError(
+            f"{file.name} has {lines}, so there {wanted}", "give a range inside it, the lower number first"
+        )
+    return Part(first - 1, last, f"lines {first}-{last}", "lines")
+
+
+def _definition(file: TextFile, known: Outline | None, name: str) -> Part:
+    if known is None:
+        raise UsageError(f"definitions of {file.name} cannot be told apart", f"give lines: {file.name}:A-B")
+    wanted = tuple(name.split("."))
+    found = [each for each in known.definitions if each.path[-len(wanted) :] == wanted or each.name == name]
+    if len(found) == 1:
+        return Part(found[0].start, found[0].end, found[0].label, "definition")
+    if not found:
+        raise UsageError(f"{file.name} does not define {name}", "check the name, or give lines: FILE:A-B")
+    labels = ", ".join(f"{each.label} (line {each.head + 1})" for each in found[:4])
+    raise UsageError(f"{file.name} defines {name} {len(found)} times: {labels}", "give its whole name, or its lines")

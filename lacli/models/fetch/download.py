@@ -1,0 +1,87 @@
+"""A download is a process of its own: it can be watched by the size of its files, and ended when nothing arrives.
+
+Knows no model. Sizes of folders by others, too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import lacli
+
+STALL_S = 18.0
+"""A download in which nothing arrives for so long is given up."""
+_POLL_S = 0.1
+_TELL_S = 0.4
+"""Whoever is told of a download may raise to end it, and so is told even where nothing arrives."""
+
+CERTIFICATE_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+
+
+def variables_in_force(names: Sequence[str], reason: str = "") -> str:
+    """The set variables of `names` for an error line, without passwords; those of certificates where `reason` asks."""
+    if "certificate" in reason.lower() or "ssl" in reason.lower():
+        names = [*names, *CERTIFICATE_VARIABLES]
+    shown = [f"{name}={re.sub(r'//[^/@]*@', '//', os.environ[name])}" for name in names if os.environ.get(name)]
+    return f" ({', '.join(shown)})" if shown else ""
+
+
+def own_command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
+    """What runs a module of lacli in a child, whatever lies in the current folder or stands in PYTHONPATH."""
+    root = str(Path(lacli.__file__).resolve().parents[1])
+    start = f"import sys; sys.path.append({root!r}); from lacli.models.fetch.{module} import main; sys.exit(main())"
+    return [python, "-P", "-c", start, *arguments]
+
+
+def watched(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    log: Path,
+    size: Callable[[], int],
+    tick: Callable[[int], None],
+) -> int | None:
+    """Run a child until it ends or `size()` has not grown for STALL_S seconds; its exit status, None where it stalled.
+
+    What the child prints goes into `log`. It never outlives this call, and one that calls `end_with_parent` not this
+    process either. Where `tick` raises, it is ended.
+    """
+    with log.open("wb") as handle:
+        child = subprocess.Popen(
+            command, env=dict(environment), stdin=subprocess.PIPE, stdout=handle, stderr=subprocess.STDOUT
+        )
+    try:
+        most, grown_at, told_at = size(), time.monotonic(), 0.0
+        while child.poll() is None:
+            now, at = size(), time.monotonic()
+            if now > most:
+                grown_at = at
+            elif at - grown_at > STALL_S:
+                return None
+            if now > most or at - told_at > _TELL_S:
+                most, told_at = max(now, most), at
+                tick(most)
+            time.sleep(_POLL_S)
+        return child.returncode
+    finally:
+        if child.poll() is None:
+            child.kill()
+        child.wait()
+        if child.stdin is not None:
+            child.stdin.close()
+
+
+def folder_bytes(folder: Path) -> int:
+    """Bytes of all files below `folder`; files that come and go meanwhile count as nothing."""
+    total = 0
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(root, name)).st_size
+    return total

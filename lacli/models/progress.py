@@ -1,0 +1,31 @@
+"""What fetching and preparing a model tell whoever waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lacli.models.spec import ModelSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What fetching and preparing tell the caller; the assistant turns it into events."""
+
+    stage: str
+    """fetch, check, unpack, prepare, wait (for another process) or note."""
+    done: int = 0
+    total: int = 0
+    """Bytes (fetch, check, unpack) or tensors (prepare); 0 where unknown."""
+    text: str = ""
+    """One line for the user where it is not empty."""
+
+
+Report = Callable[[Progress], None]
+
+
+def announce(spec: ModelSpec, report: Report, what: str) -> None:
+    """Say what is going to be fetched, before it is."""
+    report(Progress("note", text=f"fetching {spec.title} once: {what}"))
+    if spec.note:
+        report(Progress("note", text=spec.note))

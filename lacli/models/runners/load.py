@@ -1,0 +1,95 @@
+"""A prepared model into a runner: our C step where it fits and is built, PyTorch's where not, transformers elsewhere.
+Reads weights from safetensors only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from safetensors import SafetensorError
+
+from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
+from lacli.kernels.library import library
+from lacli.models.base import Quant, Runner
+from lacli.models.registry.limits import cores, processors
+from lacli.models.runners.fused.config import AGAIN, FusedConfig
+from lacli.models.runners.tensors import Tensors
+
+if TYPE_CHECKING:
+    from lacli.models.prepare.prepare import PreparedModel
+
+Device = Literal["cpu", "cuda"]
+
+
+def choose_device(asked: str) -> Device:
+    """`auto`, `cpu` or `cuda` into a device that is there; a wanted CUDA device is never silently a CPU."""
+    if asked == "cuda" and not torch.cuda.is_available():
+        built = torch.version.cuda is not None
+        raise UsageError(
+            "no CUDA device can be used" if built else f"PyTorch {torch.__version__} is a build without CUDA",
+            "use --device cpu" if built else "install a CUDA build of PyTorch, or use --device cpu",
+        )
+    if asked == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return "cuda" if asked == "cuda" else "cpu"
+
+
+def load_runner(
+    prepared: PreparedModel,
+    quant: Quant,
+    device: Device = "cpu",
+    threads: int | None = None,
+    context: int | None = None,
+) -> Runner:
+    """Load the weights of `prepared` for `quant` and return a runner with an empty cache.
+
+    Raises LacliError subclasses: files missing or damaged, out of memory, kernels that fail their self-test.
+    """
+    # More threads than processors wait for each other at every phase: ten times slower, and never faster.
+    count = min(threads, processors()) if threads else cores()
+    torch.set_num_threads(count)
+    kernels = library()
+    if kernels is not None:
+        kernels.set_threads(count)
+    with _translated(prepared.folder):
+        config = FusedConfig.read(prepared.config, context)
+        if device == "cpu" and quant in ("int4", "int8", "none") and config is not None:
+            packed = prepared.packed_file if prepared.quant == quant else None
+            tensors = Tensors([packed] if packed else prepared.float_files)
+            if kernels is not None:
+                from lacli.models.runners.native.load import load_native
+
+                return load_native(kernels, tensors, config, quant)
+            if not any(config.windows):
+                from lacli.models.runners.fused.load import load_fused
+
+                return load_fused(tensors, config, quant)
+        from lacli.models.runners.generic.runner import load_generic
+
+        return load_generic(prepared, quant=quant, device=device, context=context)
+
+
+@contextlib.contextmanager
+def _translated(folder: Path) -> Iterator[None]:
+    """Foreign errors of loading, as ours."""
+    try:
+        yield
+    except SafetensorError as error:
+        raise ModelUnavailable(
+            f"the weights in {folder} are damaged: {error}", "remove them with `lacli models rm`"
+        ) from error
+    except (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError) as error:
+        raise ModelUnavailable(
+            f"config.json in {folder} describes no model that can be loaded ({type(error).__name__}: {error})",
+            AGAIN,
+        ) from error
+    except MemoryError as error:
+        raise OutOfMemory("the model does not fit into memory", "take a smaller model, or --quant int4") from error
+    except RuntimeError as error:
+        if "not enough memory" in str(error) or "out of memory" in str(error).lower():
+            raise OutOfMemory("the model does not fit into memory", "take a smaller model, or --quant int4") from error
+        raise LacliError(f"loading {folder} failed: {str(error).splitlines()[0]}") from error

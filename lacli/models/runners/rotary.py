@@ -1,0 +1,57 @@
+"""Rotary position embeddings of the fused runners: one table of cosines and sines, the same bits however it grew.
+
+The generic runner's are transformers' own (`rope`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lacli.models.runners.fused.config import FusedConfig
+
+_FIRST_POSITIONS = 512
+_WHOLE_VECTORS = 64
+"""Positions are added by so many, so that no vectorised loop has elements left over, which it would round otherwise."""
+
+
+def inverse_frequencies(config: FusedConfig) -> Tensor:
+    """Rotary frequencies, float32 [head_dim / 2], for rope types default, linear and llama3, as in transformers."""
+    rope = config.rope
+    exponents = torch.arange(0, config.head_dim, 2, dtype=torch.int64).to(torch.float32) / config.head_dim
+    inverse = 1.0 / (rope["rope_theta"] ** exponents)
+    if rope["rope_type"] == "linear":
+        return inverse / rope["factor"]
+    if rope["rope_type"] == "llama3":
+        low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+        old_context = rope["original_max_position_embeddings"]
+        wavelength = 2 * math.pi / inverse
+        smooth = (old_context / wavelength - low) / (high - low)
+        blended = (1 - smooth) * inverse / rope["factor"] + smooth * inverse
+        scaled = torch.where(wavelength > old_context / low, inverse / rope["factor"], inverse)
+        medium = (wavelength <= old_context / low) & (wavelength >= old_context / high)
+        return torch.where(medium, blended, scaled)
+    return inverse
+
+
+class RotaryTable:
+    """Cosine and sine of every position up to now, float32 [positions, head_dim / 2]."""
+
+    def __init__(self, config: FusedConfig) -> None:
+        self._inverse = inverse_frequencies(config).numpy()
+        empty: NDArray[np.float32] = np.empty((0, config.head_dim // 2), dtype=np.float32)
+        self.cosine, self.sine = empty, empty
+
+    def reserve(self, positions: int) -> None:
+        """Make the table at least so long; it grows by doubling."""
+        if positions <= len(self.cosine):
+            return
+        count = max(positions, 2 * len(self.cosine), _FIRST_POSITIONS)
+        count = -(-count // _WHOLE_VECTORS) * _WHOLE_VECTORS
+        # The angle is rounded to float32 as in transformers; what is made of it, once.
+        angles = (np.arange(count, dtype=np.float32)[:, None] * self._inverse).astype(np.float64)
+        self.cosine, self.sine = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)

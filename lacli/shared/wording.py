@@ -1,0 +1,279 @@
+"""Statistics, ages and sizes as people and programs read them. Pure, but for the user's home: values in, text out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lacli.events import Attachment, Counts, Finished, Loading, ReplyStats
+
+if TYPE_CHECKING:
+    from lacli.pool.prune import Pruned
+
+BETWEEN = " · "
+"""Stands between the numbers of a line, and is where a narrow terminal breaks it."""
+
+_LEGEND = "guesses: right/tried, share of the text"
+
+_STAGES = {
+    "fetch": "fetching the model",
+    "check": "checking the download",
+    "unpack": "unpacking the model",
+    "prepare": "preparing the model (once)",
+    "prime": "learning its first guesses",
+    "wait": "waiting for another lacli that prepares it",
+    "load": "loading the model",
+}
+
+
+def counts_record(counts: Counts) -> dict[str, Any]:
+    """What decoding took and guessing brought, as JSON: of one reply, of a chat, or of all replies in a project."""
+    return {
+        "predicted_n": counts.predicted_n,
+        "steps": counts.steps,
+        "tokens_per_step": _rounded(counts.tokens_per_step),
+        "draft_n": counts.draft_n,
+        "draft_n_accepted": counts.draft_n_accepted,
+        "drafted_by_source": dict(sorted(counts.drafted_by_source.items())),
+        "accepted_by_source": dict(sorted(counts.accepted_by_source.items())),
+        "rows": counts.rows,
+        "rows_bought": counts.rows_bought,
+        "rows_used": counts.draft_n_accepted,
+        "draft_ms": round(counts.draft_ms, 1),
+        "step_ms": round(counts.step_ms, 1),
+        "drafting_share": _rounded(counts.drafting_share, 4),
+        "saved_n": counts.saved_n,
+        "saved_ms": _rounded(counts.saved_ms, 1),
+    }
+
+
+def stats_record(stats: ReplyStats) -> dict[str, Any]:
+    """The JSON statistics of one reply; llama.cpp's names where it has them. None where a number has no meaning."""
+    return {
+        "model": stats.model,
+        "quant": stats.quant,
+        "kernel": stats.kernel,
+        "finish_reason": stats.finish_reason,
+        "prompt_n": stats.prompt_n,
+        "reused_n": stats.reused_n,
+        "prompt_ms": round(stats.prompt_ms, 1),
+        "predicted_ms": round(stats.predicted_ms, 1),
+        "predicted_per_second": _rounded(stats.predicted_per_second),
+        **counts_record(stats),
+        "plain_step_ms": _rounded(stats.plain_step_ms),
+        "pool_hits": stats.accepted_by_source.get("project", 0),
+        "pool_size": stats.pool_size,
+        "ttft_ms": round(stats.ttft_ms, 1),
+        "load_ms": round(stats.load_ms, 1),
+        "import_ms": round(stats.import_ms, 1),
+        "ctx_used": stats.ctx_used,
+        "ctx_size": stats.ctx_size,
+        "vram_peak_mb": stats.vram_peak_mb,
+    }
+
+
+def reply_record(finished: Finished) -> dict[str, Any]:
+    """The JSON document of one reply."""
+    thought = {"thought": finished.thought} if finished.thought else {}
+    return {"text": finished.text, **thought, "finish_reason": finished.reason, "stats": stats_record(finished.stats)}
+
+
+def turn_record(finished: Finished, session: str) -> dict[str, Any]:
+    """The same of a turn of the session with this id; empty is one that is not kept."""
+    return {**reply_record(finished), "model": finished.stats.model, "session": session or None}
+
+
+def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
+    """One line for people: what was written, how fast, and who guessed it; `without_pool` says that there is none."""
+    parts = [f"{stats.predicted_n:,} tok in {counted(stats.steps, 'step', 'steps')}"]
+    if stats.tokens_per_step is not None:
+        parts.append(f"{stats.tokens_per_step:.2f} tok/step")
+    if stats.predicted_per_second is not None:
+        parts.append(f"{stats.predicted_per_second:.1f} tok/s")
+    if stats.draft_n:
+        parts += [*filter(None, [_saved(stats)]), f"guessed {_shares(stats)}"]
+    parts.append(without_pool or f"pool {stats.pool_size:,} tok")
+    parts.append(f"first token {duration(stats.ttft_ms)}")
+    if stats.reused_n:
+        parts.append(f"{stats.reused_n:,} prompt tok reused")
+    if stats.kernel:
+        parts.append(f"{stats.quant} on {stats.kernel}")
+    return BETWEEN.join(parts)
+
+
+def _saved(counts: Counts) -> str:
+    """What guessing saved against plain decoding, or that it cost more than it brought; nothing if neither."""
+    parts = [f"saved {counted(counts.saved_n, 'step', 'steps')}"] if counts.saved_n else []
+    if counts.saved_ms is not None and abs(counts.saved_ms) >= 1:
+        word = "lost " if counts.saved_ms < 0 else "" if parts else "saved "
+        parts.append(word + duration(abs(counts.saved_ms)))
+    return ", ".join(parts)
+
+
+def counts_table(columns: Sequence[tuple[str, Counts]]) -> list[str]:
+    """All counts, a line each, of one or more headed columns; narrow enough for 40 characters with two."""
+    counts = [each for _, each in columns]
+    lines = [("", [heading for heading, _ in columns])] if any(heading for heading, _ in columns) else []
+    lines += [(label, [show(each) for each in counts]) for label, show in _ROWS]
+    names = {name for each in counts for name in (*each.drafted_by_source, *each.accepted_by_source)}
+    if names:
+        lines.append((_LEGEND, []))
+    for name in sorted(names, key=lambda name: -counts[-1].accepted_by_source.get(name, 0)):
+        lines.append((f"  {name}", [_of_source(each, name) for each in counts]))
+    return [label.ljust(12) + "".join(cell.rjust(14) for cell in cells) for label, cells in lines]
+
+
+def _of_source(counts: Counts, name: str) -> str:
+    """Right of tried, and the share of the text."""
+    right, tried = counts.accepted_by_source.get(name, 0), counts.drafted_by_source.get(name, 0)
+    return f"{short(right)}/{short(tried)} {right / max(1, counts.predicted_n):>4.0%}"
+
+
+def cut_note(finished: Finished, max_tokens: int, remedy: str = "-n N for more") -> str:
+    """That and why a reply is no whole one; nothing where it is, or where none was asked for."""
+    if finished.reason == "length" and max_tokens:
+        thinking = ", while the model was still thinking" if finished.thought and not finished.text else ""
+        return f"cut at {counted(max_tokens, 'token', 'tokens')}{thinking}; {remedy}"
+    if finished.reason == "context":
+        return f"cut, as the context of {finished.stats.ctx_size} tokens is full; a shorter prompt leaves more room"
+    return ""
+
+
+def live_line(stats: ReplyStats) -> str:
+    """The short line shown while a reply is being written; fits into 40 columns."""
+    if stats.tokens_per_step is None:
+        return f"{stats.predicted_n} tok"
+    parts = [f"{stats.tokens_per_step:.2f} tok/step"]
+    if stats.predicted_per_second is not None:
+        parts.append(f"{stats.predicted_per_second:.0f} tok/s")
+    if stats.saved_ms is not None and stats.draft_n:
+        parts.append(f"{'lost' if stats.saved_ms < 0 else 'saved'} {duration(abs(stats.saved_ms))}")
+    return BETWEEN.join(parts)
+
+
+def loading_line(event: Loading) -> str:
+    """How far loading is, with a bar where the end is known."""
+    text = _STAGES.get(event.stage, event.stage)
+    if event.total <= 0:
+        return f"{text}…"
+    part = min(1.0, event.done / event.total)
+    filled = round(part * 20)
+    size = f" {event.done / 1e6:.0f}/{event.total / 1e6:.0f} MB" if event.total > 1_000_000 else ""
+    return f"{text} [{'#' * filled}{'.' * (20 - filled)}] {part:.0%}{size}"
+
+
+def _shares(stats: ReplyStats) -> str:
+    total = max(1, stats.predicted_n)
+    counts = sorted(stats.accepted_by_source.items(), key=lambda item: -item[1])
+    shares = [f"{name} {count / total:.0%}" for name, count in counts if count]
+    return f"{stats.draft_n_accepted / total:.0%}" + (f" ({', '.join(shares)})" if shares else "")
+
+
+def duration(milliseconds: float) -> str:
+    """A time in one unit."""
+    seconds = milliseconds / 1000
+    if seconds >= 5_940:
+        return f"{seconds / 3_600:.1f} h"
+    if seconds >= 99.5:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{milliseconds:.0f} ms"
+
+
+def signed_duration(milliseconds: float) -> str:
+    """The same of time saved, which is below 0 where it was lost."""
+    return f"{'-' if milliseconds < 0 else ''}{duration(abs(milliseconds))}"
+
+
+def short(number: int) -> str:
+    """A count in four characters: all of it below a thousand."""
+    if number < 1_000:
+        return str(number)
+    for size, unit in ((1_000, "k"), (1_000_000, "M"), (1_000_000_000, "G")):
+        if number < 999.5 * size:
+            return f"{number / size:.{1 if number < 9.95 * size else 0}f}{unit}"
+    return "lots"
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def number_of(typed: str, most: int) -> int | None:
+    """The number from 1 to `most` that was typed; None for all else, be it longer than Python reads."""
+    number = int(typed) if typed.isdecimal() and len(typed) < 10 else 0
+    return number if 1 <= number <= most else None
+
+
+def unvarying(temperature: float, seed: int | None) -> str:
+    """Why the same question is to be answered the same; nothing where the answer may vary."""
+    return "temperature is 0" if temperature == 0 else "a seed is set" if seed is not None else ""
+
+
+def described(attachment: Attachment) -> str:
+    """What is attached, and how long it is: for the model about, in tokens."""
+    from lacli.prompts.attach import tokens_of
+
+    lines = attachment.text.count("\n") + (not attachment.text.endswith("\n") and bool(attachment.text))
+    about = tokens_of(attachment.text)
+    tokens = f"~{short(round(about, 2 - len(str(about))))} tok"
+    return f"{attachment.label} ({counted(lines, 'line', 'lines')}, {tokens})"
+
+
+def pruned(done: Pruned) -> str:
+    """What `lacli pool prune` did, in one line."""
+    parts = [f"{counted(done.compacted, 'pool', 'pools')} compacted"] if done.compacted else []
+    if done.deleted:
+        parts.append(f"{done.deleted:,} deleted (all together were too large)")
+    if done.vanished:
+        whose = "its project is gone" if len(done.vanished) == 1 else "their projects are gone"
+        parts.append(f"{len(done.vanished):,} deleted ({whose})")
+    if done.freed_bytes or parts:
+        freed = size(done.freed_bytes) if done.freed_bytes else "nothing"
+        return f"freed {freed}: {', '.join(parts) or 'what was left over'}"
+    return "freed nothing" if done.notices else "nothing to do: all pools are below their caps"
+
+
+def age(since_s: float, now_s: float) -> str:
+    """How long ago, in one unit."""
+    seconds = max(0.0, now_s - since_s)
+    for unit_s, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit_s:
+            return f"{int(seconds // unit_s)} {name} ago"
+    return "just now"
+
+
+def size(count: int) -> str:
+    """Bytes in kilo-, mega- or gigabytes."""
+    for unit, name in ((1_000_000_000, "GB"), (1_000_000, "MB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{max(1, round(count / 1_000))} kB"
+
+
+def short_path(path: Path | None, most: int) -> str:
+    """The end of a path, which tells more than its beginning; the user's home as ~."""
+    if path is None:
+        return "-"
+    text, home = str(path), os.path.expanduser("~")
+    if text.startswith(home + os.sep):
+        text = "~" + text[len(home) :]
+    return text if len(text) <= most else "..." + text[3 - most :]
+
+
+def _rounded(value: float | None, digits: int = 3) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+_ROWS: tuple[tuple[str, Callable[[Counts], str]], ...] = (
+    ("tokens", lambda counts: f"{counts.predicted_n:,}"),
+    ("steps", lambda counts: f"{counts.steps:,}"),
+    ("tok/step", lambda counts: "-" if counts.tokens_per_step is None else f"{counts.tokens_per_step:.2f}"),
+    ("saved steps", lambda counts: f"{counts.saved_n:,}"),
+    ("saved time", lambda counts: "unknown" if counts.saved_ms is None else signed_duration(counts.saved_ms)),
+    ("rows bought", lambda counts: f"{counts.rows_bought:,}"),
+    ("rows used", lambda counts: f"{counts.draft_n_accepted:,}"),
+    ("drafting", lambda counts: "-" if counts.drafting_share is None else f"{counts.drafting_share:.1%} of time"),
+)
