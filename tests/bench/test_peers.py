@@ -97,7 +97,7 @@ def test_orders_are_answered_line_by_line_until_they_end() -> None:
     assert second == {"error": "KeyError: 'two'"}
 
 
-@pytest.mark.parametrize("module", ["peers_server", "peers_serve"])
+@pytest.mark.parametrize("module", ["server", "serve"])
 def test_what_runs_in_a_peers_environment_imports_the_standard_library_only(module: str) -> None:
     code = command_of("python", module)[-1].replace("main; main()", "__name__ as name")
     code += "; print([name for name in sys.modules if name.partition('.')[0] in ('numpy', 'torch', 'psutil')])"
@@ -147,7 +147,7 @@ def test_a_peer_that_cannot_be_had_is_a_failure_of_its_own(monkeypatch: pytest.M
         raise NotInstalled("no wheel")
 
     monkeypatch.setattr(peers_field, "python_of", missing)
-    field = Field({"ik": Process("peers_llama", {}, IK)}, lambda text: None)
+    field = Field({"ik": Process("llama", {}, IK)}, lambda text: None)
     field.start_all()
     assert field.failures == {"ik": "no wheel"}
     assert field.ask("ik", "generate") is None

@@ -19,8 +19,8 @@ Fused = FusedRunner | NativeRunner
 def choose(kernel: str, patch: pytest.MonkeyPatch) -> None:
     """Load models with these kernels from now on."""
     if kernel == "torch":
-        for module in ("load", "stock_exact", "runner"):
-            patch.setattr(f"lacli.models.{module}.library", lambda: None)
+        for module in ("load", "generic.exact", "generic.runner"):
+            patch.setattr(f"lacli.models.runners.{module}.library", lambda: None)
     else:
         needed()
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lacli.pool import guarded as keeper
 from lacli.pool import store
 from lacli.pool.format import digest
 from lacli.pool.lesson import NO_TOKEN, Lesson
 from lacli.pool.store import Caps, Pool, open_pool
 from lacli.project.root import PoolKey, pool_key
-from lacli.storage import guarded as keeper
 
 from .conftest import FINGERPRINT, VOCAB, Opener, entries, posix_only, table_rows
 

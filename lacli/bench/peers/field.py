@@ -109,15 +109,15 @@ def processes(
     common = {"gguf": gguf, "threads": threads}
     ours = {"threads": threads, "max_tokens": max_tokens, "cases": dict(cases), "model": model}
     found = {
-        "lacli default": Process("peers_lacli", {**ours, "quant": None}),
-        "lacli int8": Process("peers_lacli", {**ours, "quant": "int8"}),
-        "llama.cpp": Process("peers_server", {**common, "speculation": ""}, XLLAMACPP),
+        "lacli default": Process("lacli", {**ours, "quant": None}),
+        "lacli int8": Process("lacli", {**ours, "quant": "int8"}),
+        "llama.cpp": Process("server", {**common, "speculation": ""}, XLLAMACPP),
     }
     for name in speculations:
-        found[f"llama.cpp {name}"] = Process("peers_server", {**common, "speculation": name}, XLLAMACPP, True)
-    found["llama.cpp llama_decode"] = Process("peers_llama", {**common, "package": "xllamacpp"}, XLLAMACPP)
-    found["ik_llama.cpp"] = Process("peers_llama", {**common, "package": "ik_llama_cpp"}, IK)
-    found["transformers"] = Process("peers_transformers", common)
+        found[f"llama.cpp {name}"] = Process("server", {**common, "speculation": name}, XLLAMACPP, True)
+    found["llama.cpp llama_decode"] = Process("llama", {**common, "package": "xllamacpp"}, XLLAMACPP)
+    found["ik_llama.cpp"] = Process("llama", {**common, "package": "ik_llama_cpp"}, IK)
+    found["transformers"] = Process("transformers", common)
     return found
 
 

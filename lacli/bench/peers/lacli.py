@@ -1,6 +1,6 @@
 """lacli as a contestant: the bench's own modes on the same prompts, and a step of M rows through the engine's stages.
 
-Runs in lacli's own virtual environment; started by `peers_process`. The user's pool is neither read nor written.
+Runs in lacli's own virtual environment; started by `process`. The user's pool is neither read nor written.
 """
 
 from __future__ import annotations

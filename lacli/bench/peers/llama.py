@@ -2,7 +2,7 @@
 
 Lives here: the few functions of their C interface that this takes, by ctypes. Runs in the contestant's own virtual
 environment, so it imports nothing but the standard library and numpy; started by
-`peers_process`.
+`process`.
 
 Structures whose fields change from month to month are passed as plain memory, of which two or three numbers are known;
 what they must hold by default is checked first, so another version is refused rather than misread.

@@ -1,6 +1,6 @@
 """A contestant's process as its user sees it: started, asked, ended.
 
-`peers_serve` is the other end. A contestant that fails or dies raises `Failed`; nothing else of it reaches the caller.
+`serve` is the other end. A contestant that fails or dies raises `Failed`; nothing else of it reaches the caller.
 """
 
 from __future__ import annotations
@@ -101,5 +101,5 @@ class Worker:
 def command_of(python: str, module: str) -> list[str]:
     """How a worker is started. lacli's folder comes last on the path: a peer's own packages win, and only what the
     module itself imports is read from there."""
-    code = f"import sys; sys.path.append({str(_ROOT)!r}); from lacli.bench.{module} import main; main()"
+    code = f"import sys; sys.path.append({str(_ROOT)!r}); from lacli.bench.peers.{module} import main; main()"
     return [python, "-I", "-c", code]

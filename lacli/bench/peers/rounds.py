@@ -1,6 +1,6 @@
 """The rounds: every contestant once on every prompt, in turn, all within minutes of each other.
 
-Ratios are taken within a round and prompt (`peers_table`), so that a machine that slows down for a minute slows both
+Ratios are taken within a round and prompt (`table`), so that a machine that slows down for a minute slows both
 sides.
 """
 

@@ -2,8 +2,8 @@
 
 Peers are set up in virtual environments of their own, from wheels, in the cache folder. All run the same GGUF, the
 default model's or that of -m, with a thread for each physical core, greedily, on the same prompt ids. Prints a table in
-Markdown; `--out` keeps the samples. Lives here: the order of things. `peers_field` knows the contestants,
-`peers_rounds` the measuring, `peers_table` what it comes to.
+Markdown; `--out` keeps the samples. Lives here: the order of things. `field` knows the contestants,
+`rounds` the measuring, `table` what it comes to.
 
 The default model is measured in eight bits, too, and, where nothing is left out, held against what issue 4 asks for.
 Another one is measured as it is. One of 1.5 billion parameters takes some twenty minutes on two cores with `--quick`,
@@ -125,7 +125,7 @@ def _shape(threads: int, repeats: int, failures: dict[str, str], progress: Progr
     for quant in ("int4", "int8"):
         progress(f"1.5B shape, {quant}")
         try:
-            worker = Worker(command_of(sys.executable, "peers_shape"))
+            worker = Worker(command_of(sys.executable, "shape"))
             try:
                 found[quant] = worker.ask("measure", quant=quant, threads=threads, repeats=repeats)
             finally:

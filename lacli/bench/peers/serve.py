@@ -1,7 +1,7 @@
 """The loop of a contestant's process: one JSON object a line in, one a line out, loaded once.
 
 Runs in a contestant's own virtual environment, so it imports the standard library only, and must stay readable to any
-Python of lacli's range. `peers_process` is the other end.
+Python of lacli's range. `process` is the other end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """llama.cpp's own server out of xllamacpp, plain or with one of its n-gram speculations.
 
-Runs in xllamacpp's own virtual environment; started by `peers_process`. Ids go in and come back through the server's
+Runs in xllamacpp's own virtual environment; started by `process`. Ids go in and come back through the server's
 `/completion`; the time is the server's own, from the first token to the last.
 """
 

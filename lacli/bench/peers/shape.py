@@ -2,7 +2,7 @@
 
 The sizes are Yi-Coder-1.5B's. Weights are random bytes in the layout the C step reads, with small scales: the time
 does not depend on what they say. Runs in a process of its own, so that gigabytes go as it ends; started by
-`peers_process`.
+`process`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """transformers' own `generate`, plain or with prompt lookup, on the same GGUF (which it turns into float32).
 
-Runs in lacli's own virtual environment, as transformers is a dependency; started by `peers_process`.
+Runs in lacli's own virtual environment, as transformers is a dependency; started by `process`.
 """
 
 from __future__ import annotations
