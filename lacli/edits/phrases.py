@@ -1,4 +1,7 @@
-"""What the phrases of an instruction ask: renames, removals and additions, over a sentence whose names are marks. Pure."""
+"""What the phrases of an instruction ask: renames, removals and additions, over a sentence whose names are marks.
+
+Pure.
+"""
 
 from __future__ import annotations
 

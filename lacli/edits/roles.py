@@ -1,4 +1,7 @@
-"""What each name of an instruction is there for: the place to change, or something to be used or compared with. Pure."""
+"""What each name of an instruction is there for: the place to change, or something to be used or compared with.
+
+Pure.
+"""
 
 from __future__ import annotations
 

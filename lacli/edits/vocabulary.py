@@ -1,4 +1,7 @@
-"""The names that a file has and the lines that mention them: what the words of an instruction are compared with. Pure."""
+"""The names that a file has and the lines that mention them: what the words of an instruction are compared with.
+
+Pure.
+"""
 
 from __future__ import annotations
 

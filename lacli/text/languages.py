@@ -1,4 +1,7 @@
-"""What must be known of a language to judge where a piece of code ends, and how a comment is written in it. Data only."""
+"""What must be known of a language to judge where a piece of code ends, and how a comment is written in it.
+
+Data only.
+"""
 
 from __future__ import annotations
 

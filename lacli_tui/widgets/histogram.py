@@ -1,4 +1,7 @@
-"""How often each number came up, as columns with their numbers below, and shares as bars. Pure: numbers in, lines out."""
+"""How often each number came up, as columns with their numbers below, and shares as bars.
+
+Pure: numbers in, lines out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""For a process that downloads: it must not outlive whoever started it, whatever ended that one. Standard library only."""
+"""For a process that downloads: it must not outlive whoever started it, whatever ended that one.
+
+Standard library only.
+"""
 
 from __future__ import annotations
 
