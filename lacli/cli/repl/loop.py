@@ -18,7 +18,7 @@ from lacli.cli.interrupt import SECOND_WITHIN_S, Ending
 from lacli.cli.options import Common
 from lacli.cli.repl import commands
 from lacli.cli.repl.background import Background
-from lacli.errors import LacliError, PromptTooLong
+from lacli.errors import LacliError, PromptTooLong, folder_gone
 from lacli.events import Attachment, Finished, Message, Request
 from lacli.scripted import Replier
 from lacli.sessions.conversation import Conversation
@@ -115,7 +115,11 @@ class Repl:
             by_flags = isinstance(error, PromptTooLong) and "--" in error.hint
             diagnostics.error(error.message, _TOO_LONG if by_flags else error.hint)
         except OSError as error:  # of a file that a command was to read or write
-            diagnostics.error(f"{error.filename or 'a file'}: {error.strerror}", "check its path and permissions")
+            gone = folder_gone(error)
+            if gone is not None:
+                diagnostics.error(gone.message, gone.hint)
+            else:
+                diagnostics.error(f"{error.filename or 'a file'}: {error.strerror}", "check its path and permissions")
         except KeyboardInterrupt:  # at a question of ours, or before a command was done
             self._stopped()
         return True
