@@ -39,9 +39,9 @@ def test_a_reader_that_goes_away_ends_the_program_quietly_with_141(program: Prog
 @pytest.mark.parametrize(
     "arguments",
     [
-        "ask -m ./x hi",
+        "models show ./x",
         "ask -f x.py hi",
-        "ask -o out.txt hi",
+        "ask -o out hi",
         "pool info",
         "pool clear",
         'edit "$OLD/a.py" "rename x to y"',
