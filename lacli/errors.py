@@ -12,6 +12,7 @@ LacliError                    exit 1   generation failed
 from __future__ import annotations
 
 import errno
+import os
 
 SMALLER = "use a smaller model, a smaller --ctx or a stronger --quant"
 """The remedy where an engine's process runs out of memory."""
@@ -35,6 +36,20 @@ class UsageError(LacliError):
     """The request itself is wrong: an option, a path, a configuration key."""
 
     exit_code = 2
+
+
+def folder_gone(failure: BaseException) -> UsageError | None:
+    """What a failure means where the current folder was deleted: no relative path leads anywhere then, and what asks
+    for the folder itself (`os.getcwd`, `os.path.abspath`) names no file. None for another failure."""
+    if not isinstance(failure, FileNotFoundError) or (failure.filename and os.path.isabs(failure.filename)):
+        return None
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return UsageError("the current folder no longer exists", "change to another folder")
+    except OSError:
+        pass
+    return None
 
 
 class ModelUnavailable(LacliError):

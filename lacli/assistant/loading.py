@@ -325,7 +325,7 @@ def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed
             file = paths.cache_dir() / "curves" / kept
             stored = json.loads(files.read(file, limit=1 << 16))
             points = {int(rows): float(ms) for rows, ms in stored.items()}
-            young = time.time() - file.stat().st_mtime < lasts_s
+            young = abs(time.time() - file.stat().st_mtime) < lasts_s  # a clock that was put back keeps none for ever
             if young and len(points) >= 2 and all(rows > 0 and 0 < ms < 1e6 for rows, ms in points.items()):
                 return CostCurve(points)
     curve, undisturbed = measure(cached.runner)

@@ -80,5 +80,5 @@ def choose(holdings: Sequence[Holding], room: int, now_ms: int) -> list[int]:
 
 def _worth(holding: Holding, now_ms: int) -> float:
     size = max(1, holding.byte_size)
-    fresh = now_ms - holding.used_ms < GRACE_MS
+    fresh = abs(now_ms - holding.used_ms) < GRACE_MS  # a use in the future is of a clock that was put back
     return holding.value / size + (_GRACE_WORTH if fresh else 0.0)

@@ -203,5 +203,5 @@ def _sweep(path: Path) -> None:
     """Remove what killed processes have left beside the file; a younger one may be another's that is writing."""
     for left in path.parent.glob(f"{path.name}.*.tmp"):
         with contextlib.suppress(OSError):
-            if time.time() - left.stat().st_mtime > _ABANDONED_S:
+            if abs(time.time() - left.stat().st_mtime) > _ABANDONED_S:  # the clock may have been put back
                 left.unlink()

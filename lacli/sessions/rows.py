@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 
+USED_LAST = "(SELECT max(number) FROM turns WHERE session = sessions.id) DESC, sessions.rowid DESC"
+"""The order of sessions, the one used last first: by what was written last, as the clock may have been put back."""
 _END_OF_TIME = 32_503_680_000.0
 """The year 3000, which every platform can name."""
 
@@ -149,7 +151,7 @@ def summaries(
         "SELECT id, kind, project, model, title, begun_s, used_s,"
         " (SELECT count(*) FROM turns WHERE session = id),"
         " (SELECT reason FROM turns WHERE session = id ORDER BY number DESC LIMIT 1)"
-        " FROM sessions WHERE ? OR project = ? ORDER BY used_s DESC, rowid DESC LIMIT ?",
+        f" FROM sessions WHERE ? OR project = ? ORDER BY {USED_LAST} LIMIT ?",
         (everywhere, stored(project), -1 if limit is None else limit),
     )
     return [

@@ -189,7 +189,7 @@ class SessionStore:
         def work(connection: sqlite3.Connection) -> tuple[Session, Sequence[int]] | None:
             marks = ",".join("?" * len(kinds))
             row = connection.execute(
-                f"SELECT id FROM sessions WHERE project = ? AND kind IN ({marks}) ORDER BY used_s DESC, rowid DESC",
+                f"SELECT id FROM sessions WHERE project = ? AND kind IN ({marks}) ORDER BY {rows.USED_LAST}",
                 (rows.stored(project), *kinds),
             ).fetchone()
             return rows.read_session(connection, row[0]) if row else None

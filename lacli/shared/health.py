@@ -136,10 +136,11 @@ def probe_torch() -> dict[str, Any]:
     """What PyTorch says of itself; {"error": …} where it cannot be imported."""
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _PROBE],
+            [sys.executable, "-P", "-c", _PROBE],
             capture_output=True,
             timeout=_TORCH_WAIT_S,
             stdin=subprocess.DEVNULL,
+            cwd=os.path.dirname(sys.executable) or None,  # PyTorch fails in a current folder that was deleted
             check=False,
         )
         if done.returncode == 0:

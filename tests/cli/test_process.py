@@ -36,6 +36,37 @@ def test_a_reader_that_goes_away_ends_the_program_quietly_with_141(program: Prog
     assert done.stderr == b""
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "models show ./x",
+        "ask -f x.py hi",
+        "ask -o out hi",
+        "pool info",
+        "pool clear",
+        'edit "$OLD/a.py" "rename x to y"',
+    ],
+)
+def test_a_current_folder_that_is_gone_is_one_line(program: Program, arguments: str) -> None:
+    """Case N19."""
+    (program.folder / "a.py").write_text("x = 1\n", encoding="utf-8")
+    gone = program.folder / "gone"
+    gone.mkdir()
+    done = program.shell(f'cd "{gone}"; rmdir "{gone}"; lacli {arguments} < /dev/null', OLD=str(program.folder))
+    assert done.stderr.decode().splitlines()[-1] == (
+        "lacli: error: the current folder no longer exists; change to another folder"
+    )
+    assert done.returncode == 2
+
+
+def test_doctor_looks_at_torch_from_a_folder_that_is_there(program: Program) -> None:
+    """Case N19: PyTorch ends the process where the current folder is gone."""
+    gone = program.folder / "gone"
+    gone.mkdir()
+    done = program.shell(f'cd "{gone}"; rmdir "{gone}"; lacli doctor < /dev/null', timeout=60)
+    assert b"ok    torch" in done.stdout
+
+
 def test_help_into_a_closed_pipe_is_141_too(program: Program) -> None:
     done = program.shell("lacli --help | true; echo ${PIPESTATUS[0]}")
     assert done.stdout.decode().strip() in ("141", "0")  # 0 where the help was faster than true

@@ -178,6 +178,15 @@ class TestFinding:
         assert len(store.list(everywhere=True)) == 3
         assert len(store.list(everywhere=True, limit=2)) == 2
 
+    def test_a_clock_that_was_put_back_changes_no_order(self, store: SessionStore) -> None:
+        first, second = store.begin("chat", HERE, "m"), store.begin("chat", HERE, "m")
+        store.append(first, turn(at=2_000.0))
+        store.append(second, turn(at=1_000.0))
+        assert [each.id for each in store.list(HERE)] == [second, first]
+        latest = store.latest(HERE, ("chat",))
+        assert latest is not None
+        assert latest.id == second
+
     def test_nothing_is_found_and_nothing_made_where_there_is_no_log(self, store: SessionStore, file: Path) -> None:
         assert (store.list(everywhere=True), store.days(), store.search(""), store.remove(["x"])) == ([], {}, [], 0)
         assert store.latest(None, ("chat",)) is None

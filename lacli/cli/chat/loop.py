@@ -22,7 +22,7 @@ from lacli.cli.framework import deadline
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics, live
 from lacli.cli.terminal.interrupt import SECOND_WITHIN_S, Ending
-from lacli.errors import LacliError, PromptTooLong
+from lacli.errors import LacliError, PromptTooLong, folder_gone
 from lacli.events import Attachment, Finished, Message, Request
 from lacli.sessions.recorder import Recorder
 from lacli.shared.wording import loading_line
@@ -59,30 +59,42 @@ class Repl:
         self._reader = reader
         with self._ending:
             while True:
-                self._ending.release()
-                draft, self.draft = self.draft, ""
                 try:
-                    self._read_ahead()
-                    text = reader.read(draft, self._drawn)
-                except EOFError:
-                    return 0
-                except KeyboardInterrupt:
-                    if self._interrupted(reader.draft, draft):
-                        return diagnostics.INTERRUPTED
+                    code = self._once(reader)
+                except KeyboardInterrupt:  # between two places of which each knows what it means
+                    self._stopped()
                     continue
-                except BaseException as failure:
-                    if failure is not self.assistant.failure:
-                        raise
-                    reader.remember(reader.draft)
-                    self.draft = reader.draft
-                    self._loading_failed(failure)
-                    continue
-                if not self.handle(text):
-                    return 0
-                if self.draft == text and not reader.has_room(text):
-                    self.draft = ""
-                    reader.remember(text)
-                    diagnostics.note("the question is kept: the up arrow brings it back")
+                if code is not None:
+                    return code
+
+    def _once(self, reader: Reader) -> int | None:
+        """A prompt and what comes of it; the exit code where the user leaves."""
+        self._ending.release()
+        draft, self.draft = self.draft, ""
+        try:
+            self._read_ahead()
+            text = reader.read(draft, self._drawn)
+        except EOFError:
+            return 0
+        except KeyboardInterrupt:
+            return diagnostics.INTERRUPTED if self._interrupted(reader.draft, draft) else None
+        except BaseException as failure:
+            if failure is not self.assistant.failure:
+                raise
+            reader.remember(reader.draft)
+            self.draft = reader.draft
+            self._loading_failed(failure)
+            return None
+        if reader.is_stopped:
+            self.draft = text
+            self._stopped()
+        elif not self.handle(text):
+            return 0
+        if self.draft == text and not reader.has_room(text):
+            self.draft = ""
+            reader.remember(text)
+            diagnostics.note("the question is kept: the up arrow brings it back")
+        return None
 
     def handle(self, text: str) -> bool:
         """Answer one question or obey one command; False ends the conversation."""
@@ -93,9 +105,9 @@ class Repl:
             if not is_block and (obeyed := commands.obey(self, text)) is not None:
                 return obeyed
             if words.strip():
+                self.draft = text  # until it is known what becomes of it
                 from lacli.prompts.attach import attached
 
-                self.draft = text  # until it is known what becomes of it
                 asked = words if is_block else slash.question(words)
                 self.ask(*attached(asked, note=diagnostics.note, context=self.context))
         except LacliError as error:  # one failed turn does not end the conversation
@@ -104,10 +116,13 @@ class Repl:
             by_flags = isinstance(error, PromptTooLong) and "--" in error.hint
             diagnostics.error(error.message, _TOO_LONG if by_flags else error.hint)
         except OSError as error:  # of a file that a command was to read or write
-            diagnostics.error(f"{error.filename or 'a file'}: {error.strerror}", "check its path and permissions")
+            gone = folder_gone(error)
+            if gone is not None:
+                diagnostics.error(gone.message, gone.hint)
+            else:
+                diagnostics.error(f"{error.filename or 'a file'}: {error.strerror}", "check its path and permissions")
         except KeyboardInterrupt:  # at a question of ours, or before a command was done
-            self._interrupted_at = time.monotonic()
-            diagnostics.stopped()
+            self._stopped()
         return True
 
     def ask(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
@@ -241,6 +256,10 @@ class Repl:
         self.conversation.forget_ids()
         self.assistant = self._behind(self._make(common))
         self.assistant.start()
+
+    def _stopped(self) -> None:
+        self._interrupted_at = time.monotonic()
+        diagnostics.stopped()
 
     def _interrupted(self, typed: str, draft: str) -> bool:
         """Ctrl-C at the prompt: forget what was typed; a second one within two seconds leaves."""

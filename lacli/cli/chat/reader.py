@@ -15,11 +15,14 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.filters import Condition, is_done, is_searching
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth, create_output
 from prompt_toolkit.shortcuts import CompleteStyle
 
-from lacli.cli.terminal.keyboard import typed_lines
+from lacli.cli.terminal.interrupt import Told
+from lacli.cli.terminal.keyboard import keys_as_typed, typed_lines
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
@@ -37,6 +40,8 @@ class Reader:
     def __init__(self, history: History, completer: Completer | None, colour: bool, given: Input | None = None) -> None:
         # Nothing hangs on where the cursor is, so it is not asked for: some terminals never answer.
         os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
+        self.is_stopped = False
+        """Whether Ctrl-C was pressed right behind the Enter that ended reading: nothing is to come of what was sent."""
         self._status = ""
         self._listens = given is None
         self._session: PromptSession[str] = PromptSession(
@@ -67,6 +72,9 @@ class Reader:
 
         def rendered(app: Any) -> None:
             app.after_render -= rendered
+            if self.is_stopped:  # before there was a loop to tell
+                app.exit(exception=KeyboardInterrupt())
+                return
             if draft and (self._session.default_buffer.text or app.is_done or _key_waits(app.input)):
                 self.remember(draft)
             elif draft:
@@ -75,13 +83,19 @@ class Reader:
                 drawn()
 
         app.after_render += rendered
-        try:
-            ahead = typed_lines().decode("utf-8", "surrogateescape") if self._listens else ""
-            is_sent = ahead.count("\n") == 1 and ahead.endswith("\n")  # of several, which may be a paste, none is
-            typed = ahead.rstrip("\n") if is_sent else ahead
-            return _decoded(self._session.prompt(_PROMPT, default=typed, accept_default=is_sent, enable_suspend=True))
-        finally:
-            app.after_render -= rendered
+        self.is_stopped = False
+        with Told(self._stop):
+            try:
+                ahead = typed_lines().decode("utf-8", "surrogateescape") if self._listens else ""
+                is_sent = ahead.count("\n") == 1 and ahead.endswith("\n")  # of several, which may be a paste, none is
+                typed = ahead.rstrip("\n") if is_sent else ahead
+                text = self._session.prompt(
+                    _PROMPT, default=typed, accept_default=is_sent, enable_suspend=True, handle_sigint=False
+                )
+            finally:
+                app.after_render -= rendered
+            self._take_stop()
+        return _decoded(text)
 
     def show(self, status: str) -> None:
         """Let this stand quietly at the right of the prompt; from any thread."""
@@ -117,6 +131,26 @@ class Reader:
         """Put a text that was not sent where the arrow keys find it."""
         if text.strip() and text not in self._session.history.get_strings():
             self._session.history.append_string(text)
+
+    def _stop(self) -> None:
+        """Ctrl-C, as a signal: at a time when the terminal is not the prompt's, or from another program."""
+        self.is_stopped = True
+        self.leave(KeyboardInterrupt())
+
+    def _take_stop(self) -> None:
+        """Look for a Ctrl-C among the keys behind Enter. The prompt was not gone yet, so the terminal made no signal of
+        it, and the next prompt would find it when the reply has run to its end. Other keys wait for that prompt."""
+        keyboard = self._session.input
+        keys = get_typeahead(keyboard)
+        if self._listens:
+            with keys_as_typed() as can_be_read:
+                if can_be_read:
+                    keys += keyboard.read_keys()
+        stop = next((key for key in keys if key.key == Keys.ControlC), None)
+        if stop is not None:
+            keys.remove(stop)
+            self.is_stopped = True
+        store_typeahead(keyboard, keys)
 
     def _right(self) -> StyleAndTextTuples:
         return [] if get_app().is_done or not self._status else [("fg:ansibrightblack", self._status)]

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from lacli.cli.terminal import output
 from lacli.cli.terminal.tty import can_redraw, column_after, columns, is_terminal, plain, wants_colour
-from lacli.errors import LacliError
+from lacli.errors import LacliError, folder_gone
 from lacli.events import Notice
 
 INTERRUPTED = 130
@@ -191,6 +191,7 @@ def _report(failure: BaseException) -> int:
     if isinstance(failure, output.StdoutClosed | BrokenPipeError):
         output.abandon()
         return STDOUT_CLOSED
+    failure = folder_gone(failure) or failure
     if isinstance(failure, LacliError):
         error(failure.message, failure.hint)
         return failure.exit_code

@@ -103,6 +103,17 @@ class Interrupt(_Handlers):
         self.asked = True
 
 
+class Told(_Handlers):
+    """For a prompt: `pressed` is told of a Ctrl-C that comes as a signal, and nothing raises amid what reads keys."""
+
+    def __init__(self, pressed: Callable[[], object]) -> None:
+        super().__init__(signal.SIGINT)
+        self._pressed = pressed
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self._pressed()
+
+
 class Ending(_Handlers):
     """For a conversation: a request to terminate ends it at once, or, while a reply is written, when that is kept.
 

@@ -120,6 +120,32 @@ def typed_lines() -> bytes:
     return bytes(lines)
 
 
+@contextlib.contextmanager
+def keys_as_typed() -> Iterator[bool]:
+    """A block in which what was typed for a prompt that has just ended can be read; False where that cannot be.
+
+    Keys come one by one, and Enter as a CR, as at the prompt; but Ctrl-C is a signal again, so that each one is either
+    among the keys or heard.
+    """
+    descriptor = _keyboard()
+    if descriptor is None:
+        yield False
+        return
+    import termios
+
+    before = termios.tcgetattr(descriptor)
+    raw = list(before)
+    raw[0] = before[0] & ~termios.ICRNL
+    raw[3] = before[3] & ~(termios.ICANON | termios.ECHO)
+    with contextlib.suppress(termios.error):
+        termios.tcsetattr(descriptor, termios.TCSANOW, raw)
+    try:
+        yield True
+    finally:
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+
 def _keyboard() -> int | None:
     """Standard input where it is a terminal whose settings are ours to change."""
     if not is_terminal(sys.stdin):

@@ -179,10 +179,11 @@ def stream(
     which then ends the program: the reason is "cancelled". The end of --timeout makes it "timeout". `conclude` comes
     last.
     """
-    live = Live(_page(markdown and not common.plain and not silent), at_end=silent or common.no_stream)
     finished: Finished | None = None
     quiet = unechoed(prompt_follows)
     with Interrupt() as interrupt, quiet, contextlib.closing(_events(assistant, request, interrupt)) as events:
+        # Within: this imports, for long enough that Ctrl-C comes meanwhile.
+        live = Live(_page(markdown and not common.plain and not silent), at_end=silent or common.no_stream)
         try:
             for event in events:
                 if isinstance(event, Finished):

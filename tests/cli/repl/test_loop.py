@@ -109,9 +109,16 @@ def test_ctrl_c_forgets_what_was_typed_but_for_the_arrow_keys_and_twice_leaves(k
 def test_a_reply_that_was_stopped_and_ctrl_c_at_once_leave(keys: PipeInput) -> None:
     half = [Piece("ha", ("",), ReplyStats()), Finished("ha", (1,), "cancelled", ReplyStats(finish_reason="cancelled"))]
     repl, _ = repl_of([half])
-    code, _ = run(repl, keys, f"a?{ENTER}{CTRL_C}")
+    code, _ = run(repl, keys, f"a?{ENTER}", CTRL_C)
     assert code == 130
     assert repl.conversation.turns[0].interrupted
+
+
+def test_ctrl_c_behind_enter_has_nothing_asked_and_what_was_typed_behind_it_stays(keys: PipeInput) -> None:
+    repl, (assistant,) = repl_of(["hello"])
+    code, _ = run(repl, keys, f"a?{ENTER}{CTRL_C}/stats{ENTER}", CTRL_D)
+    assert code == 0
+    assert assistant.requests == []
 
 
 class Slow(ScriptedAssistant):

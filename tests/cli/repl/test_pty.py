@@ -115,6 +115,32 @@ def test_a_request_to_terminate_ends_the_prompt_and_keeps_a_reply_that_is_being_
     assert turn.answer.text.startswith("word")
 
 
+@pytest.mark.parametrize("gap", [0, 0.002, 0.01, 0.03, 0.06])
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_ctrl_c_right_behind_enter_is_heard_and_the_question_is_back(
+    program: Program, hold: Path, monkeypatch: pytest.MonkeyPatch, gap: float, is_loaded: bool
+) -> None:
+    """Case C2: the prompt has the terminal still, or half of it, or the reply begins just now."""
+    if not is_loaded:
+        hold.touch()
+    monkeypatch.setenv("SCRIPTS", json.dumps(["word " * 300]))
+    monkeypatch.setenv("PAUSE", "0.1")
+    terminal = Terminal(program.command("chat"))
+    terminal.wait_for(READY)
+    if gap:
+        terminal.send(b"one?\r")
+        time.sleep(gap)
+        terminal.send(b"\x03")
+    else:
+        terminal.send(b"one?\r\x03")
+    terminal.wait_for(b"\r\n\x1b[J")  # the line with the question is left
+    terminal.wait_for(READY, 5)  # and not after half a minute of words
+    terminal.wait_for(b"one?", 5)
+    terminal.send(b"\x15\x04")
+    assert terminal.finish() == 0
+    assert SessionStore(path()).list(everywhere=True) == []
+
+
 def test_a_line_typed_ahead_is_sent_alone_and_not_behind_a_question_that_came_back(
     program: Program, hold: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
