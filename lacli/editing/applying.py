@@ -28,6 +28,7 @@ def applied(file: TextFile, reply: str, instruction: str, ended: bool = True, co
     intent = intent_of(instruction, text, known)
     try:
         made = given(reply if code is None else as_block(code), text, ended)
+        made = replace(made, text=source.shown(made.text))
     except Unusable as error:
         return EditResult(file.data, b"", (Problem(str(error), final=True),))
     notes: tuple[str, ...] = ()

@@ -10,6 +10,9 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from lacli.editing import opening as edit_opening
+from lacli.editing.by_tree import by_its_tree
+from lacli.editing.context import context_of, lines_of
 from lacli.editing.question import Form, Question
 from lacli.editing.source import Source
 from lacli.edits.answer import Given, Unusable, fitted, given, insertions
@@ -23,12 +26,10 @@ from lacli.edits.outline import Outline, outline
 from lacli.edits.placing import dedented, in_place_of, inserted, with_imports
 from lacli.edits.reaching import inside, reaches_out
 from lacli.edits.reading import intent_of
-from lacli.edits.renaming import is_purely_lexical, renamed
-from lacli.edits.sketch import sketch
 from lacli.edits.splice import visible
-from lacli.edits.surgery import moved, removed
 from lacli.edits.syntax import is_sound
 from lacli.edits.textfile import TextFile
+from lacli.errors import UsageError
 from lacli.events import Attachment, Finished, Message
 from lacli.models.spec import EDIT_LINES
 from lacli.prompts import editing
@@ -36,10 +37,8 @@ from lacli.shared.wording import counted
 from lacli.text.fences import longer_than_any
 
 _TRIES = 3
-_CONTAINER_LINES = 80
-"""Lines of what something is added to up to which it is shown whole."""
-_CALLABLE = re.compile(r"\b(?:method|function|helper|test|getter|setter|property|constructor)\b", re.IGNORECASE)
-_NO_INSTANCE = re.compile(r"\b(?:static|class ?method|property|alternative constructor|factory)\b", re.IGNORECASE)
+_MOST_UNSURE = 60
+"""Lines of a file that is rewritten as a whole, where the instruction does not surely name a part of it."""
 _REMOVES = re.compile(r"\b(?:remov|delet|drop|clear|empt|strip)\w*", re.IGNORECASE)
 _BEYOND = "the reply goes beyond the lines given; what is around them stays as it is"
 _UNCHANGED = "nothing is changed yet"
@@ -53,6 +52,8 @@ class Try:
     form: Form
     faults: tuple[str, ...]
     finished: Finished
+    reply: str
+    """All of it, with what it was begun with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +126,11 @@ class Edit:
             self.picked = Picked(self.parts, "rewrite", None, None, "the lines you gave", True)
         else:
             self.picked = self._found()
-        if not self.picked.parts:  # something new at the end of the file
+        parts = tuple(map(self._source.begin_of, self.picked.parts))
+        if not parts:  # something new at the end of the file
             end = self._text.count("\n")
-            self.picked = replace(self.picked, parts=(Part(end, end, self.label, "file"),))
+            parts = (Part(end, end, self.label, "file"),)
+        self.picked = replace(self.picked, parts=parts)
 
     def _found(self) -> Picked:
         """What the instruction is about. Where that is not sure, all of the file: a wrong part is never taken."""
@@ -136,6 +139,15 @@ class Edit:
             return found
         part = Part(0, self._text.count("\n") + (not self._text.endswith("\n")), "", "file")
         return Picked((part,), why=f"{found.why}, which is not sure: the whole file is the part", sure=False)
+
+    def _is_too_vague(self) -> bool:
+        """Whether the instruction names nothing of a file that is too long to be trusted to a model as a whole: no
+        check could tell then what of it was not to change."""
+        if self.picked.sure or self._outline is None or not self._outline.definitions:
+            return False
+        part = self.picked.parts[0]
+        is_long = part.kind == "file" and part.end - part.start > _MOST_UNSURE
+        return is_long and not (self._intent.names or self._intent.adds or self._intent.renames)
 
     def without(self, unseen: Collection[str]) -> Edit:
         """The same edit for a model that does not see these characters."""
@@ -152,27 +164,29 @@ class Edit:
 
     def questions(self) -> list[Question]:
         """What is asked first of each part."""
-        return [self._question(part, self._text) for part in self.picked.parts]
+        return [self._question(part, self._text) for part in (*self.picked.parts, *self.picked.beside)]
 
     def without_model(self) -> Outcome | None:
-        """The result where it follows from the instruction alone, as that of a rename does; else None."""
+        """The result where no model is needed for it: a rename, say, or a refusal; else None."""
         if self._outline is None or self.parts:
             return None
+        made = self._by_its_tree(self._outline)
+        if made is None and self._is_too_vague():
+            lines = counted(self.picked.parts[0].end, "line", "lines")
+            why = f"{self.label} has {lines}, and the instruction names none of its parts"
+            return Outcome(_refused(self.file, why), self.picked, ())
+        return made
+
+    def _by_its_tree(self, outline: Outline) -> Outcome | None:
+        """What a rename, a removal or a move makes of it."""
         spans = [(part.start, part.end) for part in self.picked.parts]
-        notes: list[str] = []
-        problems: list[Fault] = []
-        text = removed(self._text, self._outline, self._intent) or moved(self._text, self._outline, self._intent)
-        if text is None and is_purely_lexical(self._intent):
-            made = renamed(self._text, self._outline, self._intent, spans)
-            if made is not None:
-                text = made.text
-                notes = [f"renamed in {counted(made.count, 'place', 'places')}", *made.notes] if made.count else []
-                problems = [Fault("rename", each) for each in made.problems]
-        if text is None:
+        made = by_its_tree(self._text, outline, self._intent, spans)
+        if made is None:
             return None
-        found = faults(self._text, text, self._language, self._intent, spans)
+        found = faults(self._text, made.text, self._language, self._intent, spans)
+        problems = [Fault("rename", each) for each in made.problems]
         problems += [fault for fault in found if fault.kind != "rename"]  # what stays is said in a note
-        return Outcome(self._result(text, problems, notes), self.picked, ())
+        return Outcome(self._result(made.text, problems, made.notes), self.picked, ())
 
     def run(self, ask: Ask) -> Outcome:
         """Ask, check, mend, ask again. Raises Interrupted, and whatever `ask` raises."""
@@ -180,21 +194,40 @@ class Edit:
         notes: list[str] = []
         text, moved = self._text, 0
         left: tuple[Fault, ...] = ()
-        for part in self.picked.parts:
-            here = replace(part, start=part.start + moved, end=part.end + moved)
+        same: list[Part] = []
+        for part in (*self.picked.parts, *self.picked.beside):
+            here = self._now(part, text, moved)
             made = self._part(here, text, ask, tries)
             if isinstance(made, str):
                 return Outcome(_refused(self.file, made), self.picked, tuple(tries))
+            if made.text == text and self._has_to_change(part):
+                same.append(part)
             moved += made.text.count("\n") - text.count("\n")
             text = made.text
             notes += made.notes
             left += made.faults
-        if len(self.picked.parts) > 1 and text != self._text:
-            spans = [(part.start, part.end) for part in self.picked.parts]
+        if text == self._text and not left:
+            why = f"the model changes nothing, asked {counted(len(tries), 'time', 'times')}"
+            return Outcome(_refused(self.file, why), self.picked, tuple(tries))
+        if self._are_several:
+            spans = [(part.start, part.end) for part in (*self.picked.parts, *self.picked.beside)]
             text, more = mended(self._text, text, self._language, self._intent, spans)
             notes += more
             left = faults(self._text, text, self._language, self._intent, spans)
+            left += tuple(Fault("asked", f"`{part.label}` is not changed") for part in same)
         return Outcome(self._result(text, left, notes), self.picked, tuple(tries))
+
+    @property
+    def _are_several(self) -> bool:
+        return len(self.picked.parts) + len(self.picked.beside) > 1
+
+    def _now(self, part: Part, text: str, moved: int) -> Part:
+        """Where a part is after those before it have become `moved` lines longer."""
+        if part in self.picked.beside and (now := outline(text, self._language)) is not None:
+            found = next((each for each in now.definitions if each.label == part.label), None)
+            if found is not None:
+                return replace(part, start=found.start, end=found.end)
+        return replace(part, start=part.start + moved, end=part.end + moved)
 
     def _part(self, part: Part, text: str, ask: Ask, tries: list[Try]) -> _Made | str:
         """What becomes of one part; what to say where there is nothing that could be taken."""
@@ -216,7 +249,7 @@ class Edit:
             except Unusable as error:
                 why = str(error) + _length(finished)
                 found = (str(error),)
-            tries.append(Try(part.label, question.form, found, finished))
+            tries.append(Try(part.label, question.form, found, finished, reply))
             if not found:
                 return made
             question = self._next(part, text, question, reply, found, attempt)
@@ -230,7 +263,11 @@ class Edit:
         if question.form == "rewrite" and attempt == _TRIES - 2:
             return self._asked(part, text, "search")
         said = (Message("assistant", reply.rstrip("\n")), editing.again(found, self._name(part), question.form))
-        begun = question.begun if question.form == "search" else self._opening(part, text, question)
+        begun = question.begun
+        if question.form == "rewrite":
+            now = outline(text, self._language)
+            whole = now.at(part.start, part.end) if now is not None and len(self._names(part)) == 1 else None
+            begun = self._fence(question.part) + edit_opening.of_all(whole, question.part)
         return replace(question, messages=(*question.messages, *said), begun=begun)
 
     def _checked(self, part: Part, text: str, reply: str, form: Form, ended: bool) -> _Made:
@@ -239,7 +276,12 @@ class Edit:
         spans = [(part.start, part.end)]
         new, notes = mended(text, made.text, self._language, self._intent, spans)
         found = faults(text, made.text if new == text else new, self._language, self._intent, spans)
-        if len(self.picked.parts) > 1:  # what one part renames, the next one still calls by its old name
+        if self._source.notebook is not None:
+            try:
+                self._source.changed(new)
+            except UsageError as error:  # not for the user but for the model to mend
+                raise Unusable(f"{error.message}: {error.hint}") from None
+        if self._are_several:  # what one part renames, the next one still calls by its old name
             found = tuple(fault for fault in found if fault.kind not in ("undefined", "rename", "asked"))
         return _Made(new, found, (*made.notes, *notes))
 
@@ -247,7 +289,7 @@ class Edit:
         """The file with what a reply gives for a part in its place."""
         now = outline(text, self._language)
         if form == "insert":
-            made = given(reply, "", ended)
+            made = self._given(reply, "", ended)
             if now is not None:
                 made = insertions(made, self.picked.into, now, self._language)
                 new = inserted(text, now, self.picked.into, self.picked.after, made.text)
@@ -255,9 +297,9 @@ class Edit:
                 new = text.rstrip("\n") + "\n\n" + made.text
             return _Made(with_imports(new, self._language, made.imports), (), made.notes)
         lines = text.split("\n")
-        old = _lines_of(lines, part)
+        old = lines_of(lines, part)
         shown = dedented(old)
-        made = given(reply, shown, ended)
+        made = self._given(reply, shown, ended)
         if old.strip() and not made.text.strip() and not _REMOVES.search(self.instruction):
             raise Unusable("the reply's code block is empty")
         if now is not None and part.kind == "definition":
@@ -271,6 +313,10 @@ class Edit:
         if part.end >= len(lines) and not text.endswith("\n"):
             new = new.removesuffix("\n")
         return _Made(with_imports(new, self._language, made.imports), (), made.notes)
+
+    def _given(self, reply: str, part: str, ended: bool) -> Given:
+        made = given(reply, part, ended)
+        return replace(made, text=self._source.shown(made.text))
 
     def _within(self, part: Part, lines: Sequence[str], made: Given) -> Given:
         """What a reply gives for a part, without what it gives for the lines around it. Raises Unusable."""
@@ -287,7 +333,7 @@ class Edit:
 
     def _has_to_change(self, part: Part) -> bool:
         """Whether the edit is not done while this part is as it was: one that only uses a name may stay."""
-        if len(self.picked.parts) == 1:
+        if not self._are_several:
             return True
         return not self._intent.everywhere and not self._intent.renames
 
@@ -301,63 +347,36 @@ class Edit:
         return self._asked(part, text, self._form(part))
 
     def _asked(self, part: Part, text: str, form: Form) -> Question:
-        old = "" if form == "insert" else dedented(_lines_of(text.split("\n"), part))
-        context = self._context(part, text, form)
+        old = "" if form == "insert" else dedented(lines_of(text.split("\n"), part))
+        shown = None if self.parts else self._outline
+        context = context_of(part, text, form, self._text, shown, self.picked, self.label)
         name, others = self._name(part), self.others
         if form == "insert":
             message = editing.inserting(name, self.instruction, context=context, others=others)
-            return Question((message,), form, old, self._fence(self._text) + self._new_head())
+            head = edit_opening.of_something_new(
+                self._only_new, self.picked, self._outline, self._language, self.instruction
+            )
+            return Question((message,), form, old, self._fence(self._text) + head * bool(self._only_new))
         if form == "search":
             message = editing.searching(name, old, self.instruction, context=context, others=others)
             return Question((message,), form, old, "")
         message = editing.rewriting(name, old, self.instruction, context=context, others=others)
         return Question((message,), form, old, self._fence(old))
 
-    def _new_head(self) -> str:
-        """How the text of something new begins, where its name tells: models repeat what is there less often so."""
-        if len(self._intent.adds) != 1 or not _CALLABLE.search(self.instruction):
-            return ""
-        name = next(iter(self._intent.adds))
-        if self.picked.into is not None and self._language in ("javascript", "typescript"):
-            return name
-        words = {"python": "def", "go": "func", "javascript": "function", "typescript": "function"}
-        word = words.get(self._language)
-        if self._language == "python" and self._is_method():
-            return f"def {name}(self"
-        return f"{word} {name}" if (word and self.picked.into is None) or self._language == "python" else ""
-
-    def _is_method(self) -> bool:
-        """Whether what is new is a method of instances, as those are that its class has."""
-        into = self.picked.into
-        if into is None or into.kind != "class" or self._outline is None or _NO_INSTANCE.search(self.instruction):
-            return False
-        methods = [each for each in self._outline.children(into) if each.kind == "function"]
-        return bool(methods) and all(each.parameters[:1] == ("self",) for each in methods)
-
-    def _opening(self, part: Part, text: str, question: Question) -> str:
-        """What a second answer begins with: a fence, and the part itself as far as its name goes.
-
-        So begun, a model gives all of a definition rather than the lines it would change in there.
-        """
-        if question.form == "insert":
-            return question.begun
-        fence = self._fence(question.part)
-        now = outline(text, self._language)
-        whole = now.at(part.start, part.end) if now is not None else None
-        if question.form != "rewrite" or whole is None or len(self._names(part)) > 1:
-            return fence
-        *above, line = question.part.split("\n")[: whole.head - whole.start + 1]
-        if whole.name not in line:
-            return fence
-        return fence + "\n".join([*above, line[: line.find(whole.name) + len(whole.name)]])
+    @property
+    def _only_new(self) -> str:
+        """The name of what is new, where that is one thing."""
+        return next(iter(self._intent.adds)) if len(self._intent.adds) == 1 else ""
 
     def _fence(self, part: str) -> str:
         return f"{longer_than_any(part)}{self._language}\n"
 
     def _form(self, part: Part) -> Form:
-        if self.picked.form == "insert":
+        if self.picked.form == "insert" and part.label not in [each.label for each in self.picked.beside]:
             return "insert"
-        return "rewrite" if part.end - part.start <= self.longest or part.kind == "lines" else "search"
+        unsure = part.kind == "file" and not self.picked.sure
+        longest = min(self.longest, _MOST_UNSURE) if unsure else self.longest
+        return "rewrite" if part.end - part.start <= longest or part.kind == "lines" else "search"
 
     def _name(self, part: Part) -> str:
         if part.kind == "file":
@@ -365,26 +384,6 @@ class Edit:
         if part.kind == "lines":
             return f"lines {part.start + 1}-{part.end} of {self.label}"
         return part.label.rpartition(".")[2] if part.kind == "definition" else f"{part.label} in {self.label}"
-
-    def _context(self, part: Part, text: str, form: Form) -> list[Attachment]:
-        """What of the file is shown beside a part."""
-        if part.kind == "file" and form != "insert":
-            return []
-        lines = text.split("\n")
-        if self.parts or self._outline is None:
-            before, after = "\n".join(lines[: part.start]), "\n".join(lines[part.end :])
-            return editing.around(self.label, before + "\n" * bool(before), after, part.start + 1, part.end)
-        spans = [(each.start, each.end) for each in self.picked.parts]
-        if form != "insert":
-            shown = sketch(self._text, self._outline, spans)
-            return [Attachment(f"{self.label} in outline", shown)] if shown.strip() else []
-        into = self.picked.into
-        if into is None or part.end - part.start > _CONTAINER_LINES:
-            return [Attachment(f"{self.label} in outline", sketch(self._text, self._outline, [], into))]
-        return [
-            Attachment(f"{self.label} in outline", sketch(self._text, self._outline, spans)),
-            Attachment(part.label, _lines_of(lines, part)),
-        ]
 
     def _result(self, text: str, left: Sequence[Fault], notes: Sequence[str]) -> EditResult:
         data = self._source.changed(text, self.unseen) if text != self._text else self.file.data
@@ -395,12 +394,6 @@ class Edit:
             problems.append(Problem(f"with the lines it changes the reply loses {lost} the model cannot see", False))
         diff = unified(self.file.data, data, target_of(self.file.name))
         return EditResult(data, diff, tuple(problems), tuple(dict.fromkeys(notes)))
-
-
-def _lines_of(lines: Sequence[str], part: Part) -> str:
-    taken = lines[part.start : part.end]
-    text = "\n".join(taken)
-    return text + "\n" if part.end < len(lines) else text
 
 
 def _refused(file: TextFile, why: str) -> EditResult:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from lacli.edits.notebook import Notebook, is_notebook
+from lacli.edits.magics import Magics
+from lacli.edits.notebook import BOUNDARY, Notebook, is_notebook
 from lacli.edits.outline import Outline, outline
 from lacli.edits.parts import Part
 from lacli.edits.splice import spliced
+from lacli.edits.syntax import is_sound
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.shared.wording import counted
@@ -23,10 +26,30 @@ class Source:
         self.notebook = Notebook.of(file) if is_notebook(file.name, file.data) else None
         self.text = file.text if self.notebook is None else self.notebook.text
         self.language = language_of(file.name, self.text).name if self.notebook is None else self.notebook.language
+        self._magics: Magics | None = None
+        if self.notebook is not None and self.language == "python":
+            self._magics = Magics.of(self.text)
+            self.text = self._magics.text
+
+    def shown(self, text: str) -> str:
+        """What a model writes for this text, as this text is: with the magics of a notebook masked."""
+        return text if self._magics is None or is_sound(text, self.language) else self._magics.masked(text)
+
+    def begin_of(self, part: Part) -> Part:
+        """A part of the text without the mark of the cell that it begins, which is no line of the notebook."""
+        if self.notebook is None or part.kind == "file":
+            return part
+        lines = self.text.split("\n")
+        start = part.start
+        while start < part.end - 1 and lines[start].startswith(BOUNDARY):
+            start += 1
+        return replace(part, start=start)
 
     def changed(self, text: str, unseen: Collection[str] = ()) -> bytes:
         """The file with this text. Raises UsageError where it cannot hold it."""
-        return spliced(self._file, text, unseen) if self.notebook is None else self.notebook.changed(text)
+        if self.notebook is None:
+            return spliced(self._file, text, unseen)
+        return self.notebook.changed(text if self._magics is None else self._magics.unmasked(text))
 
 
 def parts_of(file: TextFile, ranges: Sequence[tuple[int, int]], names: Sequence[str]) -> tuple[Part, ...]:

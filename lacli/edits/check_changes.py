@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from lacli.edits.doubts import FEW_LINES, LOST_SHARE
 from lacli.edits.fault import Fault
 from lacli.edits.hunks import hunks
 from lacli.edits.outline import Definition
@@ -13,12 +14,8 @@ from lacli.edits.pieces import Pieces, mentions, renamed
 from lacli.edits.scope import Scope, same_but_for
 from lacli.text.lines import written
 
-_FEW_LINES = 6
-"""A part of fewer lines may shrink to anything."""
-_LOST_SHARE, _MOST_LOST_SHARE = 0.4, 0.75
-"""Shares of lines that are missed: in an edit that shortens nothing, and in any."""
-_LOST_RUN = 12
-"""So many lines gone in one place are missed."""
+_MOST_LOST_SHARE = 0.75
+"""The share of lines that is missed in any edit."""
 _OF_TYPES = re.compile(r"\b(?:type|types|typed|typing|hints?|annotat\w*|signature|parameters?|arguments?)\b", re.I)
 _ADDS = re.compile(
     r"\b(?:add|creat|writ|implement|introduc|defin|insert|generat)\w*\s+(?:(?!to\b|in\b|of\b|from\b|on\b)[\w'-]+\s+){0,3}?"
@@ -151,19 +148,19 @@ def shrinking(scope: Scope) -> Iterator[Fault]:
     if not "".join(scope.new.lines).strip() and "".join(scope.old.lines).strip():
         yield Fault("size", "nothing is left of the file")
         return
-    share = _MOST_LOST_SHARE if scope.may_shorten else _LOST_SHARE
+    share = _MOST_LOST_SHARE if scope.may_shorten else LOST_SHARE
     for at, each in enumerate(scope.old.definitions):
         now = scope.became[at]
         if now is None or each.kind not in ("function", "class", "heading", "table"):
             continue
         had = written(scope.old.lines[each.start : each.end]) - _allowed(scope, each)
         has = written(scope.new.lines[now.start : now.end])
-        if had >= _FEW_LINES and had - has > had * share:
+        if had >= FEW_LINES and had - has > had * share:
             yield Fault("size", f"`{each.label}` has {has} lines where {had} were")
             return
     had, has = (written(text.lines) for text in (scope.old, scope.new))
     had -= sum(_allowed(scope, each) for each in scope.old.children(None))
-    if had >= _FEW_LINES and had - has > had * share:
+    if had >= FEW_LINES and had - has > had * share:
         yield Fault("size", f"{has} lines are left of {had}")
 
 
@@ -173,15 +170,6 @@ def _allowed(scope: Scope, definition: Definition) -> int:
     if scope.became[at] is None and scope.may_lose(definition):
         return written(scope.old.lines[definition.start : definition.end])
     return sum(_allowed(scope, child) for child in scope.old.children(definition))
-
-
-def lost_runs(scope: Scope) -> Iterator[tuple[int, int]]:
-    """Long runs of lines with next to nothing in their stead, in a text without a tree."""
-    for change in hunks(scope.old.lines, scope.new.lines):
-        gone = written(scope.old.lines[change.start : change.end])
-        came = written(scope.new.lines[change.new_start : change.new_end])
-        if gone >= _LOST_RUN and came * 4 <= gone and not scope.intent.removes:
-            yield change.start, gone - came
 
 
 def additions(scope: Scope) -> Iterator[Fault]:

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from lacli.edits.doubts import BARE_DOTS, COMMENT, DOTS_FOR, MARKS, PLACEHOLDER
 from lacli.edits.fault import Fault
+from lacli.edits.file_names import ENDING
 from lacli.edits.hunks import Hunk, hunks
-from lacli.edits.pieces import regions
+from lacli.edits.pieces import Comment, regions, renamed
 from lacli.edits.scope import Scope
 from lacli.text.lines import written
 
@@ -45,9 +46,17 @@ _PROSE = re.compile(
     re.IGNORECASE,
 )
 """How the prose begins that models set beside what they give."""
+_OF_THE_CHANGE = re.compile(
+    r"(?:(?:\w+ ){0,3}(?:changed|updated|modified|renamed|replaced) (?:from|to|with|by|as)\b"
+    r"|(?:changed|updated|modified|renamed|replaced|fixed|added|removed)\b"
+    r"|(?:new|was|previously|no longer|instead of)\b"
+    r"|now (?:uses?|returns?|raises?|throws?|takes?|has|is)\b)",
+    re.IGNORECASE,
+)
+"""How a comment begins that tells of the edit instead of the code."""
 _NUMBERED = re.compile(r"\s*\d+\s?[:|]\s?")
 _DIFFED = re.compile(r"[+-](?:\s|$|\w)")
-_FILE_NAME = re.compile(r"(?:(?:#|//|/\*)\s*)?(?:[\w.-]+/)*[\w-]+\.[a-z]{1,4}:?(?:\s*\*/)?")
+_FILE_NAME = re.compile(rf"(?:(?:#|//|/\*)\s*)?(?:[\w.-]+/)*[\w.-]+\.(?:{ENDING}):?(?:\s*\*/)?")
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|#39|apos);")
 _REPEATED = 6
 """So many lines in a row that stand a second time were not written twice on purpose."""
@@ -137,6 +146,20 @@ def _forms(scope: Scope, fresh: Sequence[tuple[int, str]]) -> Iterator[Fault]:
                 yield Fault("form", f"line {row + 1} (`{line[:50]}`) is a remark, not part of the file")
                 break
     yield from _first_line(scope, fresh)
+    for each in notes_of_the_change(scope)[:1]:
+        yield Fault("form", f"the comment `{each.text[:50]}` tells of the edit, not of the code")
+
+
+def notes_of_the_change(scope: Scope) -> list[Comment]:
+    """New comments that tell what was changed, where no comments are asked for."""
+    if scope.about_comments or scope.about_docs or scope.old.language == "markdown" or not scope.new.sound:
+        return []
+    had = {renamed(each.text, scope.renames) for each in scope.old.comments}
+    return [
+        each
+        for each in scope.new.comments
+        if each.text not in had and "\n" not in each.text and _OF_THE_CHANGE.match(each.text.strip(MARKS))
+    ]
 
 
 def _first_line(scope: Scope, fresh: Sequence[tuple[int, str]]) -> Iterator[Fault]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from lacli.edits.fault import Fault
 from lacli.edits.occurrences import missed
 from lacli.edits.pieces import Pieces, renamed
 from lacli.edits.scope import Scope
+from lacli.edits.syntax import parsed, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _TELLING = {
     "UndefinedName": "`{0}` is used but not defined",
@@ -31,6 +36,8 @@ def names(scope: Scope) -> Iterator[Fault]:
         if renamed(line, scope.renames) not in had and line not in said:
             said.add(line)
             yield Fault("undefined", f"{line} (line {row})")
+    for name, row, _ in assigned_consts(scope):
+        yield Fault("undefined", f"`{name}` is a const, and line {row + 1} gives it another value")
     for name, lines in dangling(scope):
         if f"`{name}` is used but not defined" not in said:
             yield Fault("undefined", f"`{name}` is gone, and line {lines[0] + 1} still uses it")
@@ -91,6 +98,57 @@ def dangling(scope: Scope) -> list[tuple[str, list[int]]]:
         and each.name not in there
     ]
     return [(name, lines) for name in gone if (lines := _lines_with(scope.new, name))]
+
+
+def assigned_consts(scope: Scope) -> list[tuple[str, int, int]]:
+    """Constants of JavaScript that are given another value, as they were not before: with that line and their own."""
+    if scope.old.language not in ("javascript", "typescript"):
+        return []
+    had = {name for name, _, _ in _assigned(scope.old.text, scope.old.language)}
+    return [each for each in _assigned(scope.new.text, scope.new.language) if each[0] not in had]
+
+
+@functools.lru_cache(maxsize=24)
+def _assigned(text: str, language: str) -> tuple[tuple[str, int, int], ...]:
+    tree = parsed(text, language)
+    if tree is None or tree.root_node.has_error:
+        return ()
+    found: list[tuple[str, int, int]] = []
+    for node in walk(tree.root_node):
+        target = None
+        if node.type in ("assignment_expression", "augmented_assignment_expression"):
+            target = node.child_by_field_name("left")
+        elif node.type == "update_expression":
+            target = node.child_by_field_name("argument")
+        if target is None or target.type != "identifier":
+            continue
+        declared = _declaration(target)
+        if declared is not None and text_of(declared).startswith("const"):
+            found.append((text_of(target), target.start_point[0], declared.start_point[0]))
+    return tuple(found)
+
+
+def _declaration(use: Node) -> Node | None:
+    """What declares a variable of JavaScript where it is used; None for parameters and what the tree does not show."""
+    name = text_of(use)
+    scope = use.parent
+    while scope is not None:
+        if any(text_of(each) == name for each in _parameters(scope)):
+            return None
+        for child in scope.named_children:
+            child = child.named_children[0] if child.type == "export_statement" and child.named_children else child
+            if child.type not in ("lexical_declaration", "variable_declaration"):
+                continue
+            names = [each.child_by_field_name("name") for each in child.named_children]
+            if any(each is not None and text_of(each) == name for each in names):
+                return child
+        scope = scope.parent
+    return None
+
+
+def _parameters(scope: Node) -> list[Node]:
+    found = scope.child_by_field_name("parameters") or scope.child_by_field_name("parameter")
+    return [each for each in walk(found) if each.type.endswith("identifier")] if found is not None else []
 
 
 def _lines_with(text: Pieces, name: str) -> list[int]:

@@ -7,7 +7,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from lacli.edits import check_asked, check_changes, check_layout, check_losses, check_marks, check_names
+from lacli.edits import (
+    check_asked,
+    check_changes,
+    check_guards,
+    check_layout,
+    check_losses,
+    check_marks,
+    check_names,
+    check_strays,
+)
+from lacli.edits.doubts import lost_runs
 from lacli.edits.fault import Fault, FaultKind
 from lacli.edits.intent import Intent
 from lacli.edits.scope import Scope, scope_of
@@ -38,7 +48,10 @@ def _content(scope: Scope) -> Iterator[Fault]:
         yield from check_changes.changes(scope)
         yield from check_changes.signatures(scope)
         yield from check_changes.additions(scope)
+        yield from check_strays.strays(scope)
         yield from check_names.names(scope)
+        yield from check_guards.guards(scope)
+        yield from check_asked.unused(scope)
     else:
         yield from _lines_gone(scope)
     yield from check_changes.shrinking(scope)
@@ -95,5 +108,7 @@ def _open_fences(lines: Sequence[str]) -> bool:
 
 def _lines_gone(scope: Scope) -> Iterator[Fault]:
     """Of what has no tree: a long run of lines with next to nothing in its stead."""
-    for line, count in check_changes.lost_runs(scope):
+    if scope.intent.removes:
+        return
+    for line, count in lost_runs(scope.old.lines, scope.new.lines):
         yield Fault("lost", f"{count} lines from line {line + 1} on are gone")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from lacli.edits.hunks import Hunk, hunks
+from lacli.edits.hunks import hunks
 from lacli.text.lines import written
 
 PLACEHOLDER = re.compile(
@@ -26,9 +26,10 @@ MARKS = "#/*<!->;%{}[]() \t"
 BARE_DOTS = re.compile(r"\.{3}|…")
 DOTS_FOR = 3
 """So many lines lost to bare dots are no body written so on purpose."""
-_FEW_LINES = 6
+FEW_LINES = 6
 """A part of fewer lines may shrink to anything but nothing."""
-_LOST_SHARE = 0.4
+LOST_SHARE = 0.4
+"""The share of lines that is missed, in an edit that shortens nothing."""
 _LOST_RUN = 12
 """So many lines gone in one place, with next to nothing in their stead, are missed."""
 
@@ -60,17 +61,19 @@ def _shrunken(old: Sequence[str], new: Sequence[str]) -> str:
     had, has = written(old), written(new)
     if had and not has:
         return "the reply is empty"
-    if had < _FEW_LINES:
+    if had < FEW_LINES:
         return ""
-    if had - has > had * _LOST_SHARE:
+    if had - has > had * LOST_SHARE:
         lines = "line" if has == 1 else "lines"
         return f"the reply has {has} {lines} where {had} were"
-    for hunk in hunks(old, new):
-        gone, came = _of(hunk, old, new)
-        if gone >= _LOST_RUN and came * 4 <= gone:
-            return f"the reply lacks {gone - came} lines from line {hunk.start + 1} on"
+    for line, lost in lost_runs(old, new):
+        return f"the reply lacks {lost} lines from line {line + 1} on"
     return ""
 
 
-def _of(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    return written(old[hunk.start : hunk.end]), written(new[hunk.new_start : hunk.new_end])
+def lost_runs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where long runs of lines have next to nothing in their stead, and how many are gone there."""
+    for hunk in hunks(old, new):
+        gone, came = written(old[hunk.start : hunk.end]), written(new[hunk.new_start : hunk.new_end])
+        if gone >= _LOST_RUN and came * 4 <= gone:
+            yield hunk.start, gone - came

@@ -18,6 +18,7 @@ FaultKind = Literal[
     "form",
     "size",
     "asked",
+    "unused",
 ]
 
 

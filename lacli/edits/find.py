@@ -35,6 +35,13 @@ _IMPORTS = re.compile(
     re.IGNORECASE,
 )
 
+_ENTER = re.compile(
+    r"(?:[,;]|\band\b|\bthen\b)\s+(?:also\s+|then\s+)?(?:add|append|put|enter|register|include|list|insert)\b[^.;]{0,40}"
+    r"\b(?:to|in|into)\s+(?:the\s+|our\s+)?(?:\w+\s+)?$",
+    re.IGNORECASE,
+)
+"""Stands before the name of a list that is to have what is new."""
+
 
 def find(text: str, outline: Outline | None, intent: Intent) -> Picked:
     """The smallest parts that an instruction can be about."""
@@ -97,8 +104,18 @@ class _Finder:
             if addition.kind or addition.name in self._intent.adds:
                 found = self._of_that_kind(addition.kind) or inserter.picked(addition, self._roles)
                 if found is not None:
-                    return found
+                    return self._with_lists(found, addition.start)
         return None
+
+    def _with_lists(self, found: Picked, at: int) -> Picked:
+        """With what the new thing is to be entered in: "and add its name to __all__"."""
+        text = self._sentence.text
+        named = [each for each in self._roles if each.at > at and _ENTER.search(text[at : each.at])]
+        lists = [self._vocabulary.definitions_of(each.name) for each in named]
+        parts = [part_of(one[0]) for one in lists if len(one) == 1 and one[0] is not found.into]
+        held = {row for part in found.parts for row in range(part.start, part.end)}
+        beside = tuple(part for part in parts if not held.intersection(range(part.start, part.end)))
+        return replace(found, beside=beside) if found.form == "insert" else found
 
     def _of_that_kind(self, kind: str) -> Picked | None:
         """A list of such things in a file of keys: `dependencies` for a new dependency."""

@@ -28,6 +28,8 @@ _TOP = (
     "test",
     "test case",
     "fixture",
+    "generator",
+    "coroutine",
 )
 _VALUES = ("constant", "const", "variable", "global", "define")
 _SECTIONS = ("section", "heading", "chapter", "subsection", "table")

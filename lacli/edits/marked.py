@@ -66,6 +66,12 @@ _QUANTITY = re.compile(
     r"\b(?:number|list|count|set|kind|lots?|amount|sum|most|all|each|some|any|one|out|pair|sequence|instance"
     r"|part) of\s+$"
 )
+_ADDED_TO = re.compile(r"\b(?:add|append|put|insert|register|remove|delete|drop)\b[^.;]*\b(?:to|into|from)\s+$")
+_BEGINS_WITH_PLACE = re.compile(r"(?:^|[.;:]\s+)(?:in|inside|within)\s+(?:the\s+)?$")
+_IMPERATIVE = re.compile(
+    r"\s+(?:please\s+)?(?:rename|change|replace|add|remove|delete|drop|make|let|raise|throw|rewrite|convert|turn|set|fix|move|guard"
+    r"|document|annotate|handle|log|check|call|skip|ignore|catch|cache|swap|merge|split|simplify|allow|insert|put)\b"
+)
 _BLOCKS = ("function", "class", "heading", "table")
 
 
@@ -115,6 +121,8 @@ def _as_object(word: str, before: str, after: str) -> bool:
 
 def _after_preposition(word: str, before: str, after: str, vocabulary: Vocabulary) -> bool:
     """ "in load", "of main"; after prepositions that go with anything, only what is defined by a block of its own."""
+    if _BEGINS_WITH_PLACE.search(before) and _IMPERATIVE.match(after):
+        return any(each.kind in _BLOCKS for each in vocabulary.definitions_of(word))
     if not _FOLLOWS_NAME.match(after):
         return False
     if vocabulary.is_data and re.search(r"\b(?:the|to|in|under|of|from|for)\s+$", before):
@@ -124,7 +132,10 @@ def _after_preposition(word: str, before: str, after: str, vocabulary: Vocabular
         return not _is_plural(word) or (is_block and re.match(r"\s*(?:[,.:;]|$)", after) is not None)
     if _is_plural(word) or _QUANTITY.search(before):
         return False
-    return _PREPOSITION.search(before) is not None and is_block
+    is_list = _ADDED_TO.search(before) is not None and any(
+        each.kind in ("variable", "key") and each.parent is None for each in vocabulary.definitions_of(word)
+    )
+    return is_list or (_PREPOSITION.search(before) is not None and is_block)
 
 
 def _is_plural(word: str) -> bool:

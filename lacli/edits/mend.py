@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from lacli.edits import mend_imports, mend_layout, mend_losses, mend_names
+from lacli.edits import mend_guards, mend_imports, mend_layout, mend_losses, mend_names, mend_strays
 from lacli.edits.checks import Fault, faults
 from lacli.edits.intent import Intent
 from lacli.edits.mending import Mended
@@ -20,6 +20,7 @@ _MOST = 40
 _STEPS: tuple[Callable[[Scope], Iterator[Mended]], ...] = (
     mend_layout.line_ends,
     mend_layout.without_remarks,
+    mend_layout.without_notes,
     mend_layout.without_entities,
     mend_layout.plain_quotes,
     mend_layout.indentation,
@@ -35,7 +36,11 @@ _STEPS: tuple[Callable[[Scope], Iterator[Mended]], ...] = (
     mend_imports.lost,
     mend_losses.comments,
     mend_losses.without_extras,
+    mend_strays.without,
+    mend_strays.imports,
     mend_names.renames,
+    mend_names.consts,
+    mend_guards.before_loops,
     mend_imports.standard,
     mend_layout.gaps,
     mend_layout.without_trailing,

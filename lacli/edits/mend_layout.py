@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from lacli.edits import check_layout
-from lacli.edits.check_marks import is_file_name, is_prose
+from lacli.edits.check_marks import is_file_name, is_prose, notes_of_the_change
 from lacli.edits.hunks import Hunk, hunks
 from lacli.edits.mending import Mended, fresh_rows, with_lines
 from lacli.edits.pieces import regions
@@ -41,6 +41,15 @@ def without_remarks(scope: Scope) -> Iterator[Mended]:
                 continue  # goes with the remark
             if is_prose(top) or is_file_name(top) or top.startswith("#!") or _FENCE.fullmatch(lines[cut - 1]):
                 yield Mended(with_lines(lines, start, cut, []), "cut off the remark before the code")
+
+
+def without_notes(scope: Scope) -> Iterator[Mended]:
+    """No comments that tell what was changed."""
+    lines = scope.new.lines
+    for each in notes_of_the_change(scope):
+        row = each.start
+        rest = [] if each.alone else [lines[row][: lines[row].rindex(each.text)].rstrip()]
+        yield Mended(with_lines(lines, row, each.end, rest), f"took out the comment `{each.text[:50]}`")
 
 
 def without_entities(scope: Scope) -> Iterator[Mended]:

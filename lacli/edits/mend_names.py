@@ -1,10 +1,12 @@
-"""Names that an edit forgot to rename. Pure."""
+"""Names that an edit forgot to rename, or declared so that the code cannot run. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from lacli.edits.mending import Mended
+from lacli.edits.check_names import assigned_consts
+from lacli.edits.mending import Mended, with_lines
 from lacli.edits.occurrences import missed, replaced
 from lacli.edits.scope import Scope
 
@@ -15,3 +17,12 @@ def renames(scope: Scope) -> Iterator[Mended]:
         lines = replaced(scope.new.lines, places, old, new)
         count = f"{len(places)} more place{'s' * (len(places) > 1)}"
         yield Mended("\n".join(lines), f"renamed {old} to {new} in {count}")
+
+
+def consts(scope: Scope) -> Iterator[Mended]:
+    """A `const` of JavaScript that gets another value later, as `let`."""
+    for name, _, row in assigned_consts(scope):
+        line = re.sub(r"\bconst\b", "let", scope.new.lines[row], count=1)
+        yield Mended(
+            with_lines(scope.new.lines, row, row + 1, [line]), f"made `{name}` a let, as it gets another value"
+        )

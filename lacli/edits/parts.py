@@ -38,6 +38,8 @@ class Picked:
     why: str = ""
     """One plain sentence."""
     sure: bool = True
+    beside: tuple[Part, ...] = ()
+    """Definitions that are to change, too, where something new is to come."""
 
 
 def part_of(definition: Definition) -> Part:

@@ -168,7 +168,8 @@ _NEW_KIND = (
     r"(?P<kind>methods?|functions?|class(?:es)?|constants?|consts?|variables?|tests?(?:\s+cases?)?|sections?|headings?|chapters?|subsections?|keys?"
     r"|tables?|fields?|property|properties|getters?|setters?|structs?|enums?|traits?|interfaces?|type\s+alias(?:es)?|macros?|helpers?"
     r"|constructors?|fixtures?|variants?|members?|entry|entries|settings?|options?|dependency|dependencies|parameters?|params?|arguments?"
-    r"|args?|flags?|attributes?|imports?|includes?|globals?|enum\s+values?|define)"
+    r"|args?|flags?|attributes?|imports?|includes?|globals?|enum\s+values?|define"
+    rf"|(?:generators?|coroutines?)(?=\s+(?:called|named|{NAME})))"
     r"(?!\s+(?:hints?|annotations?|checks?|guards?|comments?|docstrings?|docs?|documentation|validation|doc\s+comments?|calls?|names?)\b)"
 )
 _ADJECTIVE = (

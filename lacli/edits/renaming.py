@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lacli.edits.file_names import LONG_ENDING
 from lacli.edits.grammar import GRAMMARS
 from lacli.edits.intent import Intent
 from lacli.edits.outline import Definition, Outline
@@ -45,7 +46,7 @@ _WORDS = re.compile(
     is|are|used|with|for|that)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-_NO_FILE = r"(?!\.(?:js|ts|py|rs|go|io|net)\b)"
+_NO_FILE = rf"(?!\.(?:{LONG_ENDING})\b(?!\())"
 """What is not behind a name in a comment: Node.js is no Node."""
 _IDENTIFIER = re.compile(r"[^\W\d]\w*|#[^\W\d]\w*")
 

@@ -31,8 +31,13 @@ def removed(text: str, outline: Outline, intent: Intent) -> str | None:
     if any(_shares_lines(each, outline) for each in gone):
         return None
     lines: list[object] = [*text.split("\n")]
+    empty = _emptied(text, outline, gone)
+    first = {each.parent: each for each in reversed(gone)}
     for each in reversed(gone):
-        lines = _without(lines, each.start, each.end)
+        if each.parent in empty and each is first[each.parent]:  # which would not parse without a statement
+            lines[each.start : each.end] = [_indent(str(lines[each.head])) + "pass"]
+        else:
+            lines = _without(lines, each.start, each.end)
     return "\n".join(map(str, lines))
 
 
@@ -72,6 +77,21 @@ def _without(lines: Sequence[object], start: int, end: int) -> list[object]:
     blank = max(start - ahead, behind - end) if ahead else 0
     closes = str(lines[behind]).strip()[:1] in ("}", ")", "]") if isinstance(lines[behind], str) else False
     return [*lines[:ahead], *[""] * (0 if closes else blank), *lines[behind:]]
+
+
+def _emptied(text: str, outline: Outline, gone: Sequence[Definition]) -> set[int | None]:
+    """The places of what loses all its statements, where the language wants one (Python); comments are none."""
+    if outline.language != "python":
+        return set()
+    lines = text.split("\n")
+    cut = {row for each in gone for row in range(each.start, each.end)}
+    cut.update(row for start, end in outline.comments for row in range(start, end))
+    found: set[int | None] = set()
+    for at in {each.parent for each in gone if each.parent is not None}:
+        holder = outline.definitions[at]
+        if not any(lines[row].strip() for row in range(holder.signature_end, holder.end) if row not in cut):
+            found.add(at)
+    return found
 
 
 def _gap_beside(lines: Sequence[str], each: Definition) -> int:
@@ -139,3 +159,7 @@ def _shares_lines(each: Definition, outline: Outline) -> bool:
         and each.start < other.end
         for other in outline.definitions
     )
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]

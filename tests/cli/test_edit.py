@@ -110,14 +110,29 @@ class TestOutput:
         assert json.loads(result.out)["written"] is True
         assert (folder / "a.py").read_text() == NEW
 
-    def test_nothing_changed_is_no_failure(self, folder: Path, scripted: Scripted) -> None:
+    def test_nothing_changed_is_a_failure(self, folder: Path, scripted: Scripted) -> None:
         before = (folder / "a.py").stat()
-        for arguments in ([], ["--in-place", "--backup", ".bak"]):
+        for arguments in ([], ["--in-place", "--backup", ".bak"], ["--full"], ["--force"]):
             result = scripted.run(["edit", "a.py", "read lines", *arguments], [block(OLD)] * 3)
-            assert (result.code, result.out, result.err) == (0, "", "lacli: nothing changed\n")
+            assert (result.code, result.out) == (1, "")
+            assert result.err.startswith(
+                "lacli: error: the model changes nothing, asked 3 times; a.py is as it was; say it differently"
+            )
+            assert result.err.count("\n") == 1
         after = (folder / "a.py").stat()
         assert (before.st_mtime_ns, before.st_ino, os.listdir(folder)) == (after.st_mtime_ns, after.st_ino, ["a.py"])
-        assert scripted.run(["edit", "a.py", "read lines", "--full"], [block(OLD)] * 3).out == OLD
+
+    def test_a_long_file_of_which_nothing_is_named_is_not_given_to_a_model(
+        self, folder: Path, scripted: Scripted
+    ) -> None:
+        (folder / "long.py").write_text("".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(20)))
+        result = scripted.run(["edit", "long.py", "make it faster"], [])
+        assert (result.code, result.out) == (1, "")
+        assert result.err == (
+            "lacli: error: long.py has 80 lines, and the instruction names none of its parts; long.py is as it was; "
+            "say it differently, or name the part: FILE::NAME, FILE:A-B\n"
+        )
+        assert not scripted.assistants
 
     def test_stdin_is_a_filters_file(self, folder: Path, scripted: Scripted) -> None:
         result = scripted.run(["edit", "-", "read lines"], [block(NEW)], stdin=OLD.replace("\n", "\r\n").encode())
@@ -269,6 +284,14 @@ class TestRefusals:
         result = scripted.run([*arguments, "--force"], [bad, bad, bad])
         assert (result.code, (folder / "a.py").read_text()) == (0, "print('x')\n")
         assert "warning: `load` is gone" in result.err
+
+    def test_of_an_unusable_reply_the_reply_itself_is_kept(self, folder: Path, scripted: Scripted) -> None:
+        arguments = ["edit", "a.py::load", "read lines", "--keep-reply", "bad.txt"]
+        for reply in ("I would rather not.", block("def load(path):\n    return open(path).read()\n")):
+            result = scripted.run(arguments, [reply] * 3)
+            assert result.code == 1
+            assert "a.py is as it was; the reply is in bad.txt; " in result.err
+            assert reply in (folder / "bad.txt").read_text()
 
     def test_what_is_kept_of_a_refused_edit_never_takes_the_place_of_the_file(
         self, folder: Path, scripted: Scripted

@@ -1,4 +1,4 @@
-"""More than forty ways in which a model spoils the part of a file it was asked to rewrite.
+"""More than fifty ways in which a model spoils the part of a file it was asked to rewrite.
 
 Each takes the text of the part as a model that behaves would give it, and the language, and gives a reply. Where a part
 has nothing of the kind to spoil, lines in its middle go instead.
@@ -286,6 +286,75 @@ def adds_a_function(text: str, language: str) -> str:
         "toml": '\n[unrelated]\nname = "x"',
     }.get(language, "\n## Unrelated\n\nText.")
     return fenced(text.rstrip("\n") + "\n" + new + "\n", language)
+
+
+_USES = {
+    "python": "print(unrelated(1))",
+    "javascript": "console.log(unrelated(1));",
+    "rust": 'println!("{}", unrelated(1));',
+    "go": "var _ = unrelated(1)",
+    "c": "static int unrelated_use = unrelated(1);",
+}
+_MAINS = {
+    "python": 'if __name__ == "__main__":\n    unrelated(1)',
+    "javascript": "if (require.main === module) {\n  unrelated(1);\n}",
+    "rust": "fn main() {\n    unrelated(1);\n}",
+    "go": "func main() {\n\tunrelated(1)\n}",
+    "c": "int main(void)\n{\n    return unrelated(1);\n}",
+}
+_EXPORTS = {
+    "python": "__all__ += ('unrelated',)",
+    "javascript": "module.exports.unrelated = unrelated;",
+    "rust": "pub const UNRELATED: i32 = 1;",
+    "go": "const unrelated = 1",
+    "c": "#define UNRELATED 1",
+}
+_IMPORTS = {
+    "python": "import os",
+    "javascript": "import fs from 'fs';",
+    "rust": "use std::fs;",
+    "go": 'import "unsafe"',
+    "c": "#include <time.h>",
+}
+
+
+def _beside(text: str, language: str, of: dict[str, str], before: bool = False) -> str:
+    if language not in of:
+        return _middle_gone(text, language)
+    new = of[language]
+    return fenced(f"{new}\n\n\n{text}" if before else f"{text.rstrip(chr(10))}\n\n\n{new}\n", language)
+
+
+def uses_it_behind(text: str, language: str) -> str:
+    return _beside(text, language, _USES)
+
+
+def uses_it_behind_with_a_comment(text: str, language: str) -> str:
+    return _beside(text, language, {key: f"{_mark(key)} Example usage:\n{use}" for key, use in _USES.items()})
+
+
+def uses_it_before(text: str, language: str) -> str:
+    return _beside(text, language, _USES, before=True)
+
+
+def adds_a_main(text: str, language: str) -> str:
+    return _beside(text, language, _MAINS)
+
+
+def exports_it(text: str, language: str) -> str:
+    return _beside(text, language, _EXPORTS)
+
+
+def adds_all_of_these(text: str, language: str) -> str:
+    return _beside(text, language, {key: f"{_EXPORTS[key]}\n\n{use}\n\n\n{_MAINS[key]}" for key, use in _USES.items()})
+
+
+def imports_before_it(text: str, language: str) -> str:
+    return _beside(text, language, _IMPORTS, before=True)
+
+
+def imports_behind_it(text: str, language: str) -> str:
+    return _beside(text, language, _IMPORTS)
 
 
 def removes_type_hints(text: str, language: str) -> str:

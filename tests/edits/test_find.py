@@ -129,3 +129,45 @@ def test_only_functions_have_parameters() -> None:
     of = read("store.py")[1]
     assert {each.name for each in of.definitions if each.parameters} >= {"find", "clean"}
     assert not any(each.parameters for each in of.definitions if each.kind == "class")
+
+
+LISTED = """__all__ = ["f"]
+table = {"f": 1}
+
+
+def f():
+    return 1
+"""
+
+
+def found_in(text: str, ask: str, language: str = "python") -> Picked:
+    of = outline(text, language)
+    assert of is not None
+    return find(text, of, intent_of(ask, text, of))
+
+
+def test_what_is_new_is_entered_where_it_is_said_to_be() -> None:
+    found = found_in(LISTED, "Add a function g(x) that doubles x, and add its name to __all__.")
+    assert found.form == "insert"
+    assert [part.label for part in found.beside] == ["__all__"]
+    assert found_in(LISTED, "Add a function g(x) that adds x to __all__.").beside == ()
+
+
+def test_a_list_that_something_is_added_to_is_named() -> None:
+    assert [part.label for part in found_in(LISTED, "add g (2) to table, and g to __all__").parts] == [
+        "__all__",
+        "table",
+    ]
+
+
+def test_a_sentence_may_begin_with_the_place() -> None:
+    text = "def f(a):\n    return a\n\n\ndef g(a):\n    return a\n"
+    found = found_in(text, "In g rename the parameter a to b.")
+    assert ([part.label for part in found.parts], found.sure) == (["g"], True)
+
+
+def test_a_generator_is_new_where_it_has_a_name() -> None:
+    found = found_in(LISTED, "Add a generator linear(start=1) that yields start and so on")
+    assert (found.form, found.sure) == ("insert", True)
+    for ask in ("replace the loop in f by a generator expression", "let f use a loop with a generator"):
+        assert [part.label for part in found_in(LISTED, ask).parts] == ["f"]

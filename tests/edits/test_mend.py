@@ -141,6 +141,59 @@ def test_a_statement_and_the_order_are_put_back() -> None:
     assert mend(STACK, swapped, FASTER) == (asked, ("put `Stack.pop` back behind `Stack.push`",))
 
 
+@pytest.mark.parametrize("note", ["Changed from append", "was append before", "Added for speed", "now takes a list"])
+def test_a_comment_on_the_edit_itself_is_taken_out(note: str) -> None:
+    asked = changed(STACK, FAST)
+    assert mend(STACK, asked.replace("[item]", f"[item]  # {note}"), FASTER)[0] == asked
+    line = "        self.items += [item]\n"
+    assert mend(STACK, asked.replace(line, f"        # {note}\n{line}"), FASTER)[0] == asked
+
+
+def test_a_comment_on_the_code_stays() -> None:
+    asked = changed(STACK, FAST)
+    for comment in ("faster than a call", "one more"):
+        after = asked.replace("[item]", f"[item]  # {comment}")
+        assert mend(STACK, after, FASTER) == (after, ())
+    after = asked.replace("[item]", "[item]  # changed to a list")
+    assert mend(STACK, after, intent("say in a comment in push that it is a list now", "push")) == (after, ())
+
+
+SCRIPT = """function format(value) {
+  var unit = value.unit;
+  var text = '' + value;
+  if (!unit) {
+    unit = 'B';
+  }
+  text += unit;
+  return text;
+}
+"""
+
+
+def test_a_const_that_gets_another_value_becomes_a_let() -> None:
+    after = SCRIPT.replace("var", "const")
+    what = "use const and let instead of var inside format"
+    text, notes = mend(SCRIPT, after, intent(what, "format"), "javascript")
+    assert text == SCRIPT.replace("var", "let")
+    assert notes == tuple(f"made `{name}` a let, as it gets another value" for name in ("unit", "text"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "const a = 1; { let a = 2; a = 3; }",
+        "const a = {}; a.b = 1;",
+        "const a = 1; function f(a) { a = 2; }",
+        "const a = 1; [2].map(a => a = 3);",
+        "for (let a = 0; a < 1; a++) {}",
+    ],
+)
+def test_what_only_has_the_name_of_a_const_is_none(body: str) -> None:
+    before = "function g() {\n  return 1;\n}\n"
+    after = before.replace("return 1;", f"{body}\n  return 2;")
+    assert mend(before, after, intent("let g return 2", "g"), "javascript") == (after, ())
+
+
 def test_old_code_is_not_kept_as_a_comment() -> None:
     asked = changed(STACK, FAST)
     out = asked.replace("    def pop(self):\n        return", "    # def pop(self):\n    #     return")

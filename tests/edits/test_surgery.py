@@ -46,6 +46,19 @@ class TestRemoved:
     def test_the_last_method_of_a_class(self) -> None:
         assert cut("delete the method b from Alpha") == TEXT.replace("\n    def b(self):\n        return 2\n", "")
 
+    def test_a_class_that_loses_all_it_holds_still_parses(self) -> None:
+        kept = TEXT.replace("    def a(self):\n        return 3\n", "    pass\n")
+        assert cut("remove Beta.a") == kept
+        both = cut("remove Alpha.a and Alpha.b")
+        assert both == TEXT.replace(
+            "    def a(self):\n        return 1\n\n    def b(self):\n        return 2\n", "    pass\n"
+        )
+
+    def test_a_docstring_is_statement_enough_and_a_comment_is_none(self) -> None:
+        text = "class A:\n    {}\n\n    def b(self):\n        return 1\n"
+        assert cut("remove the method b", text.format('"""All."""')) == 'class A:\n    """All."""\n'
+        assert cut("remove the method b", text.format("# all")) == "class A:\n    # all\n\n    pass\n"
+
     def test_the_method_of_the_class_that_is_named(self) -> None:
         made = cut("remove method a from class Alpha")
         assert made is not None

@@ -141,7 +141,7 @@ CASES = (
     Case("edit/crlf", ["edit", "win.py", "use os.replace"], "diff", [REWRITTEN], setups=FILES),
     Case("edit/in-place", ["edit", "a.py", "--in-place", "x"], "", [REWRITTEN], setups=FILES, leaves="a.py"),
     Case("edit/json", ["edit", "a.py", "--json", "x"], "json", [REWRITTEN], setups=FILES),
-    Case("edit/unchanged", ["edit", "a.py", "x"], "diff", [f"```\n{world.A_PY}```"] * 3, setups=FILES),
+    Case("edit/unchanged", ["edit", "a.py", "x"], "diff", [f"```\n{world.A_PY}```"] * 3, setups=FILES, code=1),
     Case("edit/no-block", ["edit", "a.py", "x"], "diff", ["I would rather not."] * 3, setups=FILES, code=1),
     Case("edit/dry-run", ["edit", "a.py:4-5", "--dry-run", "x"], setups=FILES),
     # models

@@ -78,7 +78,9 @@ class TestWholeFile:
 
     def test_nothing_changed(self) -> None:
         file = file_of("a\nb")
-        assert edited(file, whole(file), "```\na\nb\n```") == EditResult(b"a\nb", b"")
+        result = edited(file, whole(file), "```\na\nb\n```")
+        assert (result.data, result.diff) == (b"a\nb", b"")
+        assert [problem.text for problem in result.problems] == ["the model changes nothing, asked 3 times"]
 
     @pytest.mark.parametrize("end", ["", "\n", "\n\n\n"])
     def test_the_end_of_the_file_stays(self, end: str) -> None:
@@ -222,7 +224,7 @@ def test_random_parts_of_random_files_are_rewritten_and_all_else_stays_byte_for_
         new = [_renewed(line, chance) if line.strip() and chance.random() < 0.3 else line for line in part]
         fence = longer_than_any("\n".join(part))
         result = edited(file, span, f"{fence}py\n{chr(10).join(new)}\n{fence}\n", "change it")
-        assert not any(problem.final for problem in result.problems)
+        assert any(problem.final for problem in result.problems) == (new == part)
         wanted = [
             file.raw(line) + file.ends[line] if part[index] == new[index] else new[index] + file.ends[line]
             for index, line in enumerate(range(span.start, span.end))

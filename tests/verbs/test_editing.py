@@ -143,6 +143,47 @@ class TestParts:
         with pytest.raises(UsageError, match="does not define peek"):
             parts_of(file, [], ["peek"])
 
+    def test_something_new_and_the_list_it_is_entered_in(self) -> None:
+        text = '__all__ = ["f"]\n\n\ndef f():\n    return 1\n'
+        instruction = "Add a function g() that returns 2, and add its name to __all__."
+        asked: list[Question] = []
+        new, listed = block("def g():\n    return 2\n\n__all__ += ['g']\n"), block('__all__ = ["f", "g"]\n')
+        made, outcome = edit(instruction, new, listed, text=text, asked=asked)
+        assert [question.form for question in asked] == ["insert", "rewrite"]
+        assert asked[1].part == '__all__ = ["f"]\n'
+        assert made == '__all__ = ["f", "g"]\n\n\ndef f():\n    return 1\n\n\ndef g():\n    return 2\n'
+        assert not outcome.result.problems
+        _, outcome = edit(instruction, new, *[block('__all__ = ["f"]\n')] * 3, text=text)
+        assert [problem.text for problem in outcome.result.problems] == ["`__all__` is not changed"]
+
+    def test_one_of_two_named_parts_left_as_it_was_is_a_failure(self) -> None:
+        same = block(
+            'def push(self, item):\n    """Put one on top."""\n    self.items.append(item)  # the newest last\n'
+        )
+        _, outcome = edit(
+            "make push and pop return self.items",
+            *[same] * 3,
+            block("def pop(self):\n    self.items.pop()\n    return self.items\n"),
+        )
+        assert [problem.text for problem in outcome.result.problems] == ["`Stack.push` is not changed"]
+
+    def test_an_instruction_that_names_nothing_of_a_long_file_asks_no_model(self) -> None:
+        text = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(20))
+        outcome = Edit(of(text), "make it faster", "a.py").without_model()
+        assert outcome is not None
+        assert "names none of its parts" in outcome.result.problems[0].text
+        assert Edit(of(text), "make f3 faster", "a.py").without_model() is None
+        assert Edit(of(text[:200]), "make it faster", "a.py").without_model() is None
+        parts = parts_of(of(text), [(1, 80)], [])
+        assert Edit(of(text), "make it faster", "a.py", parts).without_model() is None
+
+    def test_of_a_long_file_without_a_sure_part_the_changes_alone_are_asked_for(self) -> None:
+        text = "".join(f"line {n}\n" for n in range(80))
+        assert Edit(TextFile.of_bytes(text.encode(), "a.txt"), "say more", "a.txt").questions()[0].form == "search"
+        assert (
+            Edit(TextFile.of_bytes(text[:300].encode(), "a.txt"), "say more", "a.txt").questions()[0].form == "rewrite"
+        )
+
 
 class TestTries:
     def test_a_fault_is_named_and_the_part_asked_for_again(self) -> None:
@@ -190,6 +231,13 @@ class TestTries:
 
 
 class TestWithoutModel:
+    def test_a_class_loses_its_only_method(self) -> None:
+        text = STACK + "\n\nclass One:\n    def only(self):\n        return 1\n"
+        outcome = Edit(of(text), "remove the method only from One", "a.py").without_model()
+        assert outcome is not None
+        assert not outcome.result.problems
+        assert outcome.result.data.decode() == STACK + "\n\nclass One:\n    pass\n"
+
     def test_a_rename_a_removal_and_a_move_ask_nothing(self) -> None:
         for instruction in ("rename push to put", "remove the method pop", "move main above Stack"):
             outcome = Edit(of(STACK), instruction, "a.py").without_model()

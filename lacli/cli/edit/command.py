@@ -62,7 +62,12 @@ def edit(
         bool, typer.Option("--explain", help="Say on stderr what is asked of which part, and what was found.")
     ] = False,
     keep_reply: Annotated[
-        str, typer.Option("--keep-reply", metavar="PATH", help="Where an edit is refused, put its diff into this file.")
+        str,
+        typer.Option(
+            "--keep-reply",
+            metavar="PATH",
+            help="Where an edit is refused, put its diff, else the reply, into this file.",
+        ),
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="Take a result in which something is wrong, too.")] = False,
     common: Common,

@@ -42,7 +42,7 @@ class Wanted:
     explain: bool = False
     """Whether parts, forms and tries are told."""
     keep_reply: str = ""
-    """The file that gets the diff of a refused edit."""
+    """The file that gets the diff of a refused edit, or the reply where there is none."""
     interactive: bool = False
     """Whether each hunk is asked about; `in_place` then, too."""
 
@@ -76,7 +76,7 @@ def deliver(job: Job, outcome: Outcome, replies: Sequence[Finished], wanted: Wan
         for line in outcome.story():
             diagnostics.note(line)
     try:
-        _check(job, result, replies, wanted)
+        _check(job, outcome, wanted)
         for note in result.notes:
             diagnostics.note(note)
         if wanted.interactive and result.diff:
@@ -103,38 +103,44 @@ def deliver(job: Job, outcome: Outcome, replies: Sequence[Finished], wanted: Wan
         diagnostics.note(f"{job.file.name}: {counted(plus, 'line', 'lines')} in, {minus} out")
 
 
-def _check(job: Job, result: EditResult, replies: Sequence[Finished], wanted: Wanted) -> None:
-    """Refuse what is no result, or in which something is wrong; what was made of the file is kept where asked for."""
+def _check(job: Job, outcome: Outcome, wanted: Wanted) -> None:
+    """Refuse what is no result, or in which something is wrong; what came of it is kept where asked for."""
+    result = outcome.result
     untouched = f"{job.file.name} is as it was"
     final = next((problem for problem in result.problems if problem.final), None)
     if final is not None:
-        raise LacliError(f"{final.text}; {untouched}", _remedy(replies[-1]))
+        kept = _kept(wanted.keep_reply, outcome)
+        raise LacliError(f"{final.text}; {untouched}{kept}", _remedy(outcome))
     if wanted.force:
         for problem in result.problems:
             diagnostics.warning(problem.text)
         return
     if result.problems:
-        kept = _kept(wanted.keep_reply, result.diff)
+        kept = _kept(wanted.keep_reply, outcome)
         more = f" (and {len(result.problems) - 1} more)" if len(result.problems) > 1 else ""
         hint = "say it differently or name the part (FILE::NAME, FILE:A-B); --force takes it all the same"
         raise LacliError(f"{result.problems[0].text}{more}; {untouched}{kept}", hint)
 
 
-def _kept(path: str, diff: bytes) -> str:
-    """What is said of the diff of a refused edit, where it was to be kept."""
-    if not path:
+def _kept(path: str, outcome: Outcome) -> str:
+    """What is said of what a refused edit came to, where that was to be kept: its diff, else the model's last words."""
+    diff = outcome.result.diff
+    last = outcome.tries[-1].reply if outcome.tries else ""
+    if not path or not (diff or last):
         return ""
+    what = "its diff" if diff else "the reply"
     try:
-        disk.put(path, diff)
+        disk.put(path, diff or last.encode("utf-8", "replace"))
     except LacliError as error:  # why the edit is refused matters more
-        return f"; its diff could not be kept: {error.message}"
-    return f"; its diff is in {path}"
+        return f"; {what} could not be kept: {error.message}"
+    return f"; {what} is in {path}"
 
 
-def _remedy(finished: Finished) -> str:
-    if finished.reason == "length":
+def _remedy(outcome: Outcome) -> str:
+    reason = outcome.tries[-1].finished.reason if outcome.tries else ""
+    if reason == "length":
         return "give more tokens with -n, or fewer lines"
-    if finished.reason == "context":
+    if reason == "context":
         return "give fewer lines: FILE:A-B"
     return "say it differently, or name the part: FILE::NAME, FILE:A-B"
 
@@ -142,10 +148,10 @@ def _remedy(finished: Finished) -> str:
 def _record(
     job: Job, outcome: Outcome, replies: Sequence[Finished], written: bool = False, problem: str = ""
 ) -> dict[str, Any]:
-    parts = outcome.picked.parts
+    parts = (*outcome.picked.parts, *outcome.picked.beside)
     return {
         "file": job.file.name,
-        "lines": [parts[0].start + 1, parts[-1].end],
+        "lines": [min(part.start for part in parts) + 1, max(part.end for part in parts)],
         "parts": [{"label": part.label, "kind": part.kind, "lines": [part.start + 1, part.end]} for part in parts],
         "tries": [{"part": each.label, "form": each.form, "faults": list(each.faults)} for each in outcome.tries],
         "changed": bool(outcome.result.diff),

@@ -1,0 +1,100 @@
+"""Whether a change is the one that was asked for: guards, types, parameters."""
+
+from __future__ import annotations
+
+import pytest
+
+from lacli.edits.checks import faults
+from lacli.edits.mend import mended
+from lacli.edits.outline import outline
+from lacli.edits.reading import intent_of
+
+FIBO = '''def fibo(most=None):
+    """Yield numbers."""
+    # the first call
+    yield
+
+    a = b = 1
+    while True:
+        yield a if most is None else min(a, most)
+        a, b = b, a + b
+'''
+GUARD = "if most is not None and most < 1:\n    raise ValueError(most)\n"
+
+
+def indented(text: str, depth: int) -> str:
+    return "".join(" " * depth + line + "\n" for line in text.splitlines())
+
+
+def found(before: str, after: str, instruction: str, language: str = "python") -> list[str]:
+    intent = intent_of(instruction, before, outline(before, language))
+    return [each.text for each in faults(before, after, language, intent, [(0, before.count("\n"))])]
+
+
+class TestGuards:
+    ASK = "fibo should raise a ValueError if most is given and below 1"
+
+    def test_in_a_loop_it_comes_to_the_beginning(self) -> None:
+        after = FIBO.replace("    while True:\n", "    while True:\n" + indented(GUARD, 8))
+        intent = intent_of(self.ASK, FIBO, outline(FIBO, "python"))
+        text, notes = mended(FIBO, after, "python", intent, [(0, 9)])
+        assert text == FIBO.replace("    # the first", indented(GUARD, 4) + "    # the first")
+        assert notes == ("put `if most is not None and most < 1` before the loop",)
+
+    @pytest.mark.parametrize(
+        "guard",
+        [
+            "if a > 9:\n    raise ValueError(a)\n",  # changes in the loop
+            "if most < 1:\n    break\n",  # no guard
+            "if check(most):\n    raise ValueError(most)\n",  # may be another one each time
+            "if most == 9:\n    raise ValueError\nmost = 9\n",
+        ],
+    )
+    def test_what_may_change_from_round_to_round_stays(self, guard: str) -> None:
+        after = FIBO.replace("    while True:\n", "    while True:\n" + indented(guard, 8))
+        assert not [each for each in found(FIBO, after, self.ASK) if "loop" in each]
+
+    def test_one_that_was_there_is_the_files_own(self) -> None:
+        before = FIBO.replace("    while True:\n", "    while True:\n" + indented(GUARD, 8))
+        assert not found(before, before.replace("a = b = 1", "a = b = 2"), "let fibo begin with 2")
+
+
+class TestTypes:
+    TEXT = 'def freeze(obj):\n    """An object."""\n    return obj\n'
+
+    def test_the_type_that_is_named_has_to_be_there(self) -> None:
+        ask = "Annotate the parameter and the return value of freeze as object."
+        wrong = self.TEXT.replace("(obj):", "(obj: int) -> int:")
+        assert found(self.TEXT, wrong, ask) == ["`object`, which the instruction names, is not in it"]
+        assert found(self.TEXT, self.TEXT.replace("(obj):", "(obj: object) -> object:"), ask) == []
+
+
+class TestParameters:
+    BEFORE = "def f(d):\n    return d\n"
+    ASK = "add a function invert(d, factory=dict) that swaps keys and values"
+
+    def test_one_that_is_not_used_was_forgotten(self) -> None:
+        new = "\n\ndef invert(d, factory=dict):\n    return {v: k for k, v in d.items()}\n"
+        assert found(self.BEFORE, self.BEFORE + new, self.ASK) == ["`invert` makes no use of its parameter factory"]
+        used = new.replace("{v: k for k, v in d.items()}", "factory((v, k) for k, v in d.items())")
+        assert found(self.BEFORE, self.BEFORE + used, self.ASK) == []
+
+    def test_one_that_was_used_still_is(self) -> None:
+        before = (
+            "def pick(test, d, factory=dict):\n    made = factory()\n    for k in d:\n        if test(k):\n"
+            "            made[k] = d[k]\n    return made\n"
+        )
+        head = before[: before.index("    made")]
+        after = head + "    return {k: d[k] for k in d if test(k)}\n"
+        ask = "let pick use a comprehension instead of the loop"
+        assert found(before, after, ask) == ["`pick` makes no use of its parameter factory any more"]
+        assert found(before, head + "    return factory((k, d[k]) for k in d if test(k))\n", ask) == []
+        assert found(before, after, "let pick use a comprehension and not look at factory") == []
+        short = found(before, head + "    return {}\n", "let pick return an empty dict instead")
+        assert not [each for each in short if "no use" in each]
+
+    def test_what_does_nothing_uses_nothing(self) -> None:
+        new = "\n\ndef visit(d, node):\n    return None\n"
+        assert found(self.BEFORE, self.BEFORE + new, "add a function visit(d, node) that returns None") == []
+        new = "\n\ndef visit(d, node):\n    return d if d is not None else f(1)\n"
+        assert found(self.BEFORE, self.BEFORE + new, "add a function visit(d, node) that ignores node") == []
