@@ -20,12 +20,12 @@ def replace(path: Path, data: bytes, private: bool = True) -> None:
     if os.path.lexists(target) and not os.path.isfile(target):  # the null device stays what it is
         raise UsageError(f"{path} is no regular file", "name a file to write to")
 
-    def dress(beside: str) -> None:
+    def copy_mode(beside: str) -> None:
         with contextlib.suppress(OSError):
             os.chmod(beside, stat.S_IMODE(os.stat(target).st_mode))
 
     try:
         os.makedirs(os.path.dirname(target), mode=0o700 if private else 0o777, exist_ok=True)
-        atomic.put(target, data, 0o600 if private else 0o644, dress)
+        atomic.put(target, data, 0o600 if private else 0o644, copy_mode)
     except OSError as error:
         raise unwritable(path, error, "check its permissions", UsageError) from None

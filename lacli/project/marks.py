@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacli.project import skip
+from lacli.storage import atomic
 from lacli.storage import files as disk
 
 FILE_NAME = "files.lacli"
@@ -194,7 +195,7 @@ def save(index: Marks, path: Path, fingerprint: str) -> int:
     """Put the index in the place of the file, and give its size. May raise OSError."""
     data = encode(index, fingerprint)
     disk.make_private(path.parent)
-    disk.replace(path, path.with_name(f"{path.name}.{os.getpid()}.tmp"), data)
+    atomic.replace(path, data, beside=path.with_name(f"{path.name}.{os.getpid()}.tmp"))
     _sweep(path)
     return len(data)
 

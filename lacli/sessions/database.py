@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lacli.sessions import migrations
 from lacli.sessions.records import StoreUnavailable
 from lacli.storage import files
+from lacli.storage.lock import locked
 
 if TYPE_CHECKING:
     import sqlite3
@@ -215,7 +216,7 @@ class Database:
     def _set_aside(self, found: tuple[int, int] | None) -> None:
         """Rename the file that was found damaged, with what belongs to it; another process may have done it already."""
         try:
-            with files.locked(self.path, max(0.0, _Patience.left_s)):
+            with locked(self.path, max(0.0, _Patience.left_s)):
                 if found is None or found != self._identity():
                     return
                 aside = self._free_name()
