@@ -1,7 +1,7 @@
 """The project's files as an index to draft from, kept up to date by a quiet thread while a program runs.
 
 Only files that the context seems to quote, and a few that were changed last, are read and tokenised; which they are
-is told by `marks`. The thread works in pieces of about two milliseconds and rests many times as long while a reply is
+`shingles` tells. The thread works in pieces of about two milliseconds and rests many times as long while a reply is
 written, since Python runs one thread at a time. Whatever goes wrong in it ends in no index, and in nothing else.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.drafts.index import Match, StoredIndex, SuffixIndex
-from lacli.project.indexing import Indexer, place_of
+from lacli.project.indexing import Indexer, project_paths
 from lacli.project.reading import IdArray
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Sink = Callable[[SuffixIndex], None]
 """Takes the newest index, in the thread; what it did with the one before is its own affair."""
 
-_MAX_HOT = 256 << 10
+_MAX_CACHED = 256 << 10
 """Tokens kept in memory: some 10 MB with their index."""
 _NEWEST = 32 << 10
 """Tokens of the files changed last that are read whether or not anything quotes them."""
@@ -67,8 +67,8 @@ class ProjectFiles:
         self._worked_s = self._saved_s = 0.0
         self._seen: deque[int] = deque(maxlen=_LAST_OFFERED)
         self._fresh: deque[int] = deque()
-        self._hot: OrderedDict[int, IdArray] = OrderedDict()
-        self._hot_size = 0
+        self._cached: OrderedDict[int, IdArray] = OrderedDict()
+        self._cached_size = 0
         self._unpublished = 0
         self._thread: threading.Thread | None = None
 
@@ -116,11 +116,11 @@ class ProjectFiles:
 
     def _run(self, folder: Path, tokenizer: Tokenizer, sink: Sink, writes: bool) -> None:
         with contextlib.suppress(Exception):  # a source fewer; `_Closed` is the ordinary end
-            place = place_of(folder, tokenizer.fingerprint, writes)
+            place = project_paths(folder, tokenizer.fingerprint, writes)
             if place is None:
                 return
             self._worked_s = time.thread_time()
-            indexer = Indexer(place, tokenizer, self._breathe)
+            indexer = Indexer(place, tokenizer, self._pause)
             self._wanted = True  # for the reply that is about to begin
             self._survey(indexer)
             self._wanted = False
@@ -130,7 +130,7 @@ class ProjectFiles:
 
     def _work(self, indexer: Indexer, sink: Sink, writes: bool) -> None:
         """One thing that is to be done, the most urgent first; else wait."""
-        self._breathe()
+        self._pause()
         self._wake.clear()
         if self._survey_due:
             self._survey_due = False
@@ -151,15 +151,15 @@ class ProjectFiles:
             self._read_next(indexer)
         elif self._fresh:
             key = self._fresh.popleft()
-            if self._hot_size < _NEWEST and key not in self._hot:
-                self._keep(key, indexer.tokens_of(key))
+            if self._cached_size < _NEWEST and key not in self._cached:
+                self._cache(key, indexer.tokens_of(key))
         else:
             self._wake.wait()
 
     def _survey(self, indexer: Indexer) -> None:
         indexer.survey()
         files = set(indexer.newest)
-        for key in [key for key in self._hot if key not in files]:
+        for key in [key for key in self._cached if key not in files]:
             self._drop(key)
         self._fresh = deque(indexer.newest)
 
@@ -168,19 +168,19 @@ class ProjectFiles:
         found = indexer.quoted(context)
         least = max(_LEAST_SHARED, _LEAST_PART * found[0][1]) if found else 0.0
         quoted = [key for key, shared in found[:_FILES_AT_ONCE] if shared >= least]
-        room = _MAX_HOT // 2  # for these; the others may be in use
+        room = _MAX_CACHED // 2  # for these; the others may be in use
         self._wanted = True
         try:
             for key in quoted:
-                if key not in self._hot and room > 0:
-                    self._keep(key, indexer.tokens_of(key))
+                if key not in self._cached and room > 0:
+                    self._cache(key, indexer.tokens_of(key))
                     self._unpublished += _PUBLISH_EVERY  # at once: the reply may quote on
-                room -= len(self._hot.get(key, ()))
+                room -= len(self._cached.get(key, ()))
         finally:
             self._wanted = False
         for key in reversed(quoted):
-            if key in self._hot:
-                self._hot.move_to_end(key)
+            if key in self._cached:
+                self._cached.move_to_end(key)
 
     def _read_next(self, indexer: Indexer) -> None:
         """Bring the index on by one file; what was changed last is kept to draft from."""
@@ -188,31 +188,31 @@ class ProjectFiles:
         if ids is None:
             if indexer.left_out(key):
                 self._drop(key)
-        elif key in self._hot or self._hot_size + len(ids) <= _NEWEST:
-            self._keep(key, ids)
+        elif key in self._cached or self._cached_size + len(ids) <= _NEWEST:
+            self._cache(key, ids)
         if len(indexer.todo) % _SEAL_EVERY == 0:
             indexer.seal()
             self._read_quoted(indexer, list(self._seen))  # which may have come before the index knew the file
 
-    def _keep(self, key: int, ids: IdArray | None) -> None:
+    def _cache(self, key: int, ids: IdArray | None) -> None:
         self._drop(key)
         if ids is None or not len(ids):
             return
-        self._hot[key] = ids
-        self._hot_size += len(ids)
+        self._cached[key] = ids
+        self._cached_size += len(ids)
         self._unpublished += len(ids)
-        while self._hot_size > _MAX_HOT:
-            self._drop(next(iter(self._hot)))
+        while self._cached_size > _MAX_CACHED:
+            self._drop(next(iter(self._cached)))
 
     def _drop(self, key: int) -> None:
-        ids = self._hot.pop(key, None)
+        ids = self._cached.pop(key, None)
         if ids is not None:
-            self._hot_size -= len(ids)
+            self._cached_size -= len(ids)
             self._unpublished += 1
 
     def _publish(self, sink: Sink) -> None:
         self._unpublished = 0
-        sink(_Watched(StoredIndex(self._hot.values()), self.offer))
+        sink(_ObservedIndex(StoredIndex(self._cached.values()), self.offer))
 
     def _save(self, indexer: Indexer) -> None:
         self._saved_s = time.monotonic()
@@ -220,7 +220,7 @@ class ProjectFiles:
             indexer.save()
         indexer.unsaved = False  # not tried again before something changes
 
-    def _breathe(self) -> None:
+    def _pause(self) -> None:
         """Between two pieces of work: rest in proportion to what was worked, longer while a reply is written."""
         if self._closing.is_set():
             raise _Closed
@@ -232,7 +232,7 @@ class ProjectFiles:
             raise _Closed
 
 
-class _Watched:
+class _ObservedIndex:
     """An index that tells which contexts it is asked about."""
 
     def __init__(self, index: StoredIndex, offer: Callable[[Sequence[int]], None]) -> None:

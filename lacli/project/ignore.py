@@ -38,9 +38,9 @@ class IgnoreFiles:
         if excluded is None:
             excluded = self._folders[parent] = self.ignores(parent + "/")
         # As in git, what an excluded folder holds cannot be taken back in.
-        return excluded or self._says(name, parent)
+        return excluded or self._matches(name, parent)
 
-    def _says(self, name: str, folder: str) -> bool:
+    def _matches(self, name: str, folder: str) -> bool:
         while True:
             spec = self._spec(folder)
             if spec is not None:
@@ -54,22 +54,22 @@ class IgnoreFiles:
     def _spec(self, folder: str) -> GitIgnoreSpec | None:
         if folder not in self._specs:
             lines = [line for each in self._names for line in _lines(os.path.join(self._root, folder, each))]
-            self._specs[folder] = _parsed(lines) if lines else None
+            self._specs[folder] = _compile(lines) if lines else None
         return self._specs[folder]
 
 
-def _parsed(lines: list[str]) -> GitIgnoreSpec | None:
+def _compile(lines: list[str]) -> GitIgnoreSpec | None:
     from pathspec import GitIgnoreSpec  # deferred: 30 ms
 
     sound = []
-    for line in map(_tamed, lines):
+    for line in map(_limit_stars, lines):
         with contextlib.suppress(ValueError):  # no pattern: the others still count
             GitIgnoreSpec.from_lines([line])
             sound.append(line)
     return GitIgnoreSpec.from_lines(sound)
 
 
-def _tamed(line: str) -> str:
+def _limit_stars(line: str) -> str:
     """A pattern that can be tried in no time: of many stars the first few, which leaves out the more."""
     stars = [found.end() for found in re.finditer(r"\*+", line)]
     if len(stars) <= _MOST_STARS:

@@ -131,7 +131,7 @@ def by_name(name: str) -> Reason | None:
     return "binary" if _BINARY_ENDINGS.fullmatch(last) else None
 
 
-def folder(name: str) -> bool:
+def skips_folder(name: str) -> bool:
     """Whether a walk need not enter a folder of this (last) name."""
     return name.lower() in _SECRET_FOLDERS or name.lower() in _GENERATED_FOLDERS
 

@@ -28,7 +28,7 @@ class Snippet:
     text: str
 
 
-def pieces(name: str, text: str) -> list[Snippet]:
+def split(name: str, text: str) -> list[Snippet]:
     """A file in pieces of at most `LINES` lines, cut at blank lines where there are some."""
     lines = text.split("\n")
     found: list[Snippet] = []
@@ -44,7 +44,7 @@ def pieces(name: str, text: str) -> list[Snippet]:
     return found
 
 
-def chosen(files: Sequence[Sequence[Snippet]], cursor_text: str, most_characters: int) -> list[Snippet]:
+def select(files: Sequence[Sequence[Snippet]], cursor_text: str, most_characters: int) -> list[Snippet]:
     """Of each file the pieces that share most words with the text at the cursor, in the order of files and lines.
 
     A piece that says what another says, or what stands at the cursor already, is left out: it would be repeated.
@@ -67,7 +67,7 @@ def chosen(files: Sequence[Sequence[Snippet]], cursor_text: str, most_characters
     return kept
 
 
-def joined(snippets: Iterable[Snippet]) -> list[tuple[str, str]]:
+def join(snippets: Iterable[Snippet]) -> list[tuple[str, str]]:
     """One text for each file, in the order in which the files come."""
     texts: dict[str, list[str]] = {}
     for piece in snippets:

@@ -74,14 +74,14 @@ def secret_values(root: Path) -> frozenset[str]:
         except (OSError, ValueError):
             continue
         trusted = bool(_ENV_FILE.fullmatch(path.name) or _SECRET_FILE.fullmatch(path.name))
-        for value in values_in(text, trusted, quoted_only=bool(_SETTINGS_CODE.fullmatch(path.name))):
+        for value in secrets_in(text, trusted, quoted_only=bool(_SETTINGS_CODE.fullmatch(path.name))):
             values.add(value)
             if len(values) >= _MAX_VALUES:
                 return frozenset(values)
     return frozenset(values)
 
 
-def values_in(text: str, trusted: bool, quoted_only: bool = False) -> Iterator[str]:
+def secrets_in(text: str, trusted: bool, quoted_only: bool = False) -> Iterator[str]:
     """The values of one file; of other settings than `.env` and the like only those whose name says secret.
 
     `quoted_only` is for code, where what is not in quotes is no value.

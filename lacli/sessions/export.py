@@ -12,7 +12,7 @@ from lacli.text.fences import longer_than_any
 from lacli.text.quoting import Quoting
 
 
-def moment(at: float) -> str:
+def format_time(at: float) -> str:
     """A time of the user's own day, to the minute."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
@@ -27,7 +27,7 @@ def file_name() -> str:
     return f"chat-{time.strftime('%Y-%m-%d-%H%M%S')}.md"
 
 
-def takes_chat(path: Path) -> bool:
+def is_chat_file(path: Path) -> bool:
     """Whether all of a chat belongs into a file of this name, and not the code of its last answer."""
     return path.suffix.lower() in (".md", ".markdown", ".txt")
 
@@ -40,33 +40,33 @@ def as_markdown(system: str, turns: Sequence[Turn]) -> str:
     for turn in turns:
         parts.append(f"## You\n\n{composed(turn.question.text, turn.question.attachments)}\n")
         mark = " (interrupted)" if turn.interrupted else ""
-        parts.append(f"## Assistant{mark}\n\n{said(turn)}\n")
+        parts.append(f"## Assistant{mark}\n\n{quoted_answer(turn)}\n")
     return "\n".join(parts)
 
 
 def _parts(session: Session) -> Iterator[str]:
     yield f"# {session.title or session.id}"
     where = f" in `{session.project}`" if session.project else ""
-    yield f"{session.kind}{where}, {session.model}, {moment(session.begun)}, session {session.id}"
+    yield f"{session.kind}{where}, {session.model}, {format_time(session.begun)}, session {session.id}"
     if session.system:
         yield f"## System\n\n{session.system}"
     for number, turn in enumerate(session.turns, 1):
-        yield f"## {number}. Question, {moment(turn.at)}"
+        yield f"## {number}. Question, {format_time(turn.at)}"
         for attachment in turn.question.attachments:
             yield f"`{attachment.label}`:\n\n{_fenced(attachment.text)}"
         if turn.question.text:
             yield turn.question.text.rstrip("\n")
-        yield f"## {number}. Answer{note(turn)}"
+        yield f"## {number}. Answer{completeness(turn)}"
         if turn.answer.text or turn.thought:
-            yield said(turn)
+            yield quoted_answer(turn)
 
 
-def said(turn: Turn) -> str:
+def quoted_answer(turn: Turn) -> str:
     """An answer for people, what the model thought before it as a quotation."""
     return Quoting().push(turn.answer.text.rstrip(), turn.thought)
 
 
-def note(turn: Turn) -> str:
+def completeness(turn: Turn) -> str:
     """What must be said of an answer that is no whole one."""
     if turn.interrupted:
         return " (interrupted)"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from lacli import paths
 from lacli.events import Counts, Notice
 from lacli.sessions import rows, search
+from lacli.sessions.clipping import clipped
 from lacli.sessions.database import Database
-from lacli.sessions.kept import kept
 from lacli.sessions.records import Extent, Hit, NoSuchSession, Session, StoreUnavailable, Summary, Turn
 
 if TYPE_CHECKING:
@@ -87,60 +87,60 @@ class SessionStore:
     def describe(self, id: str, system: str) -> str:  # noqa: A002
         """Change the system message of a session that was begun or read here; the id is as of `append`."""
 
-        def work(connection: sqlite3.Connection, told: list[Notice]) -> Session:
+        def work(connection: sqlite3.Connection, notices: list[Notice]) -> Session:
             known = self._known[id]
             if connection.execute("SELECT 1 FROM sessions WHERE id = ?", (id,)).fetchone():
-                known, _ = self._prepared(connection, id, told)
-                connection.execute("UPDATE sessions SET system = ? WHERE id = ?", (kept(system), known.id))
-                rows.forget_empty(connection, known.id)
+                known, _ = self._ensure_row(connection, id, notices)
+                connection.execute("UPDATE sessions SET system = ? WHERE id = ?", (clipped(system), known.id))
+                rows.delete_if_empty(connection, known.id)
             return replace(known, system=system)
 
-        return self._written(work)
+        return self._write_session(work)
 
     def _change(self, id: str, dropped: int, turn: Turn | None, model: str) -> str:  # noqa: A002
         """Take away the last turns of a session and add one, in one transaction."""
 
-        def work(connection: sqlite3.Connection, told: list[Notice]) -> Session:
-            known, numbers = self._prepared(connection, id, told)
+        def work(connection: sqlite3.Connection, notices: list[Notice]) -> Session:
+            known, numbers = self._ensure_row(connection, id, notices)
             turns = known.turns[: len(numbers) - dropped] if dropped <= len(numbers) else ()
             for number in numbers[len(turns) :]:
                 connection.execute("DELETE FROM turns WHERE number = ?", (number,))
             if turn is not None:
-                if model and _read_by(connection, known.id, model):
+                if model and _set_model(connection, known.id, model):
                     turns = tuple(each.without_ids() for each in turns)
                 rows.insert_turn(connection, known.id, turn)
                 if turn.at not in self._counted:
                     rows.add_counts(connection, known.project, turn.counts, turn.at)
                 turns = (*turns, turn)
             if dropped:
-                rows.forget_empty(connection, known.id)
-                rows.forget_contents(connection)
+                rows.delete_if_empty(connection, known.id)
+                rows.delete_unused_contents(connection)
             return replace(known, turns=turns, model=model or known.model)
 
-        changed = self._written(work)
+        changed = self._write_session(work)
         if turn is not None:
             self._counted.add(turn.at)
         return changed
 
-    def _written(self, work: Callable[[sqlite3.Connection, list[Notice]], Session]) -> str:
+    def _write_session(self, work: Callable[[sqlite3.Connection, list[Notice]], Session]) -> str:
         """Write a session, and know it as `work` says it is now; its id."""
-        told: list[Notice] = []
+        notices: list[Notice] = []
 
         def attempt(connection: sqlite3.Connection) -> Session:
-            told.clear()  # this may be a second one
-            return work(connection, told)
+            notices.clear()  # this may be a second one
+            return work(connection, notices)
 
         changed = self._database.write(attempt)
         self.know(changed)
-        for notice in told:
+        for notice in notices:
             self._report(notice)
         return changed.id
 
-    def _prepared(
+    def _ensure_row(
         self,
         connection: sqlite3.Connection,
         id: str,  # noqa: A002
-        told: list[Notice],
+        notices: list[Notice],
     ) -> tuple[Session, list[int]]:
         """A session that has a row and is as it is known here, and the numbers of its turns: the one of this id, or
         another one in its place."""
@@ -153,20 +153,22 @@ class SessionStore:
             return read, numbers
         if row is None:
             if known.turns:
-                told.append(Notice("what was said earlier here is gone from the log; what follows is kept", "warning"))
+                notices.append(
+                    Notice("what was said earlier here is gone from the log; what follows is kept", "warning")
+                )
                 known = replace(known, begun=time.time(), turns=())
             rows.insert_session(connection, known)
             return known, []
         here = connection.execute("SELECT number, at_s FROM turns WHERE session = ? ORDER BY 1", (id,)).fetchall()
-        same = [rows.moment_of(at) for _, at in here] == [rows.moment_of(turn.at) for turn in known.turns]
-        if same and rows.text_of(row[0]) == kept(known.system):
+        same = [rows.time_of(at) for _, at in here] == [rows.time_of(turn.at) for turn in known.turns]
+        if same and rows.text_of(row[0]) == clipped(known.system):
             return known, [number for number, _ in here]
-        removed = rows.moment_of(row[1]) != rows.moment_of(known.begun)  # and kept again since, by whoever went on
+        removed = rows.time_of(row[1]) != rows.time_of(known.begun)  # and kept again since, by whoever went on
         turns = () if removed else known.turns
         own = replace(known, id=secrets.token_hex(8), begun=time.time(), turns=turns)
         rows.insert_session(connection, own)
         what = "was deleted elsewhere" if removed else "was gone on with elsewhere, too"
-        told.append(
+        notices.append(
             Notice(f"session {id[:8]} {what}: what is said here is kept as {own.id[:8]} from now on", "warning")
         )
         return own, [rows.insert_turn(connection, own.id, turn) for turn in turns]
@@ -181,7 +183,7 @@ class SessionStore:
         def work(connection: sqlite3.Connection) -> tuple[Session, Sequence[int]]:
             return rows.read_session(connection, _full_id(connection, prefix))
 
-        return self._remembered(self._database.read(work))
+        return self._remember(self._database.read(work))
 
     def latest(self, project: Path | None, kinds: Collection[str]) -> Session | None:
         """The session of these kinds used last in this project."""
@@ -190,14 +192,14 @@ class SessionStore:
             marks = ",".join("?" * len(kinds))
             row = connection.execute(
                 f"SELECT id FROM sessions WHERE project = ? AND kind IN ({marks}) ORDER BY used_s DESC, rowid DESC",
-                (rows.stored(project), *kinds),
+                (rows.project_column(project), *kinds),
             ).fetchone()
             return rows.read_session(connection, row[0]) if row else None
 
         read = self._database.read(work)
-        return None if read is None else self._remembered(read)
+        return None if read is None else self._remember(read)
 
-    def _remembered(self, read: tuple[Session, Sequence[int]]) -> Session:
+    def _remember(self, read: tuple[Session, Sequence[int]]) -> Session:
         session, _ = read
         self.know(session)
         return session
@@ -212,7 +214,7 @@ class SessionStore:
         self, text: str, project: Path | None = None, everywhere: bool = False, limit: int | None = None
     ) -> Sequence[Hit]:
         """Sessions in which this very text was said or attached, whatever its case; for no text all of them."""
-        return self._database.read(lambda connection: search.found(connection, text, project, everywhere, limit))
+        return self._database.read(lambda connection: search.search(connection, text, project, everywhere, limit))
 
     def full_id(self, prefix: str) -> str:
         """The id that begins so. Raises NoSuchSession."""
@@ -235,7 +237,7 @@ class SessionStore:
 
         def work(connection: sqlite3.Connection) -> int:
             gone = sum(connection.execute("DELETE FROM sessions WHERE id = ?", (each,)).rowcount for each in ids)
-            rows.forget_contents(connection)
+            rows.delete_unused_contents(connection)
             return gone
 
         if not self._database.read(lambda connection: connection.execute("SELECT 1 FROM sessions").fetchone()):
@@ -254,13 +256,13 @@ class SessionStore:
         def work(connection: sqlite3.Connection) -> tuple[int, int, float]:
             sessions, oldest = connection.execute("SELECT count(*), min(begun_s) FROM sessions").fetchone()
             turns = connection.execute("SELECT count(*) FROM turns").fetchone()[0]
-            return sessions, turns, rows.moment_of(oldest)
+            return sessions, turns, rows.time_of(oldest)
 
         sessions, turns, oldest = self._database.read(work)
         return Extent(sessions, turns, self._database.byte_size(), oldest)
 
 
-def _read_by(connection: sqlite3.Connection, id: str, model: str) -> bool:  # noqa: A002
+def _set_model(connection: sqlite3.Connection, id: str, model: str) -> bool:  # noqa: A002
     """Note which model a session is with now; whether it is another one."""
     changed = connection.execute(
         "UPDATE sessions SET model = ? WHERE id = ? AND model <> ?", (model, id, model)

@@ -235,7 +235,7 @@ class TestShared:
     def test_a_lock_is_waited_for_within_bounds(
         self, file: Path, journal: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(database, "PATIENCE_S", 0.1)
+        monkeypatch.setattr(database, "MAX_WAIT_S", 0.1)
         id_ = begun(SessionStore(file))
         store = SessionStore(file)
         with closing(sqlite3.connect(file, isolation_level=None)) as other:
