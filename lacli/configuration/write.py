@@ -12,13 +12,13 @@ from lacli.storage import atomic
 
 
 def replace(path: Path, data: bytes, private: bool = True) -> None:
-    """Put these bytes in the place of the file, which keeps its mode; a new one is the owner's alone where `private`.
+    """Replace the contents of the file, which keeps its mode; if `private`, a new file is readable by its owner only.
 
-    A link stays one: what it leads to is written.
+    A symbolic link stays one: its target is written.
     """
     target = os.path.realpath(path)
     if os.path.lexists(target) and not os.path.isfile(target):  # the null device stays what it is
-        raise UsageError(f"{path} is no regular file", "name a file to write to")
+        raise UsageError(f"{path} is not a regular file", "name a file to write to")
 
     def copy_mode(beside: str) -> None:
         with contextlib.suppress(OSError):

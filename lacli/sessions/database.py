@@ -27,15 +27,15 @@ MAX_WAIT_S = 1.5
 """How long all operations of a process together wait for other programs, until one of them succeeds."""
 _POLL_S = 0.02
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
-_RENAME_IT = "rename it, and the next reply begins a new one"
-_CHECK_PERMISSIONS = "see to the rights of the file and its folder"
-_UNKNOWN_LAYOUT = ("has a layout that this lacli does not know", _RENAME_IT)
+_RENAME_IT = "rename it, and the next reply starts a new one"
+_CHECK_PERMISSIONS = "check the permissions of the file and its folder"
+_UNKNOWN_LAYOUT = ("has a layout unknown to this lacli", _RENAME_IT)
 _SQLITE_ERRORS = {
     "SQLITE_CANTOPEN": ("cannot be opened", _CHECK_PERMISSIONS),
     "SQLITE_PERM": ("may not be opened", _CHECK_PERMISSIONS),
     "SQLITE_READONLY": ("cannot be written", _CHECK_PERMISSIONS),
-    "SQLITE_FULL": ("does not fit on the disk any more", "free some space"),
-    "SQLITE_IOERR": ("cannot be read or written", "see to its disk, or set LACLI_HOME to a folder elsewhere"),
+    "SQLITE_FULL": ("no longer fits on the disk", "free some space"),
+    "SQLITE_IOERR": ("cannot be read or written", "check its disk, or set LACLI_HOME to a folder elsewhere"),
     "SQLITE_PROTOCOL": ("lies where files cannot be locked", "set LACLI_HOME to a folder elsewhere"),
     "SQLITE_ERROR": _UNKNOWN_LAYOUT,
     "SQLITE_CONSTRAINT": _UNKNOWN_LAYOUT,
@@ -186,7 +186,7 @@ class Database:
         except OSError:  # SQLite says why
             return
         if not stat.S_ISREG(found):
-            raise self._unavailable("is no regular file", _RENAME_IT)
+            raise self._unavailable("is not a regular file", _RENAME_IT)
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         found, known = migrations.version(connection), len(migrations.MIGRATIONS)
@@ -227,7 +227,7 @@ class Database:
                         os.rename(f"{self.path}{suffix}", f"{aside}{suffix}")
         except OSError as error:
             raise self._unavailable("is damaged and cannot be moved out of the way") from error
-        self._report(f"the log of conversations was damaged: it is kept as {aside}, and a new one is begun")
+        self._report(f"the log of conversations was damaged: it is kept as {aside}, and a new one was started")
 
     def _free_name(self) -> Path:
         stamp = time.strftime("%Y%m%d-%H%M%S")

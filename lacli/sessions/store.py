@@ -1,7 +1,7 @@
-"""Saved conversations: begun, added to, found again, removed. SQLite in one private file below the data folder.
+"""Saved conversations: started, extended, searched, removed. SQLite in one private file in the data folder.
 
-What is kept: questions, the text that was attached to them, answers with the ids the model wrote, which model wrote
-them, when, and in which project. It is the user's own transcript: never sent anywhere, readable by the owner alone.
+Kept are questions, the text that was attached to them, answers with the ids the model wrote, which model wrote them,
+when, and in which project. It is the user's own transcript: never sent anywhere, readable by the owner alone.
 Every method either does its work or raises `StoreUnavailable`; a turn whose `append` returned is on the disk.
 """
 
@@ -28,16 +28,16 @@ __all__ = ["FILE_NAME", "NoSuchSession", "SessionStore", "StoreUnavailable", "op
 
 FILE_NAME = "sessions.db"
 _SHOWN = 5
-"""Most sessions named where an id is not unique."""
+"""The most sessions that are listed if an id prefix is ambiguous."""
 
 
 def path() -> Path:
-    """Where the log is."""
+    """The path of the log."""
     return paths.data_dir() / FILE_NAME
 
 
 def open_store(report: Callable[[Notice], None]) -> SessionStore:
-    """The log for a conversation that is to go on: a damaged file is kept aside at once, and a new one begun."""
+    """Open the log for a conversation; a damaged file is set aside at once, and a new one started."""
     store = SessionStore(path(), report)
     store.check()
     return store
@@ -57,17 +57,17 @@ class SessionStore:
         """When the turns were that were added here: one that is put back is not counted again."""
 
     def check(self) -> None:
-        """Raise if the file cannot be read; keep a damaged one aside."""
+        """Raise if the file cannot be read; set a damaged one aside."""
         self._database.check()
 
     def begin(self, kind: str, project: Path | None, model: str, system: str = "") -> str:
-        """A new session; its id. It is kept with its first turn."""
+        """Start a session and return its id. It is stored with its first turn."""
         session = Session(secrets.token_hex(8), kind, project, model, system, "", begun=time.time())
         self.know(session)
         return session.id
 
     def know(self, session: Session) -> None:
-        """Be ready to add to a session that another store has read."""
+        """Make a session that another store has read known here, so that turns can be added to it."""
         self._known[session.id] = session
 
     def append(self, id: str, turn: Turn, model: str = "") -> str:  # noqa: A002 - what it is called everywhere
@@ -123,11 +123,11 @@ class SessionStore:
         return changed
 
     def _write_session(self, work: Callable[[sqlite3.Connection, list[Notice]], Session]) -> str:
-        """Write a session, and know it as `work` says it is now; its id."""
+        """Write a session, and remember it as `work` returns it. Returns its id."""
         notices: list[Notice] = []
 
         def attempt(connection: sqlite3.Connection) -> Session:
-            notices.clear()  # this may be a second one
+            notices.clear()  # this may be the second attempt
             return work(connection, notices)
 
         changed = self._database.write(attempt)
@@ -153,9 +153,7 @@ class SessionStore:
             return read, numbers
         if row is None:
             if known.turns:
-                notices.append(
-                    Notice("what was said earlier here is gone from the log; what follows is kept", "warning")
-                )
+                notices.append(Notice("the earlier turns are gone from the log; what follows is kept", "warning"))
                 known = replace(known, begun=time.time(), turns=())
             rows.insert_session(connection, known)
             return known, []
@@ -167,7 +165,7 @@ class SessionStore:
         turns = () if removed else known.turns
         own = replace(known, id=secrets.token_hex(8), begun=time.time(), turns=turns)
         rows.insert_session(connection, own)
-        what = "was deleted elsewhere" if removed else "was gone on with elsewhere, too"
+        what = "was deleted elsewhere" if removed else "was continued elsewhere, too"
         notices.append(
             Notice(f"session {id[:8]} {what}: what is said here is kept as {own.id[:8]} from now on", "warning")
         )
@@ -251,7 +249,7 @@ class SessionStore:
         return self._database.read(lambda connection: rows.day_counts(connection, project, everywhere))
 
     def extent(self) -> Extent:
-        """How much is kept."""
+        """How much is stored."""
 
         def work(connection: sqlite3.Connection) -> tuple[int, int, float]:
             sessions, oldest = connection.execute("SELECT count(*), min(begun_s) FROM sessions").fetchone()
@@ -263,7 +261,7 @@ class SessionStore:
 
 
 def _set_model(connection: sqlite3.Connection, id: str, model: str) -> bool:  # noqa: A002
-    """Note which model a session is with now; whether it is another one."""
+    """Set the model of a session. Returns whether it has changed."""
     changed = connection.execute(
         "UPDATE sessions SET model = ? WHERE id = ? AND model <> ?", (model, id, model)
     ).rowcount

@@ -25,11 +25,11 @@ _READ_FLAGS = os.O_RDONLY | _COMMON_FLAGS | getattr(os, "O_NONBLOCK", 0)
 
 
 class NotRegular(OSError):
-    """Something that is no regular file lies where the file should be."""
+    """Something that is not a regular file is in the file's place."""
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder and its missing parents, readable by the owner only."""
+    """Create a folder and its missing parents, accessible to the owner only."""
     missing = [each for each in (folder, *folder.parents) if not os.path.lexists(each)]
     for each in reversed(missing):
         with contextlib.suppress(FileExistsError):
@@ -39,14 +39,14 @@ def make_private(folder: Path) -> None:
 
 
 def restrict(path: Path, mode: int) -> None:
-    """Take away from others what an earlier umask or a copy gave them."""
+    """Remove permissions beyond `mode`, which an earlier umask or a copy may have granted."""
     with contextlib.suppress(OSError):
         if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & ~mode:
             os.chmod(path, mode)
 
 
 def read(path: Path, start: int = 0, size: int = -1, limit: int = 1 << 30) -> bytes:
-    """`size` bytes (or all) from byte `start` on. A file larger than `limit` is refused rather than loaded."""
+    """Read `size` bytes (or all) from byte `start` on. Raises NotRegular for a file larger than `limit`."""
     descriptor = os.open(path, _READ_FLAGS)
     try:
         found = os.fstat(descriptor)
@@ -62,7 +62,7 @@ def read(path: Path, start: int = 0, size: int = -1, limit: int = 1 << 30) -> by
 
 
 def append(path: Path, at: int, data: bytes) -> None:
-    """Put `data` at byte `at`, which becomes the end of what was there. On failure the file ends at `at` again."""
+    """Truncate the file to `at` bytes and append `data`. If that fails, the file ends at `at`."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _COMMON_FLAGS)
     try:
         os.ftruncate(descriptor, at)
@@ -78,7 +78,7 @@ def append(path: Path, at: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def same_age(path: Path) -> Iterator[None]:
-    """A block after which a file counts as changed when it was before, whatever was done with it."""
+    """Restore a file's modification time after the block."""
     before: os.stat_result | None = None
     with contextlib.suppress(OSError):
         before = os.lstat(path)
@@ -89,11 +89,11 @@ def same_age(path: Path) -> Iterator[None]:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename what lies at `path` to a name ending in .bad, and keep only the newest few of those."""
+    """Rename a damaged file to a name ending in .bad, and delete all but the newest few of those."""
     aside = path.with_name(f"{path.name}.{time.time_ns()}{BAD_SUFFIX}")
     os.rename(path, aside)
     older = sorted(path.parent.glob(f"{path.name}.*{BAD_SUFFIX}"))[:-KEPT_ASIDE]
     for each in older:
-        with contextlib.suppress(OSError):  # a folder stays: it may hold what nobody meant to lose
+        with contextlib.suppress(OSError):  # a folder stays: it may hold something precious
             each.unlink()
     return aside

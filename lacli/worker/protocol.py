@@ -212,9 +212,9 @@ def _parse(line: bytes, kinds: Any) -> Any:
     except RecursionError:
         return InvalidLine("it is nested too deeply")
     except json.JSONDecodeError as error:
-        return InvalidLine(f"it is no JSON: {error.msg} at column {error.colno}")
+        return InvalidLine(f"it is not JSON: {error.msg} at column {error.colno}")
     except ValueError:  # bytes that are not text, a number of thousands of digits
-        return InvalidLine("it is no JSON")
+        return InvalidLine("it is not JSON")
     try:
         return _reader(kinds)(value, "")
     except ValueError as error:

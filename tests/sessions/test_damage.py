@@ -201,7 +201,7 @@ class TestForeign:
         if kind == "pipe" and not hasattr(os, "mkfifo"):
             pytest.skip("no pipes here")
         (os.mkfifo if kind == "pipe" else os.mkdir)(file)
-        with pytest.raises(StoreUnavailable, match="no regular file"):
+        with pytest.raises(StoreUnavailable, match="not a regular file"):
             store.append(store.begin("ask", HERE, "m"), turn())
 
     @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")

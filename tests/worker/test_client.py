@@ -344,7 +344,7 @@ class TestDeath:
         folder.mkdir()
         engine.open()
 
-    @pytest.mark.parametrize(("kind", "why"), [("babbles", "no JSON"), ("later", "version 99")])
+    @pytest.mark.parametrize(("kind", "why"), [("babbles", "not JSON"), ("later", "version 99")])
     def test_is_what_comes_to_one_that_cannot_be_understood(self, start: Start, kind: str, why: str) -> None:
         with pytest.raises(WorkerDied, match=why) as caught:
             start(kind).open()

@@ -23,7 +23,7 @@ from lacli.cli.terminal import diagnostics, live
 from lacli.cli.terminal.interrupt import Interrupt
 from lacli.errors import LacliError, UsageError
 from lacli.events import Counts, Event, Failed, Finished, Loading, Notice, Piece, Request
-from lacli.shared.wording import BETWEEN, counted, counts_record, reply_record
+from lacli.shared.wording import SEPARATOR, counted, counts_record, reply_record
 
 _REDRAW_S = 0.5
 
@@ -97,7 +97,8 @@ class _BatchRun:
             diagnostics.plain_line(json.dumps({**numbers, "wall_ms": round(1000 * seconds, 1)}))
         if common.usage or (not common.stats and (common.verbose or self._progress)):
             parts = [counted(self._done, "reply", "replies"), f"{self._tokens:,} tokens in {seconds:.1f} s"]
-            diagnostics.plain_line(BETWEEN.join([*parts, f"{self._tokens / max(seconds, 1e-9):.0f} tok/s"]), BETWEEN)
+            parts.append(f"{self._tokens / max(seconds, 1e-9):.0f} tok/s")
+            diagnostics.plain_line(SEPARATOR.join(parts), SEPARATOR)
 
     def check_failures(self) -> None:
         """End with the failure of a prompt that was alone, or with that of the run where some have no reply."""
@@ -142,7 +143,7 @@ class _BatchRun:
             rate = self._tokens / (now - self._started)
             done = self._count - self._left + self._done
             diagnostics.show_status(
-                BETWEEN.join([f"{done:,}/{self._count:,} replies", f"{self._tokens:,} tok", f"{rate:.0f} tok/s"])
+                SEPARATOR.join([f"{done:,}/{self._count:,} replies", f"{self._tokens:,} tok", f"{rate:.0f} tok/s"])
             )
 
 

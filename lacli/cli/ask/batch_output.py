@@ -37,7 +37,7 @@ class Replies:
             bool(path) and not streams.is_stream(path) and (os.path.isfile(path) or not os.path.exists(path))
         )
         """Whether it is a file, and no pipe or device."""
-        self._file: BinaryIO | streams.Patient | None = None
+        self._file: BinaryIO | streams.BlockingWriter | None = None
         self._created = False
         self._size = 0
         """Bytes of the lines that stand in order at the beginning of the file."""
