@@ -1,4 +1,4 @@
-"""A session as a document: Markdown to read, JSON for programs. Pure."""
+"""A session as a document: Markdown for people, JSON for programs. Pure."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from lacli.text.quoting import Quoting
 
 
 def format_time(at: float) -> str:
-    """A time of the user's own day, to the minute."""
+    """A local time, to the minute."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
 def markdown(session: Session) -> str:
-    """All that is kept of a session, attachments too, so that its code blocks stay code blocks."""
+    """A whole session with its attachments, fenced so that its code blocks stay code blocks."""
     return "\n\n".join(_parts(session)) + "\n"
 
 
 def file_name() -> str:
-    """What a chat is saved as where no name is given."""
+    """The default name of a saved chat."""
     return f"chat-{time.strftime('%Y-%m-%d-%H%M%S')}.md"
 
 
 def is_chat_file(path: Path) -> bool:
-    """Whether all of a chat belongs into a file of this name, and not the code of its last answer."""
+    """Whether a file of this name takes the whole chat rather than the code of its last answer."""
     return path.suffix.lower() in (".md", ".markdown", ".txt")
 
 
 def as_markdown(system: str, turns: Sequence[Turn]) -> str:
-    """A chat as it is read by people, files as the model was shown them."""
+    """A chat for people, with files as they were shown to the model."""
     from lacli.prompts.content import composed
 
     parts = [f"## System\n\n{system}\n"] if system else []
@@ -47,7 +47,7 @@ def as_markdown(system: str, turns: Sequence[Turn]) -> str:
 def _parts(session: Session) -> Iterator[str]:
     yield f"# {session.title or session.id}"
     where = f" in `{session.project}`" if session.project else ""
-    yield f"{session.kind}{where}, {session.model}, {format_time(session.begun)}, session {session.id}"
+    yield f"{session.kind}{where}, {session.model}, {format_time(session.started)}, session {session.id}"
     if session.system:
         yield f"## System\n\n{session.system}"
     for number, turn in enumerate(session.turns, 1):
@@ -62,12 +62,12 @@ def _parts(session: Session) -> Iterator[str]:
 
 
 def quoted_answer(turn: Turn) -> str:
-    """An answer for people, what the model thought before it as a quotation."""
+    """An answer with what the model thought before it as a quotation."""
     return Quoting().push(turn.answer.text.rstrip(), turn.thought)
 
 
 def completeness(turn: Turn) -> str:
-    """What must be said of an answer that is no whole one."""
+    """A remark on an answer that is incomplete; empty if it is complete."""
     if turn.interrupted:
         return " (interrupted)"
     return "" if turn.reason == "stop" else f" (cut: {turn.reason})"
@@ -79,7 +79,7 @@ def _fenced(text: str) -> str:
 
 
 def record(session: Session) -> dict[str, Any]:
-    """All that is kept of a session."""
+    """A session as a JSON object."""
     return {
         "id": session.id,
         "kind": session.kind,
@@ -87,7 +87,7 @@ def record(session: Session) -> dict[str, Any]:
         "model": session.model,
         "system": session.system,
         "title": session.title,
-        "begun": round(session.begun, 3),
+        "begun": round(session.started, 3),
         "turns": [_turn(turn) for turn in session.turns],
     }
 

@@ -55,7 +55,7 @@ class Recorder:
         self._resumed.append(session)
 
     def describe(self, system: str) -> None:
-        """The system message was changed: in the session there is, and in those begun later."""
+        """The system message was changed: in the current session, and in those started later."""
         self._system = system
         if self.id or self._pending_id:
             self._write(lambda store, id_: store.describe(id_, system))
@@ -66,15 +66,14 @@ class Recorder:
         self.id = self._pending_id = ""
 
     def leave(self, turns: Sequence[Turn] = (), model: str = "") -> None:
-        """What is said from now on is another session, which begins with these turns; `back` comes back to this one.
-        Their counts are in the log already."""
+        """Start another session with these turns, whose counts are in the log already; `back` returns to this one."""
         self._left_ids.append(self.id)
         self.id = self._pending_id = ""
         for turn in turns:
             self.keep(replace(turn, counts=Counts()), model)
 
     def back(self) -> None:
-        """Go on with the session that was left last."""
+        """Continue the session that was left last."""
         self.id = self._left_ids.pop() if self._left_ids else ""
 
     def turn(self, question: Message, finished: Finished) -> None:
@@ -94,7 +93,7 @@ class Recorder:
         self._write(change, turn, model)
 
     def count(self, counts: Counts) -> None:
-        """Keep the numbers of replies whose words are not kept."""
+        """Record the counts of replies whose text is not recorded."""
         if not self._keep:
             return
         try:
@@ -103,7 +102,7 @@ class Recorder:
             self._notify(Notice(f"{getattr(error, 'message', error)}; the numbers are not kept"))
 
     def undo(self) -> None:
-        """Take the last turn away."""
+        """Remove the last turn."""
         if self.id or self._pending_id:
             self._write(lambda store, id_: store.replace_last(id_, None))
 
@@ -151,7 +150,7 @@ class Recorder:
             self._notify(Notice("the log of conversations can be used again: all of this one is kept"))
 
     def _may_keep_words(self, store: SessionStore, turn: Turn | None) -> bool:
-        """Whether logs are on; if not, the numbers alone are kept."""
+        """Whether logging is on; if not, only the counts are recorded."""
         from lacli.sessions import switch
 
         if switch.is_on():

@@ -37,7 +37,7 @@ def insert_session(connection: sqlite3.Connection, session: Session) -> None:
     )
     connection.execute(
         "INSERT INTO sessions (id, kind, project, model, system, title, begun_s, used_s) VALUES (?,?,?,?,?,?,?,?)",
-        (*values, session.begun, session.begun),
+        (*values, session.started, session.started),
     )
 
 
@@ -116,7 +116,7 @@ def day_counts(connection: sqlite3.Connection, project: Path | None, everywhere:
 
 def read_session(connection: sqlite3.Connection, id: str) -> tuple[Session, list[int]]:  # noqa: A002
     """A session that has a row, and the numbers of its turns in the file."""
-    kind, project, model, system, named, begun = single_row(
+    kind, project, model, system, named, started = single_row(
         connection.execute("SELECT kind, project, model, system, title, begun_s FROM sessions WHERE id = ?", (id,))
     )
     attached: dict[int, list[Attachment]] = {}
@@ -133,7 +133,7 @@ def read_session(connection: sqlite3.Connection, id: str) -> tuple[Session, list
     ).fetchall()
     turns = tuple(_turn(row[1:], attached.get(row[0], ())) for row in rows)
     words = (text_of(model), text_of(system), text_of(named))
-    return Session(id, text_of(kind), path_of(project), *words, turns, time_of(begun)), [row[0] for row in rows]
+    return Session(id, text_of(kind), path_of(project), *words, turns, time_of(started)), [row[0] for row in rows]
 
 
 def _turn(row: tuple[Any, ...], attachments: Iterable[Attachment]) -> Turn:
@@ -176,11 +176,11 @@ def summaries(
             model=text_of(model),
             title=text_of(named),
             turns=turns,
-            begun=time_of(begun),
+            started=time_of(started),
             used=time_of(used),
             interrupted=reason == INTERRUPTED,
         )
-        for id_, kind, where, model, named, begun, used, turns, reason in rows
+        for id_, kind, where, model, named, started, used, turns, reason in rows
     ]
 
 

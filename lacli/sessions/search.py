@@ -1,4 +1,4 @@
-"""Literal search in everything said and attached: no query language, so that no input is an error.
+"""Literal search in all turns and attachments: no query language, so that no input is an error.
 
 All text is read and compared without case: ten thousand turns take a few tenths of a second, and no index has to be
 kept, which would be as large as the text and would have to be repaired with it.
@@ -57,7 +57,7 @@ def search(
 
 
 def _matched(connection: sqlite3.Connection, wanted: str, scope: tuple[bool, str | bytes]) -> dict[str, _Match]:
-    """What was found, by session."""
+    """The matches by session."""
     attached = _attached(connection, wanted, scope)
     matched: dict[str, _Match] = {}
     for number, session, question, answer in connection.execute(
@@ -101,7 +101,7 @@ def _attached(
 
 
 def excerpt(text: str, wanted: str) -> str:
-    """The place in a text where `wanted` (folded) first is, with some of what stands around it, on one line."""
+    """The first occurrence of `wanted` (folded) in a text with some context, on one line."""
     start = _position(text, fold(text).find(wanted))
     first, last = max(0, start - _CONTEXT_CHARACTERS), start + len(wanted) + _CONTEXT_CHARACTERS
     piece = " ".join(text[first:last].split())

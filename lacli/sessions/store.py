@@ -51,10 +51,10 @@ class SessionStore:
         self._database = Database(path, lambda text: report(Notice(text, "warning")))
         self._report = report
         self._known: dict[str, Session] = {}
-        """Sessions begun or read here, as they are in the file as far as is known here: it may be deleted while they go
-        on, and another process may go on with the same session."""
+        """Sessions started or read here, as they were in the file then: meanwhile it may have been deleted, and another
+        process may have continued the same session."""
         self._counted: set[float] = set()
-        """When the turns were that were added here: one that is put back is not counted again."""
+        """The times of the turns that were added here, so that one that is restored is not counted again."""
 
     def check(self) -> None:
         """Raise if the file cannot be read; set a damaged one aside."""
@@ -62,7 +62,7 @@ class SessionStore:
 
     def begin(self, kind: str, project: Path | None, model: str, system: str = "") -> str:
         """Start a session and return its id. It is stored with its first turn."""
-        session = Session(secrets.token_hex(8), kind, project, model, system, "", begun=time.time())
+        session = Session(secrets.token_hex(8), kind, project, model, system, "", started=time.time())
         self.know(session)
         return session.id
 
@@ -85,7 +85,7 @@ class SessionStore:
         return self._change(id, 1, turn, model)
 
     def describe(self, id: str, system: str) -> str:  # noqa: A002
-        """Change the system message of a session that was begun or read here; the id is as of `append`."""
+        """Change the system message of a session that was started or read here; the id is as of `append`."""
 
         def work(connection: sqlite3.Connection, notices: list[Notice]) -> Session:
             known = self._known[id]
@@ -154,16 +154,18 @@ class SessionStore:
         if row is None:
             if known.turns:
                 notices.append(Notice("the earlier turns are gone from the log; what follows is kept", "warning"))
-                known = replace(known, begun=time.time(), turns=())
+                known = replace(known, started=time.time(), turns=())
             rows.insert_session(connection, known)
             return known, []
         here = connection.execute("SELECT number, at_s FROM turns WHERE session = ? ORDER BY 1", (id,)).fetchall()
         same = [rows.time_of(at) for _, at in here] == [rows.time_of(turn.at) for turn in known.turns]
         if same and rows.text_of(row[0]) == clipped(known.system):
             return known, [number for number, _ in here]
-        removed = rows.time_of(row[1]) != rows.time_of(known.begun)  # and kept again since, by whoever went on
+        removed = rows.time_of(row[1]) != rows.time_of(
+            known.started
+        )  # and stored again by another process
         turns = () if removed else known.turns
-        own = replace(known, id=secrets.token_hex(8), begun=time.time(), turns=turns)
+        own = replace(known, id=secrets.token_hex(8), started=time.time(), turns=turns)
         rows.insert_session(connection, own)
         what = "was deleted elsewhere" if removed else "was continued elsewhere, too"
         notices.append(
@@ -172,7 +174,7 @@ class SessionStore:
         return own, [rows.insert_turn(connection, own.id, turn) for turn in turns]
 
     def count(self, project: Path | None, counts: Counts, at: float) -> None:
-        """Add to the day's counts alone, for a reply of which no word is to be kept."""
+        """Add to the day's counts alone, for a reply whose text is not to be stored."""
         self._database.write(lambda connection: rows.add_counts(connection, project, counts, at))
 
     def session(self, prefix: str) -> Session:
@@ -211,7 +213,7 @@ class SessionStore:
     def search(
         self, text: str, project: Path | None = None, everywhere: bool = False, limit: int | None = None
     ) -> Sequence[Hit]:
-        """Sessions in which this very text was said or attached, whatever its case; for no text all of them."""
+        """Sessions whose turns or attachments contain this text, ignoring case; all sessions if it is empty."""
         return self._database.read(lambda connection: search.search(connection, text, project, everywhere, limit))
 
     def full_id(self, prefix: str) -> str:

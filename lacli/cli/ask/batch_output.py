@@ -101,7 +101,7 @@ class Replies:
         return index < self._next or index in self._waiting
 
     def _read(self) -> dict[int, str]:
-        """The keys of the file's lines by index; remembers how much of it stands in order, and what comes behind."""
+        """The keys of the file's lines by index. Remembers how many bytes are in order, and the lines after them."""
         keys: dict[int, str] = {}
         last = -1
         try:
@@ -128,8 +128,10 @@ class Replies:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Cut what comes behind the first gap, which has its turn again; what waits at the end is written, too, with a
-        gap before it."""
+        """Cut what comes after the first gap; those lines are written again in their turn.
+
+        Lines that still wait at the end are written, too, after a gap.
+        """
         try:
             if self._file is not None:
                 self._file.truncate(self._size)

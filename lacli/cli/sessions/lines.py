@@ -48,7 +48,7 @@ def shown(session: Session) -> list[str]:
     from lacli.sessions.export import completeness, format_time, quoted_answer
 
     where = f" in {session.project}" if session.project else ""
-    lines = [f"{session.id}  {session.kind}{where}, {session.model}, {format_time(session.begun)}"]
+    lines = [f"{session.id}  {session.kind}{where}, {session.model}, {format_time(session.started)}"]
     if session.system:
         lines += ["", f"system: {session.system}"]
     for number, turn in enumerate(session.turns, 1):
@@ -69,7 +69,7 @@ def summary_record(each: Summary) -> dict[str, Any]:
         "model": each.model,
         "title": each.title,
         "turns": each.turns,
-        "begun": round(each.begun, 3),
+        "begun": round(each.started, 3),
         "used": round(each.used, 3),
         "interrupted": each.interrupted,
     }
