@@ -1,8 +1,8 @@
-"""The project's files as an index to draft from, kept up to date by a quiet thread while a program runs.
+"""The project's files as an index to draft from, kept up to date by a background thread.
 
-Only files that the context seems to quote, and a few that were changed last, are read and tokenised; which they are
-`shingles` tells. The thread works in pieces of about two milliseconds and rests many times as long while a reply is
-written, since Python runs one thread at a time. Whatever goes wrong in it ends in no index, and in nothing else.
+Only files that the context seems to quote (`shingles` tells which), and the most recently changed ones, are read and
+tokenised. The thread works in pieces of about two milliseconds and sleeps many times as long while a reply is written,
+since Python runs one thread at a time. Whatever goes wrong in it costs the index and nothing else.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ if TYPE_CHECKING:
     from lacli.text.tokenizer import Tokenizer
 
 Sink = Callable[[SuffixIndex], None]
-"""Takes the newest index, in the thread; what it did with the one before is its own affair."""
+"""Called with every new index, in the thread."""
 
 _MAX_CACHED = 256 << 10
-"""Tokens kept in memory: some 10 MB with their index."""
+"""Tokens held in memory: some 10 MB with their index."""
 _NEWEST = 32 << 10
-"""Tokens of the files changed last that are read whether or not anything quotes them."""
+"""Tokens of recently changed files that are read even if nothing quotes them."""
 _OFFERED_EVERY = 16
 _LAST_OFFERED = 4_096
 _LEAST_SHARED, _LEAST_PART = 1.0, 0.2
-"""A file is quoted that shares so many runs, and so large a part of what the most quoted one shares."""
+"""A file counts as quoted from this score on, and from this fraction of the best score on."""
 _FILES_AT_ONCE = 8
 _SEAL_EVERY = 32
 _SAVE_EVERY_S = 1.5
-"""So that a run that ends soon has not indexed in vain."""
+"""So that a short run has not indexed in vain."""
 _PUBLISH_EVERY = 16 << 10
 _REPLYING_S = 2.0
-"""So long after the last question of the draft source a reply is taken to go on."""
+"""A reply counts as running for so long after the draft source last asked."""
 _RESTS = {"idle": 1.0, "wanted": 3.0, "replying": 19.0}
-"""Time rested for each unit of time worked."""
+"""Sleep per unit of work."""
 _AFTER_REPLY_S = 0.3
 """A program that ends after its reply need not look for changes first."""
 _EXIT_WAIT_S = 0.05
 
 
 class _Closed(Exception):
-    """Ends the thread's work."""
+    """Ends the thread."""
 
 
 class ProjectFiles:
-    """The files of one project; `start` once, `close` at the end or not at all."""
+    """The files of one project. Call `start` once; `close` is optional."""
 
     def __init__(self) -> None:
         self._closing = threading.Event()
@@ -73,9 +73,9 @@ class ProjectFiles:
         self._thread: threading.Thread | None = None
 
     def start(self, folder: Path, tokenizer: Tokenizer, sink: Sink, writes: bool = True) -> None:
-        """Begin, in a thread of its own, for the project `folder` lies in; `writes`: keep the index on the disk.
+        """Start the thread for the project that contains `folder`; `writes`: whether to store the index on disk.
 
-        Outside a git repository, and without git, nothing is read but what `lacli pool build PATH` was told to.
+        Outside a git repository, and without git, only what `lacli pool build PATH` was given is read.
         """
         self._asked_s = time.monotonic()
         self._thread = threading.Thread(
@@ -86,12 +86,12 @@ class ProjectFiles:
         atexit.register(self.close)
 
     def refresh(self) -> None:
-        """Between two replies: look whether files have changed. Returns at once."""
+        """Check for changed files, between two replies. Returns at once."""
         self._survey_due = True
         self._wake.set()
 
     def close(self) -> None:
-        """Stop; waits no longer than for one piece of work."""
+        """Stop the thread; waits for one piece of work at most."""
         self._closing.set()
         self._wake.set()
         atexit.unregister(self.close)
@@ -101,7 +101,7 @@ class ProjectFiles:
     # -- in the thread that writes replies ----------------------------------------------------------------------------
 
     def offer(self, context: Sequence[int]) -> None:
-        """A reply goes on after `context`: noted now and then, and looked through by the thread."""
+        """Note every few tokens which context the reply continues, for the thread to search for quotes."""
         self._asked_s = time.monotonic()
         length, seen = len(context), self._offered
         goes_on = 0 < seen <= length and context[seen - 1] == self._last_offered
@@ -129,7 +129,7 @@ class ProjectFiles:
                 self._work(indexer, sink, writes)
 
     def _work(self, indexer: Indexer, sink: Sink, writes: bool) -> None:
-        """One thing that is to be done, the most urgent first; else wait."""
+        """Do the most urgent piece of work, or wait for one."""
         self._pause()
         self._wake.clear()
         if self._survey_due:
@@ -164,7 +164,7 @@ class ProjectFiles:
         self._fresh = deque(indexer.newest)
 
     def _read_quoted(self, indexer: Indexer, context: list[int]) -> None:
-        """Read the files that this part of the context quotes."""
+        """Read the files that this part of the context quotes into memory."""
         found = indexer.quoted(context)
         least = max(_LEAST_SHARED, _LEAST_PART * found[0][1]) if found else 0.0
         quoted = [key for key, shared in found[:_FILES_AT_ONCE] if shared >= least]
@@ -183,7 +183,7 @@ class ProjectFiles:
                 self._cached.move_to_end(key)
 
     def _read_next(self, indexer: Indexer) -> None:
-        """Bring the index on by one file; what was changed last is kept to draft from."""
+        """Index one more file; recently changed ones stay in memory to draft from."""
         key, ids = indexer.next_file()
         if ids is None:
             if indexer.left_out(key):
@@ -221,7 +221,7 @@ class ProjectFiles:
         indexer.unsaved = False  # not tried again before something changes
 
     def _pause(self) -> None:
-        """Between two pieces of work: rest in proportion to what was worked, longer while a reply is written."""
+        """Sleep in proportion to the work done, longer while a reply is written."""
         if self._closing.is_set():
             raise _Closed
         now = time.thread_time()
@@ -233,7 +233,7 @@ class ProjectFiles:
 
 
 class _ObservedIndex:
-    """An index that tells which contexts it is asked about."""
+    """An index that reports the contexts it is searched for."""
 
     def __init__(self, index: StoredIndex, offer: Callable[[Sequence[int]], None]) -> None:
         self._index = index

@@ -1,6 +1,6 @@
-"""The ignore files of a project's folders, in gitignore's syntax, for what git itself is not asked about.
+"""The ignore files of a project's folders, in gitignore's syntax, for files that git is not asked about.
 
-Reads the files it is told to look for, once each, and nothing else.
+Reads the ignore files of the given names, once each, and nothing else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_STARS = 3
 
 
 class IgnoreFiles:
-    """Whether the ignore files between the root and a name exclude it; the nearest one that says anything decides."""
+    """Whether the ignore files between the root and a name exclude it; the nearest one with a match decides."""
 
     def __init__(self, root: Path, names: Sequence[str]) -> None:
         self._root = root
@@ -70,7 +70,7 @@ def _compile(lines: list[str]) -> GitIgnoreSpec | None:
 
 
 def _limit_stars(line: str) -> str:
-    """A pattern that can be tried in no time: of many stars the first few, which leaves out the more."""
+    """A pattern with few stars, which matches fast; dropping the rest of it makes it match more."""
     stars = [found.end() for found in re.finditer(r"\*+", line)]
     if len(stars) <= _MOST_STARS:
         return line
@@ -78,7 +78,7 @@ def _limit_stars(line: str) -> str:
 
 
 def _lines(path: str) -> list[str]:
-    """The lines of an ignore file; none where there is none that can be read."""
+    """The lines of an ignore file; none if it cannot be read."""
     try:
         return os.fsdecode(disk.read(Path(path), limit=_MAX_BYTES)).splitlines()
     except (OSError, ValueError):

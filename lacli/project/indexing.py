@@ -1,7 +1,7 @@
-"""What is known of a project's files and what still has to be read, and the one place where the index is written.
+"""Which of a project's files are indexed and which have to be read; the only writer of the index.
 
-Without threads and without haste: `files` calls it from the background, `build` in the foreground. Where git cannot
-tell the tracked files, and the user has named none, nothing is read.
+Has no thread of its own: `files` calls it in the background, `build` in the foreground. If git cannot list the tracked
+files, and the user has named none, nothing is read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_SHINGLES = np.empty(0, np.uint32)
 
 @dataclass(frozen=True, slots=True)
 class ProjectPaths:
-    """Where a project's files are, and their index."""
+    """Where a project's files and their index are."""
 
     root: Path
     """The project's root, which its worktrees share."""
@@ -48,7 +48,7 @@ class ProjectPaths:
 
 
 def project_paths(folder: Path, fingerprint: str, writes: bool) -> ProjectPaths | None:
-    """The project `folder` lies in; None where there is none. With `writes`, a moved project's pool is adopted."""
+    """The paths of the project that contains `folder`, if there is one. With `writes`, a moved pool is adopted."""
     root = identity.project_root(folder)
     if root is None:
         return None
@@ -78,12 +78,12 @@ class Indexer:
         """Keys of the files that can be read, newest first."""
         self._unlisted: Counter[str] = Counter()
         self.unsaved = False
-        """Whether there is something to save."""
+        """Whether the index has changes that are not saved."""
         self.git_failed = False
-        """Whether git could not tell the tracked files at the last survey."""
+        """Whether git failed to list the tracked files at the last survey."""
 
     def survey(self, named: Sequence[Path] = ()) -> None:
-        """Find out which files there are, `named` ones too, and which of them have to be read."""
+        """List the files, `named` ones included, and find out which have to be read."""
         listing = self._listing(named)
         self._unlisted = listing.skipped
         self._refuse = refuser(secret_values(self._paths.top))
@@ -138,7 +138,7 @@ class Indexer:
         return self._read(key, file, known=entry)
 
     def left_out(self, key: int) -> bool:
-        """Whether a file is left out for what it says, or could not be read."""
+        """Whether a file is left out for its content, or could not be read."""
         entry = self._index.entries.get(key)
         return entry is None or entry.left_out is not None
 
@@ -174,7 +174,7 @@ class Indexer:
         self.unsaved = True
 
     def seal(self) -> None:
-        """Let `quoted` know what was read since the last time."""
+        """Make what was read since the last time visible to `quoted`."""
         self._index.seal()
 
     def quoted(self, context: Sequence[int]) -> list[tuple[int, float]]:

@@ -1,4 +1,4 @@
-"""Other files of the project that help to complete one: named by the user, imported by it, changed last.
+"""Other files of the project that help to complete one: named by the user, imported by it, recently changed.
 
 In this order, so that what a model has read of them stays in its cache. Never what holds secrets, is generated,
 minified, ignored or outside the project. Works without git.
@@ -25,7 +25,7 @@ _GIT_WAIT_S = 0.5
 _RECENT = 8
 _MOST_FILES = 24
 MOST_CHARACTERS = 6_000
-"""Of all pieces together: what a model is shown of them at most, in tokens, is less."""
+"""The most characters of all pieces together; the limit in tokens is lower."""
 
 Note = Callable[[str], None]
 

@@ -1,6 +1,6 @@
-"""One file of a project, from bytes to token ids, in pieces small enough to stand in nobody's way. Writes nothing.
+"""One file of a project, from bytes to token ids, in pieces so small that no other thread has to wait long.
 
-The ids stay in memory.
+Writes nothing: the ids stay in memory.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ def read(root: Path, file: SourceFile, salt: bytes) -> Content | skip.Reason:
 
 
 def keyed_hash(data: bytes, salt: bytes) -> int:
-    """64 bits of a hash that nobody without `salt` can compare with another's."""
+    """64 bits of a keyed hash: without `salt`, hashes of different indexes cannot be compared."""
     return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=salt).digest(), "little")
 
 
 def holds_secret(text: str, refuse: Refuse, pause: Pause) -> bool:
-    """Whether a text holds a secret, looked at in overlapping pieces."""
+    """Whether a text holds a secret, searched in overlapping pieces."""
     start = 0
     for end in _chunk_ends(text, 2 * _PIECE):
         pause()
@@ -95,9 +95,9 @@ def holds_secret(text: str, refuse: Refuse, pause: Pause) -> bool:
 
 
 def tokenize(text: str, tokenizer: Tokenizer, pause: Pause) -> IdArray:
-    """The ids of a text, cut where a model would cut it, too: before the beginning of a line.
+    """The ids of a text, split where a tokenizer would split it anyway: at the start of a line.
 
-    Control markers in it are left out, for the model itself writes no such text.
+    Control markers are left out, as the model itself does not write them.
     """
     ids: list[int] = []
     start = 0
@@ -111,7 +111,7 @@ def tokenize(text: str, tokenizer: Tokenizer, pause: Pause) -> IdArray:
 
 
 def _chunk_ends(text: str, size: int) -> Iterator[int]:
-    """Where pieces of about `size` characters end."""
+    """The ends of pieces of about `size` characters."""
     start = 0
     while len(text) - start > 2 * size:
         seam = _SEAM.search(text, start + size, start + 2 * size)

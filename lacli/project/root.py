@@ -23,7 +23,7 @@ from pathlib import Path
 _SMALL_FILE = 1 << 16
 _GIT_WAIT_S = 1.0
 _running: set[subprocess.Popen[bytes]] = set()
-"""Programs that have been started and have not ended."""
+"""Running processes, to be killed on exit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def project_root(cwd: Path) -> Path | None:
 
 
 def _is_no_project(folder: Path) -> bool:
-    """Whether a folder is no project. `tempfile.gettempdir` is not asked, as it writes files to find out."""
+    """Whether a folder is too general to be a project. `tempfile.gettempdir` would write files to find out."""
     names = ["/tmp", "/var/tmp"]
     names += [os.environ.get(name, "") for name in ("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP")]
     with contextlib.suppress(RuntimeError, KeyError):  # no such variable, and no entry in the list of users
@@ -90,7 +90,7 @@ class _Repository:
 
 
 def _repository(here: Path) -> _Repository | None:
-    """Climb as git does, not across a mount point, to the repository `here` belongs to."""
+    """Walk up, as git does not beyond a mount point, to the repository that contains `here`."""
     device = _device(here)
     for folder in (here, *here.parents):
         if _device(folder) != device:
@@ -211,9 +211,9 @@ def checkout(cwd: Path) -> Path | None:
 
 
 def git_output(folder: Path, arguments: Sequence[str], wait_s: float) -> bytes | None:
-    """What git prints about the repository of `folder`; None without git, if it refuses, or takes longer.
+    """The output of a git command in `folder`; None without git, if it fails, or takes longer.
 
-    Nothing that the repository's own settings name is started: no hook, no file system monitor.
+    It starts nothing that the repository's own settings name: no hook, no file system monitor.
     """
     program = shutil.which("git")
     if program is None:
@@ -224,7 +224,7 @@ def git_output(folder: Path, arguments: Sequence[str], wait_s: float) -> bytes |
 
 
 def _run_with_timeout(command: list[str], wait_s: float) -> bytes | None:
-    """What a program prints; None if it fails or takes longer. It can ask, fetch and lock nothing."""
+    """The output of a program; None if it fails or takes longer. It can neither prompt, fetch nor lock."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
     environment["GIT_ALLOW_PROTOCOL"] = "none"  # a repository's own settings may name programs to fetch with
@@ -256,7 +256,7 @@ def _run_with_timeout(command: list[str], wait_s: float) -> bytes | None:
 
 @atexit.register
 def _kill_running() -> None:
-    """A git that hangs, asked by a thread nobody waits for, must not outlive the program."""
+    """A git that hangs, started by a background thread, must not outlive the program."""
     for process in tuple(_running):
         _kill(process)
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,7 +1,7 @@
-"""Which files of a project drafts may be read from: git's list of tracked files, or a walk over folders the user named.
+"""Which files of a project may be drafted from: git's tracked files, or a walk over folders the user named.
 
-Names only: no file is opened but, where git is not asked, `.gitignore` and `.lacliignore`.
-A name is bytes with slashes, relative to the root, as git and the file system have it.
+Names only: no file is opened except, where git is not asked, `.gitignore` and `.lacliignore`. A name is bytes with
+slashes, relative to the root, as in git and the file system.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PAUSE_EVERY = 64
 _FURTHEST_NS = (1 << 63) - 1
 
 Pause = Callable[[], None]
-"""Called between small pieces of work; may wait, and raises to end it."""
+"""Called between small pieces of work; may sleep, and may raise to stop it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def changed_ns(found: os.stat_result) -> int:
 
 
 def no_pause() -> None:
-    """For callers who are waited for."""
+    """For callers in the foreground."""
 
 
 def tracked_names(root: Path, wait_s: float = _GIT_WAIT_S) -> tuple[list[bytes], int] | None:
