@@ -33,6 +33,8 @@ class Background:
         self._notices: list[Notice] = []
         self._failure: BaseException | None = None
         self._loading: Call | None = None
+        self._ahead: Request | None = None
+        """What to read ahead once loading has started."""
         self._closed = False
 
     @property
@@ -49,6 +51,8 @@ class Background:
         """Start loading, unless that was done."""
         if self._loading is None:
             self._loading = self._calls.call("open")
+            if self._ahead is not None:
+                self.warm(self._ahead)
 
     def open(self, report: Report = ignore) -> None:
         """See `Replier.open`: waits for the loading, reports where it is and what it had to say, raises its failure.
@@ -83,7 +87,8 @@ class Background:
         return self._assistant.preview(request, report)
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
-        """As `Replier.warm`, but in the background, once a loading that was started has ended; returns at once."""
+        """As `Replier.warm`, but in the background, after the loading, once that is started; returns at once."""
+        self._ahead = request
         if self._loading is not None and self._failure is None:
             self._calls.call("warm", request)
 
@@ -99,6 +104,7 @@ class Background:
 
     def _stop_warming(self) -> None:
         """Wait until the background does not read ahead any more."""
+        self._ahead = None
         warming = self._calls.stop_warming()
         while warming is not None and not warming.wait(_CHECK_S):
             pass
