@@ -161,9 +161,7 @@ class SessionStore:
         same = [rows.time_of(at) for _, at in here] == [rows.time_of(turn.at) for turn in known.turns]
         if same and rows.text_of(row[0]) == clipped(known.system):
             return known, [number for number, _ in here]
-        removed = rows.time_of(row[1]) != rows.time_of(
-            known.started
-        )  # and stored again by another process
+        removed = rows.time_of(row[1]) != rows.time_of(known.started)  # and stored again by another process
         turns = () if removed else known.turns
         own = replace(known, id=secrets.token_hex(8), started=time.time(), turns=turns)
         rows.insert_session(connection, own)
