@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from lacli.cli.framework import deadline
 from lacli.cli.terminal import diagnostics, interrupt, output
-from lacli.streams import patient
+from lacli.streams import blocking
 
 
 class _Process:
@@ -57,9 +57,9 @@ def _put_streams_right() -> None:
     """The streams take all that is written, whoever else has them, and speak UTF-8 and \\n, whatever the locale,
     Windows or PYTHONIOENCODING say: first of all, as the first line may be an error about a file with any name."""
     if sys.stdout is sys.__stdout__:
-        sys.stdout = patient(sys.stdout)
+        sys.stdout = blocking(sys.stdout)
     if sys.stderr is sys.__stderr__:
-        sys.stderr = patient(sys.stderr)
+        sys.stderr = blocking(sys.stderr)
     for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
         with contextlib.suppress(AttributeError, ValueError, OSError):  # closed, or something else put in its place
             stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")  # type: ignore[union-attr]

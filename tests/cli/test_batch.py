@@ -272,6 +272,18 @@ class TestOutputFile:
         assert (result.code, "another lacli is writing" in result.err, out.read_bytes()) == (2, True, b"")
         assert scripted.run(["ask", "--batch", path, "-o", str(out)]).code == 0
 
+    def test_a_run_of_which_nothing_came_leaves_no_file(self, scripted: Scripted, tmp_path: Path) -> None:
+        out = tmp_path / "out.jsonl"
+        empty, path = tmp_path / "empty", write(tmp_path / "p.jsonl", "a")
+        empty.touch()
+        assert scripted.run(["ask", "--batch", str(empty), "-o", str(out)]).code == 2
+        assert not out.exists()
+        assert scripted.run(["ask", "--batch", path, "-o", str(out)], [interrupted()]).code == 130
+        assert not out.exists()
+        out.touch()
+        assert scripted.run(["ask", "--batch", str(empty), "-o", str(out)]).code == 2
+        assert out.exists()
+
     def test_so_is_the_file_of_the_prompts_and_a_folder(self, scripted: Scripted, tmp_path: Path) -> None:
         path = write(tmp_path / "p.jsonl", "a")
         for out in (path, str(tmp_path), str(tmp_path / "none" / "out")):
@@ -336,6 +348,48 @@ class TestProcess:
         assert kept in ([0], [0, 2])
         rest = json.dumps(["two"] if 2 in kept else ["two", "three"])
         assert program.shell(f"lacli ask --batch '{path}' -o '{out}'", SCRIPTS=rest).returncode == 0
+        assert [each["text"] for each in records(out.read_text())] == ["one", "two", "three"]
+
+    def test_a_second_run_onto_a_file_is_refused_and_takes_nothing_from_the_first(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        """The first one has looked at the file and loads its model when the second one comes."""
+        pytest.importorskip("fcntl")
+        path, out = write(tmp_path / "p.jsonl", "a", "b"), tmp_path / "out.jsonl"
+        out.write_text("")
+        first = subprocess.Popen(
+            program.command("ask", "--batch", path, "-o", str(out)),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"SCRIPTS": '["first a", "first b"]', "LOADS": "3"},
+        )
+        assert first.stderr is not None
+        assert first.stderr.readline() == b"loads\n"
+        second = program.shell(f"lacli ask --batch '{path}' -o '{out}'", SCRIPTS='["second a", "second b"]')
+        assert second.returncode == 2
+        assert second.stderr.decode() == (
+            f"lacli: error: another lacli is writing {out}; wait for it, or give another -o\n"
+        )
+        first.communicate(timeout=30)
+        assert first.returncode == 0
+        assert [each["text"] for each in records(out.read_text())] == ["first a", "first b"]
+
+    def test_what_another_run_wrote_while_this_one_started_is_gone_on_with(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        path, out = write(tmp_path / "p.jsonl", "a", "b", "c"), tmp_path / "out.jsonl"
+        scripts = json.dumps(["one", "two", "three"])
+        line = f"lacli ask --batch '{path}' -o '{out}'"
+        runs = [
+            subprocess.Popen(
+                program.command("ask", "--batch", path, "-o", str(out)), env=os.environ | {"SCRIPTS": scripts}
+            )
+            for _ in range(4)
+        ]
+        codes = {run.wait(timeout=60) for run in runs}
+        assert 0 in codes
+        assert codes <= {0, 2}
+        assert program.shell(line, SCRIPTS="[]").returncode == 0
         assert [each["text"] for each in records(out.read_text())] == ["one", "two", "three"]
 
     def test_a_reader_that_goes_away_is_141_after_every_reply_was_closed(

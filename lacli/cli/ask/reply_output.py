@@ -101,7 +101,7 @@ def check_place(path: str) -> None:
     if os.path.isdir(path):
         raise UsageError(f"{path} is a folder", "give a file for -o")
     if streams.is_stream(path):
-        if not streams.takes(path):
+        if not streams.is_writable(path):
             raise UsageError(f"{path} cannot be written", "give another file for -o")
         return
     folder = os.path.dirname(os.path.realpath(path))

@@ -168,14 +168,14 @@ def unquoted(text: str) -> tuple[str, bool]:
 def _decoded(text: str) -> str:
     """The text with bytes that were not understood (a locale without UTF-8, a terminal of another) read once more."""
     from lacli.prompts.content import text_of
-    from lacli.sessions.kept import whole
+    from lacli.sessions.clipping import valid_unicode
 
     if text.isascii():
         return text
     try:
         return text_of(text.encode("utf-8", "surrogateescape"), "")[0]
     except UnicodeEncodeError:  # half of a character, as Windows writes it
-        return whole(text)
+        return valid_unicode(text)
 
 
 def _key_waits(keyboard: Input) -> bool:

@@ -37,7 +37,7 @@ def save(repl: Repl, rest: str) -> None:
     """/save [n] [PATH]"""
     from lacli.chat.blocks import code_of, file_meant, turn_of
     from lacli.chat.targets import file_typed
-    from lacli.sessions.export import as_markdown, file_name, takes_chat
+    from lacli.sessions.export import as_markdown, file_name, is_chat_file
 
     number, rest = numbered(rest)
     turns = repl.conversation.turns
@@ -52,7 +52,7 @@ def save(repl: Repl, rest: str) -> None:
         else:
             rest = answered("save the chat to", file_name())
     path = file_typed(rest)
-    if takes_chat(path) and not number:
+    if is_chat_file(path) and not number:
         text, what = as_markdown(repl.conversation.system, turns), "the chat"
     else:
         text, what = code_of(answer, number)

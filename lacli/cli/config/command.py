@@ -230,7 +230,7 @@ def _problems_of(files: list[Path]) -> list[str]:
             problems += [
                 problem for each in found if keymap.stands_in(each) for problem in keymap.checked(each).problems
             ]
-            errors = [problem.error() for problem in sorted(problems, key=lambda problem: problem.line)]
+            errors = [problem.to_error() for problem in sorted(problems, key=lambda problem: problem.line)]
         except UsageError as error:
             errors = [error]
         lines += map(_line, errors)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lacli.configuration.document import Document
-from lacli.configuration.keys import Checked, Key, Problem, Schema, Table, check
+from lacli.configuration.keys import Checked, ConfigProblem, Key, Schema, Table, check
 from lacli.configuration.layers import Found
 
 TABLE = "keymap"
@@ -43,7 +43,7 @@ def of_user(files: Iterable[Found]) -> dict[str, str]:
     for found in filter(stands_in, files):
         told = checked(found)
         for problem in told.problems:
-            raise problem.error()
+            raise problem.to_error()
         return {where[-1]: keys for where, keys in told.values.items()}
     return {}
 
@@ -56,13 +56,13 @@ def checked(found: Found) -> Checked:
     return told
 
 
-def clashes(document: Document, keymap: Mapping[str, str]) -> Iterator[Problem]:
+def clashes(document: Document, keymap: Mapping[str, str]) -> Iterator[ConfigProblem]:
     """Where keys that are right by themselves are another action's as well, or cannot be had."""
     ui: Any = importlib.import_module("lacli_tui.keymap")
     for id_ in keymap:
         error = ui.clash(keymap, id_)
         if error is not None:
-            yield Problem(document.path, document.line((TABLE, id_)), error.message, error.hint)
+            yield ConfigProblem(document.path, document.line((TABLE, id_)), error.message, error.hint)
 
 
 def rows() -> list[tuple[str, str, str, str]]:

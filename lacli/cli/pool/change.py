@@ -9,7 +9,7 @@ import typer
 from lacli.cli.framework.flags import JsonOption, YesOption
 from lacli.cli.pool.common import ProjectOption, caps, project_of
 from lacli.cli.terminal.confirm import confirm
-from lacli.shared.wording import pruned, size
+from lacli.shared.wording import prune_summary, size
 
 CLEAR_EXAMPLES = "For example: lacli pool clear  |  lacli pool clear --yes --project ~/src/site"
 PRUNE_EXAMPLES = (
@@ -82,4 +82,4 @@ def prune(
             }
         )
         return
-    output.line(pruned(done))
+    output.line(prune_summary(done))

@@ -77,6 +77,6 @@ def kept_caps() -> Caps:
 
 def file_indexes(folder: Path) -> list[Path]:
     """The indexes of project files below a project's folder: one for each tokenizer and worktree."""
-    from lacli.project.marks import FILE_NAME
+    from lacli.project.shingles import FILE_NAME
 
     return sorted(folder.glob(f"*/*{FILE_NAME}"))

@@ -45,18 +45,18 @@ def place(hit: Hit, width: int) -> str:
 
 def shown(session: Session) -> list[str]:
     """A session for reading."""
-    from lacli.sessions.export import moment, note, said
+    from lacli.sessions.export import completeness, format_time, quoted_answer
 
     where = f" in {session.project}" if session.project else ""
-    lines = [f"{session.id}  {session.kind}{where}, {session.model}, {moment(session.begun)}"]
+    lines = [f"{session.id}  {session.kind}{where}, {session.model}, {format_time(session.started)}"]
     if session.system:
         lines += ["", f"system: {session.system}"]
     for number, turn in enumerate(session.turns, 1):
-        lines += ["", f"--- {number}, {moment(turn.at)}{note(turn)}"]
+        lines += ["", f"--- {number}, {format_time(turn.at)}{completeness(turn)}"]
         for attachment in turn.question.attachments:
             lines.append(f"> [{attachment.label}, {counted(len(attachment.text), 'character', 'characters')}]")
         lines += [f"> {line}" for line in turn.question.text.rstrip("\n").split("\n") if turn.question.text]
-        lines += ["", said(turn)]
+        lines += ["", quoted_answer(turn)]
     return lines
 
 
@@ -69,7 +69,7 @@ def summary_record(each: Summary) -> dict[str, Any]:
         "model": each.model,
         "title": each.title,
         "turns": each.turns,
-        "begun": round(each.begun, 3),
+        "begun": round(each.started, 3),
         "used": round(each.used, 3),
         "interrupted": each.interrupted,
     }

@@ -24,7 +24,7 @@ from lacli.cli.terminal.interrupt import Insistent, Interrupt, obey
 from lacli.cli.terminal.keyboard import unechoed
 from lacli.cli.terminal.tty import column_after, columns, size
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, ReplyStats, Request
-from lacli.shared.wording import BETWEEN, cut_note, live_line, loading_line, stats_line, stats_record
+from lacli.shared.wording import SEPARATOR, cut_note, live_line, loading_line, stats_line, stats_record
 from lacli.text.quoting import Quoting
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def report_stats(finished: Finished, common: Common, remedy: str = "-n N for mor
 def show_stats(stats: ReplyStats, common: Common) -> None:
     """The line for people."""
     nowhere = "pool off" if not common.pool else "" if stats.pool_size or _in_project() else "no pool here"
-    diagnostics.plain_line(stats_line(stats, nowhere), BETWEEN, dim=True)
+    diagnostics.plain_line(stats_line(stats, nowhere), SEPARATOR, dim=True)
 
 
 def _in_project() -> bool:

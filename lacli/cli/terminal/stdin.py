@@ -56,7 +56,7 @@ class Stdin:
         try:
             descriptor = self._descriptor
             # os.read and not sys.stdin: a daemon thread inside a buffered read aborts the interpreter at exit
-            while chunk := streams.some(descriptor) if descriptor is not None else sys.stdin.buffer.read():
+            while chunk := streams.read_chunk(descriptor) if descriptor is not None else sys.stdin.buffer.read():
                 self._notice.cancel()
                 self._data += chunk
                 if len(self._data) > MOST_BYTES:

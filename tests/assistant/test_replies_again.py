@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lacli.events import Finished, Place, Request
+from tests.assistant.test_replies import few_places
 from tests.assistants import Make, loaded, make
-from tests.test_replies import few_places
 
 __all__ = ["loaded", "make"]
 pytestmark = pytest.mark.model
