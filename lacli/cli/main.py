@@ -12,26 +12,20 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from lacli.cli.framework import deadline
-from lacli.cli.terminal import diagnostics, interrupt, output
+from lacli.cli.run import Run
+from lacli.cli.terminal import diagnostics, interrupt
 from lacli.streams import patient
-
-
-class _Process:
-    """How this process ends, once `main` has run as all of it."""
-
-    code: int | None = None
 
 
 @atexit.register
 def _leave() -> None:
     """End here, behind all that others have registered: taking PyTorch apart object by object takes a quarter of a
     second, in which the shell's prompt does not come back."""
-    if _Process.code is not None:
+    if Run.current.exit_code is not None:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()
-        os._exit(_Process.code)
+        os._exit(Run.current.exit_code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,17 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     process then ends with this code, without ado."""
     _put_streams_right()
     diagnostics.secure_descriptors()
-    diagnostics.configure()  # options of an earlier run in this process are its own
-    output.configure()
-    deadline.restart()
-    deadline.allow(None)
+    run = Run.current = Run()
     with warnings.catch_warnings():
         if not sys.warnoptions:  # other libraries' warnings are for their developers, not for users of lacli
             warnings.simplefilter("ignore")
-        code = diagnostics.guard(lambda: _run(arguments))
+        code = diagnostics.guard(lambda: _invoke(run, arguments))
     if arguments is None:
-        interrupt.obey()
-        _Process.code = code
+        interrupt.raise_pending()
+        run.exit_code = code
     return code
 
 
@@ -67,7 +58,12 @@ def _put_streams_right() -> None:
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
 
 
-def _run(arguments: Sequence[str] | None) -> int:
-    from lacli.cli.framework.group import run
+def _invoke(run: Run, arguments: Sequence[str] | None) -> int:
+    args = list(sys.argv[1:] if arguments is None else arguments)
+    if args[:2] == ["completion", "--answer"]:  # a Tab does not wait for anything to be parsed
+        from lacli.cli.completion.command import answer
 
-    return run(arguments)
+        return answer(args[2:])
+    from lacli.cli.framework.group import invoke
+
+    return invoke(run, args)

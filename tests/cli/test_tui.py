@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lacli.cli.framework.config_files import ConfigFiles
 from lacli.cli.tui import command as tui
 from lacli.errors import UsageError
 from lacli_tui.app import Start
@@ -33,7 +34,7 @@ def test_a_terminal_that_can_nothing_is_one_line_too(program: Program, name: str
 def test_a_folder_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tui, "_check_terminal", lambda inline: None)
     with pytest.raises(UsageError, match="nowhere"):
-        tui._entered(Path("nowhere"))
+        tui._entered(ConfigFiles(), Path("nowhere"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nobody removes the current folder there")

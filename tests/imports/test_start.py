@@ -58,8 +58,8 @@ LIGHT = (
 def test_neither_help_nor_completion_nor_configuration_import_anything_heavy(tmp_path: Path) -> None:
     program = PROGRAM.replace(
         "code = main(sys.argv[1:])",
-        f"""from lacli.cli.framework import schema
-code = max(main(each) for each in {list(LIGHT)} + [[*path, '--help'] for path, _ in schema.commands()])""",
+        f"""from lacli.cli.framework import catalog
+code = max(main(each) for each in {list(LIGHT)} + [[*path, '--help'] for path, _ in catalog.commands()])""",
     )
     done = subprocess.run(
         [sys.executable, "-c", program],

@@ -16,9 +16,9 @@ from lacli.assistant.base import BatchReplier, Cancel
 from lacli.cli.ask import batch_output
 from lacli.cli.ask.batch_input import Line, Prompts
 from lacli.cli.ask.batch_output import Replies
-from lacli.cli.framework import deadline
 from lacli.cli.framework.options import Common
 from lacli.cli.framework.record import recorder
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, live
 from lacli.cli.terminal.interrupt import Interrupt
 from lacli.errors import LacliError, UsageError
@@ -53,7 +53,7 @@ def ask_all(path: str, out: str, common: Common) -> None:
         recorder(common, "ask").count(run.total)
     if interrupted is not None:
         if interrupted.timed_out:
-            raise deadline.failure("before all replies were")
+            raise Run.current.deadline.failure("before all replies were")
         diagnostics.stopped(f"stopped; the same command goes on with {out}" if out else "stopped")
         raise typer.Exit(diagnostics.INTERRUPTED)
     run.conclude()

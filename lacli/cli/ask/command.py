@@ -21,6 +21,7 @@ from lacli.cli.framework.flags import ContinueOption, FileOption, SessionOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.framework.record import recorder
 from lacli.cli.framework.tree import Command
+from lacli.cli.framework.typer_private import take_pairs
 from lacli.cli.models import first_model
 from lacli.cli.terminal import diagnostics
 from lacli.errors import UsageError
@@ -47,13 +48,11 @@ Every option can be set by a variable: --top-p is LACLI_TOP_P.
 
 
 class _Ask(Command):
-    """Typer has no option that takes two values and may be repeated; click has."""
+    """-p takes two values."""
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
-        pairs: Any = next(param for param in self.params if param.name == "param")
-        pairs.nargs = 2
-        pairs.type_descriptor = replace(pairs.type_descriptor, annotation=list[tuple[str, str]])
+        take_pairs(next(param for param in self.params if param.name == "param"))
 
 
 @app.command(cls=_Ask, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})

@@ -18,8 +18,8 @@ from lacli.chat import slash
 from lacli.chat.conversation import Conversation
 from lacli.cli.chat import commands
 from lacli.cli.chat.background import Background
-from lacli.cli.framework import deadline
 from lacli.cli.framework.options import Common
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, live
 from lacli.cli.terminal.interrupt import SECOND_WITHIN_S, Ending
 from lacli.errors import LacliError, PromptTooLong
@@ -122,7 +122,7 @@ class Repl:
 
     def stream(self, messages: tuple[Message, ...]) -> Finished | None:
         """Write a reply to these messages; None where Ctrl-C was pressed while the model was still loading."""
-        deadline.restart()
+        Run.current.deadline.restart()
         if not self.loaded():
             return None
         self._ending.hold()

@@ -54,17 +54,15 @@ def completion(
 def answer(arguments: list[str]) -> int:
     """One completion a line, its help behind a tab. Arguments: how many words are complete, --, the words.
 
-    What the shells' scripts call, and nobody else: `group.run` sends it here before anything is parsed.
+    What the shells' scripts call, and nobody else: `main` sends it here before anything is parsed.
     """
     from lacli.cli.completion.completers import offers
-    from lacli.cli.framework.group import application
+    from lacli.cli.framework import catalog
     from lacli.cli.terminal import output
 
     try:
         complete, words = int(arguments[0]), arguments[2:]
-        found = offers(
-            typer.main.get_command(application), words[:complete], words[complete] if len(words) > complete else ""
-        )
+        found = offers(catalog.root(), words[:complete], words[complete] if len(words) > complete else "")
     except Exception:  # a half-typed command line may be wrong in any way
         return 0
     for offer in found:

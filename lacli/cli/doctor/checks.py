@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 
+from lacli.cli.run import Run
 from lacli.errors import UsageError
 from lacli.shared import health
 from lacli.shared.health import Check
@@ -27,13 +28,13 @@ def _default_model() -> str | None:
 
 
 def _configuration() -> Check:
-    from lacli.cli.framework import keymap, schema
-    from lacli.cli.framework import layers as configured
+    from lacli.cli.framework import catalog, keymap
 
-    configuration = configured.load(schema.whole())
+    files = Run.current.config_files
+    configuration = files.read_against(catalog.whole())
     try:
         configuration.raise_problems()
-        keymap.of_user(configured.found_files())
+        keymap.of_user(files.read())
     except UsageError as error:
         return Check("config", "fail", error.message, error.hint)
     names = ", ".join(map(str, configuration.files))

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lacli.cli.framework import environment, keymap
-from lacli.cli.framework import layers as configured
-from lacli.cli.framework import schema as schemas
+from lacli.cli.framework import catalog, environment, keymap
+from lacli.cli.run import Run
 from lacli.configuration.document import Where, parse, read
 from lacli.configuration.keys import Key, Schema, check, shown
 from lacli.configuration.layers import Configuration, found_in
@@ -49,7 +48,7 @@ def effective(table: Where) -> list[Value]:
     schema = schema_for(table)
     if table not in schema.keys:
         raise _no_such_table(table, schema)
-    configuration = configured.load(schema)
+    configuration = Run.current.config_files.read_against(schema)
     configuration.raise_problems()
     values = [_value(configuration, table, key) for key in schema.keys[table].values()]
     if table:
@@ -123,7 +122,7 @@ def where_of(name: str) -> Where:
 
 def schema_for(where: Where) -> Schema:
     """All keys; those of the terminal UI's keys, which are looked up there, only where they are asked for."""
-    schema = schemas.whole()
+    schema = catalog.whole()
     if where[:1] != (keymap.TABLE,):
         return schema
     return Schema({**schema.keys, (keymap.TABLE,): keymap.keys()}, schema.tables - {(keymap.TABLE,)})

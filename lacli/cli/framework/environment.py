@@ -10,6 +10,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from lacli.cli.framework.parameters import long_name
+from lacli.cli.framework.typer_private import typed_name
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 from lacli.errors import UsageError
 
@@ -29,15 +32,8 @@ OTHERS = {
 }
 """Variables that are no options."""
 MOST_MB = 1_000_000
-configured_sizes: dict[str, float] = {}
-"""What a configuration file says in place of `POOL_MB` and `POOLS_MB`."""
 _YES = ("1", "true", "t", "yes", "y", "on")
 _NO = ("0", "false", "f", "no", "n", "off", "")
-
-
-def long_name(names: Iterable[str]) -> str:
-    """The name of an option by which a variable and a key are called: the first that is spelled out."""
-    return next((name.partition("/")[0] for name in names if name.startswith("--")), "")
 
 
 def name_of(option: str) -> str:
@@ -57,7 +53,7 @@ def megabytes(name: str) -> float | None:
     """The size this variable or a configuration file sets; None where neither does."""
     text = os.environ.get(name, "").strip()
     if not text:
-        return configured_sizes.get(name)
+        return Run.current.config_files.pool_sizes.get(name)
     try:
         value = float(text)
     except ValueError:
@@ -87,6 +83,13 @@ def typed(context: Any, parameter: str | None) -> bool:
 def configured(context: Any, parameter: str | None) -> bool:
     """Whether it comes from a configuration file."""
     return _source(context, parameter) == "DEFAULT_MAP"
+
+
+def shown_name(context: Any, parameter: Any) -> str:
+    """What a message calls an option: the variable that gave its value, else as it was typed, or its long name."""
+    if gave(context, parameter.name):
+        return str(parameter.envvar)
+    return typed_name(context, parameter.name) or long_name(parameter.opts) or str(parameter.opts[0])
 
 
 def _source(context: Any, parameter: str | None) -> str:

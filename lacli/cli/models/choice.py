@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lacli.cli.framework.flags import JsonOption
+from lacli.cli.run import Run
 from lacli.errors import OutOfMemory, UsageError
 
 
@@ -17,7 +18,6 @@ def default(
     ] = None,
 ) -> None:
     """Print or choose the model taken where none is named."""
-    from lacli.cli.framework import layers as configured
     from lacli.cli.framework.effective import set_value
     from lacli.cli.terminal import diagnostics, output
     from lacli.models.registry.registry import also_here, load_registry
@@ -32,7 +32,7 @@ def default(
     if ambiguous := also_here(spec, name):
         diagnostics.note(ambiguous)
     chosen = str(spec.path) if spec.path is not None else spec.alias
-    diagnostics.note(set_value(configured.config_file(), "model", chosen, project=False))
+    diagnostics.note(set_value(Run.current.config_files.user_file(), "model", chosen, project=False))
     taken, origin = default_model(again=True)
     if taken != chosen and taken:
         diagnostics.warning(f"{origin} says {taken} here, which wins")
@@ -40,12 +40,12 @@ def default(
 
 def default_model(again: bool = False) -> tuple[str, str]:
     """The model that variable or configuration name, and which of them; empty where neither does."""
-    from lacli.cli.framework import layers as configured
-    from lacli.cli.framework import schema
+    from lacli.cli.framework import catalog
 
     if os.environ.get("LACLI_MODEL"):
         return os.environ["LACLI_MODEL"], "LACLI_MODEL"
-    found = configured.load(schema.whole()) if again else configured.current()
+    files = Run.current.config_files
+    found = files.read_against(catalog.whole()) if again else files.applied
     setting = found.get((), "model")
     return (str(setting.value), f"{setting.file}:{setting.line}") if setting else ("", "")
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lacli.cli.framework.options import Common
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.tty import is_terminal
 from lacli.config import told_offline
@@ -102,7 +103,6 @@ def _ask(registry: Registry) -> str:
 
 def _keep(name: str) -> None:
     """As `lacli models default NAME` does."""
-    from lacli.cli.framework import layers as configured
     from lacli.cli.framework.effective import set_value
 
-    diagnostics.note(set_value(configured.config_file(), "model", name, project=False))
+    diagnostics.note(set_value(Run.current.config_files.user_file(), "model", name, project=False))

@@ -1,6 +1,6 @@
 """The only writer of stderr, and the owner of exit codes. Notes, warnings, errors, statistics and the live status line.
 
-`guard` wraps the whole program once, in `app.main`. `sys.stderr` is looked up at each call and
+`guard` wraps the whole program once, in `main`. `sys.stderr` is looked up at each call and
 may be missing or closed: then nothing is written and nothing fails. No model text goes through here.
 """
 
@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from lacli.cli.run import Run
 from lacli.cli.terminal import output
 from lacli.cli.terminal.tty import can_redraw, column_after, columns, is_terminal, plain, wants_colour
 from lacli.errors import LacliError
@@ -21,33 +22,9 @@ INTERRUPTED = 130
 STDOUT_CLOSED = 141
 
 
-class _State:
-    """What the options set once per process."""
-
-    quiet = False
-    verbosity = 0
-    colour = "auto"
-    erase = ""
-    """The sequence that removes the status shown, if one is."""
-
-
-_state = _State()
 _BELOW = "\x1b7\x1b[B\r\x1b[J\x1b8\x1b[K"
 """Erases all behind the cursor, so that nothing of a status below stays even where its row was guessed wrong. The rows
 below go first: a screen erased from its first cell on at once is kept by tmux as one that has scrolled away."""
-
-
-def configure(quiet: bool = False, verbosity: int = 0, colour: str = "auto") -> None:
-    """Set how much is said, and the choice of --color. `quiet` leaves errors and what was asked for, `verbosity` 2 adds
-    tracebacks to errors."""
-    _state.quiet = quiet
-    _state.verbosity = verbosity
-    _state.colour = colour
-
-
-def verbosity() -> int:
-    """How often -v was given."""
-    return _state.verbosity
 
 
 def secure_descriptors() -> None:
@@ -76,13 +53,13 @@ def stdin_is_terminal() -> bool:
 
 def note(text: str) -> None:
     """One line for the user; dropped with -q."""
-    if not _state.quiet:
+    if not Run.current.quiet:
         _line(f"lacli: {text}")
 
 
 def warning(text: str) -> None:
     """One line that something may not be as the user thinks; dropped with -q."""
-    if not _state.quiet:
+    if not Run.current.quiet:
         _line(f"lacli: warning: {text}")
 
 
@@ -111,12 +88,12 @@ def plain_line(text: str, between: str = "", dim: bool = False) -> None:
 
 def can_show_status() -> bool:
     """Whether a status line may be drawn: both streams are terminals that can redraw, and -q was not given."""
-    return not _state.quiet and can_redraw(sys.stderr) and can_redraw(sys.stdout)
+    return not Run.current.quiet and can_redraw(sys.stderr) and can_redraw(sys.stdout)
 
 
 def can_show_progress() -> bool:
     """Whether a progress line may be drawn: stderr is a terminal that can redraw, wherever stdout goes."""
-    return not _state.quiet and can_redraw(sys.stderr)
+    return not Run.current.quiet and can_redraw(sys.stderr)
 
 
 def show_status(text: str) -> None:
@@ -128,7 +105,7 @@ def show_status(text: str) -> None:
     output.flush()
     erase_status()
     _raw(f"\x1b7\x1b[?7l{_dim(text)}\x1b[K\x1b[?7h\x1b8")
-    _state.erase = "\x1b[K"
+    Run.current.status_eraser = "\x1b[K"
 
 
 def show_status_below(text: str) -> None:
@@ -138,22 +115,22 @@ def show_status_below(text: str) -> None:
     A terminal forgets then that the last column is full: the caller keeps away from it.
     """
     output.flush()
-    if _state.erase != _BELOW:
+    if Run.current.status_eraser != _BELOW:
         erase_status()
     _raw(f"\x1bD\x1b[A\x1b7\x1b[?7l\x1b[B\r{_dim(text)}\x1b[K\x1b[?7h\x1b8")
-    _state.erase = _BELOW
+    Run.current.status_eraser = _BELOW
 
 
 def status_is_shown() -> bool:
     """Whether there is something to erase."""
-    return bool(_state.erase)
+    return bool(Run.current.status_eraser)
 
 
 def erase_status() -> None:
     """Remove the status line, if one is shown; called before anything else is written."""
-    if _state.erase:
-        erase, _state.erase = _state.erase, ""
-        _raw(erase)
+    if Run.current.status_eraser:
+        eraser, Run.current.status_eraser = Run.current.status_eraser, ""
+        _raw(eraser)
 
 
 def _dim(text: str) -> str:
@@ -162,7 +139,7 @@ def _dim(text: str) -> str:
 
 
 def _coloured() -> bool:
-    return wants_colour(sys.stderr, _state.colour)
+    return wants_colour(sys.stderr, Run.current.colour)
 
 
 def guard(run: Callable[[], int]) -> int:
@@ -179,7 +156,7 @@ def _report(failure: BaseException) -> int:
     erase_status()
     if isinstance(failure, OSError) and failure.filename == output.NAME:  # of what a library writes there
         failure = output.failure(failure)
-    if _state.verbosity >= 2 and not isinstance(failure, SystemExit):
+    if Run.current.verbosity >= 2 and not isinstance(failure, SystemExit):
         import traceback
 
         _raw("".join(traceback.format_exception(failure)))

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from lacli.cli.framework import deadline
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 
 SECOND_WITHIN_S = 2.0
@@ -50,15 +50,9 @@ class _Handlers:
         raise NotImplementedError
 
 
-class _Pending:
-    """A request to terminate that waits until the reply is kept."""
-
-    number: int | None = None
-
-
-def obey() -> None:
+def raise_pending() -> None:
     """End now as a signal has asked for, if one has."""
-    number, _Pending.number = _Pending.number, None
+    number, Run.current.pending_signal = Run.current.pending_signal, None
     if number is not None:
         signal.raise_signal(number)
 
@@ -67,7 +61,7 @@ class Interrupt(_Handlers):
     """For a reply: a signal sets `asked` instead of ending the program; the block's object is the reply's `cancel`.
 
     A second Ctrl-C soon after raises. A signal to terminate takes its ordinary course once the block is left, or, where
-    that ends the program, at `obey`. The end of the time allowed is one more reason.
+    that ends the program, at `raise_pending`. The end of the time allowed is one more reason.
     """
 
     def __init__(self) -> None:
@@ -79,7 +73,7 @@ class Interrupt(_Handlers):
         self._fatal: int | None = None
 
     def __call__(self) -> bool:
-        if not self.asked and deadline.passed():
+        if not self.asked and Run.current.deadline.passed():
             self.asked = self.timed_out = True
         return self.asked
 
@@ -88,7 +82,7 @@ class Interrupt(_Handlers):
     ) -> None:
         super().__exit__(kind, value, trace)
         if self._fatal is not None and kind is None and signal.getsignal(self._fatal) == signal.SIG_DFL:
-            _Pending.number = self._fatal  # it would end the program before what was written is in the log
+            Run.current.pending_signal = self._fatal  # it would end the program before what was written is in the log
         elif self._fatal is not None:
             signal.raise_signal(self._fatal)
 
@@ -153,9 +147,9 @@ class Insistent(_Handlers):
             raise KeyboardInterrupt
 
     def __enter__(self) -> Any:
-        seconds = deadline.left()
+        seconds = Run.current.deadline.left()
         if seconds is not None and seconds < _SOON_S:  # an alarm must not ring before the block is entered
-            raise deadline.failure(_UNLOADED)
+            raise Run.current.deadline.failure(_UNLOADED)
         super().__enter__()
         if seconds is not None and self._before:
             self._alarm = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._ring)
@@ -170,7 +164,7 @@ class Insistent(_Handlers):
             self._alarm.cancel()
         super().__exit__(kind, value, trace)
         if self._late and (kind is None or issubclass(kind, KeyboardInterrupt)):
-            raise deadline.failure(_UNLOADED) from None
+            raise Run.current.deadline.failure(_UNLOADED) from None
         if kind is None or not issubclass(kind, KeyboardInterrupt):
             self.check()
 
@@ -194,7 +188,7 @@ class Insistent(_Handlers):
 
     def _raise(self) -> int:
         if self._late:
-            raise deadline.failure(_UNLOADED)
+            raise Run.current.deadline.failure(_UNLOADED)
         raise KeyboardInterrupt
 
 

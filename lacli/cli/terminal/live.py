@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from lacli.assistant.base import Replier, Report
-from lacli.cli.framework import deadline
 from lacli.cli.framework.options import Common
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, output
-from lacli.cli.terminal.interrupt import Insistent, Interrupt, obey
+from lacli.cli.terminal.interrupt import Insistent, Interrupt, raise_pending
 from lacli.cli.terminal.keyboard import unechoed
 from lacli.cli.terminal.tty import column_after, columns, size
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, ReplyStats, Request
@@ -203,7 +203,7 @@ def stream(
     if finished.reason == "cancelled" and interrupt.timed_out:
         finished = replace(finished, reason="timeout", stats=replace(finished.stats, finish_reason="timeout"))
         if prompt_follows:
-            diagnostics.note(deadline.failure("before the reply was").message)
+            diagnostics.note(Run.current.deadline.failure("before the reply was").message)
     return finished
 
 
@@ -219,9 +219,9 @@ def _page(markdown: bool) -> Page | None:
 def conclude(finished: Finished) -> None:
     """End the command as the reply ended: by the signal that asked for it, with exit code 130 after Ctrl-C, with 6 when
     the time was over."""
-    obey()
+    raise_pending()
     if finished.reason == "timeout":
-        raise deadline.failure("before the reply was")
+        raise Run.current.deadline.failure("before the reply was")
     if finished.reason == "cancelled":
         raise typer.Exit(diagnostics.INTERRUPTED)
 

@@ -15,7 +15,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from lacli.cli.terminal.tty import Sanitiser, can_redraw, is_terminal, plain, wants_colour
+from lacli.cli.run import Run
+from lacli.cli.terminal.tty import can_redraw, is_terminal, plain, wants_colour
 from lacli.errors import LacliError
 from lacli.text.invisible import escaped
 
@@ -28,23 +29,8 @@ NAME = "stdout"
 """What an error of the stream that `app` puts in the place of Python's has as its file."""
 
 
-class _State:
-    """What the options set once per process."""
-
-    colour = "auto"
-    sanitise = False
-
-
-_state = _State()
-_sanitiser = Sanitiser()
 _CONTROLS = {number: f"\\u{number:04x}" for number in range(0x7F, 0xA0)}
 """Control characters that JSON leaves as they are, as JSON can also write them."""
-
-
-def configure(colour: str = "auto", sanitise: bool = False) -> None:
-    """Set the choice of --color, and whether text is freed of control sequences where no terminal is, too."""
-    _state.colour = colour
-    _state.sanitise = sanitise
 
 
 def to_terminal() -> bool:
@@ -60,12 +46,13 @@ def can_draw() -> bool:
 def coloured(stream: Any = None) -> bool:
     """Whether colours are wanted on a stream, stdout without one; a pipe has them where the user said so. Never for
     model text in a pipe."""
-    return wants_colour(stream or sys.stdout, _state.colour)
+    return wants_colour(stream or sys.stdout, Run.current.colour)
 
 
 def text(piece: str) -> None:
     """Write a piece of model text as it is, without a newline, and flush."""
-    _write(_sanitiser.push(piece) if _state.sanitise or to_terminal() else piece)
+    run = Run.current
+    _write(run.sanitizer.push(piece) if run.sanitize or to_terminal() else piece)
 
 
 def drawn(content: str) -> None:
@@ -75,7 +62,7 @@ def drawn(content: str) -> None:
 
 def end_text(final: str = "") -> None:
     """The model text is complete: release what was held back, then write `final`."""
-    _write(_sanitiser.finish() + final)
+    _write(Run.current.sanitizer.finish() + final)
 
 
 def content(data_: bytes, as_text: Callable[[], str]) -> None:

@@ -12,7 +12,7 @@ import sys
 import threading
 
 from lacli import streams
-from lacli.cli.framework import deadline
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.tty import is_terminal
 from lacli.errors import PromptTooLong
@@ -46,8 +46,8 @@ class Stdin:
     def data(self) -> bytes:
         """The same as it came."""
         while not self._done.wait(0.1):  # in short waits, so that Ctrl-C is heard on every platform
-            if deadline.passed():
-                raise deadline.failure("before stdin was")
+            if Run.current.deadline.passed():
+                raise Run.current.deadline.failure("before stdin was")
         if self._failure is not None:
             raise self._failure
         return bytes(self._data)

@@ -17,10 +17,12 @@ import typer
 
 from lacli.cli.chat import resume
 from lacli.cli.framework import environment, keymap
-from lacli.cli.framework import layers as configured
+from lacli.cli.framework.config_files import ConfigFiles
 from lacli.cli.framework.flags import ContinueOption, SessionOption
 from lacli.cli.framework.options import Common, with_common
+from lacli.cli.framework.parameters import key_name, settable
 from lacli.cli.models import first_model
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.tty import is_terminal
 from lacli.errors import UsageError
@@ -46,7 +48,7 @@ _WITHOUT = ("timeout", "no_stdin", "stats", "usage", "json", "plain", "no_stream
 def _look_there(context: typer.Context, folder: Path | None) -> Path | None:
     """Before the options are read: the project's file is that of DIR, and not the current folder's."""
     if folder is not None and not context.resilient_parsing:
-        configured.look_in(folder)
+        Run.of(context).config_files.look_in(folder)
     return folder
 
 
@@ -93,7 +95,8 @@ def tui(
     """Chat beside live numbers of decoding, on the whole screen."""
     _check_terminal(inline)
     common = _with_model_from_here(common)
-    here = _entered(folder)
+    files = Run.of(context).config_files
+    here = _entered(files, folder)
     going_on = resume.going_on(continue_, session)
     common = first_model.chosen(resume.with_its_model(going_on, common))
     from lacli.models.registry.inventory import presence
@@ -119,7 +122,7 @@ def tui(
         checked=_checked,
         edited=_edited,
         origins=_origins(context),
-        keymap=keymap.of_user(configured.found_files()),
+        keymap=keymap.of_user(files.read()),
         keep_theme=_theme_keeper(context),
     )
     kept, code = ui.run(start)
@@ -145,13 +148,12 @@ def _origins(context: typer.Context) -> Callable[[], dict[str, str]]:
     """Where values come from, as `lacli config show tui` tells it, and what was given here."""
 
     def origins() -> dict[str, str]:
-        from lacli.cli.framework import schema
         from lacli.cli.framework.effective import effective
 
         found = {value.key: value.origin for table in ("pool", "tui") for value in effective((table,))}
-        for option in schema.options(context.command):
+        for option in settable(context.command.params):
             if environment.typed(context, option.name):
-                found[schema.flag(option)] = f"given as {option.opts[0]}"
+                found[key_name(option)] = f"given as {environment.shown_name(context, option)}"
         return found
 
     return origins
@@ -176,11 +178,11 @@ def _check_terminal(inline: bool) -> None:
         raise UsageError("--inline does not work on Windows", "leave it away")
 
 
-def _entered(folder: Path | None) -> Path:
+def _entered(files: ConfigFiles, folder: Path | None) -> Path:
     """The project's folder, which is the current one from now on. Raises UsageError."""
     try:
         if folder is not None:
-            configured.go_to(folder)
+            files.go_to(folder)
         return Path.cwd()
     except OSError as error:
         if folder is None:
@@ -206,6 +208,6 @@ def _theme_keeper(context: typer.Context) -> Callable[[str], str]:
             return f"for this run, as --theme was given; `lacli config set tui.theme {name}` keeps it"
         if environment.gave(context, "theme"):
             return "for this run, as LACLI_THEME is set"
-        return "kept: " + set_value(configured.config_file(), "tui.theme", name, project=False)
+        return "kept: " + set_value(Run.of(context).config_files.user_file(), "tui.theme", name, project=False)
 
     return keep
