@@ -153,7 +153,7 @@ def _talk(repl: Repl, resumed: bool) -> int:
     from lacli.cli.chat.reader import Reader
     from lacli.cli.chat.turns import show_resumed
 
-    history = open_history(keep=repl.common.pool and not repl.common.no_log)
+    history = open_history(keep=not repl.common.no_log)
     repl.history_file = file_of(history)
     reader = Reader(history, ChatCompleter(), wants_colour(sys.stderr, repl.common.color))
     diagnostics.note("/help lists the commands, Ctrl-D leaves")

@@ -5,6 +5,7 @@ Everything else of `lacli.cli` goes through here; tests/imports/test_private.py 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import typer
 from typer._click.core import ParameterSource
 from typer._click.parser import _OptionParser, _ParsingState
+from typer._coercion import RuntimeParam
 
 _TYPED_NAMES = "lacli.typed_names"
 
@@ -123,11 +125,22 @@ def hide_type(argument: Any) -> None:
     argument.display_type_rich = lambda ctx: None
 
 
+class _AsTyped(RuntimeParam):
+    """Takes a text, or the number of times that a switch was given, for what it is."""
+
+    def _coerce_value(self, value: Any, param: Any, ctx: Any) -> Any:
+        return value
+
+
 def without_variable(options: Sequence[Any]) -> list[Any]:
     """Copies of options that take no variable and are not checked: whoever has the same option does both."""
-    import copy
-
     copies = [copy.copy(each) for each in options]
     for each in copies:
         each.envvar, each.callback = None, None
     return copies
+
+
+def skip_conversion(options: Sequence[Any]) -> None:
+    """Take what is typed as it is. Typer's conversion imports pydantic: a tenth of a second, for every help."""
+    for each in options:
+        each._runtime_param = _AsTyped(each.type_descriptor.annotation, each.type_descriptor.parameter_info)
