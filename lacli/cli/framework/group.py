@@ -15,7 +15,7 @@ from lacli import __version__
 from lacli.cli.framework import environment, options, schema
 from lacli.cli.framework.commands import COMMANDS
 from lacli.cli.framework.tree import Node, command_of, global_options
-from lacli.cli.framework.typer_private import completion_item, skip_conversion, without_variable
+from lacli.cli.framework.typer_private import completion_item, without_variable
 from lacli.cli.framework.usage_errors import usage_error
 from lacli.cli.run import Run
 from lacli.cli.terminal.output import StdoutClosed
@@ -44,11 +44,6 @@ class LazyGroup(Node, TyperGroup):
         in_order = sorted(global_options(), key=lambda each: options.GLOBAL.index(each.name))
         self.added = without_variable(in_order)  # the command that is called reads their variables
         self.params = [*self.added, *self.params]
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Its own options are switches and texts, which the command that is called converts and checks."""
-        skip_conversion(self.get_params(ctx))
-        return super().parse_args(ctx, args)
 
     def make_parser(self, ctx: Any) -> Any:
         """As typer has it: a token before the command's name is no text."""

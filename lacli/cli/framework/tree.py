@@ -15,7 +15,13 @@ from typer.core import TyperCommand, TyperGroup
 from lacli.cli.framework import environment, examples, layers
 from lacli.cli.framework.options import GLOBAL, command_of_options, typed_before
 from lacli.cli.framework.parameters import long_name, value_name
-from lacli.cli.framework.typer_private import has_subcommand, hide_type, parse_for_completion, parser_for
+from lacli.cli.framework.typer_private import (
+    has_subcommand,
+    hide_type,
+    parse_for_completion,
+    parser_for,
+    skip_conversion,
+)
 from lacli.cli.run import Run
 from lacli.errors import LacliError, UsageError
 
@@ -49,6 +55,8 @@ class Node:
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """The values of this command's parameters, put into the context."""
+        if hasattr(self, "commands"):  # most of what a group is given belongs to a command below it
+            skip_conversion(self.get_params(ctx))  # type: ignore[attr-defined]
         if ctx.resilient_parsing:
             return parse_for_completion(self, ctx, args)
         return list(super().parse_args(ctx, args))  # type: ignore[misc]

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from typer._click.core import ParameterSource
 from typer._click.parser import _OptionParser, _ParsingState
-from typer._coercion import RuntimeParam
+from typer._coercion import RuntimeParam, build_runtime_param
 
 _TYPED_NAMES = "lacli.typed_names"
 
@@ -126,10 +126,12 @@ def hide_type(argument: Any) -> None:
 
 
 class _AsTyped(RuntimeParam):
-    """Takes a text, or the number of times that a switch was given, for what it is."""
+    """Leaves a value alone that is of its type already, as typed switches and texts are."""
 
     def _coerce_value(self, value: Any, param: Any, ctx: Any) -> Any:
-        return value
+        if self.annotation in (type(value), type(value) | None):
+            return value
+        return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
 
 
 def without_variable(options: Sequence[Any]) -> list[Any]:
@@ -141,6 +143,7 @@ def without_variable(options: Sequence[Any]) -> list[Any]:
 
 
 def skip_conversion(options: Sequence[Any]) -> None:
-    """Take what is typed as it is. Typer's conversion imports pydantic: a tenth of a second, for every help."""
+    """Convert only what must be: Typer's conversion imports pydantic, a tenth of a second for every help."""
     for each in options:
-        each._runtime_param = _AsTyped(each.type_descriptor.annotation, each.type_descriptor.parameter_info)
+        descriptor = each.type_descriptor
+        each._runtime_param = _AsTyped(annotation=descriptor.annotation, parameter_info=descriptor.parameter_info)
