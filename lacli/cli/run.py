@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lacli.cli.framework.deadline import Deadline
-from lacli.cli.terminal.tty import Sanitiser
+from lacli.cli.terminal.tty import StreamSanitizer
 
 if TYPE_CHECKING:
     from lacli.cli.framework.config_files import ConfigFiles
@@ -29,7 +29,7 @@ class Run:
     """The choice of --color."""
     sanitize: bool = False
     """Whether model text loses its control sequences where stdout is no terminal, too."""
-    sanitizer: Sanitiser = field(default_factory=Sanitiser)
+    sanitizer: StreamSanitizer = field(default_factory=StreamSanitizer)
     """Holds back the unfinished control sequence at the end of what was written to stdout."""
     status_eraser: str = ""
     """The sequence that removes the status line, while one is shown."""

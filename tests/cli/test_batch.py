@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from lacli.cli.ask.batch_input import Prompts
+from lacli.cli.ask.batch_input import PromptFile
 from lacli.cli.framework.options import Common
 from lacli.errors import LacliError, PromptTooLong
 from lacli.events import Finished, Piece, ReplyStats
@@ -297,7 +297,7 @@ def test_statistics_are_those_of_all_together(scripted: Scripted, tmp_path: Path
 
 def test_a_long_file_is_read_as_it_is_needed(tmp_path: Path) -> None:
     path = write(tmp_path / "p.jsonl", *(f"prompt {number}" for number in range(50_000)))
-    with Prompts(path, Common()) as prompts:
+    with PromptFile(path, Common()) as prompts:
         assert [line.index for line in islice(prompts.lines(), 10)] == list(range(10))
         assert prompts._file.tell() < 1000
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lacli.assistant.scripted import ScriptedAssistant
-from lacli.cli.edit.job import Target, parse_target
+from lacli.cli.edit.job import EditTarget, parse_target
 from lacli.events import Finished, Piece, ReplyStats
 from tests.cli.conftest import Program, Scripted, Terminal
 
@@ -58,23 +58,23 @@ def asked(scripted: Scripted) -> str:
 
 class TestTarget:
     def test_a_range_is_read_from_the_right(self, folder: Path) -> None:
-        assert parse_target("a.py") == Target("a.py")
-        assert parse_target("a.py:3") == Target("a.py", ((3, 3),))
-        assert parse_target("a.py:3-9") == Target("a.py", ((3, 9),))
-        assert parse_target("a.py:3-") == Target("a.py", ((3, None),))
-        assert parse_target("a.py:3-9,12,20-") == Target("a.py", ((3, 9), (12, 12), (20, None)))
-        assert parse_target("C:\\b.py:3-9") == Target("C:\\b.py", ((3, 9),))
-        assert parse_target("-:2-3") == Target("-", ((2, 3),))
-        assert parse_target("a.py:39x") == Target("a.py:39x")
+        assert parse_target("a.py") == EditTarget("a.py")
+        assert parse_target("a.py:3") == EditTarget("a.py", ((3, 3),))
+        assert parse_target("a.py:3-9") == EditTarget("a.py", ((3, 9),))
+        assert parse_target("a.py:3-") == EditTarget("a.py", ((3, None),))
+        assert parse_target("a.py:3-9,12,20-") == EditTarget("a.py", ((3, 9), (12, 12), (20, None)))
+        assert parse_target("C:\\b.py:3-9") == EditTarget("C:\\b.py", ((3, 9),))
+        assert parse_target("-:2-3") == EditTarget("-", ((2, 3),))
+        assert parse_target("a.py:39x") == EditTarget("a.py:39x")
 
     def test_definitions_stand_behind_two_colons(self, folder: Path) -> None:
-        assert parse_target("a.py::A.load") == Target("a.py", (), ("A.load",))
-        assert parse_target("a.py::load,save") == Target("a.py", (), ("load", "save"))
+        assert parse_target("a.py::A.load") == EditTarget("a.py", (), ("A.load",))
+        assert parse_target("a.py::load,save") == EditTarget("a.py", (), ("load", "save"))
 
     def test_an_existing_name_wins(self, folder: Path) -> None:
         (folder / "a.py:3-9").touch()
-        assert parse_target("a.py:3-9") == Target("a.py:3-9")
-        assert parse_target("a.py:3-9:1-2") == Target("a.py:3-9", ((1, 2),))
+        assert parse_target("a.py:3-9") == EditTarget("a.py:3-9")
+        assert parse_target("a.py:3-9:1-2") == EditTarget("a.py:3-9", ((1, 2),))
 
 
 class TestOutput:

@@ -14,13 +14,13 @@ import typer
 
 from lacli.assistant.base import BatchReplier, Cancel
 from lacli.cli.ask import batch_output
-from lacli.cli.ask.batch_input import Line, Prompts
+from lacli.cli.ask.batch_input import BatchPrompt, PromptFile
 from lacli.cli.ask.batch_output import Replies
 from lacli.cli.framework.options import Common
 from lacli.cli.framework.record import recorder
 from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, live
-from lacli.cli.terminal.interrupt import Interrupt
+from lacli.cli.terminal.interrupt import ReplyInterrupt
 from lacli.errors import LacliError, UsageError
 from lacli.events import Counts, Event, Failed, Finished, Loading, Notice, Piece, Request
 from lacli.shared.wording import BETWEEN, counted, counts_record, reply_record
@@ -31,7 +31,7 @@ _REDRAW_S = 0.5
 def ask_all(path: str, out: str, common: Common) -> None:
     """Reply to every prompt of the file that has no reply in `out` yet; `out` empty is stdout."""
     batch_output.check(out, path)
-    with Prompts(path, common) as prompts:
+    with PromptFile(path, common) as prompts:
         replies = Replies(out)
         count, left = replies.check(prompts.lines())
         if not count:
@@ -41,7 +41,7 @@ def ask_all(path: str, out: str, common: Common) -> None:
         from lacli.assistant.assistant import Assistant
 
         assistant = Assistant(common.settings())
-        run = _Run(prompts, replies, count, left)
+        run = _BatchRunner(prompts, replies, count, left)
         try:
             if left:
                 live.load(assistant, common)
@@ -59,14 +59,14 @@ def ask_all(path: str, out: str, common: Common) -> None:
     run.conclude()
 
 
-class _Run:
+class _BatchRunner:
     """One run over the prompts that have no reply yet."""
 
-    def __init__(self, prompts: Prompts, replies: Replies, count: int, left: int) -> None:
+    def __init__(self, prompts: PromptFile, replies: Replies, count: int, left: int) -> None:
         self._prompts = prompts
         self._replies = replies
         self._count, self._left = count, left
-        self._writing: dict[int, Line] = {}
+        self._writing: dict[int, BatchPrompt] = {}
         """What is written now, by its place among the requests."""
         self._done = self._tokens = 0
         self.total = Counts()
@@ -75,17 +75,17 @@ class _Run:
         self._started = self._drawn_at = time.monotonic()
         self._progress = diagnostics.can_show_progress()
 
-    def all(self, assistant: BatchReplier) -> Interrupt | None:
+    def all(self, assistant: BatchReplier) -> ReplyInterrupt | None:
         """Write the replies; who interrupted, if somebody did before all were there."""
         self._started = time.monotonic()
         with (
-            Interrupt() as interrupt,
+            ReplyInterrupt() as interrupt,
             self._replies,
             contextlib.closing(_events(assistant, self._requests(), interrupt)) as events,
         ):
             try:
                 for place, event in events if self._left else ():
-                    self._hear(place, event)
+                    self._on_event(place, event)
             finally:
                 diagnostics.erase_status()
         return interrupt if self._done < self._left else None
@@ -117,7 +117,7 @@ class _Run:
                 places += 1
                 yield line.request
 
-    def _hear(self, place: int, event: Event | Failed) -> None:
+    def _on_event(self, place: int, event: Event | Failed) -> None:
         if isinstance(event, Notice):
             diagnostics.notice(event)
         elif isinstance(event, Piece):

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from lacli import streams
-from lacli.cli.ask.batch_input import Line
-from lacli.cli.ask.reply_output import check_place
+from lacli.cli.ask.batch_input import BatchPrompt
+from lacli.cli.ask.reply_output import check_output_path
 from lacli.cli.terminal import diagnostics, output
 from lacli.errors import LacliError, UsageError, unwritable
 
@@ -39,7 +39,7 @@ class Replies:
         self.failed = 0
         """Lines that are errors, those of an earlier run among them."""
 
-    def check(self, lines: Iterable[Line]) -> tuple[int, int]:
+    def check(self, lines: Iterable[BatchPrompt]) -> tuple[int, int]:
         """How many prompts there are, and how many have no reply in the file yet; nothing is changed.
 
         Raises UsageError where the file answers other prompts than these, or these with other options.
@@ -99,7 +99,7 @@ class Replies:
         self._flush()
         return self
 
-    def put(self, line: Line, record: dict[str, Any]) -> None:
+    def put(self, line: BatchPrompt, record: dict[str, Any]) -> None:
         """The reply to a prompt, written as soon as those before it are."""
         named = {"index": line.index, **({} if line.id is None else {"id": line.id}), **record, "key": line.key}
         self.failed += "error" in record
@@ -168,6 +168,6 @@ def check(path: str, source: str) -> None:
     """Refuse a file that cannot be written, or that is the prompts' own, while nothing has been spent on replies."""
     if not path:
         return
-    check_place(path)
+    check_output_path(path)
     if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
         raise UsageError(f"{path} is the file of the prompts", "give another file for -o")

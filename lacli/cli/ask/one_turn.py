@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lacli.assistant.base import Replier
-from lacli.cli.ask.prompt_input import Question
-from lacli.cli.ask.reply_output import Delivery, put, put_record
-from lacli.cli.ask.tee import Overheard
+from lacli.cli.ask.prompt_input import PromptInput
+from lacli.cli.ask.reply_output import ReplyOutput, write_record, write_text
+from lacli.cli.ask.tee import TeeAssistant
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics, live
 from lacli.events import Message, Request
@@ -18,28 +18,28 @@ from lacli.sessions.recorder import Recorder
 
 
 def one_turn(
-    assistant: Overheard,
-    asked: Question,
+    assistant: TeeAssistant,
+    asked: PromptInput,
     request: Callable[[Message], Request],
-    delivery: Delivery,
-    keeper: Recorder,
+    reply_output: ReplyOutput,
+    session_recorder: Recorder,
     common: Common,
 ) -> None:
     """Read the question, write the reply, keep it, and end as it ended."""
     question = read_and_load(assistant, asked, common)
     try:
-        finished = live.stream(assistant, request(question), common, silent=delivery.silent)
+        finished = live.stream(assistant, request(question), common, silent=reply_output.silent)
     except BaseException:  # the reader went away, or a second Ctrl-C: what was written is kept nevertheless
         if assistant.partial is not None:
-            keeper.turn(question, assistant.partial)
+            session_recorder.turn(question, assistant.partial)
         raise
-    keeper.turn(finished.shown or question, finished)
-    delivery.finish(finished, keeper.id)
+    session_recorder.turn(finished.shown or question, finished)
+    reply_output.finish(finished, session_recorder.id)
     live.report_stats(finished, common)
     live.conclude(finished)
 
 
-def read_and_load(assistant: Replier, asked: Question, common: Common) -> Message:
+def read_and_load(assistant: Replier, asked: PromptInput, common: Common) -> Message:
     """The question, for a model that is loaded: meanwhile where stdin is slow, else when it is known to be one."""
     loaded = asked.is_slow()
     if loaded:
@@ -52,7 +52,7 @@ def read_and_load(assistant: Replier, asked: Question, common: Common) -> Messag
 
 def show_prompt(assistant: Replier, request: Request, common: Common, path: str = "") -> None:
     """The prompt as the model would be given it, to a file where `path` names one."""
-    with live.progress() as report:
+    with live.show_progress() as report:
         preview = assistant.preview(request, report)
     for note in preview.notes:
         diagnostics.note(note)
@@ -64,7 +64,7 @@ def show_prompt(assistant: Replier, request: Request, common: Common, path: str 
             "token_ids": preview.token_ids,
             "notes": preview.notes,
         }
-        put_record(record, path)
+        write_record(record, path)
         return
-    put(preview.text, path)
+    write_text(preview.text, path)
     diagnostics.note(f"{len(preview.token_ids):,} tokens; the context has {preview.ctx_size:,}")

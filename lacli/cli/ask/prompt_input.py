@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics
-from lacli.cli.terminal.stdin import Stdin, argument, named, piped
+from lacli.cli.terminal.stdin import Stdin, argument_text, dash_for_stdin, piped_stdin
 from lacli.errors import UsageError
 from lacli.events import Attachment, Message
 from lacli.prompts.attach import attached
@@ -24,7 +24,7 @@ STDIN = "stdin"
 _NOTHING = ("there is nothing to ask", "give a prompt, or pipe text into stdin")
 
 
-class Question:
+class PromptInput:
     """A question whose standard input may still be coming."""
 
     def __init__(
@@ -40,7 +40,7 @@ class Question:
 
         `saved` is the template with what is `given` for its parameters; `edit` lets the user write the words.
         """
-        files = [named(path) for path in files]
+        files = [dash_for_stdin(path) for path in files]
         self._place = "-" in files
         self._saved = saved
         self._given = given or {}
@@ -49,14 +49,14 @@ class Question:
         elif given:
             raise UsageError("-p gives a parameter of a template, and none is used", "name one with -t")
         dash = list(words[:1]) == ["-"]
-        text = argument(" ".join(words[1:] if dash else words))
+        text = argument_text(" ".join(words[1:] if dash else words))
         if edit:
             from lacli.cli.terminal.editor import edited
 
             text = edited(text)
         self._words, self._attachments = attached(text, files, diagnostics.note, stdin=str)
         _warn_of_secrets(self._attachments, common.no_log)
-        self._stdin = Stdin() if dash or "-" in files else piped(common.no_stdin)
+        self._stdin = Stdin() if dash or "-" in files else piped_stdin(common.no_stdin)
 
     def is_slow(self) -> bool:
         """Whether standard input is not complete after a short wait."""

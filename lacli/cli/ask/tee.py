@@ -8,7 +8,7 @@ from lacli.assistant.base import Cancel, Replier, Report, ignore, never
 from lacli.events import Event, Finished, Loading, Piece, Preview, Request
 
 
-class Overheard:
+class TeeAssistant:
     """An assistant whose events someone else hears, too; what was written of a reply is kept for when it breaks off."""
 
     def __init__(self, assistant: Replier, listener: Report = ignore) -> None:

@@ -31,7 +31,7 @@ TemplateOption = Annotated[
 ]
 
 
-def saved_as(name: str | None) -> Saved | None:
+def load_template(name: str | None) -> Saved | None:
     """The template of this name; None where none is named."""
     if name is None:
         return None

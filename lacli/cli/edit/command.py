@@ -10,8 +10,8 @@ import typer
 
 from lacli.assistant.base import Replier
 from lacli.cli.ask.one_turn import show_prompt
-from lacli.cli.edit.job import Job, parse_target, read, requests
-from lacli.cli.edit.result import Wanted, deliver
+from lacli.cli.edit.job import EditJob, parse_target, read, requests
+from lacli.cli.edit.result import EditOutput, write_result
 from lacli.cli.framework import record
 from lacli.cli.framework.flags import BackupOption, InPlaceOption
 from lacli.cli.framework.options import Common, with_common
@@ -74,33 +74,33 @@ def edit(
     the edit is refused.
     """
     target = parse_target(file)
-    wanted = Wanted(diff, in_place or interactive, full, backup, force, explain, keep_reply, interactive)
-    wanted.check(target, common.json)
+    out = EditOutput(diff, in_place or interactive, full, backup, force, explain, keep_reply, interactive)
+    out.check(target, common.json)
     job = read(target, instruction or [], files or [], common)
-    if wanted.in_place:
+    if out.in_place:
         job.file.check_writable()
 
     certain = job.edit.without_model()
     if certain is not None:
-        deliver(job, certain, (), wanted, common)
+        write_result(job, certain, (), out, common)
         return
-    common = first_model.chosen(common)
+    common = first_model.choose_model(common)
     from lacli.assistant.assistant import Assistant
 
     assistant = Assistant(common.settings())
     try:
-        _edit(assistant, job, wanted, common, dry_run)
+        _edit(assistant, job, out, common, dry_run)
     finally:
         assistant.close()
 
 
-def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run: bool) -> None:
-    """Ask for the changed parts and do with them what is wanted."""
+def _edit(assistant: Replier, job: EditJob, out: EditOutput, common: Common, dry_run: bool) -> None:
+    """Ask for the changed parts and do with them what was asked for."""
     from lacli.editing.edit import Interrupted
     from lacli.editing.question import Question
 
     asking = requests(assistant, common)
-    with live.progress() as report:
+    with live.show_progress() as report:
         edit = asking.fitted(job.edit, report)
     if dry_run:
         for question in edit.questions():
@@ -118,7 +118,7 @@ def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run:
 
     try:
         outcome = edit.run(ask)
-        deliver(job, outcome, replies, wanted, common)
+        write_result(job, outcome, replies, out, common)
     except Interrupted:
         pass
     finally:

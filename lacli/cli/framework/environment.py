@@ -70,26 +70,31 @@ def in_range(name: str, value: float) -> float:
     return value
 
 
-def gave(context: Any, parameter: str | None) -> bool:
+def from_variable(context: Any, parameter: str | None) -> bool:
     """Whether a parameter's value in this typer context comes from its variable."""
     return _source(context, parameter) == "ENVIRONMENT"
 
 
-def typed(context: Any, parameter: str | None) -> bool:
+def was_typed(context: Any, parameter: str | None) -> bool:
     """Whether it was given on the command line, where it wins over every variable."""
     return _source(context, parameter) == "COMMANDLINE"
 
 
-def configured(context: Any, parameter: str | None) -> bool:
+def from_file(context: Any, parameter: str | None) -> bool:
     """Whether it comes from a configuration file."""
     return _source(context, parameter) == "DEFAULT_MAP"
 
 
 def shown_name(context: Any, parameter: Any) -> str:
     """What a message calls an option: the variable that gave its value, else as it was typed, or its long name."""
-    if gave(context, parameter.name):
+    if from_variable(context, parameter.name):
         return str(parameter.envvar)
     return typed_name(context, parameter.name) or long_name(parameter.opts) or str(parameter.opts[0])
+
+
+def shown_names(context: Any) -> dict[str, str]:
+    """`shown_name` of every option and argument of a command."""
+    return {each.name: shown_name(context, each) for each in context.command.params}
 
 
 def _source(context: Any, parameter: str | None) -> str:

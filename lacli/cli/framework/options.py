@@ -58,10 +58,10 @@ def _number(low: float, high: float, above: bool = False) -> _Check:
 def _device(name: str, value: Any) -> Any:
     if value in ("mps", "metal"):
         raise UsageError("Apple GPUs are not used", f"leave {name} away, or choose cpu")
-    return one_of(DEVICES)(name, value)
+    return check_choice(DEVICES)(name, value)
 
 
-def one_of(choices: tuple[str, ...]) -> _Check:
+def check_choice(choices: tuple[str, ...]) -> _Check:
     """A check that a value, where one is given, is one of these."""
 
     def check(name: str, value: Any) -> Any:
@@ -85,7 +85,7 @@ def _option(*names: str, help: str, check: _Check | None = None, **more: Any) ->
 
     def callback(context: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
         value = typed_before(context, param.name, value)
-        if negative and not environment.typed(context, param.name):
+        if negative and not environment.was_typed(context, param.name):
             value = value and not environment.is_true(negative)
         if check is None:
             return value
@@ -98,9 +98,9 @@ def _option(*names: str, help: str, check: _Check | None = None, **more: Any) ->
 
 def typed_before(context: Any, name: str | None, value: Any) -> Any:
     """What was typed before the command's name, where that is legal and it was not typed behind it."""
-    while name in GLOBAL and not environment.typed(context, name) and context.parent is not None:
+    while name in GLOBAL and not environment.was_typed(context, name) and context.parent is not None:
         context = context.parent
-        if environment.typed(context, name):
+        if environment.was_typed(context, name):
             return context.params[name] if name in context.params else context.meta[f"lacli.{name}"]
     return value
 
@@ -165,7 +165,7 @@ class Common:
             metavar="|".join(CUTS),
             help="The part that may be left out of a prompt longer than the context.",
             show_default=False,
-            check=one_of(CUTS),
+            check=check_choice(CUTS),
         ),
     ] = ""
     quant: Annotated[
@@ -174,7 +174,7 @@ class Common:
             "--quant",
             metavar="|".join(QUANTS),
             help="How weights run; by default nf4 on CUDA; on a CPU int4 for 4-bit files, else int8.",
-            check=one_of(QUANTS),
+            check=check_choice(QUANTS),
         ),
     ] = None
     device: Annotated[str, _option("--device", metavar="|".join(DEVICES), help="Where to run.", check=_device)] = "auto"
@@ -222,7 +222,7 @@ class Common:
     )
     offline: Annotated[bool, _option("--offline", help="Use only what is on this computer.")] = False
     color: Annotated[
-        str, _option("--color", metavar="|".join(COLOURS), help="Colours on the terminal.", check=one_of(COLOURS))
+        str, _option("--color", metavar="|".join(COLOURS), help="Colours on the terminal.", check=check_choice(COLOURS))
     ] = "auto"
     config: Annotated[
         str | None,

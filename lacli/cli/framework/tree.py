@@ -100,7 +100,7 @@ class Node:
             raise error
         given = {each.name: ctx.params.pop(each.name) for each in self.added}
         for name, value in given.items():
-            if environment.typed(ctx, name):  # for the command below a group
+            if environment.was_typed(ctx, name):  # for the command below a group
                 ctx.meta[f"lacli.{name}"] = value
         if "quiet" in given:
             Run.of(ctx).set_output(given["quiet"], given["verbose"], given["color"])

@@ -64,7 +64,7 @@ def _problem(error: typer.TyperException) -> str:
 def _given_by(error: Any) -> str:
     """The variable, the line of a file or the option that gave the value."""
     parameter = error.param
-    if environment.configured(error.ctx, parameter.name):
+    if environment.from_file(error.ctx, parameter.name):
         applied = Run.of(error.ctx).config_files.applied
         setting = applied.get(path_of(error.ctx), key_name(parameter))
         if setting is not None:

@@ -71,13 +71,13 @@ def fit(
     Weights, the KV cache of a full context and what a step takes, against what is free now. The exit code is 4 where
     it does not fit.
     """
-    from lacli.cli.framework.options import DEVICES, QUANTS, one_of
+    from lacli.cli.framework.options import DEVICES, QUANTS, check_choice
     from lacli.cli.terminal import output
     from lacli.models.registry.fit import fit as measure
     from lacli.models.registry.registry import load_registry
 
-    one_of(QUANTS)("--quant", quant)
-    one_of(DEVICES)("--device", device)
+    check_choice(QUANTS)("--quant", quant)
+    check_choice(DEVICES)("--device", device)
     spec = load_registry().resolve(name or default_model()[0] or None)
     if ctx and spec.context and ctx > spec.context:
         raise UsageError(

@@ -26,7 +26,7 @@ _DISK = 2_500_000_000
 """Its file, and what is prepared of it."""
 
 
-def chosen(common: Common) -> Common:
+def choose_model(common: Common) -> Common:
     """The options with the model that was chosen, where there was a choice.
 
     Raises KeyboardInterrupt where the answer is Ctrl-C or Ctrl-D.

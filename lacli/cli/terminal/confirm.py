@@ -10,7 +10,7 @@ import contextlib
 
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.keyboard import SCREEN, open_terminal
-from lacli.cli.terminal.tty import plain
+from lacli.cli.terminal.tty import sanitize
 from lacli.errors import UsageError
 
 
@@ -29,7 +29,7 @@ def one_of(question: str, *others: str) -> str:
     with keyboard, contextlib.suppress(OSError, ValueError):
         offered = "/".join(("y", "N", *(word[0] for word in others)))
         with open(SCREEN, "w", encoding="utf-8", errors="replace") as screen:
-            screen.write(f"{plain(question)} [{offered}] ")
+            screen.write(f"{sanitize(question)} [{offered}] ")
         typed = keyboard.readline().strip().lower()
         return next((word for word in ("yes", *others) if typed in (word, word[0])), "")
     return ""
@@ -46,7 +46,7 @@ def answered(question: str, default: str, hint: str = "") -> str:
     diagnostics.erase_status()
     with keyboard:
         with open(SCREEN, "w", encoding="utf-8", errors="replace") as screen:
-            screen.write(plain(f"{question} [{default}]: " if default else f"{question}: "))
+            screen.write(sanitize(f"{question} [{default}]: " if default else f"{question}: "))
         typed = keyboard.readline().strip() or default
     if not typed:
         raise UsageError("nothing was typed", hint)

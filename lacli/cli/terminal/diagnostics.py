@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from lacli.cli.run import Run
 from lacli.cli.terminal import output
-from lacli.cli.terminal.tty import can_redraw, column_after, columns, is_terminal, plain, wants_colour
+from lacli.cli.terminal.tty import can_redraw, column_after, columns, is_terminal, sanitize, wants_colour
 from lacli.errors import LacliError
 from lacli.events import Notice
 
@@ -135,7 +135,7 @@ def erase_status() -> None:
 
 def _dim(text: str) -> str:
     """Set apart from the reply: faint, or in brackets where no style is wanted."""
-    return f"\x1b[2m{plain(text)}\x1b[0m" if _coloured() else f"[{plain(text)}]"
+    return f"\x1b[2m{sanitize(text)}\x1b[0m" if _coloured() else f"[{sanitize(text)}]"
 
 
 def _coloured() -> bool:
@@ -201,7 +201,7 @@ def _has_no_room(failure: BaseException) -> bool:
 def _line(text: str, between: str = " ", dim: bool = False) -> None:
     output.flush()  # the reader sees the two streams in the order of writing
     erase_status()
-    shown = plain(" ".join(text.splitlines()))
+    shown = sanitize(" ".join(text.splitlines()))
     if between and is_terminal(sys.stderr):
         shown = _broken(shown, between, columns(sys.stderr))
     _raw(f"\x1b[2m{shown}\x1b[0m\n" if dim else f"{shown}\n")

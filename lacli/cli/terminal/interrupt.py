@@ -26,7 +26,7 @@ _UNLOADED = "before the model was loaded"
 _FATAL = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-class _Handlers:
+class _SignalHandlers:
     """A with block in which these signals are handled by `_handle`; before and after as they were."""
 
     def __init__(self, *numbers: int) -> None:
@@ -57,7 +57,7 @@ def raise_pending() -> None:
         signal.raise_signal(number)
 
 
-class Interrupt(_Handlers):
+class ReplyInterrupt(_SignalHandlers):
     """For a reply: a signal sets `asked` instead of ending the program; the block's object is the reply's `cancel`.
 
     A second Ctrl-C soon after raises. A signal to terminate takes its ordinary course once the block is left, or, where
@@ -97,7 +97,7 @@ class Interrupt(_Handlers):
         self.asked = True
 
 
-class Ending(_Handlers):
+class TerminationHandler(_SignalHandlers):
     """For a conversation: a request to terminate ends it at once, or, while a reply is written, when that is kept.
 
     `leave` is given the SystemExit to raise, and says whether somebody who reads the keyboard will do it.
@@ -126,7 +126,7 @@ class Ending(_Handlers):
             raise end
 
 
-class Insistent(_Handlers):
+class LoadingInterrupt(_SignalHandlers):
     """For loading: Ctrl-C raises, and raises again at `check` and at the end where other code has swallowed it.
 
     When the time allowed is over the same happens by itself, and the block ends with TimedOut.

@@ -20,7 +20,7 @@ from lacli.assistant.base import Replier, Report
 from lacli.cli.framework.options import Common
 from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, output
-from lacli.cli.terminal.interrupt import Insistent, Interrupt, raise_pending
+from lacli.cli.terminal.interrupt import LoadingInterrupt, ReplyInterrupt, raise_pending
 from lacli.cli.terminal.keyboard import unechoed
 from lacli.cli.terminal.tty import column_after, columns, size
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, ReplyStats, Request
@@ -35,7 +35,7 @@ _MARGIN = 4
 """Columns at the right end of a line that the text leaves the status behind for, as its width is a guess."""
 
 
-class Live:
+class ReplyDisplay:
     """What the terminal shows of one reply: its text, `page` rendering it, and what stands beside it.
 
     `at_end`: nothing of the text before the end, only the numbers. What the model thinks is shown to people only, as a
@@ -127,7 +127,7 @@ class Live:
         self._near_end = change.column + _MARGIN > columns(sys.stderr)
         if change.moves or self._near_end or not self._written:
             diagnostics.erase_status()
-        output.drawn(change.text)
+        output.styled(change.text)
         self._written = True
 
     def _draw(self, text: str) -> None:
@@ -141,15 +141,15 @@ def load(assistant: Replier, common: Common) -> None:
         return
     if common.verbose and common.pool and not _in_project():
         diagnostics.note("nothing is learned here: the home, temporary and top folder themselves are no projects")
-    with progress() as report:
+    with show_progress() as report:
         assistant.open(report)
 
 
 @contextlib.contextmanager
-def progress() -> Iterator[Report]:
+def show_progress() -> Iterator[Report]:
     """Shows what is reported of fetching, preparing and loading; Ctrl-C and the end of --timeout end the program."""
-    live = Live()
-    with Insistent() as pressed:
+    live = ReplyDisplay()
+    with LoadingInterrupt() as pressed:
 
         def report(event: Event) -> None:
             pressed.check()
@@ -179,10 +179,10 @@ def stream(
     which then ends the program: the reason is "cancelled". The end of --timeout makes it "timeout". `conclude` comes
     last.
     """
-    live = Live(_page(markdown and not common.plain and not silent), at_end=silent or common.no_stream)
+    live = ReplyDisplay(_page(markdown and not common.plain and not silent), at_end=silent or common.no_stream)
     finished: Finished | None = None
     quiet = unechoed(prompt_follows)
-    with Interrupt() as interrupt, quiet, contextlib.closing(_events(assistant, request, interrupt)) as events:
+    with ReplyInterrupt() as interrupt, quiet, contextlib.closing(_events(assistant, request, interrupt)) as events:
         try:
             for event in events:
                 if isinstance(event, Finished):
@@ -257,5 +257,5 @@ def _in_project() -> bool:
     return project_root(Path(".")) is not None
 
 
-def _events(assistant: Replier, request: Request, interrupt: Interrupt) -> Generator[Event, None, None]:
+def _events(assistant: Replier, request: Request, interrupt: ReplyInterrupt) -> Generator[Event, None, None]:
     yield from assistant.reply(request, interrupt)

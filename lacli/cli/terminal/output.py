@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lacli.cli.run import Run
-from lacli.cli.terminal.tty import can_redraw, is_terminal, plain, wants_colour
+from lacli.cli.terminal.tty import can_redraw, is_terminal, sanitize, wants_colour
 from lacli.errors import LacliError
 from lacli.text.invisible import escaped
 
@@ -55,7 +55,7 @@ def text(piece: str) -> None:
     _write(run.sanitizer.push(piece) if run.sanitize or to_terminal() else piece)
 
 
-def drawn(content: str) -> None:
+def styled(content: str) -> None:
     """Write text for a terminal together with the sequences that place and colour it."""
     _write(content)
 
@@ -77,7 +77,7 @@ def content(data_: bytes, as_text: Callable[[], str]) -> None:
 
 def line(content: str = "") -> None:
     """Write one line of a listing."""
-    _write((plain(content) if to_terminal() else content) + "\n")
+    _write((sanitize(content) if to_terminal() else content) + "\n")
 
 
 def document(value: Any) -> None:

@@ -41,7 +41,7 @@ class Stdin:
 
     def text(self) -> str:
         """All of it as text with \\n line ends, once the other side has closed it."""
-        return decoded(self.data(), "stdin").replace("\r\n", "\n")
+        return decode(self.data(), "stdin").replace("\r\n", "\n")
 
     def data(self) -> bytes:
         """The same as it came."""
@@ -74,19 +74,19 @@ class Stdin:
         diagnostics.note("reading stdin… (--no-stdin or </dev/null to skip)")
 
 
-def piped(no_stdin: bool) -> Stdin | None:
+def piped_stdin(no_stdin: bool) -> Stdin | None:
     """Standard input if something is piped into it and the user wants it read."""
     if no_stdin or sys.stdin is None or is_terminal(sys.stdin):
         return None
     return Stdin()
 
 
-def named(path: str) -> str:
+def dash_for_stdin(path: str) -> str:
     """The path of a file as it was given, or - for every name of standard input."""
     return "-" if streams.descriptor_of(path) == 0 else path
 
 
-def decoded(data: bytes, name: str) -> str:
+def decode(data: bytes, name: str) -> str:
     """Bytes from outside as text, with a note where they are not UTF-8."""
     text, remark = text_of(data, name)
     if remark:
@@ -94,9 +94,9 @@ def decoded(data: bytes, name: str) -> str:
     return text
 
 
-def argument(text: str) -> str:
+def argument_text(text: str) -> str:
     """An argument as its UTF-8 text, whatever the locale made of its bytes."""
-    return decoded(os.fsencode(text), "the prompt")
+    return decode(os.fsencode(text), "the prompt")
 
 
 def _descriptor() -> int | None:

@@ -85,14 +85,14 @@ def column_after(column: int, text: str, width: int | None = None) -> int:
     return column
 
 
-def plain(text: str) -> str:
+def sanitize(text: str) -> str:
     """The text without control characters and escape sequences, and with a mark for what is not seen; tab and newline
     stay."""
     return marked(_CONTROL.sub("", _SEQUENCE.sub("", text)))
 
 
-class Sanitiser:
-    """`plain` for text that comes in pieces: a sequence split between two of them is still recognised."""
+class StreamSanitizer:
+    """`sanitize` for text that comes in pieces: a sequence split between two of them is still recognised."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -110,4 +110,4 @@ class Sanitiser:
     def finish(self) -> str:
         """What was held back, now that nothing follows."""
         held, self._held = self._held, ""
-        return plain(held)
+        return sanitize(held)

@@ -98,7 +98,7 @@ def tui(
     files = Run.of(context).config_files
     here = _entered(files, folder)
     going_on = resume.going_on(continue_, session)
-    common = first_model.chosen(resume.with_its_model(going_on, common))
+    common = first_model.choose_model(resume.with_its_model(going_on, common))
     from lacli.models.registry.inventory import presence
     from lacli.models.registry.registry import load_registry
     from lacli.project.root import project_root
@@ -152,7 +152,7 @@ def _origins(context: typer.Context) -> Callable[[], dict[str, str]]:
 
         found = {value.key: value.origin for table in ("pool", "tui") for value in effective((table,))}
         for option in settable(context.command.params):
-            if environment.typed(context, option.name):
+            if environment.was_typed(context, option.name):
                 found[key_name(option)] = f"given as {environment.shown_name(context, option)}"
         return found
 
@@ -204,9 +204,9 @@ def _theme_keeper(context: typer.Context) -> Callable[[str], str]:
     def keep(name: str) -> str:
         from lacli.cli.framework.effective import set_value
 
-        if environment.typed(context, "theme"):
+        if environment.was_typed(context, "theme"):
             return f"for this run, as --theme was given; `lacli config set tui.theme {name}` keeps it"
-        if environment.gave(context, "theme"):
+        if environment.from_variable(context, "theme"):
             return "for this run, as LACLI_THEME is set"
         return "kept: " + set_value(Run.of(context).config_files.user_file(), "tui.theme", name, project=False)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from lacli.cli.terminal.markdown.inline import Part, Row, Style, parts_of, row_of, wrapped
 from lacli.cli.terminal.markdown.region import Region, height
 from lacli.cli.terminal.markdown.table import Table, is_delimiter
-from lacli.cli.terminal.tty import Sanitiser, column_after
+from lacli.cli.terminal.tty import StreamSanitizer, column_after
 from lacli.text.fences import Fence, fence_of
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Page:
         self._size = size
         self._coloured = coloured
         self._clock = clock
-        self._sanitiser = Sanitiser()
+        self._sanitiser = StreamSanitizer()
         self._region = Region()
         self._written: list[str] = []
         self._drawn_at = float("-inf")
