@@ -117,12 +117,19 @@ def ask(
     if interactive and not (prompt or edit or template) and diagnostics.stdin_is_terminal():
         _ask_on(None, session, common, reply_output, file or [])
         return
-    asked = PromptInput(prompt or [], common, file or [], load_template(template), given, edit)
+    prompt_input = PromptInput(prompt or [], common, file or [], load_template(template), given, edit)
     if interactive:
-        _ask_on(asked, session, common, reply_output)
+        _ask_on(prompt_input, session, common, reply_output)
         return
+    _ask_once(prompt_input, session, common, reply_output, dry_run)
+
+
+def _ask_once(
+    prompt_input: PromptInput, session: Session | None, common: Common, reply_output: ReplyOutput, dry_run: bool
+) -> None:
+    """The turn that was asked for, in a session that goes on where one was named."""
     common = first_model.choose_model(resume.with_its_model(session, common))
-    system = asked.system(common)
+    system = prompt_input.system(common)
     session_recorder = recorder(replace(common, system=system), "ask")
     conversation = resume.conversation(session, common, session_recorder, system)
 
@@ -135,9 +142,9 @@ def ask(
     assistant = TeeAssistant(Assistant(common.settings()), reply_output.on_event)
     try:
         if dry_run:
-            show_prompt(assistant, request(asked.message()), common, reply_output.path)
+            show_prompt(assistant, request(prompt_input.message()), common, reply_output.path)
             return
-        one_turn(assistant, asked, request, reply_output, session_recorder, common)
+        one_turn(assistant, prompt_input, request, reply_output, session_recorder, common)
     finally:
         assistant.close()
 
@@ -152,7 +159,7 @@ def _ask_all(path: str, out: str, common: Common, given_too: Sequence[str]) -> N
 
 
 def _ask_on(
-    asked: PromptInput | None,
+    prompt_input: PromptInput | None,
     session: Session | None,
     common: Common,
     reply_output: ReplyOutput,
@@ -163,9 +170,9 @@ def _ask_on(
         raise UsageError("-i is for a conversation", "leave away what changes the output: --json, --jsonl, -x, -o")
     from lacli.cli.chat.command import converse
 
-    system = asked.system(common) if asked else common.system
+    system = prompt_input.system(common) if prompt_input else common.system
     session_recorder = recorder(replace(common, system=system), "chat")
-    converse(asked, session, common, session_recorder, files)
+    converse(prompt_input, session, common, session_recorder, files)
 
 
 def _pairs(values: Sequence[Any]) -> dict[str, str]:

@@ -19,14 +19,14 @@ from lacli.sessions.recorder import Recorder
 
 def one_turn(
     assistant: TeeAssistant,
-    asked: PromptInput,
+    prompt_input: PromptInput,
     request: Callable[[Message], Request],
     reply_output: ReplyOutput,
     session_recorder: Recorder,
     common: Common,
 ) -> None:
     """Read the question, write the reply, keep it, and end as it ended."""
-    question = read_and_load(assistant, asked, common)
+    question = read_and_load(assistant, prompt_input, common)
     try:
         finished = live.stream(assistant, request(question), common, silent=reply_output.silent)
     except BaseException:  # the reader went away, or a second Ctrl-C: what was written is kept nevertheless
@@ -39,12 +39,12 @@ def one_turn(
     live.conclude(finished)
 
 
-def read_and_load(assistant: Replier, asked: PromptInput, common: Common) -> Message:
+def read_and_load(assistant: Replier, prompt_input: PromptInput, common: Common) -> Message:
     """The question, for a model that is loaded: meanwhile where stdin is slow, else when it is known to be one."""
-    loaded = asked.is_slow()
+    loaded = prompt_input.is_slow()
     if loaded:
         live.load(assistant, common)
-    question = asked.message()
+    question = prompt_input.message()
     if not loaded:
         live.load(assistant, common)
     return question
