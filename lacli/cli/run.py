@@ -28,7 +28,7 @@ class Run:
     colour: str = "auto"
     """The choice of --color."""
     sanitize: bool = False
-    """Whether model text loses its control sequences where stdout is no terminal, too."""
+    """Whether model text loses its control sequences where stdout is not a terminal, too."""
     sanitizer: StreamSanitizer = field(default_factory=StreamSanitizer)
     """Holds back the unfinished control sequence at the end of what was written to stdout."""
     status_eraser: str = ""

@@ -264,7 +264,7 @@ class TestRefusals:
         assert (result.code, (folder / "a.py").read_text()) == (1, OLD)
         assert "`load` is gone" in result.err
         assert "its diff is in bad.diff" in result.err
-        assert "--force takes it all the same" in result.err
+        assert "--force takes it anyway" in result.err
         assert "-def load(path):\n" in (folder / "bad.diff").read_text()
         result = scripted.run([*arguments, "--force"], [bad, bad, bad])
         assert (result.code, (folder / "a.py").read_text()) == (0, "print('x')\n")
@@ -300,7 +300,7 @@ class TestRefusals:
             (["bin", "x"], 2, "bin is a binary file"),
             (["a.py:3-99", "x"], 2, "a.py has 5 lines"),
             (["a.py:0", "x"], 2, "a.py has 5 lines"),
-            (["a.py"], 2, "there is no instruction; say behind the file what is to become of it, or pipe that in"),
+            (["a.py"], 2, "there is no instruction; say after the file what should become of it, or pipe that in"),
             (["-"], 2, "there is no instruction"),
             (["a.py", "x", "--diff", "--full"], 2, "exclude each other"),
             (["a.py", "x", "--backup", ".b"], 2, "--backup is for --in-place"),

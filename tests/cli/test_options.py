@@ -150,7 +150,7 @@ def test_a_variable_that_is_none_of_lacli_s_is_one_warning_with_the_nearest_name
     monkeypatch.setenv("LACLI_TOPP", "0.5")
     result = scripted.run(["ask", "hi", "-q"])
     assert result.code == 0
-    assert result.err == "lacli: warning: the variable LACLI_TOPP is none of lacli's; did you mean LACLI_TOP_P?\n"
+    assert result.err == "lacli: warning: the variable LACLI_TOPP is not one of lacli's; did you mean LACLI_TOP_P?\n"
 
 
 def test_every_option_is_in_the_help_of_each_command(scripted: Scripted) -> None:

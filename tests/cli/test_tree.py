@@ -60,8 +60,8 @@ def test_every_option_s_variable_is_known(scripted: Scripted, monkeypatch: pytes
         monkeypatch.setenv(name, "1")
     monkeypatch.setenv("LACLI_SCOPES", "1")
     result = scripted.run(["ask", "hi"])
-    assert result.err.count("is none of lacli's") == 1
-    assert "LACLI_SCOPES is none of lacli's; did you mean LACLI_SCOPE?" in result.err
+    assert result.err.count("is not one of lacli's") == 1
+    assert "LACLI_SCOPES is not one of lacli's; did you mean LACLI_SCOPE?" in result.err
 
 
 def test_a_file_named_behind_the_command_is_read_in_place_of_a_broken_one(

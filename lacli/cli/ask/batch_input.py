@@ -93,7 +93,7 @@ class PromptFile:
 
     def _line(self, index: int, data: bytes, first: bool) -> BatchPrompt | None:
         if len(data) == MOST_BYTES:
-            raise _InvalidLine(f"it has {MOST_BYTES:,} bytes or more", "no model reads so much")
+            raise _InvalidLine(f"it has {MOST_BYTES:,} bytes or more", "no model reads that much")
         try:
             text = data.decode("utf-8-sig" if first else "utf-8").strip()
             given = json.loads(text, parse_constant=_refuse, parse_float=_finite) if text else None
@@ -102,7 +102,7 @@ class PromptFile:
         except RecursionError:
             raise _InvalidLine("it is nested too deep") from None
         except ValueError as error:
-            raise _InvalidLine(f"it is no JSON ({error})") from None
+            raise _InvalidLine(f"it is not JSON ({error})") from None
         if not text:
             return None
         if isinstance(given, str):
@@ -122,7 +122,7 @@ class _InvalidLine(Exception):
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def _finite(number: str) -> float:
@@ -153,19 +153,19 @@ def _messages(given: dict[str, Any], common: Common) -> tuple[Message, ...]:
     if "prompt" in given:
         messages = [Message("user", _text(given["prompt"], "prompt"))]
     elif not isinstance(given["messages"], list) or not given["messages"]:
-        raise _InvalidLine('"messages" is no list of messages')
+        raise _InvalidLine('"messages" is not a list of messages')
     else:
         messages = [_message(each) for each in given["messages"]]
     if messages[-1].role != "user":
         raise _InvalidLine("its last message is not the user's", "end with what is asked")
     if any(message.role == "system" for message in messages[1:]):
-        raise _InvalidLine("a system message stands behind others", "put it first")
+        raise _InvalidLine("a system message comes after others", "put it first")
     if not messages[-1].text.strip():
-        raise _InvalidLine("there is nothing to ask in it")
+        raise _InvalidLine("it asks nothing")
     system = given.get("system")
     if messages[0].role == "system":
         if system is not None:
-            raise _InvalidLine('it has a system message and "system"', "leave one away")
+            raise _InvalidLine('it has a system message and "system"', "leave one out")
         return tuple(messages)
     told = common.system or "" if system is None else _text(system, "system")
     return (*([Message("system", told)] if told else []), *messages)
@@ -174,7 +174,7 @@ def _messages(given: dict[str, Any], common: Common) -> tuple[Message, ...]:
 def _message(given: Any) -> Message:
     if not isinstance(given, dict) or set(given) != {"role", "content"}:
         raise _InvalidLine(
-            "a message is no object of role and content", '"messages": [{"role": "user", "content": "…"}]'
+            "a message is not an object with role and content", '"messages": [{"role": "user", "content": "…"}]'
         )
     if given["role"] not in _ROLES:
         raise _InvalidLine(f"the role {given['role']!r} is unknown", f"use one of {', '.join(_ROLES)}")
@@ -183,7 +183,7 @@ def _message(given: Any) -> Message:
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise _InvalidLine(f'"{name}" is no string')
+        raise _InvalidLine(f'"{name}" is not a string')
     return value.encode("utf-8", "replace").decode("utf-8")  # halves of characters can be written in JSON
 
 
@@ -197,7 +197,7 @@ def _stops(value: Any) -> tuple[str, ...]:
 def _number(key: str, value: Any) -> Any:
     whole = key in _WHOLE
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        raise _InvalidLine(f'"{key}" is no {"whole " * whole}number')
+        raise _InvalidLine(f'"{key}" is not a {"whole " * whole}number')
     try:
         NUMBERS[key](f'"{key}"', value)
     except UsageError as error:

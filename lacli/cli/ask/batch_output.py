@@ -69,7 +69,7 @@ class Replies:
                         break
                     record = _record(text)
                     if record is None or record["index"] <= last:
-                        raise UsageError(f"{self._path} line {number} is no reply of a batch", _ANOTHER)
+                        raise UsageError(f"{self._path} line {number} is not a reply of a batch", _ANOTHER)
                     last = record["index"]
                     keys[last] = record["key"]
                     self.failed += "error" in record
@@ -137,7 +137,7 @@ class Replies:
             raise self._failed(error) from None
 
     def _failed(self, error: OSError) -> LacliError:
-        return unwritable(self._path, error, "repeat the command to go on behind what it holds")
+        return unwritable(self._path, error, "repeat the command to go on after what it holds")
 
 
 def _alone(file: BinaryIO | streams.Patient) -> bool:

@@ -85,7 +85,7 @@ def ask(
     ] = False,
     continue_: ContinueOption = False,
     session_id: SessionOption = None,
-    interactive: Annotated[bool, typer.Option("-i", "--interactive", help="Ask on at the terminal.")] = False,
+    interactive: Annotated[bool, typer.Option("-i", "--interactive", help="Keep asking at the terminal.")] = False,
     edit: Annotated[bool, typer.Option("-e", "--edit", help="Write the prompt in your editor.")] = False,
     batch: Annotated[
         str | None, typer.Option("--batch", metavar="FILE", help="Ask each prompt of a JSON Lines file; - is stdin.")
@@ -167,7 +167,7 @@ def _ask_on(
 ) -> None:
     """One turn, or none where nothing was asked yet, then those that are typed: a chat, and kept as one."""
     if reply_output.silent:
-        raise UsageError("-i is for a conversation", "leave away what changes the output: --json, --jsonl, -x, -o")
+        raise UsageError("-i is for a conversation", "leave out what changes the output: --json, --jsonl, -x, -o")
     from lacli.cli.chat.command import converse
 
     system = prompt_input.system(common) if prompt_input else common.system

@@ -55,7 +55,7 @@ class ReplyOutput:
         if self.jsonl and (self.json or self.extract or self.path):
             extract = "extract_last" if self.extract == "last" else "extract"
             other = "--json" if self.json else names[extract if self.extract else "out"]
-            raise UsageError(f"--jsonl and {other} exclude each other", "leave one away")
+            raise UsageError(f"--jsonl and {other} exclude each other", "leave one out")
         if self.path:
             check_output_path(self.path)
 

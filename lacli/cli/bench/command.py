@@ -57,7 +57,7 @@ def bench(
     replay: Annotated[
         bool, typer.Option("--replay", help="Decode recorded replies again, without the model: seconds, once recorded.")
     ] = False,
-    rows: Annotated[int | None, typer.Option(help="Allow so many rows a step as if they cost nothing.")] = None,
+    rows: Annotated[int | None, typer.Option(help="Allow this many rows a step as if they cost nothing.")] = None,
     limit: Annotated[int | None, typer.Option(help="Take only the first prompts of each suite.")] = None,
     *,
     common: Common,
@@ -70,10 +70,10 @@ def bench(
     _check("--limit", limit, 1, 1000)
     _check(environment.shown_names(context)["max_tokens"], common.max_tokens, 1, 2**20)
     if exact and replay:
-        raise UsageError("--exact compares what the model says, --replay does not run it", "leave one of them away")
+        raise UsageError("--exact compares what the model says, --replay does not run it", "leave one of them out")
     if suite == "sessions":
         if exact or replay:
-            raise UsageError("--suite sessions is always played by the model", "leave --exact or --replay away")
+            raise UsageError("--suite sessions is always played by the model", "leave --exact or --replay out")
         _sessions(common, rows, limit)
         return
     from lacli.bench.suites import load_suites

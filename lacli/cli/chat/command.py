@@ -58,7 +58,7 @@ def chat(
     continue_: ContinueOption = False,
     session: SessionOption = None,
     interactive: Annotated[
-        bool, typer.Option("-i", "--interactive", help="Ask on at the terminal after a prompt or a pipe.")
+        bool, typer.Option("-i", "--interactive", help="Keep asking at the terminal after a prompt or a pipe.")
     ] = False,
     *,
     common: Common,

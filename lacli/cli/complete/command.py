@@ -53,7 +53,7 @@ def complete(
         str, typer.Option("--stdin-filename", metavar="NAME", help="What stdin is a file of.", show_default=False)
     ] = "",
     language: Annotated[
-        str, typer.Option("--language", metavar="NAME", help="If the name does not tell it.", show_default=False)
+        str, typer.Option("--language", metavar="NAME", help="If the name does not tell.", show_default=False)
     ] = "",
     full: Annotated[bool, typer.Option("--full", help="Print the whole file with the text in it.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0`.")] = False,
@@ -62,7 +62,7 @@ def complete(
     scope: Annotated[
         str, typer.Option("--scope", metavar="|".join(_SCOPES), help="Where the text must end at the latest.")
     ] = "block",
-    max_lines: Annotated[int, typer.Option("--max-lines", min=0, help="Most lines; 0 is no bound.")] = 0,
+    max_lines: Annotated[int, typer.Option("--max-lines", min=0, help="Most lines; 0 is no limit.")] = 0,
     alternatives: Annotated[
         int,
         typer.Option("--alternatives", metavar="N", min=1, max=8, help="Print N different texts, the likeliest first."),
@@ -73,7 +73,7 @@ def complete(
     ] = None,
     no_context: Annotated[bool, typer.Option("--no-context", help="Show no other files of the project.")] = False,
     prefix_lines: Annotated[int, typer.Option("--prefix-lines", min=0, help="Lines shown before the place.")] = 256,
-    suffix_lines: Annotated[int, typer.Option("--suffix-lines", min=0, help="Lines shown behind it.")] = 64,
+    suffix_lines: Annotated[int, typer.Option("--suffix-lines", min=0, help="Lines shown after it.")] = 64,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the prompt as the model would be given it.")
     ] = False,

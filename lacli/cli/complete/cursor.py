@@ -70,7 +70,7 @@ def with_place(target: CursorTarget, at: str | None, offset: int | None, marker:
     if at is not None:
         found = re.fullmatch(r"(\d+)(?::(\d+))?", at)
         if found is None:
-            raise UsageError(f"--at {at!r} is no place", "give LINE or LINE:COL, both from 1")
+            raise UsageError(f"--at {at!r} is not a place", "give LINE or LINE:COL, both from 1")
         return replace(target, line=int(found[1]), column=int(found[2]) if found[2] else None)
     if marker is not None:
         if not marker:

@@ -77,7 +77,7 @@ def _shell(name: str) -> str:
     name = {"pwsh": "powershell"}.get(name.lower(), name.lower())
     if name not in SHELLS:
         raise UsageError(
-            f"there is no completion for {name!r}" if name else "it is not known which shell you are in",
+            f"there is no completion for {name!r}" if name else "it is unknown which shell you are in",
             f"name one of {', '.join(SHELLS)}",
         )
     return name

@@ -207,7 +207,7 @@ def _project_file() -> Path:
     here = Path.cwd()
     root = checkout(here) or project_root(here)
     if root is None:
-        raise UsageError(f"{here} is no project", "change to a folder below it")
+        raise UsageError(f"{here} is not a project", "change to a folder below it")
     return root / PROJECT_FILE
 
 

@@ -45,7 +45,7 @@ def _terminal() -> Check:
     from lacli.cli.terminal.tty import can_redraw, columns, is_terminal
 
     if not is_terminal(sys.stdout):
-        return Check("terminal", "ok", "stdout is no terminal")
+        return Check("terminal", "ok", "stdout is not a terminal")
     encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("_", "-")
     if not can_redraw(sys.stdout):
         return Check("terminal", "warn", "it cannot draw over a line (TERM=dumb)", "set TERM to what it is")

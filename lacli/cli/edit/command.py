@@ -43,13 +43,13 @@ def edit(
         str, typer.Argument(metavar="FILE[:A[-B]|::NAME]", help="A file, or lines or definitions of it; - is stdin.")
     ],
     instruction: Annotated[
-        list[str] | None, typer.Argument(help="What is to become of it; without words, stdin says it.")
+        list[str] | None, typer.Argument(help="What should become of it; without words, stdin says it.")
     ] = None,
     *,
     diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0`; the default.")] = False,
     in_place: InPlaceOption = False,
     interactive: Annotated[
-        bool, typer.Option("-i", "--interactive", help="Ask of each hunk whether to take it, then change the file.")
+        bool, typer.Option("-i", "--interactive", help="Ask about each hunk whether to take it, then change the file.")
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="Print the whole file as it would be.")] = False,
     backup: BackupOption = None,
@@ -59,7 +59,7 @@ def edit(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt, and load no model.")] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say on stderr what is asked of which part, and what was found.")
+        bool, typer.Option("--explain", help="Say on stderr what is asked about which part, and what was found.")
     ] = False,
     keep_reply: Annotated[
         str, typer.Option("--keep-reply", metavar="PATH", help="Where an edit is refused, put its diff into this file.")

@@ -25,7 +25,7 @@ from lacli.events import Message
 from lacli.models.registry.registry import load_registry
 from lacli.shared.wording import counted
 
-_NO_INSTRUCTION = ("there is no instruction", "say behind the file what is to become of it, or pipe that in")
+_NO_INSTRUCTION = ("there is no instruction", "say after the file what should become of it, or pipe that in")
 _RANGE = re.compile(r"(\d+)(?:(-)(\d*))?")
 _NAME = re.compile(r"[^\s,:/\\]+(?:\.[^\s,:/\\]+)*")
 
@@ -85,7 +85,7 @@ def read(target: EditTarget, words: Sequence[str], files: Sequence[str], common:
     """The file with the instruction. Standard input is the file, else the instruction or content it is about."""
     if dash_for_stdin(target.path) == "-":
         if not any(word.strip() for word in words):
-            raise UsageError("there is no instruction", "say behind the - what is to become of stdin")
+            raise UsageError("there is no instruction", "say after the - what should become of stdin")
         asked = PromptInput(words, replace(common, no_stdin=True), files).message()
         file = TextFile.of_bytes(Stdin().data(), "stdin")
     else:

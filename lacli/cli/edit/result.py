@@ -116,7 +116,7 @@ def _check(job: EditJob, result: EditResult, replies: Sequence[Finished], out: E
     if result.problems:
         kept = _kept(out.keep_reply, result.diff)
         more = f" (and {len(result.problems) - 1} more)" if len(result.problems) > 1 else ""
-        hint = "say it differently or name the part (FILE::NAME, FILE:A-B); --force takes it all the same"
+        hint = "say it differently or name the part (FILE::NAME, FILE:A-B); --force takes it anyway"
         raise LacliError(f"{result.problems[0].text}{more}; {untouched}{kept}", hint)
 
 

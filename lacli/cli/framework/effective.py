@@ -94,7 +94,7 @@ def _of_variable(key: Key) -> tuple[str, Any]:
 def of_text(key: Key, text: str) -> Any:
     """A value as written on a command line, as TOML has it."""
     if not text.isprintable() and text.encode("utf-8", "replace").decode() != text:
-        raise UsageError(f"the value of {key.name} is no valid text", "give it in UTF-8")
+        raise UsageError(f"the value of {key.name} is not valid text", "give it in UTF-8")
     if key.kind == "text":
         return text
     if key.kind == "list of texts" and not text.startswith("["):

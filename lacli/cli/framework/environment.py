@@ -59,14 +59,14 @@ def megabytes(name: str) -> float | None:
     except ValueError:
         value = math.nan
     if not 0 <= value <= MOST_MB:
-        raise UsageError(f"{name}={text} is no size", f"set it to megabytes from 0 (keep nothing) to {MOST_MB:,}")
+        raise UsageError(f"{name}={text} is not a size", f"set it to megabytes from 0 (keep nothing) to {MOST_MB:,}")
     return value
 
 
 def in_range(name: str, value: float) -> float:
     """A size in megabytes, checked."""
     if not 0 <= value <= MOST_MB:
-        raise UsageError(f"{name} {value} is no size", f"give megabytes from 0 (keep nothing) to {MOST_MB:,}")
+        raise UsageError(f"{name} {value} is not a size", f"give megabytes from 0 (keep nothing) to {MOST_MB:,}")
     return value
 
 
@@ -113,4 +113,4 @@ def warn_of_unknown(common: Iterable[str], all_options: Callable[[], Iterable[st
     for name in strange:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1, 0.0)[0]
-            diagnostics.warning(f"the variable {name} is none of lacli's; did you mean {near}?")
+            diagnostics.warning(f"the variable {name} is not one of lacli's; did you mean {near}?")

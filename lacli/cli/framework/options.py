@@ -57,7 +57,7 @@ def _number(low: float, high: float, above: bool = False) -> _Check:
 
 def _device(name: str, value: Any) -> Any:
     if value in ("mps", "metal"):
-        raise UsageError("Apple GPUs are not used", f"leave {name} away, or choose cpu")
+        raise UsageError("Apple GPUs are not used", f"leave {name} out, or choose cpu")
     return check_choice(DEVICES)(name, value)
 
 
@@ -74,7 +74,7 @@ def check_choice(choices: tuple[str, ...]) -> _Check:
 
 def _stops(name: str, values: Any) -> Any:
     if any(not value for value in values or ()):
-        raise UsageError(f"{name} is empty", "give the text to stop before, or leave it away")
+        raise UsageError(f"{name} is empty", "give the text to stop before, or leave it out")
     return values
 
 
@@ -204,7 +204,7 @@ class Common:
         _option(
             "--timeout",
             metavar="SECONDS",
-            help="Stop after so long, loading included.",
+            help="Stop after this long, loading included.",
             check=_number(0, _INF, above=True),
         ),
     ] = None

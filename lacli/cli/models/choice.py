@@ -55,7 +55,7 @@ def fit(
         str | None, typer.Argument(metavar="NAME", help="As for `lacli ask -m`; default: the one it takes.")
     ] = None,
     ctx: Annotated[
-        int | None, typer.Option("--ctx", "--ctx-size", min=1, help="So long a context; default: the model's.")
+        int | None, typer.Option("--ctx", "--ctx-size", min=1, help="A context this long; default: the model's.")
     ] = None,
     quant: Annotated[
         str | None,

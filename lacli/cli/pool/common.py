@@ -35,8 +35,9 @@ def root_of(folder: Path | None) -> Path:
     """The project a folder lies in."""
     root = project_at(folder)
     if root is None:
+        place = (folder or Path()).absolute()
         raise UsageError(
-            f"{(folder or Path()).absolute()} is no project (the home, temporary and top folder themselves are none)",
+            f"{place} is not a project (nor are the home, temporary and top folders themselves)",
             "change to a folder below it or give --project DIR",
         )
     return root

@@ -45,7 +45,9 @@ def list_(
     everywhere: AllOption = False,
     number: Annotated[
         int | None,
-        typer.Option("-n", "--number", min=1, max=2**31, help="At most so many; default: 20 on a terminal, else all."),
+        typer.Option(
+            "-n", "--number", min=1, max=2**31, help="At most this many; default: 20 on a terminal, else all."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

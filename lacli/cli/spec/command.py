@@ -22,7 +22,7 @@ EXIT_CODES = {
     0: "done, also where the most tokens were written or nothing is left to add",
     1: "generation failed, or something else did",
     2: "the command line or a configuration file is wrong",
-    3: "the model cannot be had: missing, gated, damaged or offline",
+    3: "the model is not available: missing, gated, damaged or offline",
     4: "does not fit into memory or onto the disk",
     5: "the prompt is longer than the context",
     6: "the time of --timeout has passed",

@@ -31,7 +31,7 @@ def stats(
         Path | None, typer.Option("--project", metavar="DIR", help="The project DIR lies in; default: this folder's.")
     ] = None,
     everywhere: Annotated[bool, typer.Option("--all", help="All projects together.")] = False,
-    weeks: Annotated[int, typer.Option("--weeks", min=1, max=520, help="The last so many weeks.")] = 8,
+    weeks: Annotated[int, typer.Option("--weeks", min=1, max=520, help="The last N weeks.")] = 8,
     as_json: JsonOption = False,
 ) -> None:
     """Show what guessing brought over the last weeks: tokens per step, time saved, and who guessed right.

@@ -72,7 +72,7 @@ def unechoed(prompt_follows: bool = False) -> Iterator[None]:
 
     prompt_follows: a prompt of ours reads next, for which Enter is a CR and LF makes a line within the question.
     Another program that reads lines, a shell say, needs Enter to be the LF it usually becomes.
-    Left alone where stdout is no terminal: its reader, a pager say, may have set the terminal to its own needs.
+    Left alone where stdout is not a terminal: its reader, a pager say, may have set the terminal to its own needs.
     """
     descriptor = _keyboard() if is_terminal(sys.stdout) else None
     if descriptor is None:

@@ -140,7 +140,7 @@ def load(assistant: Replier, common: Common) -> None:
     if common.max_tokens == 0:  # nothing will be asked of it
         return
     if common.verbose and common.pool and not _in_project():
-        diagnostics.note("nothing is learned here: the home, temporary and top folder themselves are no projects")
+        diagnostics.note("nothing is learned here: the home, temporary and top folders themselves are not projects")
     with show_progress() as report:
         assistant.open(report)
 

@@ -175,7 +175,7 @@ def _check_terminal(inline: bool) -> None:
     if found:
         raise UsageError(f"lacli tui needs a terminal, and {found}", "`lacli chat` does without")
     if inline and sys.platform == "win32":
-        raise UsageError("--inline does not work on Windows", "leave it away")
+        raise UsageError("--inline does not work on Windows", "leave it out")
 
 
 def _entered(files: ConfigFiles, folder: Path | None) -> Path:
