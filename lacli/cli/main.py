@@ -19,8 +19,8 @@ from lacli.streams import patient
 
 @atexit.register
 def _leave() -> None:
-    """End here, behind all that others have registered: taking PyTorch apart object by object takes a quarter of a
-    second, in which the shell's prompt does not come back."""
+    """End the process here, after all other exit handlers: tearing PyTorch down object by object takes a quarter of a
+    second, during which the shell's prompt does not return."""
     if Run.current.exit_code is not None:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -30,12 +30,12 @@ def _leave() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `lacli` with these arguments and return its exit code. Without any it is the process's own program: the
-    process then ends with this code, without ado."""
-    _put_streams_right()
+    process then ends with this code at once."""
+    _set_up_streams()
     diagnostics.secure_descriptors()
     run = Run.current = Run()
     with warnings.catch_warnings():
-        if not sys.warnoptions:  # other libraries' warnings are for their developers, not for users of lacli
+        if not sys.warnoptions:  # other libraries' warnings are for their developers, not for our users
             warnings.simplefilter("ignore")
         code = diagnostics.guard(lambda: _invoke(run, arguments))
     if arguments is None:
@@ -44,15 +44,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _put_streams_right() -> None:
-    """The streams take all that is written, whoever else has them, and speak UTF-8 and \\n, whatever the locale,
-    Windows or PYTHONIOENCODING say: first of all, as the first line may be an error about a file with any name."""
+def _set_up_streams() -> None:
+    """Make the streams accept everything that is written, whoever else uses them, and use UTF-8 and \\n, whatever the
+    locale, Windows or PYTHONIOENCODING say: first of all, as the first line may be an error about a file with any
+    name."""
     if sys.stdout is sys.__stdout__:
         sys.stdout = patient(sys.stdout)
     if sys.stderr is sys.__stderr__:
         sys.stderr = patient(sys.stderr)
     for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
-        with contextlib.suppress(AttributeError, ValueError, OSError):  # closed, or something else put in its place
+        with contextlib.suppress(AttributeError, ValueError, OSError):  # closed or replaced
             stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")  # type: ignore[union-attr]
     with contextlib.suppress(AttributeError, ValueError, OSError):  # what is typed at a prompt is read as that
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
@@ -60,7 +61,7 @@ def _put_streams_right() -> None:
 
 def _invoke(run: Run, arguments: Sequence[str] | None) -> int:
     args = list(sys.argv[1:] if arguments is None else arguments)
-    if args[:2] == ["completion", "--answer"]:  # a Tab does not wait for anything to be parsed
+    if args[:2] == ["completion", "--answer"]:  # pressing Tab must not wait until the line is parsed
         from lacli.cli.completion.command import answer
 
         return answer(args[2:])

@@ -50,8 +50,8 @@ class Run:
         return ConfigFiles()
 
     def set_output(self, quiet: bool, verbosity: int, colour: str, sanitize: bool = False) -> None:
-        """What the options say of the two streams. `quiet` leaves errors and what was asked for, `verbosity` 2 adds
-        tracebacks to errors."""
+        """Set how much is printed, and in which colours. `quiet` leaves errors and what was asked for, `verbosity` 2
+        adds tracebacks to errors."""
         self.quiet, self.verbosity = quiet, verbosity
         self.colour, self.sanitize = colour, sanitize
 

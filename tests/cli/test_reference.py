@@ -96,7 +96,7 @@ def test_every_option_has_a_variable_and_a_key_but_those_that_cannot() -> None:
     for name, command in COMMANDS:
         if name.split()[0] in schema.UNCONFIGURED:
             continue
-        keys = schema.table(command)
+        keys = schema.keys_of(command)
         for parameter in command.params:
             if parameter.param_type_name == "option" and not parameter.hidden and key_name(parameter) != "config":
                 assert key_name(parameter) in keys

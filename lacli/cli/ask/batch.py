@@ -67,16 +67,16 @@ class _BatchRunner:
         self._replies = replies
         self._count, self._left = count, left
         self._writing: dict[int, BatchPrompt] = {}
-        """What is written now, by its place among the requests."""
+        """Prompts being answered, by the position of their request."""
         self._done = self._tokens = 0
         self.total = Counts()
-        """Of the replies that were written, cancelled ones too."""
+        """Statistics of the replies that were written, cancelled ones included."""
         self._last_failure: Failed | None = None
         self._started = self._drawn_at = time.monotonic()
         self._progress = diagnostics.can_show_progress()
 
     def all(self, assistant: BatchReplier) -> ReplyInterrupt | None:
-        """Write the replies; who interrupted, if somebody did before all were there."""
+        """Write the replies; returns the interrupt if not all were written."""
         self._started = time.monotonic()
         with (
             ReplyInterrupt() as interrupt,
@@ -91,7 +91,7 @@ class _BatchRunner:
         return interrupt if self._done < self._left else None
 
     def report(self, common: Common) -> None:
-        """What it took, as JSON where asked for or a line for people."""
+        """Print statistics: as JSON for --stats, or as a line for people."""
         seconds = time.monotonic() - self._started
         if common.stats:
             numbers = {"replies": self._done, "failed": self._replies.failed, **counts_record(self.total)}
@@ -101,7 +101,7 @@ class _BatchRunner:
             diagnostics.plain_line(BETWEEN.join([*parts, f"{self._tokens / max(seconds, 1e-9):.0f} tok/s"]), BETWEEN)
 
     def conclude(self) -> None:
-        """End with the failure of a prompt that was alone, or with that of the run where some have no reply."""
+        """Raise the failure of the only prompt, or one for the whole run if some prompts got no reply."""
         failed, failure = self._replies.failed, self._last_failure
         if self._count == 1 and failure is not None:
             diagnostics.error(failure.message, failure.hint)

@@ -1,7 +1,7 @@
 """The prompts of a batch: JSON Lines, all checked before a model loads, then read again one by one as they are needed.
 
-A line is a string, the prompt, or an object: `prompt` or `messages`, and options of its own. Nothing is kept in memory
-of a long file but its place; standard input goes through a nameless file.
+A line is a string, the prompt, or an object: `prompt` or `messages`, and options of its own. A long file is
+not kept in memory; standard input goes through a temporary file.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class BatchPrompt:
     """One prompt of the file."""
 
     index: int
-    """Its place among the prompts, from 0."""
+    """Its position among the prompts, from 0."""
     id: Any
     """The line's own name for itself; None where it has none."""
     request: Request
     key: str
-    """Of all that its reply depends on: another prompt, option, model or quantisation has another."""
+    """A hash of everything that its reply depends on: prompt, options, model and quantisation."""
 
 
 class PromptFile:
-    """The file, open as long as the block lasts."""
+    """The file of prompts, open for the duration of a with block."""
 
     def __init__(self, path: str, common: Common) -> None:
         self._path = dash_for_stdin(path)
@@ -76,7 +76,7 @@ class PromptFile:
         return copy
 
     def lines(self) -> Iterator[BatchPrompt]:
-        """All prompts from the first on. Raises UsageError with the line's number at one that is none."""
+        """All prompts from the first on. Raises UsageError with the number of the first invalid line."""
         self._file.seek(0)
         index = 0
         for number in range(1, sys.maxsize):
@@ -114,7 +114,7 @@ class PromptFile:
 
 
 class _InvalidLine(Exception):
-    """What is wrong with a line, and the remedy."""
+    """A line that is not a prompt: what is wrong, and the remedy."""
 
     def __init__(self, message: str, hint: str = 'a line is a string or {"prompt": …}') -> None:
         super().__init__(message)

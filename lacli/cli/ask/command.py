@@ -127,7 +127,7 @@ def ask(
 def _ask_once(
     prompt_input: PromptInput, session: Session | None, common: Common, reply_output: ReplyOutput, dry_run: bool
 ) -> None:
-    """The turn that was asked for, in a session that goes on where one was named."""
+    """Answer one prompt, as the next turn of a session if one was named."""
     common = first_model.choose_model(resume.with_its_model(session, common))
     system = prompt_input.system(common)
     session_recorder = recorder(replace(common, system=system), "ask")
@@ -150,7 +150,7 @@ def _ask_once(
 
 
 def _ask_all(path: str, out: str, common: Common, given_too: Sequence[str]) -> None:
-    """Every prompt of a file; `given_too` names what was given and belongs to a single question."""
+    """Answer every prompt of a file; `given_too` are options that were given and are only for a single prompt."""
     if given_too:
         raise UsageError(f"--batch and {given_too[0]} exclude each other", "a line of the file says all of its prompt")
     from lacli.cli.ask.batch import ask_all
@@ -165,7 +165,7 @@ def _ask_on(
     reply_output: ReplyOutput,
     files: Sequence[str] = (),
 ) -> None:
-    """One turn, or none where nothing was asked yet, then those that are typed: a chat, and kept as one."""
+    """Answer the prompt, if there is one, then those that are typed: a chat, and stored as one."""
     if reply_output.silent:
         raise UsageError("-i is for a conversation", "leave out what changes the output: --json, --jsonl, -x, -o")
     from lacli.cli.chat.command import converse

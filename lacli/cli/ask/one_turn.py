@@ -1,6 +1,7 @@
-"""One turn of `ask`: read, load, write, keep, and end as the reply ended. Its beginning is that of `chat`'s, too.
+"""One turn of `ask`: read the prompt, load the model, write the reply, store it, and end as the reply ended.
+`chat` begins the same way.
 
-And the prompt of any request without a reply, which is --dry-run of `ask`, `complete` and `edit`.
+Also prints the prompt of a request without a reply: --dry-run of `ask`, `complete` and `edit`.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ def one_turn(
     session_recorder: Recorder,
     common: Common,
 ) -> None:
-    """Read the question, write the reply, keep it, and end as it ended."""
+    """Read the prompt, write the reply, store it, and end as it ended."""
     question = read_and_load(assistant, prompt_input, common)
     try:
         finished = live.stream(assistant, request(question), common, silent=reply_output.silent)
-    except BaseException:  # the reader went away, or a second Ctrl-C: what was written is kept nevertheless
+    except BaseException:  # the reader of stdout has gone, or a second Ctrl-C: the text so far is stored
         if assistant.partial is not None:
             session_recorder.turn(question, assistant.partial)
         raise
@@ -40,7 +41,8 @@ def one_turn(
 
 
 def read_and_load(assistant: Replier, prompt_input: PromptInput, common: Common) -> Message:
-    """The question, for a model that is loaded: meanwhile where stdin is slow, else when it is known to be one."""
+    """Read the prompt and load the model: at the same time if stdin is slow, else only once the prompt is known to be
+    valid."""
     loaded = prompt_input.is_slow()
     if loaded:
         live.load(assistant, common)

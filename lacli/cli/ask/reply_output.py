@@ -1,4 +1,4 @@
-"""Where a reply of `ask` goes, and as what: streamed text, code blocks, JSON, a file.
+"""Where the reply of `ask` goes and in which form: streamed text, a code block, JSON, a file.
 
 `ReplyOutput` is given every event while the reply is written, and writes what is left at its end. Whatever happens to
 the place it was to go to, the text is never lost: it is printed instead.
@@ -34,7 +34,7 @@ _STOPPED = {
 
 @dataclass(frozen=True, slots=True)
 class ReplyOutput:
-    """What is made of a reply."""
+    """What to print or write of a reply, and where."""
 
     json: bool = False
     """One object at the end."""
@@ -47,7 +47,7 @@ class ReplyOutput:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing is written while the reply comes."""
+        """Whether no text is written while the reply is generated."""
         return bool(self.json or self.jsonl or self.extract or self.path)
 
     def check(self, names: Mapping[str, str]) -> None:
@@ -60,18 +60,18 @@ class ReplyOutput:
             check_output_path(self.path)
 
     def on_event(self, event: Event) -> None:
-        """An event of the reply, as it comes."""
+        """Handle an event of the reply."""
         if self.jsonl and not isinstance(event, Finished):
             if isinstance(event, Piece):  # without its statistics, which would be copied for each
-                told: dict[str, Any] = {"text": event.text, "tokens": len(event.sources)}
-                told |= {"thought": event.thought} if event.thought else {}
+                record: dict[str, Any] = {"text": event.text, "tokens": len(event.sources)}
+                record |= {"thought": event.thought} if event.thought else {}
             else:
-                told = asdict(event)
+                record = asdict(event)
             diagnostics.erase_status()
-            output.document({"event": _NAMES[type(event)], **told})
+            output.document({"event": _NAMES[type(event)], **record})
 
     def finish(self, finished: Finished, session: str) -> None:
-        """Write what was not written yet. A reply that was stopped is no reason to replace a file."""
+        """Write what has not been written yet. A reply that was stopped does not replace a file."""
         path = self.path
         if path and finished.reason in ("cancelled", "timeout"):
             path = ""
@@ -99,7 +99,7 @@ class ReplyOutput:
 
 
 def check_output_path(path: str) -> None:
-    """Refuse a file for -o that cannot be written while nothing has been spent on a reply yet."""
+    """Refuse a file for -o that cannot be written, before a reply is generated."""
     if os.path.isdir(path):
         raise UsageError(f"{path} is a folder", "give a file for -o")
     if streams.is_stream(path):

@@ -15,7 +15,7 @@ from lacli.events import Event, Failed, Finished, Notice, ReplyStats, Request
 
 
 def write_replies(assistant: BatchReplier, request: Request, count: int) -> tuple[list[Finished], ReplyInterrupt]:
-    """The replies that begin with each of the likeliest first tokens, and who may have interrupted them.
+    """One reply for each of the likeliest first tokens, and the interrupt that may have stopped them.
 
     One prompt: it is read once, and the others take over what is in the cache.
     """
@@ -47,7 +47,7 @@ def _on_event(event: Event | Failed, replies: list[Finished], failed: list[Faile
 
 
 def distinct(replies: Sequence[Finished]) -> list[Finished]:
-    """Those that say something, each text once whatever its blanks, the likeliest first; cancelled ones are none."""
+    """Replies with text that differs in more than blanks, the likeliest first; without cancelled ones."""
     found: dict[str, Finished] = {}
     for each in sorted(replies, key=_likelihood, reverse=True):
         if each.text.strip() and each.reason != "cancelled":
@@ -56,7 +56,7 @@ def distinct(replies: Sequence[Finished]) -> list[Finished]:
 
 
 def overall_result(replies: Sequence[Finished], interrupt: ReplyInterrupt) -> Finished:
-    """How it all ended: as its best text, or as the run where that was interrupted."""
+    """The result of all: the best reply, marked as interrupted if the run was."""
     cancelled = any(each.reason == "cancelled" for each in replies)
     best = next(iter([*distinct(replies), *replies]), Finished("", (), "cancelled", ReplyStats()))
     if not cancelled and replies:

@@ -1,6 +1,6 @@
-"""What `complete` is asked to do: files, places in them, and what is done with the inserted text.
+"""A completion job: the file, the place in it, and what to do with the inserted text.
 
-Everything that can be refused is refused here, before a model is loaded.
+All input is checked here, before a model is loaded.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from lacli.shared.wording import counted, reply_record
 from lacli.text import languages
 
 _DATA = ("json", "toml", "yaml")
-"""Languages of files that a program reads: one with a mistake is worth nothing to it."""
+"""Data languages: a file with a syntax error is useless to the program that reads it."""
 _REACH = 1 << 16
 """Characters on either side of the cursor that a completion can depend on."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompleteOutput:
-    """What is done with the inserted text; printed alone, unless one of these is set."""
+    """What to do with the inserted text; it is printed alone unless one of these is set."""
 
     full: bool = False
     diff: bool = False
@@ -138,7 +138,7 @@ class CompleteJob:
         )
 
     def write(self, finished: Finished, out: CompleteOutput) -> None:
-        """Do with the inserted text what was asked for; the plain text has been printed while it came."""
+        """Print or write the result; plain text has been printed while it was generated."""
         data = self.file.data
         if out.silent and finished.text:
             data = self._changed(finished.text)

@@ -28,11 +28,11 @@ _HEAD = 1 << 16
 
 
 class CompleteRunner:
-    """What is common to all files of a run."""
+    """Completes the files one after the other."""
 
     def __init__(self, context_options: ContextOptions, out: CompleteOutput, common: Common, dry_run: bool) -> None:
         self.worst = 0
-        """The exit code of what went worst."""
+        """The highest exit code so far."""
         self._context_options = context_options
         self._output = out
         self._common = common
@@ -40,7 +40,7 @@ class CompleteRunner:
         self._recorder = record.recorder(common, "complete")
 
     def attempt(self, work: Callable[[], _Result]) -> _Result | None:
-        """Do something for one of several files; with one file alone its failure is the command's."""
+        """Do work for one of several files and report its failure; with a single file the failure is raised."""
         try:
             return work()
         except LacliError as error:
@@ -51,7 +51,7 @@ class CompleteRunner:
             return None
 
     def complete(self, assistant: BatchReplier, job: CompleteJob) -> None:
-        """Complete one place and do with the text what was asked for."""
+        """Complete one place, then print or insert the text."""
         common, out = self._common, self._output
         root = _project(job)
         place = job.place(self._context_options, self._context(job, root), root)
@@ -91,7 +91,7 @@ class CompleteRunner:
         live.conclude(finished)
 
     def finish(self) -> None:
-        """End with the exit code of what went worst."""
+        """End with the highest exit code."""
         if self.worst:
             raise typer.Exit(self.worst)
 
@@ -131,6 +131,6 @@ def _takes_files(model: str | None) -> bool:
 
     try:
         spec = load_registry().resolve(model)
-    except LacliError:  # said by whoever loads it
+    except LacliError:  # whoever loads the model reports it
         return False
     return spec.path is not None or (spec.fim is not None and bool(spec.fim.file_separator))

@@ -52,7 +52,7 @@ def completion(
 
 
 def answer(arguments: list[str]) -> int:
-    """One completion a line, its help behind a tab. Arguments: how many words are complete, --, the words.
+    """Print one completion per line, its help after a tab. Arguments: how many words are complete, --, the words.
 
     What the shells' scripts call, and nobody else: `main` sends it here before anything is parsed.
     """

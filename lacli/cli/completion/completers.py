@@ -1,4 +1,4 @@
-"""What may stand at the cursor of a command line: commands, options, their values, models, sessions, templates.
+"""What may follow at the cursor of a command line: commands, options, their values, models, sessions, templates.
 
 Loads no model, makes no file, and never fails: a shell that asks for a completion has no place for an error.
 """
@@ -29,7 +29,7 @@ class Offer(NamedTuple):
 
 
 def offers(root: Any, words: Sequence[str], incomplete: str) -> list[Offer]:
-    """What may stand in place of `incomplete` behind `words`."""
+    """What may replace `incomplete` after `words`."""
     if incomplete == "=":  # bash hands `--model=x` on as three words
         incomplete = ""
     complete = [word for word in words if word != "="]
@@ -58,7 +58,7 @@ def _values(context: Any, parameter: Any, incomplete: str) -> list[Offer]:
     if few:
         found = [Offer(choice) for choice in few]
     elif source is not None:
-        with contextlib.suppress(Exception):  # whatever is wrong with a registry or a log is said elsewhere
+        with contextlib.suppress(Exception):  # other commands report a broken registry or log
             found = list(source())
     found = [offer for offer in found if offer.word.startswith(incomplete)]
     if not found and _takes_a_path(context, parameter, incomplete):

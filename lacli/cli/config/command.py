@@ -100,11 +100,11 @@ def show(
 @app.command(epilog="For example: lacli config get top-p  |  lacli config get ask.max-tokens")
 def get(key: KeyArgument, as_json: JsonOption = False) -> None:
     """Print the value that applies here."""
-    from lacli.cli.framework.effective import effective, where_of
+    from lacli.cli.framework.effective import effective, parse_key
     from lacli.cli.terminal import output
     from lacli.configuration.keys import shown
 
-    where = where_of(key)
+    where = parse_key(key)
     value = next(each for each in effective(where[:-1]) if each.key == where[-1])
     if as_json:
         output.document(value.record())
@@ -224,7 +224,7 @@ def _problems_of(files: list[Path]) -> list[str]:
             found = found_in(file)
             problems = [*layered(found, schema).problems]
             problems += [
-                problem for each in found if keymap.stands_in(each) for problem in keymap.checked(each).problems
+                problem for each in found if keymap.has_table(each) for problem in keymap.checked(each).problems
             ]
             errors = [problem.error() for problem in sorted(problems, key=lambda problem: problem.line)]
         except UsageError as error:

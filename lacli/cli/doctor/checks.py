@@ -19,7 +19,7 @@ def checks() -> Iterator[Check]:
 
 
 def _default_model() -> str | None:
-    """The model that is taken where none is named."""
+    """The model used when none is named."""
     from lacli.cli.models.choice import default_model
 
     with contextlib.suppress(UsageError):  # a broken file has its own check

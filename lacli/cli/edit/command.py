@@ -1,4 +1,4 @@
-"""`lacli edit`: a file, or lines of it, rewritten by an instruction. Prints a diff unless told otherwise."""
+"""`lacli edit`: a file, or lines of it, rewritten by an instruction. Prints a diff by default."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def edit(
 
 
 def _edit(assistant: Replier, job: EditJob, out: EditOutput, common: Common, dry_run: bool) -> None:
-    """Ask for the changed parts and do with them what was asked for."""
+    """Ask the model for the changed parts, then print or write the result."""
     from lacli.editing.edit import Interrupted
     from lacli.editing.question import Question
 
@@ -128,7 +128,7 @@ def _edit(assistant: Replier, job: EditJob, out: EditOutput, common: Common, dry
 
 
 def _to_report(replies: Sequence[Finished]) -> Finished:
-    """All replies as one. They themselves are not shown, and whether they are whole is said of the result."""
+    """All replies as one. They are not shown themselves, and the result already says whether they are complete."""
     finished = joined(replies)
     if finished.reason in ("length", "context"):
         return replace(finished, reason="stop")

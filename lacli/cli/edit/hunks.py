@@ -32,12 +32,12 @@ _HELP = {
 
 
 def unchecked(data: bytes) -> str:
-    """Nothing speaks against it."""
+    """Accepts every result."""
     return ""
 
 
 def check_terminal() -> None:
-    """Raise UsageError where nobody could answer."""
+    """Raise UsageError if there is no terminal to ask at."""
     keyboard = open_terminal()
     if keyboard is None:
         raise UsageError("--interactive needs a terminal to ask at", "leave it out: a diff is printed")
@@ -45,7 +45,7 @@ def check_terminal() -> None:
 
 
 def choose_hunks(file: TextFile, new: bytes, check: Callable[[bytes], str] = unchecked) -> bytes:
-    """What the file becomes by the hunks that the user takes; its old bytes where that is none.
+    """The file with the hunks that the user accepts; its old bytes if there are none.
 
     `check` says what speaks against bytes that are neither the old nor the new ones, and "" where nothing does.
     """
@@ -109,7 +109,7 @@ class _HunkPrompt:
             self._say(f"{colour}{sanitize(line)}{_PLAIN * bool(colour)}")
 
     def _key(self, number: str, can_split: bool) -> str:
-        """The key that is pressed; q where nobody answers any more. Enter alone is no answer."""
+        """The key that is pressed; q at the end of input. Enter alone is ignored."""
         keys = ",".join(key for key in _HELP if can_split or key != "s")
         bold, end = (_BOLD, _PLAIN) if output.coloured(self.screen) else ("", "")
         try:

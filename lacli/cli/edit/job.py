@@ -1,6 +1,6 @@
-"""What `edit` is asked to do: the file, the parts, the instruction.
+"""An edit job: the file, the parts, the instruction.
 
-Everything that can be refused is refused here, before a model is loaded. Prints nothing itself.
+All input is checked here, before a model is loaded. Prints nothing itself.
 """
 
 from __future__ import annotations

@@ -38,16 +38,16 @@ class EditOutput:
     full: bool = False
     backup: str | None = None
     force: bool = False
-    """Whether what speaks against the result is overruled."""
+    """Whether the result is accepted in spite of problems."""
     explain: bool = False
-    """Whether parts, forms and tries are told."""
+    """Whether parts, forms and attempts are reported."""
     keep_reply: str = ""
     """The file that gets the diff of a refused edit."""
     interactive: bool = False
     """Whether each hunk is asked about; `in_place` then, too."""
 
     def check(self, target: EditTarget, as_json: bool = False) -> None:
-        """Refuse choices that exclude each other, and --interactive where nobody could answer."""
+        """Refuse options that exclude each other, and --interactive without a terminal."""
         if self.interactive and (self.diff or self.full or as_json):
             given = "--diff" if self.diff else "--full" if self.full else "--json"
             raise UsageError(f"--interactive and {given} exclude each other", "give one of them")
@@ -104,7 +104,7 @@ def write_result(job: EditJob, outcome: Outcome, replies: Sequence[Finished], ou
 
 
 def _check(job: EditJob, result: EditResult, replies: Sequence[Finished], out: EditOutput) -> None:
-    """Refuse what is no result, or in which something is wrong; what was made of the file is kept where asked for."""
+    """Refuse a result that is incomplete or has problems; its diff is kept if --keep-reply was given."""
     untouched = f"{job.file.name} is as it was"
     final = next((problem for problem in result.problems if problem.final), None)
     if final is not None:
@@ -121,7 +121,7 @@ def _check(job: EditJob, result: EditResult, replies: Sequence[Finished], out: E
 
 
 def _kept(path: str, diff: bytes) -> str:
-    """What is said of the diff of a refused edit, where it was to be kept."""
+    """The part of the message that says where the diff of a refused edit was kept."""
     if not path:
         return ""
     try:

@@ -1,7 +1,7 @@
 """How long the command may take: --timeout, counted from the program's start, so that loading is part of it.
 
-Whatever waits asks it: `stdin`, and `interrupt` for loading and for replies. A conversation restarts it with each
-question.
+Used by everything that waits: `stdin`, and `interrupt` for loading and for replies. A conversation restarts it with
+each question.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Deadline:
         self._started = time.monotonic()
 
     def restart(self) -> None:
-        """Count from now: someone has asked the next question."""
+        """Count from now on: the next question has been asked."""
         self._started = time.monotonic()
 
     def left(self) -> float | None:
@@ -27,7 +27,7 @@ class Deadline:
         return None if self.seconds is None else max(0.0, self._started + self.seconds - time.monotonic())
 
     def passed(self) -> bool:
-        """Whether the time is over."""
+        """Whether the time is up."""
         return self.left() == 0
 
     def failure(self, what: str) -> TimedOut:

@@ -1,4 +1,4 @@
-"""The variables that set options, `LACLI_*`: their names, what they say, and a word on those that say nothing to lacli.
+"""The variables that set options, `LACLI_*`: their names, their values, and a warning about unknown ones.
 Values are read by typer; only what it cannot read, the variable of a `--no-x`, is read here.
 """
 
@@ -42,7 +42,7 @@ def name_of(option: str) -> str:
 
 
 def is_true(name: str) -> bool:
-    """Whether this variable is set and says yes."""
+    """Whether this variable is set to yes."""
     text = os.environ.get(name, "").strip().lower()
     if text not in _YES + _NO:
         raise UsageError(f"{name}={text} says neither yes nor no", "set it to 1 or 0")
@@ -102,7 +102,7 @@ def _source(context: Any, parameter: str | None) -> str:
 
 
 def warn_of_unknown(common: Iterable[str], all_options: Callable[[], Iterable[str]]) -> None:
-    """A line for each variable that looks like one of lacli's and is none, with the nearest name.
+    """Warn about each variable that looks like one of lacli's but is not, with the nearest name.
 
     `all_options` is only asked, as that takes a while, where some variable is none of the `common` ones.
     """

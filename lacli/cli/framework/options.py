@@ -34,7 +34,7 @@ GLOBAL = ("quiet", "verbose", "config", "color", "offline")
 """Fields that every command has, and that are legal before its name, too."""
 
 _Check = Callable[[str, Any], Any]
-"""Takes what the user gave the value with (an option or a variable) and the value; returns the value or raises."""
+"""Takes the name of the option or variable that gave the value, and the value; returns the value or raises."""
 
 
 def _number(low: float, high: float, above: bool = False) -> _Check:
@@ -62,7 +62,7 @@ def _device(name: str, value: Any) -> Any:
 
 
 def check_choice(choices: tuple[str, ...]) -> _Check:
-    """A check that a value, where one is given, is one of these."""
+    """A check that a value, if there is one, is one of these."""
 
     def check(name: str, value: Any) -> Any:
         if value and value not in choices:
@@ -97,7 +97,7 @@ def _option(*names: str, help: str, check: _Check | None = None, **more: Any) ->
 
 
 def typed_before(context: Any, name: str | None, value: Any) -> Any:
-    """What was typed before the command's name, where that is legal and it was not typed behind it."""
+    """The value typed before the command's name, if this option may stand there and was not typed after the name."""
     while name in GLOBAL and not environment.was_typed(context, name) and context.parent is not None:
         context = context.parent
         if environment.was_typed(context, name):
@@ -280,7 +280,7 @@ class Common:
 
 @functools.cache
 def _annotations() -> dict[str, Any]:
-    """What typer is told of each option; making them takes over a millisecond, and a run asks more than once."""
+    """The annotations that typer reads; cached, as evaluating them takes over a millisecond."""
     return inspect.get_annotations(Common, eval_str=True)
 
 

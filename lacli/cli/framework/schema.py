@@ -54,7 +54,7 @@ def is_common(parameter: Any) -> bool:
     return key_name(parameter) in COMMON_KEYS and bool(parameter.allow_from_autoenv)
 
 
-def table(command: Any) -> dict[str, Key]:
+def keys_of(command: Any) -> dict[str, Key]:
     """The keys of a command's table."""
     return {key_name(each): key_of(each) for each in settable(command.params)}
 
@@ -67,7 +67,7 @@ def command_of_common() -> Any:
 
 def common() -> Table:
     """The keys of the top level: the options that commands share."""
-    return table(command_of_common())
+    return keys_of(command_of_common())
 
 
 def of_command(path: Where, command: Any) -> Schema:
@@ -76,7 +76,7 @@ def of_command(path: Where, command: Any) -> Schema:
     Other commands' tables are known by name only. What this finds wrong may be right, as `whole` knows.
     """
     keys: dict[Where, Table] = {path[:length]: {} for length in range(1, len(path))}
-    keys |= {(): common(), ("pool",): _SIZES, path: _with_sizes(path, table(command))}
+    keys |= {(): common(), ("pool",): _SIZES, path: _with_sizes(path, keys_of(command))}
     others = ((name,) for name in COMMANDS if name not in UNCONFIGURED)
     return Schema(keys, frozenset({*UNCHECKED, *others}))
 
@@ -104,7 +104,7 @@ def whole(root: Any) -> Schema:
     for path, command in commands(root):
         if path[0] in UNCONFIGURED:
             continue
-        found = _with_sizes(path, table(command))
+        found = _with_sizes(path, keys_of(command))
         if found or hasattr(command, "commands"):
             keys[path] = found
     return Schema(keys, frozenset(UNCHECKED))

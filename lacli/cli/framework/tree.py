@@ -1,4 +1,4 @@
-"""What every command has without asking for it: the global options, the configuration, variables, text with a dash.
+"""What every command has without declaring it: global options, configuration, variables, text that begins with a dash.
 
 The commands' modules declare plain typer apps; `group` has them built here.
 """
@@ -55,7 +55,7 @@ class Node:
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """The values of this command's parameters, put into the context."""
-        if hasattr(self, "commands"):  # most of what a group is given belongs to a command below it
+        if hasattr(self, "commands"):  # most values of a group are for a command below it
             skip_conversion(self.get_params(ctx))  # type: ignore[attr-defined]
         if ctx.resilient_parsing:
             return parse_for_completion(self, ctx, args)
@@ -94,7 +94,7 @@ class Node:
                 formatter.write_text(rest)
 
     def take_added(self, ctx: Any) -> None:
-        """Act on the global options, which the command itself knows nothing of."""
+        """Apply the global options, which the command itself does not declare."""
         error = ctx.meta.get(_CONFIGURATION_ERROR)
         if error is not None and not has_subcommand(ctx):  # of a group, the command below it says so
             raise error
@@ -110,7 +110,7 @@ def _read_files(context: Any, parameter: Any, value: Any) -> Any:
     """The callback of --config: files are read before the other options, of which they are the defaults."""
     value = typed_before(context, parameter.name, value)
     if not context.resilient_parsing:
-        context.meta.pop(_CONFIGURATION_ERROR, None)  # of the group's, where another file is named behind it
+        context.meta.pop(_CONFIGURATION_ERROR, None)  # an error of the group's file, if another file is named after it
         try:
             layers.apply(Run.of(context).config_files, context, value)
         except LacliError as error:  # raised when the command is run: its help is for those who have mistakes, too

@@ -19,8 +19,8 @@ _TYPED_NAMES = "lacli.typed_names"
 
 
 class TextParser(_OptionParser):
-    """Takes a token that begins with a dash and can be no option for the text that it is. Remembers how options were
-    spelled, for messages about them."""
+    """Takes a token that begins with a dash but cannot be an option as text. Remembers how options were spelled, for
+    messages about them."""
 
     ctx: Any
 
@@ -35,7 +35,8 @@ class TextParser(_OptionParser):
             raise
 
     def _is_text(self, token: str) -> bool:
-        """Blanks where an option has its name: `- a list`, `--x is misspelt`, but not `--system=be brief`."""
+        """Whether a token has blanks in the place of an option's name: `- a list`, `--x is misspelt`, but not
+        `--system=be brief`."""
         name = token.partition("=")[0]
         if token.startswith("--"):
             return any(character.isspace() for character in name)
@@ -76,8 +77,8 @@ def parser_for(command: Any, context: Any) -> TextParser:
 
 
 def parse_for_completion(command: Any, context: Any, args: list[str]) -> list[str]:
-    """What a shell that asks for a completion must know: what was typed, as text. Reading values would cost a
-    tenth of a second for pydantic alone, and none of them is used."""
+    """Parse for a shell's completion: what was typed, as text. Converting values would import pydantic, a tenth of a
+    second, and none of them is used."""
     parser = command.make_parser(context)
     found, rest, _ = parser.parse_args(args=args)
     for each in command.get_params(context):
@@ -126,7 +127,7 @@ def hide_type(argument: Any) -> None:
 
 
 class _AsTyped(RuntimeParam):
-    """Leaves a value alone that is of its type already, as typed switches and texts are."""
+    """Converts nothing that already has the right type, as switches and text have."""
 
     def _coerce_value(self, value: Any, param: Any, ctx: Any) -> Any:
         if self.annotation in (type(value), type(value) | None):
@@ -135,7 +136,7 @@ class _AsTyped(RuntimeParam):
 
 
 def without_variable(options: Sequence[Any]) -> list[Any]:
-    """Copies of options that take no variable and are not checked: whoever has the same option does both."""
+    """Copies of options that read no variable and check nothing: the command that has the same option does both."""
     copies = [copy.copy(each) for each in options]
     for each in copies:
         each.envvar, each.callback = None, None

@@ -1,4 +1,4 @@
-"""Mistakes on the command line that typer finds, as errors of ours: one line with the remedy."""
+"""Turns typer's errors about the command line into our own: one line with the remedy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _translated(error: typer.TyperException) -> UsageError:
     unknown = getattr(error, "option_name", None)
     near = getattr(error, "possibilities", None)
     if unknown is not None and message.startswith("No such option"):
-        names = {each.lstrip("-"): each for each in near or ()}  # dashes alone make nothing alike
+        names = {each.lstrip("-"): each for each in near or ()}  # leading dashes must not count as similar
         nearest = difflib.get_close_matches(unknown.lstrip("-"), names, 1)
         remedy = f"did you mean {names[nearest[0]]}?" if nearest else f"see `{command} --help`"
         dash = "" if command == "lacli" else _DASH
@@ -51,11 +51,11 @@ _WRONG = {
     "int_parsing_size": "is not a whole number of reasonable size",
     "bool_parsing": "says neither yes nor no (1 or 0)",
 }
-"""What pydantic, which reads values for typer, calls a mistake, in words."""
+"""Pydantic, which reads values for typer, names mistakes by these keys."""
 
 
 def _problem(error: typer.TyperException) -> str:
-    """What is wrong with the text of a value, or nothing where typer's own words serve."""
+    """What is wrong with a value, or an empty string if typer's own words will do."""
     found: list[Any] = getattr(error.__cause__, "errors", list)()
     words = _WRONG.get(found[0]["type"]) if found else None
     return f"{found[0]['input']!r} {words}" if words else ""

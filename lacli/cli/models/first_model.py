@@ -27,7 +27,7 @@ _DISK = 2_500_000_000
 
 
 def choose_model(common: Common) -> Common:
-    """The options with the model that was chosen, where there was a choice.
+    """The options with the model the user chose, if there was a choice.
 
     Raises KeyboardInterrupt where the answer is Ctrl-C or Ctrl-D.
     """
@@ -49,7 +49,7 @@ def choose_model(common: Common) -> Common:
 
 
 def _is_open(registry: Registry) -> bool:
-    """Whether nothing is on this computer, and the user's own registry names no other default."""
+    """Whether no model is on this computer and the user's registry does not change the default."""
     from lacli.models.registry.inventory import presence
     from lacli.models.registry.registry import load_registry, shipped_file
     from lacli.paths import models_dir
@@ -62,7 +62,7 @@ def _is_open(registry: Registry) -> bool:
 
 
 def _ask(registry: Registry) -> str:
-    """The alias of the model that is wanted."""
+    """Ask which model to fetch; returns its alias."""
     import psutil
 
     from lacli.models.fetch.disk import free_space, megabytes

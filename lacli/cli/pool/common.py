@@ -67,7 +67,7 @@ def caps(project_mb: float | None = None) -> Caps:
 
 
 def kept_caps() -> Caps:
-    """As `caps`, for a command that is to put something on the disk."""
+    """As `caps`, for a command that writes to the disk."""
     from lacli.cli.framework import environment
 
     for name in (environment.POOL_MB, environment.POOLS_MB):

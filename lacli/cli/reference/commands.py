@@ -36,7 +36,7 @@ def _options(command: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _shared(option: dict[str, Any]) -> bool:
-    """Whether it means the same wherever it is, and so is told of once."""
+    """Whether the option means the same in all commands, so that it is described once."""
     common = common_options().get(option_name(option))
     return common is not None and common["help"] == option["help"]
 

@@ -112,7 +112,7 @@ def search(
 
 
 def _width() -> int:
-    """Columns to fit a line into; 0 where nobody's screen is too narrow."""
+    """Columns to fit a line into; 0 if stdout is not a terminal."""
     from lacli.cli.terminal import output
     from lacli.cli.terminal.tty import columns
 

@@ -40,7 +40,7 @@ def spec() -> None:
 
 
 def described() -> dict[str, Any]:
-    """Everything that can be typed."""
+    """The whole command line, for JSON."""
     from lacli import __version__
     from lacli.cli.framework import catalog
 

@@ -21,7 +21,7 @@ from lacli.shared.wording import counts_record
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _PIPE = 1000
-"""Columns where there is no terminal: nothing is left out."""
+"""Columns without a terminal, where no column is left out."""
 _EXAMPLES = "For example: lacli stats  |  lacli stats --all --weeks 26  |  lacli stats --project ~/src/site --json"
 
 

@@ -23,8 +23,9 @@ STDOUT_CLOSED = 141
 
 
 _BELOW = "\x1b7\x1b[B\r\x1b[J\x1b8\x1b[K"
-"""Erases all behind the cursor, so that nothing of a status below stays even where its row was guessed wrong. The rows
-below go first: a screen erased from its first cell on at once is kept by tmux as one that has scrolled away."""
+"""Erases everything after the cursor, so that nothing of a status line below it stays even if its row was guessed
+wrong. The rows below go first: tmux keeps a screen that is erased from its first cell at once as if it had scrolled
+away."""
 
 
 def secure_descriptors() -> None:
@@ -47,7 +48,7 @@ def secure_descriptors() -> None:
 
 
 def stdin_is_terminal() -> bool:
-    """Whether someone may be typing."""
+    """Whether stdin is a terminal."""
     return is_terminal(sys.stdin)
 
 
@@ -58,13 +59,13 @@ def note(text: str) -> None:
 
 
 def warning(text: str) -> None:
-    """One line that something may not be as the user thinks; dropped with -q."""
+    """One line about something the user may not expect; dropped with -q."""
     if not Run.current.quiet:
         _line(f"lacli: warning: {text}")
 
 
 def notice(event: Notice) -> None:
-    """What an assistant or the log has to say, as the note or warning that it is."""
+    """A notice of an assistant or of the log, as a note or a warning."""
     (warning if event.level == "warning" else note)(event.text)
 
 
@@ -74,7 +75,7 @@ def error(message: str, hint: str = "") -> None:
 
 
 def stopped(text: str = "stopped") -> None:
-    """The line that says that Ctrl-C was heard; stands where the terminal has written ^C."""
+    """The line that confirms Ctrl-C; it replaces the ^C that the terminal has written."""
     if can_show_progress():
         _raw("\r\x1b[K")
     note(text)
@@ -82,7 +83,7 @@ def stopped(text: str = "stopped") -> None:
 
 def plain_line(text: str, between: str = "", dim: bool = False) -> None:
     """A line without prefix: statistics, chat help. A terminal too narrow for it gets lines cut at `between` only.
-    `dim`: set apart from what it stands below, where colours are wanted."""
+    `dim`: faint, if colours are used."""
     _line(text, between, dim and _coloured())
 
 
@@ -109,7 +110,7 @@ def show_status(text: str) -> None:
 
 
 def show_status_below(text: str) -> None:
-    """Draw a short text on the line below the cursor's, which is made where there is none, and leave the cursor.
+    """Draw a short text on the line below the cursor's, scrolling if there is none, and leave the cursor in place.
 
     Index (ESC D) goes down in the same column and scrolls at the bottom, so the cursor is saved after it came up again.
     A terminal forgets then that the last column is full: the caller keeps away from it.
@@ -134,7 +135,7 @@ def erase_status() -> None:
 
 
 def _dim(text: str) -> str:
-    """Set apart from the reply: faint, or in brackets where no style is wanted."""
+    """The text faint, or in brackets without colours."""
     return f"\x1b[2m{sanitize(text)}\x1b[0m" if _coloured() else f"[{sanitize(text)}]"
 
 
@@ -148,7 +149,7 @@ def guard(run: Callable[[], int]) -> int:
         code = run()
         output.flush()
         return code
-    except BaseException as failure:  # this is the last place anything can be caught
+    except BaseException as failure:  # nothing catches it after this
         return _report(failure)
 
 
@@ -171,13 +172,13 @@ def _report(failure: BaseException) -> int:
     if isinstance(failure, LacliError):
         error(failure.message, failure.hint)
         return failure.exit_code
-    code, message, hint = _foreign(failure)
+    code, message, hint = _untranslated(failure)
     error(message, hint)
     return code
 
 
-def _foreign(failure: BaseException) -> tuple[int, str, str]:
-    """Exit code, message and remedy of a failure that nobody translated."""
+def _untranslated(failure: BaseException) -> tuple[int, str, str]:
+    """Exit code, message and remedy of an exception that is not one of ours."""
     message = getattr(failure, "message", None) or str(failure)
     kind = type(failure).__name__
     if isinstance(failure, MemoryError) or kind == "OutOfMemoryError" or _has_no_room(failure):

@@ -20,14 +20,14 @@ from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 
 SECOND_WITHIN_S = 2.0
-"""How soon a second Ctrl-C belongs to the first: it means it."""
+"""A second Ctrl-C within this time means that the user wants to leave at once."""
 _SOON_S = 0.05
 _UNLOADED = "before the model was loaded"
 _FATAL = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class _SignalHandlers:
-    """A with block in which these signals are handled by `_handle`; before and after as they were."""
+    """A with block in which `_handle` handles these signals; the old handlers are restored after it."""
 
     def __init__(self, *numbers: int) -> None:
         self._numbers = numbers
@@ -51,7 +51,7 @@ class _SignalHandlers:
 
 
 def raise_pending() -> None:
-    """End now as a signal has asked for, if one has."""
+    """End now, if a signal to terminate is pending."""
     number, Run.current.pending_signal = Run.current.pending_signal, None
     if number is not None:
         signal.raise_signal(number)
@@ -110,11 +110,11 @@ class TerminationHandler(_SignalHandlers):
         self._held = False
 
     def hold(self) -> None:
-        """Not now: something is to be finished first."""
+        """Wait with the end until `release`: something must be finished first."""
         self._held = True
 
     def release(self) -> None:
-        """Now it may end, and does where that was asked for."""
+        """End now, if a signal has asked for it meanwhile."""
         self._held = False
         if self._code:
             raise SystemExit(self._code)
@@ -142,7 +142,7 @@ class LoadingInterrupt(_SignalHandlers):
         self._alarm: threading.Timer | None = None
 
     def check(self) -> None:
-        """Raise if Ctrl-C was pressed, or the time is over, and nobody has listened."""
+        """Raise if Ctrl-C was pressed, or the time is up, and other code has swallowed the exception."""
         if self._asked:
             raise KeyboardInterrupt
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _REDRAW_S = 0.5
 _MARGIN = 4
-"""Columns at the right end of a line that the text leaves the status behind for, as its width is a guess."""
+"""Within this many columns of the right edge no status is drawn beside the text, as the width of text is a guess."""
 
 
 class ReplyDisplay:
@@ -67,7 +67,8 @@ class ReplyDisplay:
             self._draw(f"reading the prompt… {event.done}/{event.total}")
 
     def text(self, piece: Piece) -> None:
-        """Write a piece of the reply, and the live numbers below it: at rest while the text stays on its line."""
+        """Write a piece of the reply, and the live numbers below it, which stay still while the text stays on its
+        line."""
         now = time.monotonic()
         due = now - self._drawn_at >= _REDRAW_S
         if due:
@@ -98,14 +99,14 @@ class ReplyDisplay:
         output.end_text("\n" if wanted and not whole.endswith("\n") else "")
 
     def finish(self) -> None:
-        """Remove the status and say what had to wait for the end of the text."""
+        """Remove the status and print the notices that had to wait for the end of the text."""
         diagnostics.erase_status()
         for late in self._late:
             diagnostics.notice(late)
         self._late.clear()
 
     def _shown(self, text: str, thought: str) -> str:
-        """More of the reply, as whoever reads it is shown it."""
+        """The part of the reply that is shown: to people with what the model thinks."""
         return self._quoting.push(text, thought) if output.to_terminal() else text
 
     def _write(self, text: str) -> None:
@@ -137,7 +138,7 @@ class ReplyDisplay:
 
 def load(assistant: Replier, common: Common) -> None:
     """Load the model with its progress on stderr; Ctrl-C here ends the program."""
-    if common.max_tokens == 0:  # nothing will be asked of it
+    if common.max_tokens == 0:  # the model will not be used
         return
     if common.verbose and common.pool and not _in_project():
         diagnostics.note("nothing is learned here: the home, temporary and top folders themselves are not projects")
@@ -208,7 +209,7 @@ def stream(
 
 
 def _page(markdown: bool) -> Page | None:
-    """What renders Markdown, where it is wanted and can be drawn."""
+    """The renderer of Markdown, if it is wanted and can be drawn."""
     if not markdown or not output.can_draw():
         return None
     from lacli.cli.terminal.markdown.page import Page
@@ -217,8 +218,8 @@ def _page(markdown: bool) -> Page | None:
 
 
 def conclude(finished: Finished) -> None:
-    """End the command as the reply ended: by the signal that asked for it, with exit code 130 after Ctrl-C, with 6 when
-    the time was over."""
+    """End the command as the reply ended: by a signal to terminate, with exit code 130 after Ctrl-C, with 6 after a
+    timeout."""
     raise_pending()
     if finished.reason == "timeout":
         raise Run.current.deadline.failure("before the reply was")
@@ -227,7 +228,7 @@ def conclude(finished: Finished) -> None:
 
 
 def report_stats(finished: Finished, common: Common, remedy: str = "-n N for more") -> None:
-    """What is said after a reply: that it was cut, then its statistics, as JSON where asked for or a line for people.
+    """Print a note if the reply was cut, then its statistics: as JSON for --stats, or as a line for people.
 
     `remedy` is what helps where the token budget was too small.
     With --stats or --json the cut is the `finish_reason` there, so that a program reads one line and nothing else.

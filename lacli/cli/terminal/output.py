@@ -1,4 +1,4 @@
-"""The only writer of stdout. Model text, or the one document a command was asked for; nothing else ever.
+"""The only writer of stdout: model text, or the one document a command prints, and nothing else.
 
 UTF-8 and `\\n` whatever the locale or platform, flushed at once, and on a terminal (elsewhere with --sanitize) freed
 of control sequences. A reader that went away raises `StdoutClosed`, which `diagnostics.guard`
@@ -22,7 +22,7 @@ from lacli.text.invisible import escaped
 
 
 class StdoutClosed(Exception):
-    """Nobody reads stdout any more (or nobody ever did)."""
+    """The reader of stdout has gone (or there never was one)."""
 
 
 NAME = "stdout"
@@ -39,12 +39,12 @@ def to_terminal() -> bool:
 
 
 def can_draw() -> bool:
-    """Whether stdout is a terminal on which lines can be drawn anew."""
+    """Whether stdout is a terminal on which lines can be redrawn."""
     return can_redraw(sys.stdout)
 
 
 def coloured(stream: Any = None) -> bool:
-    """Whether colours are wanted on a stream, stdout without one; a pipe has them where the user said so. Never for
+    """Whether to use colours on a stream, by default stdout; in a pipe only if the user asked for them. Never for
     model text in a pipe."""
     return wants_colour(stream or sys.stdout, Run.current.colour)
 
@@ -56,7 +56,7 @@ def text(piece: str) -> None:
 
 
 def styled(content: str) -> None:
-    """Write text for a terminal together with the sequences that place and colour it."""
+    """Write text for a terminal together with its escape sequences."""
     _write(content)
 
 
@@ -86,7 +86,7 @@ def document(value: Any) -> None:
 
 
 def flush() -> None:
-    """Flush stdout; a reader that went away is left for the next write to find."""
+    """Flush stdout; if the reader has gone, the next write finds out."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
 
@@ -115,14 +115,14 @@ def data(content: bytes) -> None:
         stream.flush()  # whatever another library printed comes first
         stream.buffer.write(content)
         stream.buffer.flush()
-    except ValueError:  # closed by someone in this process
+    except ValueError:  # closed by other code of this process
         raise StdoutClosed from None
     except OSError as error:
         raise failure(error) from None
 
 
 def failure(error: OSError) -> Exception:
-    """What a write to stdout that has failed means; nothing more is written to it."""
+    """The exception for a failed write to stdout; nothing more is written to it."""
     if error.errno in (errno.EPIPE, errno.EBADF) or (os.name == "nt" and error.errno == errno.EINVAL):
         return StdoutClosed()
     abandon()

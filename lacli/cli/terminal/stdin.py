@@ -30,7 +30,7 @@ class Stdin:
         self._data = bytearray()
         self._failure: OSError | PromptTooLong | None = None
         self._done = threading.Event()
-        self._notice = threading.Timer(_NOTICE_AFTER_S, self._say_waiting)
+        self._notice = threading.Timer(_NOTICE_AFTER_S, self._show_waiting)
         self._notice.daemon = True
         self._notice.start()
         threading.Thread(target=self._read, daemon=True).start()
@@ -45,7 +45,7 @@ class Stdin:
 
     def data(self) -> bytes:
         """The same as it came."""
-        while not self._done.wait(0.1):  # in short waits, so that Ctrl-C is heard on every platform
+        while not self._done.wait(0.1):  # in short waits, so that Ctrl-C works on every platform
             if Run.current.deadline.passed():
                 raise Run.current.deadline.failure("before stdin was")
         if self._failure is not None:
@@ -70,7 +70,7 @@ class Stdin:
                 with contextlib.suppress(OSError):
                     os.close(self._descriptor)
 
-    def _say_waiting(self) -> None:
+    def _show_waiting(self) -> None:
         diagnostics.note("reading stdin… (--no-stdin or </dev/null to skip)")
 
 

@@ -46,14 +46,14 @@ _WITHOUT = ("timeout", "no_stdin", "stats", "usage", "json", "plain", "no_stream
 
 
 def _look_there(context: typer.Context, folder: Path | None) -> Path | None:
-    """Before the options are read: the project's file is that of DIR, and not the current folder's."""
+    """Use the project's file of DIR and not of the current folder; called before the options are read."""
     if folder is not None and not context.resilient_parsing:
         Run.of(context).config_files.look_in(folder)
     return folder
 
 
 def _theme(name: str) -> str:
-    """Checked by the terminal UI, where one is named."""
+    """Check a theme's name with the terminal UI."""
     if name:
         themes: Any = importlib.import_module("lacli_tui.themes")
         themes.checked_theme(name)
@@ -166,7 +166,7 @@ def _edited(text: str) -> str:
 
 
 def _check_terminal(inline: bool) -> None:
-    """The UI reads keys from stdin, writes to stderr, and moves the cursor. Raises UsageError."""
+    """Raise UsageError unless the UI can read keys, write to the terminal and move the cursor."""
     found = ""
     if not all(is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)):
         found = "stdin, stdout or stderr is none"
@@ -191,7 +191,7 @@ def _entered(files: ConfigFiles, folder: Path | None) -> Path:
 
 
 def _with_model_from_here(common: Common) -> Common:
-    """A folder or file that -m names is meant from where it was typed."""
+    """Make a relative path of -m absolute before the current folder changes."""
     from lacli.models.registry.registry import load_registry
 
     spec = load_registry().resolve(common.model)
@@ -199,7 +199,7 @@ def _with_model_from_here(common: Common) -> Common:
 
 
 def _theme_keeper(context: typer.Context) -> Callable[[str], str]:
-    """What makes a theme that of later runs: the user's file, where nothing stronger has named one."""
+    """A function that saves a theme in the user's file, unless an option or a variable sets it."""
 
     def keep(name: str) -> str:
         from lacli.cli.framework.effective import set_value
