@@ -60,7 +60,7 @@ class Table:
         return rows
 
     def settle(self, width: int) -> None:
-        """The rows are final, as they no longer fit the screen\. The columns stay as wide as they are."""
+        """The rows are final, as they no longer fit the screen. The columns stay as wide as they are."""
         self._widths = self._widths or self._fitting(width)
         self._printed = len(self._lines)
 
