@@ -12,11 +12,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from lacli import __version__
-from lacli.cli.framework import environment, options, schema
+from lacli.cli.framework import environment, options
 from lacli.cli.framework.commands import COMMANDS
 from lacli.cli.framework.tree import Node, command_of, global_options
 from lacli.cli.framework.typer_private import completion_item, without_variable
-from lacli.cli.framework.usage_errors import usage_error
 from lacli.cli.run import Run
 from lacli.cli.terminal.output import StdoutClosed
 from lacli.errors import UsageError
@@ -110,7 +109,13 @@ def root(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit
-    environment.warn_of_unknown(options.variables(), lambda: schema.variables(context.command))
+    environment.warn_of_unknown(options.variables(), lambda: _all_variables(context.command))
+
+
+def _all_variables(command: Any) -> list[str]:
+    from lacli.cli.framework import schema
+
+    return schema.variables(command)
 
 
 def invoke(run: Run, args: Sequence[str]) -> int:
@@ -126,5 +131,7 @@ def invoke(run: Run, args: Sequence[str]) -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except typer.TyperException as error:
+        from lacli.cli.framework.usage_errors import usage_error
+
         raise usage_error(error, args) from None
     return 0

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from lacli.cli.framework.typer_private import annotation_of
-from lacli.configuration.keys import Kind
+
+if TYPE_CHECKING:
+    from lacli.configuration.keys import Kind
 
 NOT_KEYS = ("help", "version", "config", "install")
 """Options that no file may set."""

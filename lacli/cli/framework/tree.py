@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from lacli.cli.framework import environment, examples, layers
+from lacli.cli.framework import environment, examples
 from lacli.cli.framework.options import GLOBAL, command_of_options, typed_before
 from lacli.cli.framework.parameters import long_name, value_name
 from lacli.cli.framework.typer_private import (
@@ -110,6 +110,8 @@ def _read_files(context: Any, parameter: Any, value: Any) -> Any:
     """The callback of --config: files are read before the other options, of which they are the defaults."""
     value = typed_before(context, parameter.name, value)
     if not context.resilient_parsing:
+        from lacli.cli.framework import layers  # reads TOML, which no help needs
+
         context.meta.pop(_CONFIGURATION_ERROR, None)  # an error of the group's file, if another file is named after it
         try:
             layers.apply(Run.of(context).config_files, context, value)
