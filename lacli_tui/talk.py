@@ -242,7 +242,7 @@ class Talk:
 
     def history(self) -> list[str]:
         """What was typed in chats before, the oldest first."""
-        return self._keeper.history(self._start.keep and self.settings.pool)
+        return self._keeper.history(self._start.keep)
 
     def typed(self, text: str) -> None:
         """This was typed, for chats to come."""

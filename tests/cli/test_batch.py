@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from lacli.cli.ask.batch_input import Prompts
+from lacli.cli.ask.batch_input import PromptFile
 from lacli.cli.framework.options import Common
 from lacli.errors import LacliError, PromptTooLong
 from lacli.events import Finished, Piece, ReplyStats
@@ -100,28 +100,28 @@ class TestLines:
     @pytest.mark.parametrize(
         ("line", "said"),
         [
-            ("{", "it is no JSON"),
+            ("{", "it is not JSON"),
             ("3", "neither a string nor an object"),
             ("null", "neither a string nor an object"),
             ('{"promt": "x"}', "the key 'promt' is unknown; did you mean 'prompt'?"),
             ("{}", 'neither "prompt" nor "messages"'),
             ('{"prompt": "a", "messages": []}', "both"),
-            ('{"prompt": 3}', '"prompt" is no string'),
-            ('""', "nothing to ask"),
-            ('{"messages": []}', "no list of messages"),
-            ('{"messages": [{"role": "user"}]}', "no object of role and content"),
+            ('{"prompt": 3}', '"prompt" is not a string'),
+            ('""', "asks nothing"),
+            ('{"messages": []}', "not a list of messages"),
+            ('{"messages": [{"role": "user"}]}', "not an object with role and content"),
             ('{"messages": [{"role": "tool", "content": "x"}]}', "'tool' is unknown"),
             ('{"messages": [{"role": "assistant", "content": "x"}]}', "not the user's"),
             ('{"messages": [{"role": "user", "content": "x"}, {"role": "system", "content": "x"}]}', "not the user's"),
-            ('{"prompt": "a", "max_tokens": 1.5}', '"max_tokens" is no whole number'),
-            ('{"prompt": "a", "max_tokens": true}', "no whole number"),
+            ('{"prompt": "a", "max_tokens": 1.5}', '"max_tokens" is not a whole number'),
+            ('{"prompt": "a", "max_tokens": true}', "not a whole number"),
             ('{"prompt": "a", "temperature": -1}', "out of range"),
             ('{"prompt": "a", "temperature": 1e999}', "out of range"),
             ('{"prompt": "a", "temperature": 1' + 400 * "0" + "}", "out of range; give a number 0 or more"),
-            ('{"prompt": "a", "temperature": NaN}', "no JSON"),
+            ('{"prompt": "a", "temperature": NaN}', "not JSON"),
             ('{"prompt": "a", "top_p": 0}', "out of range"),
             ('{"prompt": "a", "stop": [""]}', '"stop"'),
-            ('{"prompt": "a", "id": NaN}', "no JSON"),
+            ('{"prompt": "a", "id": NaN}', "not JSON"),
             ('{"prompt": "a", "id": [1e999]}', "1e999 is out of range"),
             ("[" * 100_000, "nested too deep"),
         ],
@@ -309,7 +309,7 @@ def test_statistics_are_those_of_all_together(scripted: Scripted, tmp_path: Path
 
 def test_a_long_file_is_read_as_it_is_needed(tmp_path: Path) -> None:
     path = write(tmp_path / "p.jsonl", *(f"prompt {number}" for number in range(50_000)))
-    with Prompts(path, Common()) as prompts:
+    with PromptFile(path, Common()) as prompts:
         assert [line.index for line in islice(prompts.lines(), 10)] == list(range(10))
         assert prompts._file.tell() < 1000
 

@@ -124,7 +124,7 @@ def test_every_command_s_own_option_is_a_key_and_a_variable(
         (b'temperature = "banana"\n', "config.toml:1: temperature must be a number, and is 'banana'"),
         (b"[ask]\ntop-p = 7\n", "config.toml:2: ask.top-p 7 is out of range; give a number above 0"),
         (b"project-mb = 3\n", "config.toml:1: there is no key 'project-mb'; it belongs in [pool]"),
-        (b"[pool]\nproject-mb = -3\n", "config.toml:2: pool.project-mb -3 is no size"),
+        (b"[pool]\nproject-mb = -3\n", "config.toml:2: pool.project-mb -3 is not a size"),
         (b"temperature = 1" + b"0" * 400 + b"\n", "config.toml:1: temperature 10000"),
         (b"[pool]\nproject-mb = 1" + b"0" * 400 + b"\n", "config.toml:2: pool.project-mb 10000"),
         (b"[ask]\nsuite = 'code'\n", "config.toml:2: there is no key 'suite' in [ask]; it belongs in [bench]"),
@@ -260,7 +260,7 @@ def test_set_tells_of_a_model_that_is_unknown(scripted: Scripted) -> None:
         ("top-p", "7", "top-p 7 is out of range"),
         ("top-p", "banana", "must be a number, and is 'banana'"),
         ("pool", "maybe", "must be yes or no"),
-        ("pool.project-mb", "1e9", "is no size"),
+        ("pool.project-mb", "1e9", "is not a size"),
     ],
 )
 def test_a_wrong_value_is_not_written(scripted: Scripted, file: Path, key: str, value: str, words: str) -> None:

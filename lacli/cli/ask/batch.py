@@ -14,13 +14,13 @@ import typer
 
 from lacli.assistant.base import BatchReplier, Cancel
 from lacli.cli.ask import batch_output
-from lacli.cli.ask.batch_input import Line, Prompts
+from lacli.cli.ask.batch_input import BatchPrompt, PromptFile
 from lacli.cli.ask.batch_output import Replies
-from lacli.cli.framework import deadline
 from lacli.cli.framework.options import Common
 from lacli.cli.framework.record import recorder
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, live
-from lacli.cli.terminal.interrupt import Interrupt
+from lacli.cli.terminal.interrupt import ReplyInterrupt
 from lacli.errors import LacliError, UsageError
 from lacli.events import Counts, Event, Failed, Finished, Loading, Notice, Piece, Request
 from lacli.shared.wording import SEPARATOR, counted, counts_record, reply_record
@@ -31,7 +31,7 @@ _REDRAW_S = 0.5
 def ask_all(path: str, out: str, common: Common) -> None:
     """Reply to every prompt of the file that has no reply in `out` yet; `out` empty is stdout."""
     batch_output.check(out, path)
-    with Prompts(path, common) as prompts, Replies(out) as replies:
+    with PromptFile(path, common) as prompts, Replies(out) as replies:
         count, left = replies.check(prompts.lines())
         if not count:
             raise UsageError(f"{prompts.name} holds no prompt", "give a prompt a line, as JSON")
@@ -52,7 +52,7 @@ def ask_all(path: str, out: str, common: Common) -> None:
         recorder(common, "ask").count(run.total)
     if interrupted is not None:
         if interrupted.timed_out:
-            raise deadline.failure("before all replies were")
+            raise Run.current.deadline.failure("before all replies were")
         diagnostics.stopped(f"stopped; the same command goes on with {out}" if out else "stopped")
         raise typer.Exit(diagnostics.INTERRUPTED)
     run.check_failures()
@@ -61,24 +61,24 @@ def ask_all(path: str, out: str, common: Common) -> None:
 class _BatchRun:
     """One run over the prompts that have no reply yet."""
 
-    def __init__(self, prompts: Prompts, replies: Replies, count: int, left: int) -> None:
+    def __init__(self, prompts: PromptFile, replies: Replies, count: int, left: int) -> None:
         self._prompts = prompts
         self._replies = replies
         self._count, self._left = count, left
-        self._running: dict[int, Line] = {}
+        self._running: dict[int, BatchPrompt] = {}
         """The prompts whose replies are being written, by their place among the requests."""
         self._done = self._tokens = 0
         self.total = Counts()
-        """Of the replies that were written, cancelled ones too."""
+        """Statistics of the replies that were written, cancelled ones included."""
         self._last_failure: Failed | None = None
         self._started = self._drawn_at = time.monotonic()
         self._progress = diagnostics.can_show_progress()
 
-    def write_all(self, assistant: BatchReplier) -> Interrupt | None:
+    def write_all(self, assistant: BatchReplier) -> ReplyInterrupt | None:
         """Write the replies; who interrupted, if somebody did before all were there."""
         self._started = time.monotonic()
         with (
-            Interrupt() as interrupt,
+            ReplyInterrupt() as interrupt,
             self._replies.writing(),
             contextlib.closing(_events(assistant, self._requests(), interrupt)) as events,
         ):
@@ -90,7 +90,7 @@ class _BatchRun:
         return interrupt if self._done < self._left else None
 
     def report(self, common: Common) -> None:
-        """What it took, as JSON where asked for or a line for people."""
+        """Print statistics: as JSON for --stats, or as a line for people."""
         seconds = time.monotonic() - self._started
         if common.stats:
             numbers = {"replies": self._done, "failed": self._replies.failed, **counts_record(self.total)}

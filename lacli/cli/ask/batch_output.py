@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from lacli import streams
-from lacli.cli.ask.batch_input import Line
-from lacli.cli.ask.reply_output import check_place
+from lacli.cli.ask.batch_input import BatchPrompt
+from lacli.cli.ask.reply_output import check_output_path
 from lacli.cli.terminal import diagnostics, output
 from lacli.errors import LacliError, UsageError, unwritable
 from lacli.storage.lock import lock_file
@@ -81,7 +81,7 @@ class Replies:
                 return file
             file.close()  # the run that had made it removed it between our opening and our lock
 
-    def check(self, lines: Iterable[Line]) -> tuple[int, int]:
+    def check(self, lines: Iterable[BatchPrompt]) -> tuple[int, int]:
         """How many prompts there are, and how many have no reply in the file yet; nothing is changed.
 
         Raises UsageError where the file answers other prompts than these, or these with other options.
@@ -111,7 +111,7 @@ class Replies:
                         break
                     record = _record(text)
                     if record is None or record["index"] <= last:
-                        raise UsageError(f"{self._path} line {number} is no reply of a batch", _ANOTHER)
+                        raise UsageError(f"{self._path} line {number} is not a reply of a batch", _ANOTHER)
                     last = record["index"]
                     keys[last] = record["key"]
                     self.failed += "error" in record
@@ -149,7 +149,7 @@ class Replies:
             raise
         self._write_waiting()
 
-    def put(self, line: Line, record: dict[str, Any]) -> None:
+    def put(self, line: BatchPrompt, record: dict[str, Any]) -> None:
         """The reply to a prompt, written as soon as those before it are."""
         named = {"index": line.index, **({} if line.id is None else {"id": line.id}), **record, "key": line.key}
         self.failed += "error" in record
@@ -178,7 +178,7 @@ class Replies:
             raise self._failed(error) from None
 
     def _failed(self, error: OSError) -> LacliError:
-        return unwritable(self._path, error, "repeat the command to go on behind what it holds")
+        return unwritable(self._path, error, "repeat the command to go on after what it holds")
 
     def _unusable(self, error: OSError) -> LacliError:
         return unwritable(self._path, error, "give another file for -o", UsageError)
@@ -205,6 +205,6 @@ def check(path: str, source: str) -> None:
     """Refuse a file that cannot be written, or that is the prompts' own, while nothing has been spent on replies."""
     if not path:
         return
-    check_place(path)
+    check_output_path(path)
     if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
         raise UsageError(f"{path} is the file of the prompts", "give another file for -o")

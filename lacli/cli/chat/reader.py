@@ -21,7 +21,7 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth, create_output
 from prompt_toolkit.shortcuts import CompleteStyle
 
-from lacli.cli.terminal.interrupt import Told
+from lacli.cli.terminal.interrupt import SignalNotifier
 from lacli.cli.terminal.keyboard import keys_as_typed, typed_lines
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Reader:
 
         app.after_render += rendered
         self.is_stopped = False
-        with Told(self._stop):
+        with SignalNotifier(self._stop):
             try:
                 ahead = typed_lines().decode("utf-8", "surrogateescape") if self._listens else ""
                 is_sent = ahead.count("\n") == 1 and ahead.endswith("\n")  # of several, which may be a paste, none is

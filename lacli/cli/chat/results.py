@@ -105,11 +105,11 @@ def _show(change: Change, place: Place) -> None:
 
 def _agreed(file: TextFile, change: Change, place: Place) -> bytes:
     """What the user wants of it; the old bytes for none of it."""
-    from lacli.cli.edit.hunks import chosen
+    from lacli.cli.edit.hunks import choose_hunks
 
     answer = one_of(f"{change.what}: change {place}?", "interactive")
     if answer == "interactive":
-        return chosen(file, change.data)
+        return choose_hunks(file, change.data)
     return change.data if answer else file.data
 
 

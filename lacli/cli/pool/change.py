@@ -41,7 +41,7 @@ def clear(project: ProjectOption = None, yes: YesOption = False) -> None:
 
 def prune(
     max_mb: Annotated[
-        float | None, typer.Option(help="Keep so many megabytes of a project; default: LACLI_POOL_MB, or 64.")
+        float | None, typer.Option(help="Keep this many megabytes of a project; default: LACLI_POOL_MB, or 64.")
     ] = None,
     gone: Annotated[
         bool, typer.Option("--gone", help="Delete the pools of projects that no longer exist, too.")

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lacli.cli.terminal.tty import column_after, plain
+from lacli.cli.terminal.tty import column_after, sanitize
 from lacli.shared.wording import age, counted, short_path
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ def hit_record(hit: Hit) -> dict[str, Any]:
 def fitted(text: str, width: int) -> str:
     """One line, cut at this width, where there is one; wide characters take two columns."""
     text = " ".join(text.splitlines())
-    if not width or column_after(0, plain(text)) <= width:
+    if not width or column_after(0, sanitize(text)) <= width:
         return text
-    text = plain(text)[:width]
+    text = sanitize(text)[:width]
     while column_after(0, text) > width - 3:
         text = text[:-1]
     return text + "..."
