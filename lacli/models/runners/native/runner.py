@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from lacli.errors import OutOfMemory
@@ -56,7 +55,7 @@ class NativeModel:
             parts, token_ids, parents, wanted, self._rotary.cosine, self._rotary.sine, logits
         )
         kept = min(TOP, self.config.vocab_size)
-        return Scores(torch.from_numpy(logits), top_ids[:, :kept], top_logits[:, :kept])
+        return Scores(logits, top_ids[:, :kept], top_logits[:, :kept])
 
 
 class NativeRunner:
