@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from lacli import __version__, paths
 from lacli.assistant.base import Report
+from lacli.assistant.kept_prompts import KeptPrompts, open_kept
 from lacli.config import Settings
 from lacli.errors import LacliError, UsageError
 from lacli.events import Loading, Notice
@@ -64,6 +65,8 @@ class Loaded:
     """Time from the prepared folder to the first possible forward, imports not counted."""
     files: ProjectFiles | None = None
     """What watches the project's files in the background; None where none are read."""
+    kept: KeptPrompts | None = None
+    """What was read before in this project; None where that is not kept."""
     primer: Table | None = None
     """What the successor table began with; None with --no-lookahead, or where a model cannot branch."""
 
@@ -128,6 +131,7 @@ def load(settings: Settings, report: Report) -> Loaded:
         import_ms=import_ms,
         load_ms=_since(started),
         files=files,
+        kept=open_kept(settings, pool, cached, prepared),
         primer=primed,
     )
 

@@ -130,6 +130,17 @@ class NativeRunner:
         self._cache.copy(other._cache, length)
         self._length = length
 
+    def kv_bytes(self, first: int, count: int) -> bytes:
+        """See `kv.store.Blocks`."""
+        return self._cache.taken_out(first, count)
+
+    def put_kv_bytes(self, first: int, count: int, data: memoryview) -> None:
+        """See `kv.store.Blocks`."""
+        with _translated():
+            self._reserve(first + count, first)
+        self._cache.put_back(first, count, data)
+        self._length = first + count
+
     def forward_many(self, asked: Sequence[tuple[NativeRunner, Rows]]) -> list[Scores]:
         """See `base.SharingRunner.forward_many`."""
         firsts = list(accumulate((len(rows.token_ids) for _, rows in asked), initial=0))
