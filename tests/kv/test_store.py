@@ -1,4 +1,4 @@
-"""The store of KV blocks: what comes back is bit for bit what was put in, and nothing that goes wrong is more than slow."""
+"""The store of KV blocks: what comes back is what was put in, bit for bit, and what goes wrong costs time only."""
 
 from __future__ import annotations
 
