@@ -13,16 +13,12 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding, BindingType
 
 from lacli.chat import slash
 from lacli.errors import UsageError
 from lacli_tui.keynames import wrong
-
-if TYPE_CHECKING:
-    from textual.app import App
 
 _KEY = re.compile(r"(?:(?:ctrl|shift|alt|super)\+)*[a-z0-9_?!@#$%&*/.;:<>=+-]+")
 APP, MAIN, PROMPT, MESSAGE = "app", "main", "prompt", "message"
@@ -264,7 +260,7 @@ def bindings_of(where: str) -> list[BindingType]:
     return [
         Binding(
             key,
-            f"{action.method}({key!r})" if action.id == "message-block" else action.method,
+            _call(action, key),
             action.footer or action.title,
             show=bool(action.footer),
             priority=action.priority,
@@ -274,6 +270,13 @@ def bindings_of(where: str) -> list[BindingType]:
         if action.where == where and action.keys
         for key in (action.keys.split(",") if action.id == "message-block" else [action.keys])
     ]
+
+
+def _call(action: Action, key: str) -> str:
+    """The action as Textual is to call it."""
+    if action.where == MAIN:
+        return f"command({action.id!r})"
+    return f"{action.method}({key!r})" if action.id == "message-block" else action.method
 
 
 def checked_keymap(keymap: Mapping[str, object]) -> dict[str, str]:
@@ -300,11 +303,6 @@ def action_of(id_: str) -> Action:
 def slash_actions() -> Mapping[str, Action]:
     """The actions by their slash commands."""
     return _BY_SLASH
-
-
-def keys_of(id_: str, app: App[Any]) -> list[str]:
-    """The keys of this action, as the user has them."""
-    return app._keymap.get(id_, action_of(id_).keys).split(",")
 
 
 def slash_command(typed: str) -> tuple[Action, str] | None:

@@ -17,11 +17,11 @@ class _WholeCells(ScrollBarRender):
     HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
-def draw_plainly(plain: bool) -> None:
+def use_ascii_scrollbars(plain: bool) -> None:
     """Of all scroll bars, from now on."""
     ScrollBar.renderer = _WholeCells if plain else ScrollBarRender
 
 
-def plain_key(shown: str) -> str:
+def ascii_key(shown: str) -> str:
     """The name of a key as textual shows it, in ASCII."""
     return "".join(_KEYS.get(sign, sign) for sign in shown)

@@ -23,7 +23,7 @@ _NOW = 16
 _SEEN = 256
 
 
-class Tally:
+class StepStats:
     """The steps of one reply."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Run:
     """"" where nobody did."""
 
 
-class Trace:
+class SourceTrace:
     """Who guessed which characters of a reply, in a few bytes a step, as it is kept as long as the chat is open."""
 
     __slots__ = ("_lengths", "_names", "_who", "tokens")
@@ -105,7 +105,7 @@ class Trace:
         return ((self._names[who], length) for who, length in zip(self._who, self._lengths, strict=True))
 
 
-def runs(text: str, trace: Trace) -> list[Run]:
+def runs(text: str, trace: SourceTrace) -> list[Run]:
     """A reply, cut by who guessed its tokens; what no step accounts for comes last, guessed by nobody."""
     found: list[Run] = []
     at = 0

@@ -33,7 +33,7 @@ FINE = Glyphs(" ▁▂▃▄▅▆▇█", " ▏▎▍▌▋▊▉█", "·", "�
 PLAIN = Glyphs(" .:-=+*#", " -=", "|", "~", "~", "x", True, ".")
 
 
-def plain_terminal(environment: Mapping[str, str] = os.environ, encoding: str | None = None) -> bool:
+def is_ascii_terminal(environment: Mapping[str, str] = os.environ, encoding: str | None = None) -> bool:
     """Whether a terminal cannot be relied on to draw more than ASCII."""
     if encoding is None:
         encoding = getattr(sys.__stdout__, "encoding", None) or "ascii"
@@ -49,6 +49,6 @@ def glyphs(plain: bool) -> Glyphs:
 _LIKE = str.maketrans("…›→·−–—“”‘’×≈•✓", "~>>|---\"\"''x~**")
 
 
-def drawable(text: str) -> str:
+def to_terminal(text: str) -> str:
     """Our own words with signs that every terminal has, where this one may have no others; cell for cell."""
-    return text.translate(_LIKE) if plain_terminal() else text
+    return text.translate(_LIKE) if is_ascii_terminal() else text

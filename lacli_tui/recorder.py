@@ -19,7 +19,7 @@ from lacli.sessions.records import Session, Turn
 _WAIT_S = 5.0
 
 
-class Keeper:
+class AsyncRecorder:
     """A `Recorder` behind a queue."""
 
     def __init__(self, say: Callable[[Notice], None], keep: bool, system: str) -> None:

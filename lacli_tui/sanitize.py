@@ -19,21 +19,21 @@ _SEQUENCE = re.compile(
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def shown(text: str) -> str:
+def visible(text: str) -> str:
     """The text with a picture for every control character but tabs and line ends, and a mark for what is not seen; a
     lone surrogate as U+FFFD."""
     text = text.replace("\r\n", "\n").translate(_CONTROLS)
     return text if text.isascii() else marked(text.encode("utf-8", "replace").decode())
 
 
-def in_place(text: str) -> str:
+def visible_in_place(text: str) -> str:
     """What can be edited, character by character: a sign for each that acts, is not seen or cannot be written."""
     if text.isascii() and text.isprintable():
         return text
     return signed(text.translate(_CONTROLS)).encode("utf-8", "replace").decode()
 
 
-def pasted(text: str) -> str:
+def clean_paste(text: str) -> str:
     """The text with \\n line ends, without whole escape sequences and without control characters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", _SEQUENCE.sub("", text)) if _CONTROL.search(text) else text

@@ -1,5 +1,5 @@
 """What has been begun at the cursor of a draft, and what would fit there: files behind @, commands behind a slash at
-the start, and behind a command what belongs there. `begun` is pure; `Offers` reads folders and asks git: for a thread.
+the start, and behind a command what belongs there. `begun` is pure; `Suggestions` reads folders and asks git: for a thread.
 
 Which commands there are, and what stands behind each, is told by the registry of actions.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lacli_tui.actions import slash_actions
 from lacli_tui.fuzzy import Fit, Lines, fit
-from lacli_tui.sanitize import shown
+from lacli_tui.sanitize import visible
 
 MENTION, COMMAND = "mention", "command"
 MOST = 50
@@ -32,7 +32,7 @@ _FOLLOWS_ON = "\"')]}>,.;:"
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class Partial:
     """A word that may go on."""
 
     kind: str
@@ -57,7 +57,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class Suggestion:
     """Something that fits."""
 
     text: str
@@ -72,7 +72,7 @@ class Offer:
     """Whether its beginning was typed, and only that: enter then means it."""
 
 
-def begun(lines: Sequence[str], row: int, column: int) -> Begun | None:
+def partial_at(lines: Sequence[str], row: int, column: int) -> Partial | None:
     """What the word at the cursor begins, if anything."""
     line = lines[row]
     before, after = line[:column], line[column : column + 1]
@@ -84,23 +84,23 @@ def begun(lines: Sequence[str], row: int, column: int) -> Begun | None:
     if found is None:
         return None
     quoted = found["quoted"]
-    return Begun(MENTION, found["bare"] if quoted is None else quoted, row, found.start())
+    return Partial(MENTION, found["bare"] if quoted is None else quoted, row, found.start())
 
 
-def _behind_slash(before: str) -> Begun | None:
+def _behind_slash(before: str) -> Partial | None:
     found = _WORD.fullmatch(before)
     if found is not None:
-        return Begun(COMMAND, found[1].lower(), 0, 0)
+        return Partial(COMMAND, found[1].lower(), 0, 0)
     for pattern, numbered in ((_BEHIND, False), (_BEHIND_A_NUMBER, True)):
         found = pattern.fullmatch(before)
         action = slash_actions().get(found[1].lower()) if found is not None else None
         if found is not None and action is not None and action.values and (not numbered or action.values == "n file"):
-            return Begun(action.values, found[2], 0, found.start(2))
+            return Partial(action.values, found[2], 0, found.start(2))
     return None
 
 
 @dataclass(slots=True)
-class Offers:
+class Suggestions:
     """What fits, in a project."""
 
     folder: Path
@@ -109,7 +109,7 @@ class Offers:
     _known: frozenset[str] = frozenset()
     _read_at: float | None = None
 
-    def of(self, begun: Begun) -> list[Offer]:
+    def of(self, begun: Partial) -> list[Suggestion]:
         """The best first; none where nothing would be added to what is typed."""
         if begun.kind == COMMAND:
             found = _commands(begun.typed)
@@ -119,7 +119,7 @@ class Offers:
             found = self._values(begun)
         return [] if [each.text.rstrip() for each in found] == [_whole(begun)] else found[:MOST]
 
-    def _files(self, begun: Begun) -> list[Offer]:
+    def _files(self, begun: Partial) -> list[Suggestion]:
         typed = begun.typed
         if typed.startswith(_PATHS):
             return [_file(begun, name) for name in _entries(typed)]
@@ -154,7 +154,7 @@ class Offers:
                 found[folder + head + slash] = None
         return sorted(found, key=lambda name: (name[len(folder) :].startswith("."), not name.endswith("/")))
 
-    def _values(self, begun: Begun) -> list[Offer]:
+    def _values(self, begun: Partial) -> list[Suggestion]:
         from lacli.chat import values
 
         names = [(name, "") for name in self.themes] if begun.kind == "theme" else values.names(begun.kind)
@@ -164,10 +164,10 @@ class Offers:
         whole = any(name == begun.typed for name, _ in names)
         more = " " if begun.kind in ("option", "template") else ""
         return [
-            Offer(
+            Suggestion(
                 name + more,
                 name,
-                " ".join(shown(note).split()),
+                " ".join(visible(note).split()),
                 _marks(name, typed),
                 begun=bool(typed) and not whole and (name, note) in first,
             )
@@ -175,7 +175,7 @@ class Offers:
         ]
 
 
-def _commands(typed: str) -> list[Offer]:
+def _commands(typed: str) -> list[Suggestion]:
     """Those that begin so; where none does, those that have its letters."""
     known = slash_actions()
     found = [word for word in known if word.startswith(typed)]
@@ -189,11 +189,11 @@ def _commands(typed: str) -> list[Offer]:
         marks = tuple(at + 1 for at in fit([typed], word).marks) if typed else ()
         more = " " if action.takes else ""
         shown = f"/{word} {action.takes}".rstrip()
-        offers.append(Offer(f"/{word}{more}", shown, action.title, marks, bool(action.values), begins))
+        offers.append(Suggestion(f"/{word}{more}", shown, action.title, marks, bool(action.values), begins))
     return offers
 
 
-def _file(begun: Begun, name: str, marks: tuple[int, ...] = (), known: bool = False) -> Offer:
+def _file(begun: Partial, name: str, marks: tuple[int, ...] = (), known: bool = False) -> Suggestion:
     """Enter means it only behind /file: in a question `@property` is a word as well, and what is written may be new."""
     folder = name.endswith("/")
     text = name
@@ -202,7 +202,7 @@ def _file(begun: Begun, name: str, marks: tuple[int, ...] = (), known: bool = Fa
         text = f"@{quote}{name}" if folder else f"@{quote}{name}{quote} "
     begins = begun.kind == "file" and bool(begun.typed) and not known and not begun.typed.endswith("/")
     begins = begins and (_starts(name, begun.typed) or _starts(name.rpartition("/")[2], begun.typed))
-    return Offer(text, name, "", marks, folder, begins)
+    return Suggestion(text, name, "", marks, folder, begins)
 
 
 def _entries(typed: str) -> list[str]:
@@ -222,5 +222,5 @@ def _marks(name: str, typed: str) -> tuple[int, ...]:
     return tuple(range(at, at + len(typed))) if at >= 0 else ()
 
 
-def _whole(begun: Begun) -> str:
+def _whole(begun: Partial) -> str:
     return {MENTION: "@", COMMAND: "/"}.get(begun.kind, "") + begun.typed

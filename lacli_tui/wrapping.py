@@ -1,26 +1,13 @@
 """Where the lines of a draft are wrapped, found fast: textual's way takes a second for a long paste, a word at a time.
 
-The places are textual's own, and all but plain lines are left to it. Pure, but for `wrap_fast`, which puts it in the
-place of textual's functions; their version is pinned.
+The places are Textual's own, and all but plain lines are left to it. Pure.
 """
 
 from __future__ import annotations
 
-from textual._wrap import compute_wrap_offsets
-from textual.document import _wrapped_document
 from textual.expand_tabs import get_tab_widths
 
-
-def wrap_fast() -> None:
-    """From now on, in all areas of text."""
-    _wrapped_document.compute_wrap_offsets = wrap_offsets  # type: ignore[attr-defined]
-    _wrapped_document.get_tab_widths = tab_widths  # type: ignore[attr-defined]
-    _wrapped_document.WrappedDocument.height = property(_height)  # type: ignore[assignment]
-
-
-def _height(self: _wrapped_document.WrappedDocument) -> int:
-    """The rows, each of which has an entry; textual counts those of every line whenever it is asked."""
-    return len(self._offset_to_line_info)
+from lacli_tui.textual_private import compute_wrap_offsets
 
 
 def tab_widths(line: str, tab_size: int = 4) -> list[tuple[str, int]]:

@@ -10,10 +10,11 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lacli_tui.actions import CONFIRM, bindings_of, keys_of
-from lacli_tui.glyphs import drawable
-from lacli_tui.sanitize import shown
-from lacli_tui.screens.dialog import Dialog, key_name
+from lacli_tui.actions import CONFIRM, bindings_of
+from lacli_tui.glyphs import to_terminal
+from lacli_tui.keys import key_name, keys_of
+from lacli_tui.sanitize import visible
+from lacli_tui.screens.dialog import Dialog
 
 
 class ConfirmScreen(Dialog[bool]):
@@ -36,7 +37,7 @@ class ConfirmScreen(Dialog[bool]):
 
     def body(self) -> Iterable[Widget]:
         """The question and its answers."""
-        yield Static(Content(drawable(shown(self._question))), id="question", markup=False)
+        yield Static(Content(to_terminal(visible(self._question))), id="question", markup=False)
         yield Answers(id="answers")
 
     def on_mount(self) -> None:
@@ -91,7 +92,7 @@ class Answers(Static):
         names = []
         for at, (answer, id_) in enumerate(zip(answers, ids, strict=True)):
             key = key_name(keys_of(id_, self.app)[0])
-            mark = drawable("› ") if at == marked else "  "
+            mark = to_terminal("› ") if at == marked else "  "
             names.append((f" {mark}{answer} ({key}) ", at == marked))
         self._show(names)
 

@@ -15,37 +15,14 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lacli_tui.actions import ACTIONS, DIALOG, bindings_of, keys_of
-from lacli_tui.background import Behind
-from lacli_tui.glyphs import drawable, plain_terminal
-from lacli_tui.sanitize import shown
+from lacli_tui.actions import ACTIONS, DIALOG, bindings_of
+from lacli_tui.background import Background
+from lacli_tui.glyphs import is_ascii_terminal, to_terminal
+from lacli_tui.keys import key_name, keys_of
+from lacli_tui.sanitize import visible
 from lacli_tui.widgets.hints import Hints
 
 Result = TypeVar("Result")
-
-_KEYS = {
-    "escape": "esc",
-    "pageup": "pgup",
-    "pagedown": "pgdn",
-    "question_mark": "?",
-    "underscore": "_",
-    "up": "↑",
-    "down": "↓",
-    "left": "←",
-    "right": "→",
-}
-
-
-def key_name(key: str) -> str:
-    """A key as people write it."""
-    *held, last = key.split("+")
-    name = _KEYS.get(last, last)
-    return "+".join([*held, last if not name.isascii() and plain_terminal() else name])
-
-
-def scrolling() -> str:
-    """The keys of a page to read, for the lower edge of its frame."""
-    return " ".join([*map(key_name, ("up", "down", "pageup", "pagedown", "home", "end")), "scroll"])
 
 
 class Dialog(ModalScreen[Result | None]):
@@ -84,19 +61,19 @@ class Dialog(ModalScreen[Result | None]):
         scrollbar-background-hover: $surface;
         scrollbar-background-active: $surface;
     }
-    Dialog > #frame > #said { height: auto; color: $warning; display: none; }
+    Dialog > #frame > #notice { height: auto; color: $warning; display: none; }
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.behind = Behind(self)
+        self.background = Background(self)
 
     def compose(self) -> ComposeResult:
         """The frame and what is in it."""
-        frame = Vertical(*self.body(), Static(id="said", markup=False), Hints(id="hints"), id="frame")
-        frame.border_title = Content(drawable(shown(self.title or self.TITLE)))
+        frame = Vertical(*self.body(), Static(id="notice", markup=False), Hints(id="hints"), id="frame")
+        frame.border_title = Content(to_terminal(visible(self.title or self.TITLE)))
         yield frame
-        self.set_class(plain_terminal(), "-plain")
+        self.set_class(is_ascii_terminal(), "-plain")
 
     def body(self) -> Iterable[Widget]:
         """What is in the frame."""
@@ -123,13 +100,13 @@ class Dialog(ModalScreen[Result | None]):
 
     def say(self, text: str) -> None:
         """A line of news above the keys; none where there is none."""
-        line = self.query_one("#said", Static)
-        line.update(Content(drawable(shown(text))))
+        line = self.query_one("#notice", Static)
+        line.update(Content(to_terminal(visible(text))))
         line.display = bool(text)
 
     def frame_note(self, text: str) -> None:
         """What stands at the lower edge of the frame."""
-        self.query_one("#frame").border_subtitle = Content(drawable(shown(text))) if text else ""
+        self.query_one("#frame").border_subtitle = Content(to_terminal(visible(text))) if text else ""
 
     def action_close(self) -> None:
         """Back to where one was."""

@@ -17,8 +17,8 @@ from lacli.edits.choosing import Choosing, Decision, Edited, Group
 from lacli.errors import LacliError
 from lacli.shared.wording import counted
 from lacli_tui.actions import DIFF, bindings_of
-from lacli_tui.glyphs import drawable, plain_terminal
-from lacli_tui.sanitize import shown
+from lacli_tui.glyphs import is_ascii_terminal, to_terminal
+from lacli_tui.sanitize import visible
 from lacli_tui.screens.confirm import Answers
 from lacli_tui.screens.dialog import Dialog
 from lacli_tui.widgets.lines import Line, Lines
@@ -68,7 +68,7 @@ class DiffScreen(Dialog[bytes]):
         """The diff, and what is to be said of it."""
         yield Lines(id="diff")
         if self._notes:
-            yield Static(shown("\n".join(self._notes)), id="notes", markup=False)
+            yield Static(visible("\n".join(self._notes)), id="notes", markup=False)
         yield Answers(id="answers")
 
     def on_mount(self) -> None:
@@ -93,14 +93,14 @@ class DiffScreen(Dialog[bytes]):
 
     def _drawn(self, hunk: _Hunk, is_current: bool) -> Iterator[Line]:
         """Its lines. What is left out is told by a sign on each of its rows, too: colours may be few, or none."""
-        bar = ("|" if plain_terminal() else "▌") if is_current else " "
+        bar = ("|" if is_ascii_terminal() else "▌") if is_current else " "
         sign = ("[e]" if hunk.made else "[x]") if hunk.taken else "[ ]"
         seen = hunk.made or True
         yield Line(f"{sign} {self._choosing.header(hunk.group, seen)}", "place", bar + " ")
         for line in self._choosing.body(hunk.group, seen):
             kind = _KINDS.get(line[0], "")
             out = bool(kind) and not hunk.taken
-            yield Line(line, "left" if out else kind, bar + (drawable("×") if out else " "))
+            yield Line(line, "left" if out else kind, bar + (to_terminal("×") if out else " "))
 
     def _mark(self, which: int) -> None:
         self._marked = which

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lacli_tui.background import Came, said
+from lacli_tui.background import BackgroundResult, error_line
 from lacli_tui.fuzzy import Fit, Lines
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
@@ -36,13 +36,13 @@ class FilesScreen(Picker):
             self._lines = Lines(offered_names(self._folder))
         return self._lines.search(query)
 
-    def on_came(self, came: Came) -> None:
+    def on_background_result(self, result: BackgroundResult) -> None:
         """What was found."""
-        if came.error is not None:
-            self.say(said(came.error))
+        if result.error is not None:
+            self.say(error_line(result.error))
             self.choices.show([], "the files cannot be listed")
             return
-        found: tuple[list[Fit], int] = came.value  # type: ignore[assignment]  # what `_search` returns
+        found: tuple[list[Fit], int] = result.value  # type: ignore[assignment]  # what `_search` returns
         fits, self._found = found
         nothing = "no file fits" if self.query_text else "no file here"
         self.choices.show([Choice(each.text, each.text, marks=each.marks, keeps_end=True) for each in fits], nothing)

@@ -9,7 +9,8 @@ from textual.widget import Widget
 from lacli_tui import actions
 from lacli_tui.actions import ACTIONS, Action, bindings_of
 from lacli_tui.keymap import rows
-from lacli_tui.screens.dialog import Dialog, key_name, scrolling
+from lacli_tui.keys import key_name, scroll_keys
+from lacli_tui.screens.dialog import Dialog
 from lacli_tui.widgets.pairs import Pair, Pairs
 from lacli_tui.widgets.scrolling import Page
 
@@ -120,7 +121,7 @@ class HelpScreen(Dialog[None]):
     def on_mount(self) -> None:
         """Arrow keys scroll."""
         self.query_one("#page").focus()
-        self.frame_note(scrolling())
+        self.frame_note(scroll_keys())
 
     def footer_of(self, id_: str, footer: str) -> str:
         """What `n` shows next."""

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from lacli_tui.actions import LINE, bindings_of
-from lacli_tui.background import Came
+from lacli_tui.background import BackgroundResult
 from lacli_tui.screens.dialog import Dialog
 from lacli_tui.widgets.field import Field
 
@@ -68,13 +68,15 @@ class LineScreen(Dialog[str]):
         complete, typed = self._complete, self._field.value
         if complete is not None:
             folder = typed[: typed.rfind("/") + 1]
-            self.behind.do(f"complete {folder}", lambda: (typed, complete(typed)))  # one that hangs holds up no other
+            self.background.run(
+                f"complete {folder}", lambda: (typed, complete(typed))
+            )  # one that hangs holds up no other
 
-    def on_came(self, came: Came) -> None:
+    def on_background_result(self, result: BackgroundResult) -> None:
         """What fits."""
-        if came.error is not None or not isinstance(came.value, tuple):
+        if result.error is not None or not isinstance(result.value, tuple):
             return
-        typed, found = came.value
+        typed, found = result.value
         if self._field.value != typed:  # more was typed meanwhile
             return
         self._field.value = _common(found) or typed

@@ -13,9 +13,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lacli.shared.wording import size
-from lacli_tui.background import Came, said
+from lacli_tui.background import BackgroundResult, error_line
 from lacli_tui.fuzzy import Lines
-from lacli_tui.glyphs import drawable
+from lacli_tui.glyphs import to_terminal
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
 
@@ -151,15 +151,15 @@ class ModelsScreen(Picker):
 
     def on_mount(self) -> None:
         """Look what there is."""
-        self.behind.do("models", lambda: self._models(lambda found: self.behind.tell("models", found)))
+        self.background.run("models", lambda: self._models(lambda found: self.background.report("models", found)))
 
-    def on_came(self, came: Came) -> None:
+    def on_background_result(self, result: BackgroundResult) -> None:
         """What is known of all."""
-        if came.error is not None:
-            self.say(said(came.error))
+        if result.error is not None:
+            self.say(error_line(result.error))
             self.choices.show([], "the models cannot be listed")
             return
-        self._known = list(came.value)  # type: ignore[call-overload]  # what `known_models` returns
+        self._known = list(result.value)  # type: ignore[call-overload]  # what `known_models` returns
         self.search(self.query_text)
 
     def search(self, query: str) -> None:
@@ -179,7 +179,7 @@ class ModelsScreen(Picker):
     def marked(self, choice: Choice | None) -> None:
         """What the marked one is and needs."""
         model = next((each for each in self._known if choice and each.name == choice.key), None)
-        self.query_one("#about", Static).update("" if model is None else drawable(about(model)))
+        self.query_one("#about", Static).update("" if model is None else to_terminal(about(model)))
 
 
 def _choice(model: Model, marks: tuple[int, ...], current: str) -> Choice:

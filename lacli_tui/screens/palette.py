@@ -6,26 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from lacli_tui.actions import ACTIONS, APP, Action
+from lacli_tui.actions import Action
 from lacli_tui.fuzzy import Lines
-from lacli_tui.screens.dialog import key_name
+from lacli_tui.keys import key_name
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
-
-if TYPE_CHECKING:
-    from lacli_tui.app import LacliApp
-
-
-def offered(app: LacliApp) -> list[Action]:
-    """What applies now: whoever does an action says so by `check_action`."""
-    found = []
-    for action in ACTIONS:
-        node = app if action.where == APP else app.main
-        if action.palette and node.check_action(action.method, ()):
-            found.append(action)
-    return found
 
 
 class PaletteScreen(Picker):

@@ -136,7 +136,7 @@ class Picker(Lister):
     def search_behind(self, work: Callable[[], object]) -> None:
         """Have a search done in a thread, which `found` ends; its message is called "search"."""
         self._searching = True
-        self.behind.do("search", work)
+        self.background.run("search", work)
 
     def found(self) -> None:
         """What is typed is found, and shown."""

@@ -17,7 +17,7 @@ from lacli.config import Settings
 from lacli.events import Counts
 from lacli.shared.wording import age, counted, duration, pruned, short, short_path, size
 from lacli_tui.actions import PICKER, POOL, bindings_of
-from lacli_tui.background import Came, said
+from lacli_tui.background import BackgroundResult, error_line
 from lacli_tui.screens.picker import Lister
 from lacli_tui.widgets.choices import Choice, Choices
 from lacli_tui.widgets.pairs import Pair, Pairs
@@ -122,18 +122,18 @@ class PoolScreen(Lister):
         self._read()
 
     def _read(self) -> None:
-        self.behind.do("learned", lambda: self._look(self._folder))
+        self.background.run("learned", lambda: self._look(self._folder))
 
-    def on_came(self, came: Came) -> None:
+    def on_background_result(self, result: BackgroundResult) -> None:
         """What there is, or what was done."""
-        if came.error is not None:
-            self.say(said(came.error))
-            if came.what != "learned":
+        if result.error is not None:
+            self.say(error_line(result.error))
+            if result.name != "learned":
                 self._read()
-        elif came.what == "learned":
-            self._show(list(came.value))  # type: ignore[call-overload]  # what `learned` returns
+        elif result.name == "learned":
+            self._show(list(result.value))  # type: ignore[call-overload]  # what `learned` returns
         else:
-            self.say(str(came.value))
+            self.say(str(result.value))
             self._read()
 
     def _show(self, found: list[Learned]) -> None:
@@ -199,7 +199,7 @@ class PoolScreen(Lister):
             return
         what = f"the {each.tokens:,} tokens learned" if each.tokens else "all that was kept"
         if await self._sure(f"Delete {what} in {each.name}?", "delete"):
-            self.behind.do("done", lambda: _cleared(each.folder))
+            self.background.run("done", lambda: _cleared(each.folder))
 
     @work(exclusive=True)
     async def action_pool_prune(self) -> None:
@@ -209,7 +209,7 @@ class PoolScreen(Lister):
         most = caps(self._settings)
         question = f"Bring every pool below {size(most.project_bytes)}, and all below {size(most.total_bytes)}?"
         if await self._sure(f"{question} What brought least goes first.", "prune"):
-            self.behind.do("done", lambda: _pruned(most, ()))
+            self.background.run("done", lambda: _pruned(most, ()))
 
     @work(exclusive=True)
     async def action_pool_gone(self) -> None:
@@ -223,7 +223,7 @@ class PoolScreen(Lister):
         count = "this project" if len(gone) == 1 else f"these {len(gone)} projects"
         if await self._sure(f"Delete what was learned in {count}, which can no longer be found?\n{roots}", "delete"):
             most = caps(self._settings)
-            self.behind.do("done", lambda: _pruned(most, gone))
+            self.background.run("done", lambda: _pruned(most, gone))
 
     async def _sure(self, question: str, yes: str) -> bool:
         from lacli_tui.screens.confirm import ConfirmScreen

@@ -14,7 +14,7 @@ from textual import work
 
 from lacli.shared.wording import age, counted, short_path
 from lacli_tui.actions import PICKER, SESSIONS, bindings_of
-from lacli_tui.background import Came, said
+from lacli_tui.background import BackgroundResult, error_line
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
 
@@ -64,16 +64,16 @@ class SessionsScreen(Picker):
             return store.search(query, self._project, everywhere, _MOST)
         return store.list(self._project, everywhere, _MOST)
 
-    def on_came(self, came: Came) -> None:
+    def on_background_result(self, result: BackgroundResult) -> None:
         """What was found, or deleted."""
-        if came.error is not None:
-            self.say(said(came.error))
+        if result.error is not None:
+            self.say(error_line(result.error))
             self.choices.show([], "the log cannot be used")
-        elif came.what == "delete":
-            self.say(f"deleted {counted(int(str(came.value)), 'chat', 'chats')}")
+        elif result.name == "delete":
+            self.say(f"deleted {counted(int(str(result.value)), 'chat', 'chats')}")
             self.search(self.query_text)
         else:
-            self._show(came.value)  # type: ignore[arg-type]  # what `_search` returns
+            self._show(result.value)  # type: ignore[arg-type]  # what `_search` returns
 
     def _show(self, found: Sequence[Hit] | Sequence[Summary]) -> None:
         kept = "kept yet" if self._everywhere else "kept of this project"
@@ -126,4 +126,4 @@ class SessionsScreen(Picker):
             return
         if await self.app.push_screen_wait(ConfirmScreen(f"Delete “{choice.title}” for good?", yes="delete")):
             id_ = choice.key
-            self.behind.do("delete", lambda: self._store().remove([id_]))
+            self.background.run("delete", lambda: self._store().remove([id_]))

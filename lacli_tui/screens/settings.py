@@ -15,8 +15,9 @@ from textual.widget import Widget
 
 from lacli.chat.settings_summary import Row
 from lacli_tui.actions import SETTINGS, bindings_of
-from lacli_tui.background import Came, said
-from lacli_tui.screens.dialog import Dialog, scrolling
+from lacli_tui.background import BackgroundResult, error_line
+from lacli_tui.keys import scroll_keys
+from lacli_tui.screens.dialog import Dialog
 from lacli_tui.widgets.pairs import Pair, Pairs
 from lacli_tui.widgets.scrolling import Page
 
@@ -108,23 +109,23 @@ class SettingsScreen(Dialog[str]):
         """Look around."""
         self.query_one("#page").focus()
         self.frame_note("looking around …")
-        self.behind.do("looked", self._look_around)
+        self.background.run("looked", self._look_around)
 
     def _look_around(self) -> None:
-        self.behind.tell("origins", self._origins())
+        self.background.report("origins", self._origins())
         for pair in self._look():
-            self.behind.tell("fact", pair)
+            self.background.report("fact", pair)
 
-    def on_came(self, came: Came) -> None:
+    def on_background_result(self, result: BackgroundResult) -> None:
         """One thing more is known, or all are."""
-        if came.error is not None:
-            self.say(said(came.error))
-        if came.what == "looked":
-            self.frame_note(scrolling())
-        elif came.what == "origins" and isinstance(came.value, Mapping):
-            self._show_origins(came.value)
-        elif isinstance(came.value, Pair):
-            self._pairs.append(came.value)
+        if result.error is not None:
+            self.say(error_line(result.error))
+        if result.name == "looked":
+            self.frame_note(scroll_keys())
+        elif result.name == "origins" and isinstance(result.value, Mapping):
+            self._show_origins(result.value)
+        elif isinstance(result.value, Pair):
+            self._pairs.append(result.value)
             self.query_one(Pairs).show(self._pairs)
 
     def _show_origins(self, origins: Mapping[str, str]) -> None:

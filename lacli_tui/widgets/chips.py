@@ -9,8 +9,8 @@ from rich.text import Text
 from textual.widgets import Static
 
 from lacli.events import Attachment
-from lacli_tui.glyphs import drawable
-from lacli_tui.sanitize import shown
+from lacli_tui.glyphs import to_terminal
+from lacli_tui.sanitize import visible
 from lacli_tui.widgets.message import described
 
 _MOST = 36
@@ -54,7 +54,7 @@ class Chips(Static):
     def _draw(self) -> None:
         parts = [f"[next: {_brief(each)}]" for each in self._waits]
         parts += ["up takes it back"] if parts else []
-        parts += [f"[{shown(self._work)}]"] if self._work else []
+        parts += [f"[{visible(self._work)}]"] if self._work else []
         parts += [f"[{self._label}]"] if self._label else []
         parts += [f"[{number}] {described(each)}" for number, each in enumerate(self._files, 1)]
         self.update(Text("  ".join(parts)))
@@ -62,5 +62,5 @@ class Chips(Static):
 
 
 def _brief(text: str) -> str:
-    words = " ".join(shown(text).split())
-    return words if len(words) <= _MOST else words[: _MOST - 1].rstrip() + drawable("…")
+    words = " ".join(visible(text).split())
+    return words if len(words) <= _MOST else words[: _MOST - 1].rstrip() + to_terminal("…")

@@ -15,8 +15,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from lacli_tui.glyphs import drawable
-from lacli_tui.sanitize import shown
+from lacli_tui.glyphs import to_terminal
+from lacli_tui.sanitize import visible
 from lacli_tui.widgets.rows import Part, cut, width_of
 
 _LEAST_TITLE = 18
@@ -141,7 +141,7 @@ class Choices(Widget, can_focus=False):
         """The lines in view."""
         width, fit = self.size.width, self._fit()
         if not self._choices:
-            return Content.styled(cut(drawable(self._empty), width), "dim")
+            return Content.styled(cut(to_terminal(self._empty), width), "dim")
         self._top = max(min(self._top, self._at, max(0, len(self._choices) - fit)), self._at - fit + 1)
         seen = range(self._top, min(self._top + fit, len(self._choices)))
         return Content("\n").join(line for at in seen for line in self._lines(at, width))
@@ -155,7 +155,7 @@ class Choices(Widget, can_focus=False):
             style = "bold reverse" if own else f"bold {_CURSOR}"
             lines = [Content(lines[0].plain)] if own else lines
         if self._height == 2:
-            lines.append(_padded(Content.styled("   " + drawable(cut(choice.note, width - 4)), "dim"), width))
+            lines.append(_padded(Content.styled("   " + to_terminal(cut(choice.note, width - 4)), "dim"), width))
         return [line.stylize_before(style) if not marked else line.stylize(style) for line in lines]
 
     def _line(self, choice: Choice, marked: bool, width: int) -> Content:
@@ -167,11 +167,11 @@ class Choices(Widget, can_focus=False):
         while cells and not cells[0][1][0]:  # the title may go on over what is empty
             room += cells.pop(0)[0] + 2
         parts: list[Content] = [
-            Content(drawable(" › ") if marked else "   "),
+            Content(to_terminal(" › ") if marked else "   "),
             _padded(_title(choice, max(0, room)), max(0, room)),
         ]
         for column, (words, style) in cells:
-            text = drawable(shown(words).translate(_BLANKS))
+            text = to_terminal(visible(words).translate(_BLANKS))
             parts += [Content("  "), Content.styled(text.rjust(column - (cell_len(text) - len(text))), style)]
         return _padded(Content("").join(parts), width)
 
@@ -182,19 +182,19 @@ def _padded(line: Content, width: int) -> Content:
 
 def _title(choice: Choice, width: int) -> Content:
     """The title in at most so many cells, with what fits marked."""
-    text = drawable(shown(choice.title).translate(_BLANKS))
+    text = to_terminal(visible(choice.title).translate(_BLANKS))
     content = Content.styled(text, choice.style)
     for at in choice.marks:
         content = content.stylize("$accent bold underline", at, at + 1)
     if width_of([(text, "")]) <= width:
         return content
     if not choice.keeps_end:
-        return content.truncate(max(0, width - 1)) + Content(drawable("…"))
+        return content.truncate(max(0, width - 1)) + Content(to_terminal("…"))
     start, left = len(text), width - 1
     while start and left >= get_character_cell_size(text[start - 1]):
         start -= 1
         left -= get_character_cell_size(text[start])
-    return Content(drawable("…")) + content[start:]
+    return Content(to_terminal("…")) + content[start:]
 
 
 _BLANKS = {ord("\n"): " ", ord("\t"): " ", ord("\r"): " "}

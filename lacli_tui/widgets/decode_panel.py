@@ -13,11 +13,11 @@ from textual.content import Content
 from lacli.events import Counts, ReplyStats
 from lacli.shared.wording import duration, short
 from lacli_tui.decoding import SOURCES
+from lacli_tui.widgets.activity import progress
 from lacli_tui.widgets.histogram import bar, histogram
-from lacli_tui.widgets.progress import progress
 from lacli_tui.widgets.rows import HEAD, MUTED, STRONG, Part, apart, cut, line
 from lacli_tui.widgets.sparkline import sparkline
-from lacli_tui.widgets.watching import Watching
+from lacli_tui.widgets.stats_widget import StatsWidget
 
 _PLAN = (
     ("speed", 1),
@@ -38,8 +38,8 @@ _ORDER = ("speed", "steps", "kept", "shares", "resting", "rows", "chat", "projec
 _NONE = "-"
 
 
-class DecodePanel(Watching):
-    """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
+class DecodePanel(StatsWidget):
+    """Told of `messages.Stats`, `messages.About` and `messages.Resources`."""
 
     MEANING = (
         "How decoding goes: tokens a second, against plain decoding; tokens that a step of the model brings; how many "

@@ -15,9 +15,10 @@ from textual.strip import Strip
 from textual.widgets import TextArea
 
 from lacli_tui.actions import PROMPT, bindings_of
-from lacli_tui.messages import Wanted
-from lacli_tui.sanitize import in_place
-from lacli_tui.widgets.recalled import Recalled
+from lacli_tui.messages import ActionRequested
+from lacli_tui.sanitize import visible_in_place
+from lacli_tui.textual_private import bindings_by_key
+from lacli_tui.widgets.typed_history import TypedHistory
 
 MOST_ROWS = 10
 
@@ -51,18 +52,18 @@ class Draft(TextArea):
             highlight_cursor_line=False,
             placeholder=placeholder,
         )
-        self._recalled = Recalled()
+        self._typed_history = TypedHistory()
         self.waits = False
         """Whether a question waits that the arrow up takes back into an empty prompt."""
 
     def remember(self, typed: Sequence[str]) -> None:
         """What the arrow keys find, the oldest first, before what was typed until now."""
-        self._recalled.remember(typed)
+        self._typed_history.remember(typed)
 
     def put(self, text: str) -> None:
         """Make this the draft."""
         self._load(text)
-        self._recalled.leave()
+        self._typed_history.leave()
 
     def _load(self, text: str) -> None:
         self.load_text(text)
@@ -70,7 +71,7 @@ class Draft(TextArea):
 
     def get_line(self, line_index: int) -> Text:
         """A line as it is drawn."""
-        return Text(in_place(self.document.get_line(line_index)), end="", no_wrap=True)
+        return Text(visible_in_place(self.document.get_line(line_index)), end="", no_wrap=True)
 
     def render_line(self, y: int) -> Strip:
         """Nothing where there is no column: textual cannot wrap the placeholder into none."""
@@ -86,9 +87,7 @@ class Draft(TextArea):
 
     @functools.cached_property
     def _own_keys(self) -> dict[str, list[Binding]]:
-        keys = self._bindings.copy()
-        keys.apply_keymap(self.app._keymap)
-        return keys.key_to_bindings
+        return bindings_by_key(self)
 
     def on_resize(self) -> None:
         """Other widths wrap otherwise."""
@@ -103,26 +102,26 @@ class Draft(TextArea):
     def action_cursor_up(self, select: bool = False) -> None:
         """Up; from the first row to what was typed before, from nothing to what waits to be asked."""
         if self.waits and not self.text:
-            self.post_message(Wanted("take-back"))
+            self.post_message(ActionRequested("take-back"))
         elif select or not self.cursor_at_first_row:
             super().action_cursor_up(select)
-        elif (text := self._recalled.older(self.text)) is not None:
+        elif (text := self._typed_history.older(self.text)) is not None:
             self._load(text)
 
     def action_cursor_down(self, select: bool = False) -> None:
         """Down; from the last row to what was typed after."""
         if select or not self.cursor_at_last_row:
             super().action_cursor_down(select)
-        elif (text := self._recalled.newer()) is not None:
+        elif (text := self._typed_history.newer()) is not None:
             self._load(text)
 
     def action_cursor_page_up(self) -> None:
         """Scroll what was said: a draft is never long enough."""
-        self.post_message(Wanted("earlier"))
+        self.post_message(ActionRequested("earlier"))
 
     def action_cursor_page_down(self) -> None:
         """The same."""
-        self.post_message(Wanted("later"))
+        self.post_message(ActionRequested("later"))
 
     @property
     def cursor_at_first_row(self) -> bool:
@@ -145,7 +144,7 @@ class Draft(TextArea):
         if self.text:
             super().action_delete_right()
         else:
-            self.post_message(Wanted("leave"))
+            self.post_message(ActionRequested("leave"))
 
     def action_delete_next(self) -> None:
         """Delete, which never leaves."""
@@ -157,4 +156,4 @@ class Draft(TextArea):
 
     def action_to_messages(self) -> None:
         """Put the focus on the last message."""
-        self.post_message(Wanted("to-messages"))
+        self.post_message(ActionRequested("to-messages"))

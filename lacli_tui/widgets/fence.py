@@ -17,8 +17,8 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from lacli_tui.highlight import Run, highlighted
-from lacli_tui.sanitize import shown
-from lacli_tui.widgets.line_widget import Drawn
+from lacli_tui.sanitize import visible
+from lacli_tui.widgets.line_widget import LineWidget
 
 _TAB = 4
 _SLICE_S, _PAUSE_S = 0.006, 0.025
@@ -36,7 +36,7 @@ class _Row:
     """As it stands in the block, tabs included."""
 
 
-class Fence(Drawn):
+class Fence(LineWidget):
     """Told its text by `set_text`; `close` colours it."""
 
     COMPONENT_CLASSES = {  # noqa: RUF012 - as textual has it
@@ -101,7 +101,7 @@ class Fence(Drawn):
             self._complete = self._whole = 0
             self._runs = []
         self._text = text
-        self._lines[self._whole :] = shown(text[self._complete :]).split("\n")
+        self._lines[self._whole :] = visible(text[self._complete :]).split("\n")
         if self._lines and not self._lines[-1]:
             self._lines.pop()
         self._wrap(self._whole)
@@ -161,7 +161,7 @@ class Fence(Drawn):
 
     def _title(self) -> Strip:
         style = self.rich_style + self.get_component_rich_style("fence--title", partial=True)
-        text = f"[{self.number}] {shown(self.language)}" if self.number else shown(self.language)
+        text = f"[{self.number}] {visible(self.language)}" if self.number else visible(self.language)
         return Strip([Segment(text, style)]).adjust_cell_length(self.size.width, self.rich_style)
 
     def _row(self, index: int) -> Strip:

@@ -8,14 +8,14 @@ from textual.content import Content
 
 from lacli.shared.wording import short, size
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, apart, cut, joined, width_of
-from lacli_tui.widgets.watching import Watching
+from lacli_tui.widgets.stats_widget import StatsWidget
 
 _FULL = 0.8
 """The share of the context from which on it is pointed out."""
 
 
-class Header(Watching):
-    """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
+class Header(StatsWidget):
+    """Told of `messages.Stats`, `messages.About` and `messages.Resources`."""
 
     MEANING = (
         "Project, model and quantisation; whether a system message is set; how full the context is; the memory that "

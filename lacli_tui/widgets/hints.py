@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from lacli_tui.widgets.flowing import Flowing
+from lacli_tui.widgets.auto_height import AutoHeightWidget
 from lacli_tui.widgets.rows import flowed
 
 _BETWEEN = 3
 
 
-class Hints(Flowing):
+class Hints(AutoHeightWidget):
     """Told by `show`."""
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name

@@ -1,4 +1,4 @@
-"""How often each number came up, as columns with their numbers below, and shares as bars. Pure: numbers in, lines out."""
+"""Histograms as columns with their numbers below, and shares as bars. Pure: numbers in, lines out."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 
-class Drawn(Widget):
+class LineWidget(Widget):
     """As wide as there is room; only rows in view are drawn, each by `_drawn`, and once while it stays as it is."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from lacli_tui.sanitize import shown
+from lacli_tui.sanitize import visible
 from lacli_tui.widgets.scrolling import ENDS
 
 _TAB = 4
@@ -61,7 +61,7 @@ class Lines(ScrollView, can_focus=True):
 
     def put(self, lines: Iterable[Line]) -> None:
         """Show these, where the others were read."""
-        self._lines = [line._replace(text=shown(line.text).expandtabs(_TAB)) for line in lines]
+        self._lines = [line._replace(text=visible(line.text).expandtabs(_TAB)) for line in lines]
         self._make_rows()
 
     def reveal(self, first: int, last: int) -> None:

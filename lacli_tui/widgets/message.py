@@ -1,6 +1,6 @@
 """A question, an answer, a line of news: the messages of the transcript. Plain data in, no assistant.
 
-An answer grows by `append` while it is written and is complete with `finish`. `Wanted` says what keys on a message are
+An answer grows by `append` while it is written and is complete with `finish`. `ActionRequested` says what keys on a message are
 to do; `turn` is its place in the conversation, None while there is none.
 """
 
@@ -21,16 +21,16 @@ from lacli.sessions.records import SUMMARISED
 from lacli.shared import wording
 from lacli.text.quoting import quoted
 from lacli_tui.actions import MESSAGE, bindings_of
-from lacli_tui.decoding import Trace
-from lacli_tui.messages import Wanted
-from lacli_tui.sanitize import shown
+from lacli_tui.decoding import SourceTrace
+from lacli_tui.messages import ActionRequested
+from lacli_tui.sanitize import visible
 from lacli_tui.segments import Segment, Segments, segments
 from lacli_tui.widgets.fence import Fence
 from lacli_tui.widgets.prose import Prose
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class MessageRecord:
     """A message without its widget: text, and what little more it takes to show it again."""
 
     make: Callable[[], Widget]
@@ -39,12 +39,12 @@ class Kept:
     """The same of an answer."""
 
 
-class Said(Vertical, can_focus=True):
+class ChatMessage(Vertical, can_focus=True):
     """A message that can have the focus."""
 
     BINDINGS = bindings_of(MESSAGE)
     DEFAULT_CSS = """
-    Said {
+    ChatMessage {
         height: auto;
         max-width: 124;
         padding: 0 1;
@@ -73,23 +73,23 @@ class Said(Vertical, can_focus=True):
         """The numbers of its code blocks."""
         return ()
 
-    def kept(self) -> Kept:
+    def kept(self) -> MessageRecord:
         """What to show it again takes."""
         raise NotImplementedError
 
     def _want(self, action: str) -> None:
-        self.post_message(Wanted(action, turn=self.turn, block=self.block))
+        self.post_message(ActionRequested(action, turn=self.turn, block=self.block))
 
     def action_message_copy(self) -> None:
         """Copy all of it."""
         self.block = None
-        self.post_message(Wanted("message-copy", self.source, self.turn))
+        self.post_message(ActionRequested("message-copy", self.source, self.turn))
 
     def action_message_block(self, key: str) -> None:
         """Copy a code block, which is the chosen one from now on; of a number that there is not, none is."""
         number = int(key)
         self.block = number if number in self.blocks else None
-        self.post_message(Wanted("message-block", turn=self.turn, block=number))
+        self.post_message(ActionRequested("message-block", turn=self.turn, block=number))
 
     def action_message_edit(self) -> None:
         """Put the question back at the prompt."""
@@ -120,7 +120,7 @@ class Said(Vertical, can_focus=True):
         self._want("message-down")
 
 
-class Question(Said):
+class Question(ChatMessage):
     """What the user asked."""
 
     DEFAULT_CSS = """
@@ -141,9 +141,9 @@ class Question(Said):
         """The words."""
         return self._words
 
-    def kept(self) -> Kept:
+    def kept(self) -> MessageRecord:
         """What to show it again takes."""
-        return Kept(partial(Question, self._words, self._attachments, self.turn), self.turn)
+        return MessageRecord(partial(Question, self._words, self._attachments, self.turn), self.turn)
 
     def compose(self) -> ComposeResult:
         """Who, the words, the files."""
@@ -151,12 +151,12 @@ class Question(Said):
             yield Static("In the place of older turns", classes="who", markup=False)
         else:
             yield Static("You", classes="who", markup=False)
-            yield Static(Text(shown(self._words)), classes="words", markup=False)
+            yield Static(Text(visible(self._words)), classes="words", markup=False)
         files = "\n".join(described(each) for each in self._attachments)
         yield Static(Text(files), classes="below" if files else "below -empty", markup=False)
 
 
-class Answer(Said):
+class Answer(ChatMessage):
     """What the model wrote, or writes, and above it what it thought before, which is no part of `source`."""
 
     DEFAULT_CSS = """
@@ -168,7 +168,7 @@ class Answer(Said):
         text: str = "",
         note: str = "",
         turn: int | None = None,
-        trace: Trace | None = None,
+        trace: SourceTrace | None = None,
         *,
         thought: str = "",
     ) -> None:
@@ -179,7 +179,7 @@ class Answer(Said):
         self._segments.text = text
         self._note = note
         self._parts: list[Prose | Fence] = []
-        self.trace = trace if trace is not None else Trace()
+        self.trace = trace if trace is not None else SourceTrace()
         """Who guessed it; of answers written since the program began."""
         self.is_written = bool(text or thought)
         """Whether no more comes."""
@@ -196,15 +196,15 @@ class Answer(Said):
             return [segment.number for segment in segments(self.source) if segment.code]
         return [part.number for part in self._parts if isinstance(part, Fence)]
 
-    def kept(self) -> Kept:
+    def kept(self) -> MessageRecord:
         """What to show it again takes."""
         make = partial(Answer, self.source, self._note, self.turn, self.trace, thought=self._thought)
-        return Kept(make, self.turn, make)
+        return MessageRecord(make, self.turn, make)
 
     def compose(self) -> ComposeResult:
         """Who, the text, and a line below it."""
         yield Static("Assistant", classes="who", markup=False)
-        yield Static(Text(shown(self._note)), classes="below" if self._note else "below -empty", markup=False)
+        yield Static(Text(visible(self._note)), classes="below" if self._note else "below -empty", markup=False)
 
     async def on_mount(self) -> None:
         """Show the text there is already."""
@@ -237,7 +237,7 @@ class Answer(Said):
         self._note = text
         if self.is_mounted:
             below = self.query_one(".below", Static)
-            below.update(Text(shown(text)))
+            below.update(Text(visible(text)))
             below.set_class(not text, "-empty")
 
     async def _show_thought(self) -> None:
@@ -277,11 +277,11 @@ class Answer(Said):
             await part.remove()
 
 
-class News(Static):
+class ChatNotice(Static):
     """A line from the program: a note, a warning, an error with its remedy."""
 
     DEFAULT_CSS = """
-    News {
+    ChatNotice {
         height: auto;
         padding: 0 2;
         margin: 0 0 1 0;
@@ -294,16 +294,16 @@ class News(Static):
     def __init__(self, text: str, level: str = "note", hint: str = "") -> None:
         self._said = text, level, hint
         mark = {"error": "error: ", "warning": "warning: "}.get(level, "")
-        whole = Text(shown(mark + text))
+        whole = Text(visible(mark + text))
         if hint:
-            whole.append(shown(f"\n{hint}"), "dim")
+            whole.append(visible(f"\n{hint}"), "dim")
         super().__init__(whole, classes=level, markup=False)
 
-    def kept(self) -> Kept:
+    def kept(self) -> MessageRecord:
         """What to show it again takes."""
-        return Kept(partial(News, *self._said))
+        return MessageRecord(partial(ChatNotice, *self._said))
 
 
 def described(attachment: Attachment) -> str:
     """A file, and about how long it is."""
-    return f"+ {shown(wording.described(attachment))}"
+    return f"+ {visible(wording.described(attachment))}"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from lacli_tui.glyphs import drawable
-from lacli_tui.sanitize import shown
-from lacli_tui.widgets.flowing import Flowing
+from lacli_tui.glyphs import to_terminal
+from lacli_tui.sanitize import visible
+from lacli_tui.widgets.auto_height import AutoHeightWidget
 from lacli_tui.widgets.rows import cut, width_of
 
 _MOST_NAME = 18
@@ -28,7 +28,7 @@ class Pair:
     """Behind the text, less bright."""
 
 
-class Pairs(Flowing):
+class Pairs(AutoHeightWidget):
     """Told by `show`."""
 
     def __init__(self, pairs: Sequence[Pair] = (), id: str | None = None) -> None:  # noqa: A002 - textual's name
@@ -54,10 +54,10 @@ class Pairs(Flowing):
 def _drawn(pair: Pair, column: int, width: int) -> list[Content]:
     if not pair.text:
         return [Content.styled(cut(pair.name, width), "$primary bold" if pair.name else "")]
-    text = Content(drawable(shown(pair.text)))
+    text = Content(to_terminal(visible(pair.text)))
     if pair.more:
-        text = Content.assemble(text, ("  " + drawable(shown(pair.more)), "dim"))
-    name = Content.styled(drawable(shown(pair.name)), pair.style or "dim").truncate(width, ellipsis=True)
+        text = Content.assemble(text, ("  " + to_terminal(visible(pair.more)), "dim"))
+    name = Content.styled(to_terminal(visible(pair.name)), pair.style or "dim").truncate(width, ellipsis=True)
     indent = column + 2
     below = width_of([(pair.name, "")]) > column
     if below and width < 60:

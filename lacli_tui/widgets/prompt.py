@@ -2,9 +2,9 @@
 
 A terminal without bracketed paste sends a paste key by key, its line ends as enter. So keys that come faster than
 anybody types are put together, and an enter with more keys at its heels is a line end and sends nothing. When keys came
-is told by their own times, however late they are looked at. Says `Sent` when the user sends, and is empty from then on.
+is told by their own times, however late they are looked at. Says `QuestionSent` when the user sends, and is empty from then on.
 
-What is typed may begin something (`lacli_tui.suggestions`): `Begins` asks for what fits, `offer` answers, the list
+What is typed may begin something (`lacli_tui.suggestions`): `SuggestionsWanted` asks for what fits, `offer` answers, the list
 above it shows it. Every key but those of the list goes on into the draft. `history` is told to it and kept by the
 screen.
 """
@@ -19,13 +19,14 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
-from lacli_tui.actions import keys_of
-from lacli_tui.messages import Sent
-from lacli_tui.sanitize import pasted
-from lacli_tui.suggestions import Begun, Offer, begun
-from lacli_tui.terminal import Poured
+from lacli_tui.keys import keys_of
+from lacli_tui.messages import QuestionSent
+from lacli_tui.sanitize import clean_paste
+from lacli_tui.suggestions import Partial, Suggestion, partial_at
+from lacli_tui.terminal import UnmarkedPaste
+from lacli_tui.textual_private import replace_as_typed, restart_blink
 from lacli_tui.widgets.draft import Draft
-from lacli_tui.widgets.offered import Offered
+from lacli_tui.widgets.suggestion_list import SuggestionList
 
 _BURST_S = 0.012
 """Keys closer together than this are not typed by hand."""
@@ -42,14 +43,14 @@ class Prompt(Draft):
     class Clear(Message, bubble=False):
         """Empty the draft; where there is none, say how to leave."""
 
-    class Begins(Message):
+    class SuggestionsWanted(Message):
         """Something was begun, and what fits is wanted."""
 
-        def __init__(self, begun: Begun) -> None:
+        def __init__(self, partial: Partial) -> None:
             super().__init__()
-            self.begun = begun
+            self.partial = partial
 
-    def __init__(self, offered: Offered, id: str | None = None) -> None:  # noqa: A002 - textual's name
+    def __init__(self, offered: SuggestionList, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__("Ask about your code; @ attaches a file, / is a command, f1 helps", id)
         self._offered = offered
         self._burst: list[str] = []
@@ -63,7 +64,7 @@ class Prompt(Draft):
         self._holding = 0
         self._many = False
         """Whether line ends came in this burst: its last enter does not send, either."""
-        self._looked: Begun | None = None
+        self._looked: Partial | None = None
         """What fits was asked for last."""
         self._looked_in = ""
         """The draft at that time, or where nothing is to be looked for: it was put here, and not typed."""
@@ -80,10 +81,10 @@ class Prompt(Draft):
         """What was sent comes to nothing: it is the draft again, before what was typed meanwhile."""
         self.put("\n\n".join(filter(str.strip, (text, self.text))))
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Text goes into the draft; every other key is somebody's binding."""
         event.prevent_default()
-        self._restart_blink()
+        restart_blink(self)
         if self._held and event.time - self._held_at > _HEELS_S:  # it came later, if we are late as well
             self._release(self._holding, at_once=True)
         in_burst = event.time - self._last_key < _BURST_S
@@ -118,17 +119,17 @@ class Prompt(Draft):
             self._pour()
             await self.act_on(event)
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         """One draft, whatever is in it."""
         event.prevent_default()
         event.stop()
-        if isinstance(event, Poured):
-            self._take_poured(event)
+        if isinstance(event, UnmarkedPaste):
+            self._take_unmarked_paste(event)
             return
         self._pour()
-        self._write(pasted(event.text), typed=False)
+        self._write(clean_paste(event.text), typed=False)
 
-    def _take_poured(self, event: Poured) -> None:
+    def _take_unmarked_paste(self, event: UnmarkedPaste) -> None:
         """As the keys that it stands for: what came just before and what comes just behind belong to it."""
         if self._held and event.time - self._held_at > _HEELS_S:
             self._release(self._holding, at_once=True)
@@ -137,7 +138,7 @@ class Prompt(Draft):
             self._held = ""
         self._last_key = event.time
         self._many = True
-        self._pour_soon(pasted(event.text))
+        self._pour_soon(clean_paste(event.text))
 
     def _is_of_list(self, key: str) -> bool:
         """Whether the key is one of the list's, which has its effect then."""
@@ -170,9 +171,7 @@ class Prompt(Draft):
             self._write(text, typed=not self._many)
 
     def _write(self, text: str, typed: bool = True) -> None:
-        result = self._replace_via_keyboard(text, *self.selection)
-        if result is not None:
-            self.move_cursor(result.end_location)
+        replace_as_typed(self, text, *self.selection)
         if not typed:
             self._no_word()
 
@@ -194,9 +193,9 @@ class Prompt(Draft):
     # The word at the cursor
 
     @property
-    def _begun(self) -> Begun | None:
+    def _begun(self) -> Partial | None:
         start, end = self.selection
-        return begun(self.document.lines, *end) if start == end else None
+        return partial_at(self.document.lines, *end) if start == end else None
 
     def _no_word(self) -> None:
         """Nothing is looked for until something is typed."""
@@ -216,9 +215,9 @@ class Prompt(Draft):
             self._no_word()
         elif found != self._looked:
             self._looked, self._looks = found, True
-            self.post_message(self.Begins(found))
+            self.post_message(self.SuggestionsWanted(found))
 
-    def offer(self, begun: Begun | None, offers: Sequence[Offer], room: int) -> None:
+    def offer(self, begun: Partial | None, offers: Sequence[Suggestion], room: int) -> None:
         """This is what fits; the list may have so many rows."""
         if begun is None or begun == self._looked:
             self._looks = False
@@ -231,9 +230,7 @@ class Prompt(Draft):
         offer, found = self._offered.marked, self._begun
         if offer is None or found is None:
             return
-        result = self._replace_via_keyboard(offer.text, (found.row, found.column), self.cursor_location)
-        if result is not None:
-            self.move_cursor(result.end_location)
+        replace_as_typed(self, offer.text, (found.row, found.column), self.cursor_location)
         if offer.goes_on:
             self._look()
         else:
@@ -285,9 +282,9 @@ class Prompt(Draft):
         text = self.text
         if not text.strip():
             return
-        self._recalled.add(text)
+        self._typed_history.add(text)
         self.put("")
-        self.post_message(Sent(text))
+        self.post_message(QuestionSent(text))
 
     def action_newline(self) -> None:
         """A new line at the cursor."""
@@ -303,6 +300,6 @@ class Prompt(Draft):
         if self.text:
             self.history.checkpoint()
             self.clear()
-            self._recalled.leave()
+            self._typed_history.leave()
         else:
             self.app.notify("ctrl+q leaves", markup=False)

@@ -15,9 +15,10 @@ from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
 
-from lacli_tui.sanitize import shown
-from lacli_tui.widgets.line_widget import Drawn
-from lacli_tui.widgets.page import Block, Row, blocks_of, source_of
+from lacli_tui.sanitize import visible
+from lacli_tui.textual_private import rendered
+from lacli_tui.widgets.line_widget import LineWidget
+from lacli_tui.widgets.markdown_rows import Block, Row, blocks_of, source_of
 
 _PART = 4_000
 """Characters read without a break."""
@@ -26,7 +27,7 @@ _MOST = 16_000
 _BUSY_S = 0.015
 
 
-class Prose(Drawn):
+class Prose(LineWidget):
     """Told its text by `set_text`."""
 
     COMPONENT_CLASSES = {  # noqa: RUF012 - as textual has it
@@ -79,7 +80,7 @@ class Prose(Drawn):
         if not text.startswith(self.text):
             self._forget()
             self.text = ""
-        self._open += shown(text[len(self.text) :])
+        self._open += visible(text[len(self.text) :])
         self.text = text
         del self._blocks[self._whole :]
         begun = time.perf_counter()
@@ -179,5 +180,5 @@ class Prose(Drawn):
     def _drawn(self, y: int) -> Strip:
         if y >= len(self._rows):
             return Strip.blank(self.size.width, self.rich_style)
-        parts = self._rows[y].content.render(self.visual_style, end="", parse_style=self._get_style)
+        parts = rendered(self._rows[y].content, self)
         return self._laid(Strip([Segment(text, style.rich_style) for text, style in parts]), y)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from lacli_tui.sanitize import shown
+from lacli_tui.sanitize import visible
 
 MUTED = "dim"
 STRONG = "bold"
@@ -27,7 +27,7 @@ def width_of(parts: Sequence[Part]) -> int:
 
 def cut(text: str, width: int) -> str:
     """In one line and at most so many cells, with dots where something had to go."""
-    line = " ".join(shown(text).split())
+    line = " ".join(visible(text).split())
     if cell_len(line) <= width:
         return line
     return set_cell_size(line, width - 1).rstrip() + "…" if width > 0 else ""

@@ -1,6 +1,6 @@
 """The left column: earlier chats of this project, and the files the model has been shown. Not there until it is wanted.
 
-Told by `show_chats` and `show_files`; choosing a chat says `Wanted("resume", id)`.
+Told by `show_chats` and `show_files`; choosing a chat says `ActionRequested("resume", id)`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from textual.widgets.option_list import Option
 from lacli.events import Attachment
 from lacli.sessions.records import Summary
 from lacli.shared.wording import age, counted
-from lacli_tui.messages import Wanted
-from lacli_tui.sanitize import shown
+from lacli_tui.messages import ActionRequested
+from lacli_tui.sanitize import visible
 from lacli_tui.widgets.message import described
 
 MOST = 50
@@ -51,7 +51,7 @@ class Sidebar(Vertical):
         options = []
         for each in chats:
             words = Text(no_wrap=True, overflow="ellipsis")
-            words.append(shown(each.title or each.id[:8]), "bold" if each.id == current else "")
+            words.append(visible(each.title or each.id[:8]), "bold" if each.id == current else "")
             words.append(f"\n{age(each.used, now)} · {counted(each.turns, 'question', 'questions')}", "dim")
             options.append(Option(words, id=each.id))
         chosen = self.query_one(OptionList)
@@ -66,4 +66,4 @@ class Sidebar(Vertical):
         """Go on with this chat."""
         event.stop()
         if event.option_id:
-            self.post_message(Wanted("resume", event.option_id))
+            self.post_message(ActionRequested("resume", event.option_id))

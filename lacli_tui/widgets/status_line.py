@@ -8,17 +8,17 @@ from textual.content import Content
 
 from lacli.events import ReplyStats
 from lacli.shared.wording import duration, short
+from lacli_tui.widgets.activity import Progress, progress
 from lacli_tui.widgets.histogram import bar
-from lacli_tui.widgets.progress import Progress, progress
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, cut, joined, line
 from lacli_tui.widgets.sparkline import sparkline
-from lacli_tui.widgets.watching import Watching
+from lacli_tui.widgets.stats_widget import StatsWidget
 
 _SPARKS = 12
 
 
-class StatusLine(Watching):
-    """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
+class StatusLine(StatsWidget):
+    """Told of `messages.Stats`, `messages.About` and `messages.Resources`."""
 
     MEANING = "How decoding goes: tokens a second, tokens a step, and how much of the text was guessed."
     DEFAULT_CSS = """

@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from textual.content import Content
 
-from lacli_tui.glyphs import plain_terminal
+from lacli_tui.glyphs import is_ascii_terminal
 
 HEAD = ".prose--head"
 _GAP = "  "
@@ -47,7 +47,7 @@ class Table:
         return range(len(self.headers))
 
     def _in_columns(self, widths: Sequence[int]) -> Iterator[Content]:
-        dash = "-" if plain_terminal() else "─"
+        dash = "-" if is_ascii_terminal() else "─"
         wrapped = [[cell.wrap(width) for cell, width in zip(row, widths, strict=True)] for row in self.rows]
         apart = any(len(cell) > 1 for row in wrapped for cell in row)
         yield from self._lines_of(

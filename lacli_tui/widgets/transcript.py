@@ -1,7 +1,7 @@
 """What was said, message by message; follows the text only while its end is in view.
 
 However long the conversation, only so many messages have widgets: all of them are laid out at each change of size. The
-others are `Kept`, above and below; `earlier` and `later` bring some, and others leave at the other end.
+others are `MessageRecord`, above and below; `earlier` and `later` bring some, and others leave at the other end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from textual.widgets import Static
 
 from lacli.events import Attachment
 from lacli.sessions.records import Turn
-from lacli_tui.widgets.message import Answer, Kept, News, Question, Said
+from lacli_tui.textual_private import anchor_again, is_anchor_released
+from lacli_tui.widgets.message import Answer, ChatMessage, ChatNotice, MessageRecord, Question
 
 AT_ONCE = 20
 """Messages shown at first of a conversation that is opened again, and brought at a time."""
@@ -43,9 +44,9 @@ class Transcript(VerticalScroll, can_focus=False):
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id)
-        self._above: list[Kept] = []
+        self._above: list[MessageRecord] = []
         """What was said before what is shown, in order,"""
-        self._below: list[Kept] = []
+        self._below: list[MessageRecord] = []
         """and after it; nothing while the end is in view."""
         self._followed = True
 
@@ -56,16 +57,16 @@ class Transcript(VerticalScroll, can_focus=False):
     @property
     def follows(self) -> bool:
         """Whether the end is in view, and stays so when text comes."""
-        return not self._below and (not self._anchor_released or self.scroll_y >= self.max_scroll_y)
+        return not self._below and (not is_anchor_released(self) or self.scroll_y >= self.max_scroll_y)
 
     @property
-    def messages(self) -> list[Said]:
+    def messages(self) -> list[ChatMessage]:
         """Questions and answers that are shown, in order."""
-        return list(self.query_children(Said))
+        return list(self.query_children(ChatMessage))
 
     @property
-    def _shown(self) -> list[Said | News]:
-        return [each for each in self.children if isinstance(each, Said | News)]
+    def _shown(self) -> list[ChatMessage | ChatNotice]:
+        return [each for each in self.children if isinstance(each, ChatMessage | ChatNotice)]
 
     @property
     def last_answer(self) -> Answer | None:
@@ -119,9 +120,9 @@ class Transcript(VerticalScroll, can_focus=False):
         else:
             await self._mark()
 
-    async def tell(self, text: str, level: str = "note", hint: str = "") -> None:
+    async def add_notice(self, text: str, level: str = "note", hint: str = "") -> None:
         """Add a line of news."""
-        news = News(text, level, hint)
+        news = ChatNotice(text, level, hint)
         if self._below:
             self._below.append(news.kept())
             return
@@ -166,8 +167,7 @@ class Transcript(VerticalScroll, can_focus=False):
         """Go to the end and follow the text again."""
         if self._below:
             await self._begin_with([*self._above, *(each.kept() for each in self._shown), *self._below])
-        self._anchor_released = False
-        self.anchor()
+        anchor_again(self)
 
     def watch_scroll_y(self, old: float, new: float) -> None:
         """The user scrolled, or the text did."""
@@ -177,7 +177,7 @@ class Transcript(VerticalScroll, can_focus=False):
             self._followed = follows
             self.post_message(self.Followed(follows))
 
-    async def _begin_with(self, all_: Sequence[Kept], instead: Iterable[Widget] = ()) -> None:
+    async def _begin_with(self, all_: Sequence[MessageRecord], instead: Iterable[Widget] = ()) -> None:
         """Show the last of these, or where there are none something else."""
         self._above, self._below = list(all_[:-AT_ONCE]), []
         with self.app.batch_update():
@@ -206,14 +206,14 @@ class Transcript(VerticalScroll, can_focus=False):
             await self.mount(Static(line, classes="later", markup=False))
 
 
-def _kept(turn: Turn, number: int) -> tuple[Kept, Kept]:
+def _kept(turn: Turn, number: int) -> tuple[MessageRecord, MessageRecord]:
     """Question and answer of a turn that was read."""
     question = partial(Question, turn.question.text, turn.question.attachments, number)
     note = "interrupted" if turn.interrupted else ""
     answer = partial(Answer, turn.answer.text, note, number, thought=turn.thought)
-    return Kept(question, number), Kept(answer, number, answer)
+    return MessageRecord(question, number), MessageRecord(answer, number, answer)
 
 
-def _turns(kept: Sequence[Kept], which: str) -> str:
+def _turns(kept: Sequence[MessageRecord], which: str) -> str:
     number = len({each.turn for each in kept} - {None})
     return f"{number} {which} turns" if number else f"{which} lines"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 from textual.widgets import Static
 
-from lacli_tui.glyphs import drawable
+from lacli_tui.glyphs import to_terminal
 
 _LINES = (
     ("Ask about this project's code. For example:", ""),
@@ -28,5 +28,5 @@ class Welcome(Static):
     def __init__(self) -> None:
         text = Text()
         for line, style in _LINES:
-            text.append(drawable(line) + "\n", style)
+            text.append(to_terminal(line) + "\n", style)
         super().__init__(text, markup=False)

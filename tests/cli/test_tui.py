@@ -9,7 +9,7 @@ import pytest
 
 from lacli.cli.tui import command as tui
 from lacli.errors import UsageError
-from lacli_tui.app import Start
+from lacli_tui.start import Start
 from tests.cli.conftest import Program, Scripted, Terminal
 
 

@@ -37,7 +37,7 @@ async def test_a_thought_stands_above_its_answer_and_is_no_part_of_it(pilot: Pla
         answer = it.main.transcript.messages[1]
         assert answer.source == "Yes:\n\n```py\nx = 1\n```\n"
         assert list(answer.blocks) == [1]
-        turn = it.main.talk.conversation.turns[0]
+        turn = it.main.chat.conversation.turns[0]
         assert (turn.answer.text, turn.thought) == (answer.source, "Or no?\n\n```py\nx = 2\n```\n")
         assert "Or no?" not in str(it.assistant.requests[1].messages)
 
@@ -67,14 +67,14 @@ async def test_a_reply_is_stopped_with_its_text_kept(pilot: Play) -> None:
         await it.until(lambda: "word word" in it.text())
         await it.press("escape")
         await it.idle()
-        turn = it.main.talk.conversation.turns[0]
+        turn = it.main.chat.conversation.turns[0]
         assert turn.interrupted
         assert turn.answer.text.startswith("word word")
         assert "interrupted" in it.text()
         it.app.perform("retry")
         await it.until(lambda: "second" in it.text())
         await it.idle()
-        assert [each.answer.text for each in it.main.talk.conversation.turns] == ["second"]
+        assert [each.answer.text for each in it.main.chat.conversation.turns] == ["second"]
 
 
 async def test_a_failure_puts_the_question_back_at_the_prompt(pilot: Play) -> None:
@@ -98,11 +98,11 @@ async def test_a_dead_engine_leaves_what_was_written(pilot: Play) -> None:
         text = it.text()
         assert "killed (SIGKILL)" in text
         assert "one two three" in text
-        assert it.main.talk.phase == "dead"
-        assert it.main.talk.conversation.turns[0].interrupted
+        assert it.main.chat.phase == "dead"
+        assert it.main.chat.conversation.turns[0].interrupted
         await it.ask("again")
         assert "alive" in it.text()
-        assert it.main.talk.phase == "idle"
+        assert it.main.chat.phase == "idle"
 
 
 async def test_a_question_of_before_is_edited_and_sent_again(pilot: Play) -> None:
@@ -113,7 +113,7 @@ async def test_a_question_of_before_is_edited_and_sent_again(pilot: Play) -> Non
         await it.press("e")
         assert it.main.query_one(Prompt).text == "second"
         await it.ask(" better")
-        turns = it.main.talk.conversation.turns
+        turns = it.main.chat.conversation.turns
         assert [(each.question.text, each.answer.text) for each in turns] == [
             ("first", "one"),
             ("second better", "new"),
@@ -121,7 +121,7 @@ async def test_a_question_of_before_is_edited_and_sent_again(pilot: Play) -> Non
         assert "three" not in it.text()
         it.app.perform("undo")
         it.app.perform("undo")
-        await it.until(lambda: len(it.main.talk.conversation.turns) == 3)
+        await it.until(lambda: len(it.main.chat.conversation.turns) == 3)
         assert "three" in it.text()
 
 
@@ -143,7 +143,7 @@ async def test_slash_commands_are_obeyed_and_mistyped_ones_never_sent(pilot: Pla
         assert "did you mean /clear?" in it.text()
         it.main.query_one(Prompt).put("")
         await it.ask("/clear")
-        await it.until(lambda: not it.main.talk.conversation.turns)
+        await it.until(lambda: not it.main.chat.conversation.turns)
         assert len(it.assistant.requests) == 1
 
 
@@ -202,11 +202,11 @@ async def test_a_summary_says_what_it_stands_for_and_what_there_is_none_of(pilot
         await it.until(lambda: len(it.assistant.requests) == 4)
         await it.idle()
         assert "the conversation is as it was" in it.text()
-        assert len(it.main.talk.conversation.turns) == 3
+        assert len(it.main.chat.conversation.turns) == 3
         it.app.perform("compact")
-        await it.until(lambda: len(it.main.talk.conversation.turns) == 2)
+        await it.until(lambda: len(it.main.chat.conversation.turns) == 2)
         await it.idle()
         assert "2 older turns are replaced by the summary" in it.text()
         assert "In the place of older turns" in it.text()
         assert "What have we said" not in it.text()
-        assert it.main.talk.stats is None
+        assert it.main.chat.stats is None

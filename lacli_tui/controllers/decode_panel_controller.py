@@ -1,0 +1,116 @@
+"""The Decode panel and all else that shows numbers: feeds them, shows or hides the panel, colours tokens by source."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widget import Widget
+
+from lacli.events import Loading
+from lacli_tui.chat_session import ChatSession
+from lacli_tui.messages import About, Decoded, Stats
+from lacli_tui.widgets.message import Answer
+from lacli_tui.widgets.source_view import SourceView
+
+_STATS_S = 0.2
+"""The least time between two messages of statistics."""
+
+
+class DecodePanelController:
+    """Posts `Stats` and `About` to the widgets with the CSS class `stats`."""
+
+    def __init__(
+        self, screen: Screen[Any], chat: ChatSession, project: str, loading: Callable[[], Loading | None]
+    ) -> None:
+        """`loading` is the progress of loading as the panel may show it."""
+        self._screen = screen
+        self._chat = chat
+        self._project = project
+        self._loading = loading
+        self._steps: list[Decoded] = []
+        """Steps not posted yet."""
+        self._starts_reply = False
+        """Whether the steps posted next are the first of a reply."""
+        self._next_post = 0.0
+        self._delayed: Timer | None = None
+        self._about: dict[str, Any] = {}
+
+    @property
+    def widgets(self) -> Iterable[Widget]:
+        """Those that show numbers."""
+        return self._screen.query(".stats")
+
+    def start_reply(self, is_summary: bool) -> None:
+        """The next steps belong to another reply; those of a summary are not counted."""
+        self._steps.clear()
+        self._starts_reply = not is_summary
+
+    def restart_charts(self) -> None:
+        """The charts are not of the reply that is now the last one."""
+        self._starts_reply = True
+
+    def add_steps(self, steps: Sequence[Decoded]) -> None:
+        """Post these with the next statistics."""
+        self._steps += steps
+
+    def refresh(self, at_once: bool = False) -> None:
+        """Post what has changed; while a reply is written five times a second at most."""
+        now = time.monotonic()
+        if not at_once and now < self._next_post and self._chat.is_replying:
+            if self._delayed is None:
+                self._delayed = self._screen.set_timer(self._next_post - now, self._refresh_delayed)
+            return
+        self._next_post = now + _STATS_S
+        self._post_about()
+        if self._steps or at_once or not self._chat.is_replying:
+            steps, self._steps = self._steps, []
+            starts, self._starts_reply = self._starts_reply, False
+            for widget in self.widgets:
+                widget.post_message(Stats(self._chat.stats, self._chat.counts, steps, starts))
+
+    def _refresh_delayed(self) -> None:
+        self._delayed = None
+        self.refresh()
+
+    def _post_about(self) -> None:
+        chat, stats = self._chat, self._chat.stats
+        values: dict[str, Any] = {
+            "project": self._project,
+            "model": chat.model,
+            "quant": stats.quant if stats else "",
+            "phase": chat.phase,
+            "loading": self._loading() if chat.phase == "loading" else None,
+            "prefill": chat.prefill if chat.phase == "prefill" else None,
+            "system": bool(chat.conversation.system),
+        }
+        if values != self._about:
+            self._about = values
+            for widget in self.widgets:
+                widget.post_message(About(**values))
+
+    def toggle(self) -> None:
+        """Show or hide the panel; where there is little room, its one-line form stands in until it is asked for."""
+        crowded = self._screen.has_class("-narrow") or self._screen.has_class("-low")
+        self._screen.toggle_class("-panel" if crowded else "-no-panel")
+
+    async def toggle_sources(self, answer: Answer | None) -> None:
+        """Colour the tokens of an answer by who guessed them, or show it as before.
+
+        The sources are known only of answers written since the program began.
+        """
+        if answer is None:
+            return
+        showing = answer.query_children(SourceView)
+        if showing:
+            answer.remove_class("-sourced")
+            await showing.remove()
+        elif answer.trace:
+            answer.add_class("-sourced")
+            view = SourceView(lambda: (answer.source, answer.trace))
+            await answer.mount(view, before=answer.query_one(".below"))
+        else:
+            self._screen.notify("who guessed the tokens of an answer is known only while it is new")

@@ -1,0 +1,258 @@
+"""Shows what is said: the question that was asked, the answer while it is written, what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from textual.screen import Screen
+from textual.widgets import Static
+
+from lacli.chat import slash
+from lacli.events import Finished
+from lacli.shared.wording import counted, cut_note, live_line, unvarying
+from lacli_tui.chat_session import ChatSession, Updates
+from lacli_tui.controllers.decode_panel_controller import DecodePanelController
+from lacli_tui.controllers.prompt_controller import PromptController
+from lacli_tui.controllers.prompt_queue import QueuedQuestion
+from lacli_tui.notifications import Notifications
+from lacli_tui.widgets.message import Answer, ChatMessage
+from lacli_tui.widgets.prompt import Prompt
+from lacli_tui.widgets.transcript import Transcript
+from lacli_tui.widgets.welcome import Welcome
+
+_WRITING = "a reply is being written; escape stops it"
+_SUMMARISING = "the older turns are being summed up; escape leaves them as they are"
+
+
+class TranscriptController:
+    """Knows the answer that is being written."""
+
+    def __init__(
+        self,
+        screen: Screen[Any],
+        chat: ChatSession,
+        transcript: Transcript,
+        new_text: Static,
+        prompt: Prompt,
+        prompts: PromptController,
+        panel: DecodePanelController,
+        notifications: Notifications,
+        reply_started: Callable[[], None],
+        refresh: Callable[[bool], None],
+    ) -> None:
+        """`refresh` updates what shows the state of the chat; its argument says whether a reply has ended."""
+        self._screen = screen
+        self._chat = chat
+        self._transcript = transcript
+        self._new_text = new_text
+        self._prompt = prompt
+        self._prompts = prompts
+        self._panel = panel
+        self._notifications = notifications
+        self._reply_started = reply_started
+        self._refresh = refresh
+        self._answer: Answer | None = None
+        """The one being written."""
+        self.was_stopped = False
+        """Whether the user stopped the reply: then what is queued behind it is not asked, however it ends."""
+
+    @property
+    def is_mounting(self) -> bool:
+        """Whether a reply is being written whose widget is not there yet."""
+        return self._chat.is_replying and self._answer is None
+
+    def is_busy(self) -> bool:
+        """Whether a reply is being written; tells the user so."""
+        if not self._chat.is_replying:
+            return False
+        stopping = self._chat.phase == "stopping"
+        self._notifications.notify("the reply is being stopped; F5 does not wait for that" if stopping else _WRITING)
+        return True
+
+    # Asking
+
+    async def ask(self, question: QueuedQuestion, replaces: int | None = None) -> None:
+        """Ask a question, replacing that of a turn and all behind it where one is given."""
+        self._prompts.last_sent = question.text
+        if replaces is not None:
+            asked = self._chat.resend(replaces, question.words, question.named)
+            await self._transcript.take_back(replaces)
+        else:
+            asked = self._chat.ask(question.words, question.named)
+        self._prompts.show_chips()
+        await self._transcript.query(Welcome).remove()
+        self._answer = await self._transcript.ask(asked.text, asked.attachments, len(self._chat.conversation.turns))
+        self._start_reply()
+
+    async def retry(self) -> None:
+        """Ask the last question again."""
+        if self.is_busy():
+            return
+        conversation = self._chat.conversation
+        if not conversation.turns:
+            self._notifications.notify("there is no question to ask again")
+            return
+        request = self._chat.request
+        why = unvarying(request.temperature, request.seed)
+        if why and not conversation.changed and not conversation.turns[-1].interrupted:
+            remedy = "/set temperature 0.7" if request.temperature == 0 else "/set seed none"
+            self._notifications.notify(f"the same answer is to be expected, as {why}; {remedy} makes it vary")
+        self._chat.retry()
+        self._answer = await self._transcript.answer_again(len(conversation.turns) - 1)
+        self._start_reply()
+
+    async def ask_again(self, turn: int | None) -> None:
+        """Ask the question of this turn again; what came after it is gone."""
+        turns = self._chat.conversation.turns
+        if turn is None or turn >= len(turns) - 1:
+            await self.retry()
+        elif not self.is_busy():
+            question = turns[turn].question
+            self._prompts.last_sent = slash.as_typed(question.text)
+            self._prompts.reattach(question.attachments)  # its words no longer name them
+            self._chat.resend(turn, question.text)
+            await self._transcript.take_back(turn)
+            self._answer = await self._transcript.ask(question.text, question.attachments, turn)
+            self._start_reply()
+
+    async def summarise(self) -> None:
+        """Have older turns replaced by a summary."""
+        if self.is_busy():
+            return
+        turns = len(self._chat.conversation.turns)
+        if turns < 2:
+            self._notifications.notify("there are no older turns to sum up")
+            return
+        self._chat.summarise()
+        self._answer = await self._transcript.ask_aside(turns)
+        self._start_reply()
+        self._notifications.show(_SUMMARISING)
+
+    def _start_reply(self) -> None:
+        self._panel.start_reply(is_summary=self._chat.purpose == "summary")
+        self.was_stopped = False
+        self._reply_started()
+        self._refresh(False)
+
+    # The reply
+
+    async def show_progress(self, updates: Updates) -> None:
+        """Append what was written and thought."""
+        answer = self._answer
+        if answer is not None and updates.steps:
+            answer.trace.add(updates.steps)
+            if self._chat.purpose != "summary":
+                self._panel.add_steps(updates.steps)
+            await answer.think(updates.thought)
+            await answer.append(updates.text)
+            self.mark_new_text()
+
+    async def finish(self, updates: Updates) -> None:
+        """Show how the reply ended."""
+        finished, answer, self._answer = updates.finished, self._answer, None
+        assert finished is not None
+        if self._chat.purpose == "summary":
+            await self.show_all()
+            await self._report_summary(updates)
+        elif answer is not None and updates.turn is None and finished.reason != "stop":
+            await self._remove(answer)
+        elif answer is not None:
+            await answer.finish(finished.text, _footnote(finished, self._chat.most_tokens), finished.thought)
+            self._prompts.last_sent = ""
+
+    async def stop(self) -> None:
+        """Stop the reply; one that has begun ends with the text so far."""
+        outcome = self._chat.stop()
+        self.was_stopped = outcome == "stopping"
+        answer = self._answer
+        if outcome == "given up" and answer is not None:
+            self._answer = None
+            await self._remove(answer)
+
+    async def _remove(self, answer: Answer) -> None:
+        """Nothing came of the question: put it back at the prompt."""
+        if self._chat.purpose == "again":
+            await self.show_all()
+        elif answer.turn is not None:
+            await self._transcript.take_back(answer.turn)
+        self._prompts.put_back()
+
+    async def _report_summary(self, updates: Updates) -> None:
+        self._notifications.withdraw(_SUMMARISING)
+        if updates.compacted is not None:
+            gone = counted(updates.compacted, "older turn is", "older turns are")
+            await self._notifications.add_to_chat(f"{gone} replaced by the summary; /undo brings back what was there")
+            return
+        finished = updates.finished
+        cut = finished is not None and finished.reason in ("length", "context")
+        why = f"max-tokens was reached ({self._chat.most_tokens:,})" if cut else "no summary came of it"
+        hint = "/set max-tokens N makes room for it" if cut else ""
+        self._notifications.show(f"the conversation is as it was: {why}", "warning", hint)
+
+    async def show_all(self) -> None:
+        """Show the whole conversation anew."""
+        self._prompts.editing = None
+        self._answer = None
+        await self._transcript.show(self._chat.conversation.turns, Welcome())
+        self._prompts.show_chips()
+        self._refresh(True)
+
+    # Moving about
+
+    def mark_new_text(self) -> None:
+        """Point out that there is text below what is in view."""
+        self._new_text.set_class(not self._transcript.follows, "-shown")
+
+    def followed(self, follows: bool) -> None:
+        """The end of the text came into view, or left it."""
+        if follows:
+            self._new_text.remove_class("-shown")
+
+    def answer_of(self, turn: int | None) -> Answer | None:
+        """The answer of this turn, if it is on the screen; without a turn the last one."""
+        if turn is None:
+            return self._transcript.last_answer
+        found = (each for each in self._transcript.messages if isinstance(each, Answer) and each.turn == turn)
+        return next(found, None)
+
+    async def page_up(self) -> None:
+        """Scroll up; at the top, load earlier turns."""
+        if self._transcript.scroll_y <= 0:
+            await self._transcript.earlier()
+        self._transcript.release_anchor()
+        self._transcript.scroll_page_up(animate=False)
+
+    async def page_down(self) -> None:
+        """Scroll down; at the end, load later turns."""
+        if self._transcript.scroll_y >= self._transcript.max_scroll_y:
+            await self._transcript.later()
+        self._transcript.scroll_page_down(animate=False)
+
+    def focus_last(self) -> None:
+        """Put the focus on the last message that is shown."""
+        messages = self._transcript.messages
+        if messages:
+            messages[-1].focus()
+
+    async def move_focus(self, step: int) -> None:
+        """Put the focus on the message before or after; behind the last one is the prompt."""
+        focused = self._screen.focused
+        messages = self._transcript.messages
+        if messages and focused is messages[0 if step < 0 else -1]:
+            await (self._transcript.earlier() if step < 0 else self._transcript.later())
+            messages = self._transcript.messages
+        at = messages.index(focused) if isinstance(focused, ChatMessage) and focused in messages else len(messages)
+        if at + step >= len(messages):
+            self._prompt.focus()
+        elif at + step >= 0:
+            messages[at + step].focus()
+
+
+def _footnote(finished: Finished, max_tokens: int) -> str:
+    """The line below an answer: why it is incomplete, and how it was decoded."""
+    parts = ["interrupted"] if finished.reason == "cancelled" else []
+    parts += filter(None, [cut_note(finished, max_tokens, "/set max-tokens N for more")])
+    if finished.stats.predicted_n:
+        parts.append(live_line(finished.stats))
+    return " · ".join(parts)

@@ -1,0 +1,78 @@
+"""A reply with every token in the colour of who guessed it: the most direct picture of what lookahead does.
+
+Stands in the place of a message's Markdown while it is wanted. What the model had to say by itself has no colour. A
+guessed run is underlined, too, and where colours are not seen the letter of its source stands before it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from textual.content import Content
+from textual.widgets import Static
+
+from lacli_tui.decoding import SOURCES, SourceTrace, runs
+from lacli_tui.sanitize import visible
+from lacli_tui.widgets.rows import MUTED, Part, flowed
+
+_EVERY_S = 0.2
+_SHARE = 8
+"""Drawing may take one part in so many of the time, as the words of a long reply are all drawn anew."""
+
+
+class SourceView(Static):
+    """Of one reply."""
+
+    DEFAULT_CSS = """
+    SourceView { height: auto; width: 1fr; color: $foreground; margin: 0 0 1 0; }
+    """
+
+    def __init__(self, told: Callable[[], tuple[str, SourceTrace]]) -> None:
+        """told: the text so far and who guessed it, which may grow."""
+        super().__init__("", markup=False)
+        self._told = told
+        self._drawn = (-1, -1)
+        """So many characters, at this width."""
+        self._next_draw = 0.0
+
+    def on_mount(self) -> None:
+        """Draw it once there is room, and again while it grows."""
+        self.call_after_refresh(self._draw)
+        self.set_interval(_EVERY_S, self._draw)
+
+    def _draw(self) -> None:
+        begun = time.monotonic()
+        text, trace = self._told()
+        wanted = (len(text), self.content_size.width)
+        if wanted == self._drawn or wanted[1] <= 0 or begun < self._next_draw:
+            return
+        self._drawn = wanted
+        self.update(sourced(text.rstrip(), trace, self.app.no_color, wanted[1]))
+        self._next_draw = begun + _SHARE * (time.monotonic() - begun)
+
+
+def sourced(text: str, trace: SourceTrace, letters: bool, width: int = 80) -> Content:
+    """The reply above its legend, which takes lines of this width and so is in view where the end of the text is."""
+    parts: list[tuple[str, str] | str] = []
+    for run in runs(text, trace):
+        if run.source not in SOURCES:
+            parts.append(visible(run.text))
+            continue
+        if letters:
+            parts.append((SOURCES[run.source], "bold reverse"))
+        parts.append((visible(run.text), f"underline $source-{run.source}"))
+    legend = [Content.assemble(*line) for line in flowed(_legend(trace), 3, width)]
+    return Content("\n").join([Content.assemble(*parts), "", *legend])
+
+
+def _legend(trace: SourceTrace) -> list[list[Part]]:
+    """Who guessed which part of the tokens; names only those that did."""
+    counts = trace.tokens
+    total = max(1, counts.total())
+    groups: list[list[Part]] = [
+        [(f" {letter} ", f"bold reverse $source-{name}"), (f" {name} {counts[name] / total:.0%}", "")]
+        for name, letter in SOURCES.items()
+        if counts[name]
+    ]
+    return [*groups, [(f"the model alone {counts[''] / total:.0%}", MUTED)]]

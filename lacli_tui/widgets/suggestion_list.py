@@ -1,0 +1,96 @@
+"""What fits the word that is being typed, in a short list above the prompt and over what was said; nothing is moved.
+
+Told by `offer` and `close`; the prompt, which keeps the focus and all keys, marks and takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from textual import events
+
+from lacli_tui.glyphs import is_ascii_terminal
+from lacli_tui.suggestions import Suggestion
+from lacli_tui.widgets.choices import Choice, Choices
+
+MOST_ROWS = 8
+_EDGE = 1
+_LEAST_WIDTH = 44
+_BESIDE, _GAP = 4, 2
+"""Cells beside a title, and between it and the words on it."""
+
+
+class SuggestionList(Choices):
+    """Hidden while nothing fits."""
+
+    DEFAULT_CSS = """
+    SuggestionList {
+        overlay: screen;
+        display: none;
+        max-width: 100%;
+        background: $panel;
+        border-top: solid $line;
+        &.-plain { border-top: ascii $line; }
+        &:ansi { background: ansi_default; }
+    }
+    """
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
+        super().__init__(id=id)
+        self._offers: Sequence[Suggestion] = ()
+        self.was_moved = False
+        """Whether the mark is where the user put it."""
+        self.set_class(is_ascii_terminal(), "-plain")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is seen."""
+        return bool(self.display)
+
+    @property
+    def marked(self) -> Suggestion | None:
+        """The offer that is marked, if any is seen."""
+        return self._offers[self._at] if self.is_open else None
+
+    def offer(self, offers: Sequence[Suggestion], room: int) -> None:
+        """These, in at most so many rows of the screen; no list where there are none."""
+        rows = min(len(offers), MOST_ROWS, max(0, room - _EDGE))
+        if not rows:
+            self.close()
+            return
+        self._offers = offers
+        self.was_moved = False
+        self.styles.height = rows + _EDGE
+        self.styles.offset = (0, -rows - _EDGE)
+        notes = max(cell_len(each.note) for each in offers)
+        titles = max(cell_len(each.title) for each in offers)
+        self.styles.width = max(_LEAST_WIDTH, _BESIDE + titles + notes + (_GAP if notes else 0))
+        self.show([_choice(str(at), each, notes) for at, each in enumerate(offers)])
+        self.display = True
+
+    def close(self) -> None:
+        """Hide it."""
+        self.display = False
+        self._offers = ()
+        self.was_moved = False
+
+    def turn(self, by: int) -> None:
+        """Mark another line; behind the last one comes the first."""
+        self.was_moved = True
+        self._go((self._at + by) % len(self._offers))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click takes the line."""
+        event.stop()
+        event.prevent_default()  # textual would go on with that of `Choices`
+        at = self._top + event.y - _EDGE
+        if 0 <= at < len(self._offers):
+            self._go(at)
+            self.post_message(self.Chosen())
+
+
+def _choice(key: str, offer: Suggestion, notes: int) -> Choice:
+    """A row; the words on what is offered begin below each other."""
+    note = offer.note + " " * (notes - cell_len(offer.note))
+    return Choice(key, offer.title, ((note, "dim"),) if notes else (), marks=offer.marks, keeps_end=True)
