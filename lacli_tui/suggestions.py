@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lacli_tui.actions import slash_actions
-from lacli_tui.fuzzy import Fit, Lines, fit
+from lacli.chat.fuzzy import Fit, Lines, fit
 from lacli_tui.sanitize import shown
 
 MENTION, COMMAND = "mention", "command"

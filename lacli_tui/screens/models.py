@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from lacli.shared.wording import size
 from lacli_tui.background import Came, said
-from lacli_tui.fuzzy import Lines
+from lacli.chat.fuzzy import Lines
 from lacli_tui.glyphs import drawable
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice

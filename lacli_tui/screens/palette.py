@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lacli_tui.actions import ACTIONS, APP, Action
-from lacli_tui.fuzzy import Lines
+from lacli.chat.fuzzy import Lines
 from lacli_tui.screens.dialog import key_name
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice

@@ -18,7 +18,7 @@ from lacli_tui.verbs.reading import Reading
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lacli.chat.targets import Place
+    from lacli.chat.targets import WriteTarget
     from lacli.sessions.records import Turn
 
 _COPY_FILE = "copied.txt"
@@ -132,10 +132,10 @@ class Answers(Reading):
         await self.aside(lambda: places.put(place, data), f"writing {path}")
         await self.tell(f"{what} is in {place}")
 
-    async def _place(self, path: Path) -> Place:
+    async def _place(self, path: Path) -> WriteTarget:
         from lacli.chat import targets as places
 
-        return await self.aside(lambda: places.place_of(path, self.begun.folder), f"looking at {path}")
+        return await self.aside(lambda: places.write_target(path, self.begun.folder), f"looking at {path}")
 
     async def action_apply(self, rest: str = "") -> None:
         """Put code of the last answer into a file, after showing a diff: `[n] [PATH]`."""
@@ -160,7 +160,7 @@ class Answers(Reading):
         except (LacliError, OSError) as error:
             await self.blame(error)
 
-    async def _change(self, place: Place, said: Turn, number: str, so_far: str) -> None:
+    async def _change(self, place: WriteTarget, said: Turn, number: str, so_far: str) -> None:
         from lacli.chat import targets as places
         from lacli.edits.choosing import Choosing
         from lacli.edits.textfile import TextFile
