@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lacli.chat.fuzzy import Fit, Lines, fit
 from lacli_tui.actions import slash_actions
-from lacli_tui.fuzzy import Fit, Lines, fit
 from lacli_tui.sanitize import visible
 
 MENTION, COMMAND = "mention", "command"

@@ -24,7 +24,7 @@ _STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WriteTarget:
     """A path that can be written to."""
 
     path: Path
@@ -86,7 +86,7 @@ def file_typed(typed: str) -> Path:
     return path
 
 
-def place_of(path: Path, folder: Path | None = None) -> Place:
+def write_target(path: Path, folder: Path | None = None) -> WriteTarget:
     """What this path is, seen from a project's folder. Raises UsageError where nothing can be written there."""
     try:
         real = Path(os.path.realpath(path))
@@ -106,17 +106,17 @@ def place_of(path: Path, folder: Path | None = None) -> Place:
     link = real != Path(os.path.realpath(path.parent)) / path.name
     missing = None if mode is not None else _missing(path, real)
     version = () if found is None else (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
-    return Place(path, real, mode is not None, link, _is_outside(real, folder), missing, version)
+    return WriteTarget(path, real, mode is not None, link, _is_outside(real, folder), missing, version)
 
 
-def put(place: Place, data: bytes) -> None:
+def put(target: WriteTarget, data: bytes) -> None:
     """Put the bytes there, with the folders that are missing; where it fails none of them stays.
 
-    Raises LacliError, also where what is there is not what the place was when the user was asked.
+    Raises LacliError, also where what is there is not what the target was when the user was asked.
     """
-    now = place_of(place.path)
-    if (now.real, now.missing, now.version) != (place.real, place.missing, place.version):
-        raise _changed(place)
+    now = write_target(target.path)
+    if (now.real, now.missing, now.version) != (target.real, target.missing, target.version):
+        raise _changed(target)
     if now.exists:
         disk.put(now.real, data)
         return
@@ -131,15 +131,15 @@ def put(place: Place, data: bytes) -> None:
             with contextlib.suppress(OSError):  # somebody else's file is in it by now
                 folder.rmdir()
         if isinstance(error, FileExistsError):
-            raise _changed(place) from None
+            raise _changed(target) from None
         if isinstance(error, OSError):
-            raise unwritable(place.path, error, "give another path") from None
+            raise unwritable(target.path, error, "give another path") from None
         raise
 
 
-def _changed(place: Place) -> LacliError:
+def _changed(target: WriteTarget) -> LacliError:
     return LacliError(
-        f"what is at {place.path} is not what it was when you were asked; it is left as it is", "do it again"
+        f"what is at {target.path} is not what it was when you were asked; it is left as it is", "do it again"
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lacli.errors import LacliError
-from lacli.text.invisible import can_be_typed
+from lacli.text.invisible import can_be_typed, marked
 
 _MOST = 200
 _SESSIONS = 20
@@ -31,7 +31,7 @@ def names(kind: str) -> list[tuple[str, str]]:
         found = known[kind]() if kind in known else []
     except (LacliError, OSError):
         return []
-    return [(name, note) for name, note in found if can_be_typed(name)]
+    return [(name, _line(note)) for name, note in found if can_be_typed(name)]
 
 
 def entries(typed: str) -> list[str]:
@@ -52,6 +52,11 @@ def entries(typed: str) -> list[str]:
     except (OSError, ValueError):
         return []
     return sorted(shown, key=lambda name: (name.startswith("."), name.lower()))[:_MOST]
+
+
+def _line(note: str) -> str:
+    """On one line, with nothing in it that acts on a terminal or is not seen."""
+    return "".join(each if each.isprintable() else "\ufffd" for each in marked(" ".join(note.split())))
 
 
 def _models() -> list[tuple[str, str]]:

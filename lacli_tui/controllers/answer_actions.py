@@ -18,7 +18,7 @@ from lacli_tui.controllers.slow_work import SlowWork
 from lacli_tui.notifications import Notifications
 
 if TYPE_CHECKING:
-    from lacli.chat.targets import Place
+    from lacli.chat.targets import WriteTarget
     from lacli.sessions.records import Turn
 
 _COPY_FILE = "copied.txt"
@@ -156,7 +156,7 @@ class AnswerActions:
         if typed:
             await self._change(await self._target(file_typed(typed)), said, number, so_far)
 
-    async def _change(self, target: Place, said: Turn, number: str, so_far: str) -> None:
+    async def _change(self, target: WriteTarget, said: Turn, number: str, so_far: str) -> None:
         from lacli.chat import targets
         from lacli.edits.choosing import Choosing
         from lacli.edits.textfile import TextFile
@@ -206,10 +206,10 @@ class AnswerActions:
 
         return await self._screen.app.push_screen_wait(LineScreen(question, "a path", value, completions)) or ""
 
-    async def _target(self, path: Path) -> Place:
+    async def _target(self, path: Path) -> WriteTarget:
         from lacli.chat import targets
 
-        return await self._slow_work.run(lambda: targets.place_of(path, self._folder), f"looking at {path}")
+        return await self._slow_work.run(lambda: targets.write_target(path, self._folder), f"looking at {path}")
 
     def _turn(self, turn: int | None = None) -> tuple[Turn, str]:
         """A turn, by default the last on the screen, and what is appended to the names of its parts.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lacli_tui.fuzzy import Lines
+from lacli.chat.fuzzy import Lines
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lacli.chat.fuzzy import Fit, Lines
 from lacli_tui.background import BackgroundResult, error_line
-from lacli_tui.fuzzy import Fit, Lines
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from textual.widget import Widget
 from textual.widgets import Static
 
+from lacli.chat.fuzzy import Lines
 from lacli.shared.wording import size
 from lacli_tui.background import BackgroundResult, error_line
-from lacli_tui.fuzzy import Lines
 from lacli_tui.glyphs import to_terminal
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice

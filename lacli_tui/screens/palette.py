@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from lacli.chat.fuzzy import Lines
 from lacli_tui.actions import Action
-from lacli_tui.fuzzy import Lines
 from lacli_tui.keys import key_name
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.chat.targets import completions, file_typed, place_of, put
+from lacli.chat.targets import completions, file_typed, put, write_target
 from lacli.errors import LacliError, UsageError
 
 
@@ -22,7 +22,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def asked(path: str) -> str:
-    return place_of(Path(path), Path()).question("it")
+    return write_target(Path(path), Path()).question("it")
 
 
 def test_a_new_file_is_not_asked_about_and_everything_else_is(project: Path) -> None:
@@ -30,7 +30,7 @@ def test_a_new_file_is_not_asked_about_and_everything_else_is(project: Path) -> 
     Path("old.py").write_text("x")
     assert asked("old.py") == "old.py exists; overwrite it with it?"
     assert asked("a/b/new.py") == "there is no folder a/b; make it, and put it into a/b/new.py?"
-    put(place_of(Path("a/b/new.py")), b"x\n")
+    put(write_target(Path("a/b/new.py")), b"x\n")
     assert Path("a/b/new.py").read_text() == "x\n"
 
 
@@ -40,10 +40,10 @@ def test_a_link_tells_its_target_and_whether_that_is_outside_the_project(project
     Path("link.py").symlink_to(other)
     Path("inner.py").symlink_to("old.py")
     Path("old.py").write_text("x")
-    assert str(place_of(Path("inner.py"), Path())) == f"inner.py, a link to {project / 'old.py'}"
+    assert str(write_target(Path("inner.py"), Path())) == f"inner.py, a link to {project / 'old.py'}"
     assert asked("link.py") == f"put it into link.py, a link to {other}, outside the project?"
-    assert str(place_of(Path("../new.py"), Path())) == "../new.py, outside the project"
-    put(place_of(Path("link.py")), b"y\n")
+    assert str(write_target(Path("../new.py"), Path())) == "../new.py, outside the project"
+    put(write_target(Path("link.py")), b"y\n")
     assert other.read_text() == "y\n"
     assert Path("link.py").is_symlink()
 
@@ -52,13 +52,13 @@ def test_what_is_no_file_is_refused_before_anything_is_asked(project: Path) -> N
     Path("old.py").write_text("x")
     Path("old.py").chmod(0o444)
     with pytest.raises(UsageError, match="is a folder"):
-        place_of(project)
+        write_target(project)
     with pytest.raises(UsageError, match="is no folder, so old"):
-        place_of(Path("old.py/x.py"))
+        write_target(Path("old.py/x.py"))
     with pytest.raises(UsageError, match="is no path"):
-        place_of(Path("a\0b"))
+        write_target(Path("a\0b"))
     with pytest.raises(UsageError, match="read-only") as found:
-        place_of(Path("old.py"))
+        write_target(Path("old.py"))
     assert "--" not in found.value.hint
 
 
@@ -67,11 +67,11 @@ def test_what_may_wait_for_ever_is_never_opened(project: Path) -> None:
     os.mkfifo("pipe")
     for path in ("pipe", "/dev/null", "/dev/stdout"):
         with pytest.raises(UsageError, match="is not a regular file"):
-            place_of(Path(path))
-    place = place_of(Path("later"))
+            write_target(Path(path))
+    target = write_target(Path("later"))
     os.mkfifo("later")
     with pytest.raises(LacliError, match="is not a regular file"):
-        put(place, b"x")
+        put(target, b"x")
 
 
 def test_a_path_is_completed_as_it_was_typed(project: Path) -> None:
@@ -95,8 +95,8 @@ def test_a_new_file_outside_the_project_or_among_gits_own_is_asked_about(project
     for path in ("../new.py", f"{project.parent}/new.py", "lnk/new.py"):
         assert asked(path) == f"put it into {path}, outside the project?"
     assert asked(".git/config2") == "put it into .git/config2, inside .git?"
-    assert place_of(Path("../new.py"), Path()).remarks == ("../new.py, outside the project",)
-    assert place_of(Path("nd/x.py"), Path()).remarks == ("there is no folder nd yet; it is made, too",)
+    assert write_target(Path("../new.py"), Path()).remarks == ("../new.py, outside the project",)
+    assert write_target(Path("nd/x.py"), Path()).remarks == ("there is no folder nd yet; it is made, too",)
 
 
 def test_where_there_is_no_project_all_beyond_the_folder_is_outside(
@@ -105,8 +105,8 @@ def test_where_there_is_no_project_all_beyond_the_folder_is_outside(
     home = project.parent / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    assert place_of(home / "x.py", home).is_odd is False
-    assert place_of(project / "x.py", home).is_odd
+    assert write_target(home / "x.py", home).is_odd is False
+    assert write_target(project / "x.py", home).is_odd
 
 
 def test_what_came_between_the_question_and_the_answer_is_left_as_it_is(project: Path) -> None:
@@ -130,10 +130,10 @@ def test_what_came_between_the_question_and_the_answer_is_left_as_it_is(project:
     Path("there").mkdir()
     cases = {"a/f.md": filled, "b.md": linked, "c.md": nowhere, "old.md": written, "there/f.md": Path("there").rmdir}
     for path, meanwhile in cases.items():
-        place = place_of(Path(path), Path())
+        found = write_target(Path(path), Path())
         meanwhile()
         with pytest.raises(LacliError, match="not what it was when you were asked"):
-            put(place, b"ours")
+            put(found, b"ours")
     assert Path("a/f.md").read_text() == Path("old.md").read_text() == target.read_text() == "precious"
     assert not Path("there").exists()
     assert not (project.parent / "nothing").exists()
@@ -152,7 +152,7 @@ def test_a_file_that_appears_while_it_is_written_is_left_as_it_is(
 
     monkeypatch.setattr(atomic, "_fill", slow)
     with pytest.raises(LacliError, match="not what it was"):
-        put(place_of(Path("nd/f.md")), b"ours")
+        put(write_target(Path("nd/f.md")), b"ours")
     assert Path("nd/f.md").read_text() == "precious"
     assert os.listdir("nd") == ["f.md"]
 
@@ -164,7 +164,7 @@ def test_a_file_system_without_hard_links_has_its_files_made_too(
         raise PermissionError
 
     monkeypatch.setattr(os, "link", link)
-    put(place_of(Path("new.md")), b"ours")
+    put(write_target(Path("new.md")), b"ours")
     assert Path("new.md").read_text() == "ours"
     assert sorted(each for each in os.listdir() if each != ".git") == ["new.md"]
 
@@ -177,7 +177,7 @@ def test_folders_of_a_file_that_could_not_be_written_do_not_stay(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(LacliError, match="No space left"):
-        put(place_of(Path("a/b/c.md")), b"ours")
+        put(write_target(Path("a/b/c.md")), b"ours")
     assert not Path("a").exists()
 
 

@@ -12,16 +12,15 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
 
 from lacli.assistant.scripted import ScriptedAssistant
-from lacli.chat.conversation import Conversation
+from lacli.chat.commands import Command
+from lacli.chat.outcome import Outcome
 from lacli.cli.chat.completer import ChatCompleter
-from lacli.cli.chat.loop import Repl
+from lacli.cli.chat.loop import ChatLoop
 from lacli.cli.chat.reader import Reader
-from lacli.cli.framework.options import Common
-from lacli.cli.framework.record import recorder
 from lacli.cli.terminal import live
 from lacli.errors import ModelUnavailable, PromptTooLong
 from lacli.events import Finished, Loading, Piece, ReplyStats
-from tests.cli.repl.talking import asked, repl_of
+from tests.cli.chat.talking import asked, loop_of, loop_with
 
 CTRL_C, CTRL_D, CTRL_J, ENTER = "\x03", "\x04", "\n", "\r"
 
@@ -32,24 +31,24 @@ def keys() -> Iterator[PipeInput]:
         yield pipe
 
 
-def run(repl: Repl, keys: PipeInput, *typed: str) -> tuple[int, InMemoryHistory]:
+def run(loop: ChatLoop, keys: PipeInput, *typed: str) -> tuple[int, InMemoryHistory]:
     """The exit code, and what the arrow keys find. The first part is typed ahead, each other one at the next prompt."""
     history = InMemoryHistory()
     first, *others = typed
     keys.send_text(first)
-    later, drawn = iter(["", *others]), repl._drawn
+    later, drawn = iter(["", *others]), loop._drawn
 
     def typing() -> None:
         drawn()
         keys.send_text(next(later, ""))
 
-    repl._drawn = typing  # type: ignore[method-assign]
-    return repl.run(Reader(history, ChatCompleter(), False, keys)), history
+    loop._drawn = typing  # type: ignore[method-assign]
+    return loop.run(Reader(history, ChatCompleter(), False, keys)), history
 
 
 def test_questions_are_answered_until_ctrl_d(keys: PipeInput) -> None:
-    repl, made = repl_of(["one", "two"])
-    code, history = run(repl, keys, f"a?{ENTER}b?{ENTER}{CTRL_D}")
+    loop, made = loop_of(["one", "two"])
+    code, history = run(loop, keys, f"a?{ENTER}b?{ENTER}{CTRL_D}")
     assert code == 0
     assert asked(made[0]) == ["a?", "one", "b?"]
     assert history.get_strings() == ["a?", "b?"]
@@ -59,9 +58,9 @@ def test_questions_are_answered_until_ctrl_d(keys: PipeInput) -> None:
 def test_a_question_that_fills_the_screen_is_not_put_below_the_error_that_it_would_hide(
     keys: PipeInput, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    repl, made = repl_of([PromptTooLong("too long", "shorten it"), "one"])
+    loop, made = loop_of([PromptTooLong("too long", "shorten it"), "one"])
     question = CTRL_J.join(["line"] * 50)
-    code, history = run(repl, keys, f"{question}{ENTER}", f"short?{ENTER}", CTRL_D)
+    code, history = run(loop, keys, f"{question}{ENTER}", f"short?{ENTER}", CTRL_D)
     assert code == 0
     assert asked(made[0]) == ["short?"]
     assert history.get_strings() == [question, "short?"]
@@ -69,38 +68,38 @@ def test_a_question_that_fills_the_screen_is_not_put_below_the_error_that_it_wou
 
 
 def test_ctrl_j_makes_a_line_and_so_does_enter_between_quotes(keys: PipeInput) -> None:
-    repl, made = repl_of(["one", "two"])
-    run(repl, keys, f'a{CTRL_J}b{ENTER}"""{ENTER}/help{ENTER}c{ENTER}"""{ENTER}{CTRL_D}')
+    loop, made = loop_of(["one", "two"])
+    run(loop, keys, f'a{CTRL_J}b{ENTER}"""{ENTER}/help{ENTER}c{ENTER}"""{ENTER}{CTRL_D}')
     assert asked(made[0], 0) == ["a\nb"]
     assert asked(made[0], 1)[-1] == "/help\nc"
 
 
 def test_a_paste_of_many_lines_is_one_draft_that_enter_sends_once(keys: PipeInput) -> None:
     lines = [f"line {number}\twith\x1b[31m a control sequence" for number in range(500)]
-    repl, made = repl_of(["one"])
-    run(repl, keys, f"\x1b[200~{chr(13).join(lines)}\x1b[201~ and so on{ENTER}{CTRL_D}")
+    loop, made = loop_of(["one"])
+    run(loop, keys, f"\x1b[200~{chr(13).join(lines)}\x1b[201~ and so on{ENTER}{CTRL_D}")
     assert len(made[0].requests) == 1
     assert asked(made[0]) == ["\n".join(lines) + " and so on"]
 
 
 def test_a_question_that_came_to_nothing_is_back_at_the_prompt(keys: PipeInput) -> None:
     nothing = [Finished("", (), "cancelled", ReplyStats(finish_reason="cancelled"))]
-    repl, made = repl_of([nothing, PromptTooLong("too long", "shorten it"), "one"])
-    run(repl, keys, f"a?{ENTER}", ENTER, f" please{ENTER}", CTRL_D)
+    loop, made = loop_of([nothing, PromptTooLong("too long", "shorten it"), "one"])
+    run(loop, keys, f"a?{ENTER}", ENTER, f" please{ENTER}", CTRL_D)
     assert [request.messages[-1].text for request in made[0].requests] == ["a?", "a?", "a? please"]
-    assert len(repl.conversation.turns) == 1
+    assert len(loop.chat.conversation.turns) == 1
 
 
 def test_what_was_typed_ahead_is_not_put_behind_a_question_that_came_back(keys: PipeInput) -> None:
-    repl, made = repl_of([PromptTooLong("too long", "shorten it"), "one"])
-    _, history = run(repl, keys, f"a?{ENTER}b?{ENTER}{CTRL_D}")
+    loop, made = loop_of([PromptTooLong("too long", "shorten it"), "one"])
+    _, history = run(loop, keys, f"a?{ENTER}b?{ENTER}{CTRL_D}")
     assert [request.messages[-1].text for request in made[0].requests] == ["a?", "b?"]
     assert history.get_strings() == ["a?", "b?"]
 
 
 def test_ctrl_c_forgets_what_was_typed_but_for_the_arrow_keys_and_twice_leaves(keys: PipeInput) -> None:
-    repl, made = repl_of([])
-    code, history = run(repl, keys, f"half{CTRL_C}{CTRL_C}{CTRL_C}")
+    loop, made = loop_of([])
+    code, history = run(loop, keys, f"half{CTRL_C}{CTRL_C}{CTRL_C}")
     assert code == 130
     assert history.get_strings() == ["half"]
     assert made[0].requests == []
@@ -108,10 +107,10 @@ def test_ctrl_c_forgets_what_was_typed_but_for_the_arrow_keys_and_twice_leaves(k
 
 def test_a_reply_that_was_stopped_and_ctrl_c_at_once_leave(keys: PipeInput) -> None:
     half = [Piece("ha", ("",), ReplyStats()), Finished("ha", (1,), "cancelled", ReplyStats(finish_reason="cancelled"))]
-    repl, _ = repl_of([half])
-    code, _ = run(repl, keys, f"a?{ENTER}{CTRL_C}")
+    loop, _ = loop_of([half])
+    code, _ = run(loop, keys, f"a?{ENTER}{CTRL_C}")
     assert code == 130
-    assert repl.conversation.turns[0].interrupted
+    assert loop.chat.conversation.turns[0].interrupted
 
 
 class Slow(ScriptedAssistant):
@@ -129,15 +128,15 @@ class Slow(ScriptedAssistant):
             raise self._failure
 
 
-def slow_repl(assistant: Slow) -> Repl:
-    return Repl(Common(), lambda common: assistant, Conversation(), recorder(Common(), "chat"))
+def slow_loop(assistant: Slow) -> ChatLoop:
+    return loop_with(lambda settings: assistant)
 
 
 def test_ctrl_c_while_the_model_loads_gives_the_question_back_and_loading_goes_on(
     keys: PipeInput, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assistant = Slow(["one"])
-    repl = slow_repl(assistant)
+    loop = slow_loop(assistant)
     load, waits = live.load, iter([True])
 
     def interrupted(*arguments: Any) -> None:
@@ -147,7 +146,7 @@ def test_ctrl_c_while_the_model_loads_gives_the_question_back_and_loading_goes_o
         load(*arguments)
 
     monkeypatch.setattr(live, "load", interrupted)
-    code, _ = run(repl, keys, f"a?{ENTER}", ENTER, CTRL_D)
+    code, _ = run(loop, keys, f"a?{ENTER}", ENTER, CTRL_D)
     assert code == 0
     assert asked(assistant) == ["a?"]
     assert "the model goes on loading" in capfd.readouterr().err
@@ -158,24 +157,24 @@ def test_a_loading_that_fails_ends_the_conversation_and_what_was_typed_is_not_lo
     keys: PipeInput, failure: BaseException
 ) -> None:
     assistant = Slow([], failure)
-    repl = slow_repl(assistant)
+    loop = slow_loop(assistant)
     history = InMemoryHistory()
     threading.Timer(0.2, assistant.may_load.set).start()  # when the prompt has long taken the keys
     keys.send_text("half a ques")
     with pytest.raises(type(failure)) as caught:
-        repl.run(Reader(history, None, False, keys))
+        loop.run(Reader(history, None, False, keys))
     assert caught.value is failure
     assert history.get_strings() == ["half a ques"]
 
 
 def test_one_that_fails_while_a_question_waits_ends_it_too(keys: PipeInput) -> None:
     assistant = Slow([], ModelUnavailable("no such model", "take another"))
-    repl = slow_repl(assistant)
+    loop = slow_loop(assistant)
     history = InMemoryHistory()
     threading.Timer(0.3, assistant.may_load.set).start()
     keys.send_text(f"a?{ENTER}")
     with pytest.raises(ModelUnavailable):
-        repl.run(Reader(history, None, False, keys))
+        loop.run(Reader(history, None, False, keys))
     assert history.get_strings() == ["a?"]
 
 
@@ -183,18 +182,18 @@ def test_one_that_fails_while_a_command_runs_ends_it_at_the_next_prompt(
     keys: PipeInput, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assistant = Slow([], ModelUnavailable("no such model", "take another"))
-    repl = slow_repl(assistant)
+    loop = slow_loop(assistant)
 
-    def failing_meanwhile(repl: Repl, text: str) -> bool:
+    def failing_meanwhile(loop: ChatLoop, command: Command, rest: str) -> Outcome:
         assistant.may_load.set()
         with pytest.raises(ModelUnavailable):
-            repl.assistant.open()
-        return True
+            loop.assistant.open()
+        return Outcome()
 
-    monkeypatch.setattr("lacli.cli.chat.commands.obey", failing_meanwhile)
+    monkeypatch.setattr("lacli.cli.chat.commands.run", failing_meanwhile)
     keys.send_text(f"/stats{ENTER}")
     with pytest.raises(ModelUnavailable):
-        repl.run(Reader(InMemoryHistory(), None, False, keys))
+        loop.run(Reader(InMemoryHistory(), None, False, keys))
 
 
 class TestCompletion:
@@ -242,14 +241,14 @@ class TestCompletion:
         from lacli.prompts import saved
 
         saved.save(saved.Saved("review", prompt="Review $input"))
-        repl, _ = repl_of(["one"])
-        repl.handle("a question")
+        loop, _ = loop_of(["one"])
+        loop.handle("a question")
 
         def offered(text: str) -> list[str]:
             return [each.text for each in ChatCompleter().get_completions(Document(text), CompleteEvent())]
 
         assert offered("/template re") == ["review"]
-        assert offered("/sessions ") == [repl.recorder.id[:8]]
+        assert offered("/sessions ") == [loop.chat.recorder.id[:8]]
 
 
 class TestClipboard:
