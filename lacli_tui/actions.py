@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 
 from textual.binding import Binding, BindingType
 
-from lacli.chat import slash
+from lacli.chat import commands
 from lacli.errors import UsageError
 from lacli_tui.keynames import wrong
 
+_COMMANDS = {each.name: each for each in commands.commands("tui")}
 _KEY = re.compile(r"(?:(?:ctrl|shift|alt|super)\+)*[a-z0-9_?!@#$%&*/.;:<>=+-]+")
 APP, MAIN, PROMPT, MESSAGE = "app", "main", "prompt", "message"
 OFFERS = "offers"
@@ -46,13 +47,14 @@ class Action:
     footer: str = ""
     """What the footer calls it; empty: not shown there."""
     slash: str = ""
-    """The slash command of the same, without its slash."""
-    takes: str = ""
-    """What may follow the slash command, as the help shows it."""
-    values: str = ""
-    """What is offered there: file (`n file` where a number may come first), model, session, template, option, theme."""
+    """The slash command of the same, of `lacli.chat.commands`, without its slash."""
     priority: bool = False
     """Whether the key works wherever the focus is, before the widget that has it."""
+
+    @property
+    def takes(self) -> str:
+        """What may follow the slash command, as the help shows it."""
+        return _COMMANDS[self.slash].arguments if self.slash else ""
 
     @property
     def method(self) -> str:
@@ -78,10 +80,8 @@ ACTIONS: tuple[Action, ...] = (
         "Attach a file",
         "Shows the model a file; @ does the same.",
         slash="file",
-        takes="PATH",
-        values="file",
     ),
-    Action("detach", "", "Take away an attached file", "Without n, the last one.", slash="drop", takes="[n]"),
+    Action("detach", "", "Take away an attached file", "Without n, the last one.", slash="drop"),
     Action("edit", "", "Write the question in your editor", "$VISUAL or $EDITOR.", slash="edit"),
     Action(
         "template",
@@ -89,8 +89,6 @@ ACTIONS: tuple[Action, ...] = (
         "Fill in a saved template",
         "With the draft; K=V behind its name is what it is to say for $K.",
         slash="template",
-        takes="[NAME …]",
-        values="template",
     ),
     Action("to-messages", "shift+tab,ctrl+up", "Go to the messages", where=PROMPT, palette=False),
     Action("undo-typing", "ctrl+underscore", "Take back what was typed last", where=PROMPT, palette=False),
@@ -109,21 +107,17 @@ ACTIONS: tuple[Action, ...] = (
     Action("retry", "", "Ask the last question again", slash="retry"),
     Action("undo", "", "Take back what was done last", "A question, /clear, /drop or a retry.", slash="undo"),
     Action("clear", "", "Forget the conversation", "Undo brings it back.", slash="clear"),
-    Action("system", "", "Show or set the system message", slash="system", takes="[TEXT]"),
-    Action(
-        "set", "", "Set an option of the replies", "Such as temperature.", slash="set", takes="[K V]", values="option"
-    ),
+    Action("system", "", "Show or set the system message", slash="system"),
+    Action("set", "", "Set an option of the replies", "Such as temperature.", slash="set"),
     Action("compact", "", "Replace older turns by a summary", slash="compact"),
     # the last answer
-    Action("copy", "", "Copy the last answer", "Or its n-th code block.", slash="copy", takes="[n]"),
+    Action("copy", "", "Copy the last answer", "Or its n-th code block.", slash="copy"),
     Action(
         "save",
         "",
         "Save the chat or a code block",
         "With n, the n-th block; without PATH it asks.",
         slash="save",
-        takes="[n] [PATH]",
-        values="n file",
     ),
     Action(
         "apply",
@@ -131,8 +125,6 @@ ACTIONS: tuple[Action, ...] = (
         "Apply a code block to a file",
         "A diff first; without PATH it asks, and offers the file that the answer names.",
         slash="apply",
-        takes="[n] [PATH]",
-        values="n file",
     ),
     # a message that has the focus
     Action("message-copy", "y", "Copy the message", where=MESSAGE, palette=False, footer="copy"),
@@ -177,8 +169,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("sources", "ctrl+g", "Colour tokens by who guessed them", "Of the last reply; g does it on a message."),
     # sessions, model, screens
     Action("new", "ctrl+n", "New chat", slash="new"),
-    Action("resume", "ctrl+r", "Go on with another chat", slash="sessions", takes="[ID]", values="session"),
-    Action("models", "ctrl+t", "Choose another model", slash="model", takes="[NAME]", values="model"),
+    Action("resume", "ctrl+r", "Go on with another chat", slash="sessions"),
+    Action("models", "ctrl+t", "Choose another model", slash="model"),
     Action("pool", "", "What this project has taught the drafts", slash="pool"),
     Action("settings", "", "Settings and what this program knows of itself", slash="settings"),
     Action("stats", "", "Numbers of the last reply and of the chat", slash="stats"),
@@ -204,8 +196,6 @@ ACTIONS: tuple[Action, ...] = (
         "Seen while the mark moves.",
         where=APP,
         slash="theme",
-        takes="[NAME]",
-        values="theme",
     ),
     Action("suspend", "ctrl+z", "Go to the shell", "`fg` there comes back.", where=APP, priority=True),
     Action("leave", "ctrl+q", "Quit", where=APP, footer="quit", slash="exit", priority=True),
@@ -300,22 +290,17 @@ def action_of(id_: str) -> Action:
     return _BY_ID[id_]
 
 
-def slash_actions() -> Mapping[str, Action]:
-    """The actions by their slash commands."""
-    return _BY_SLASH
-
-
 def slash_command(typed: str) -> tuple[Action, str] | None:
     """The action that a slash command leads to, and what stands behind it; None where this is a question.
 
     Raises UsageError for what is neither.
     """
-    found = slash.command(typed, {word: bool(action.takes) for word, action in _BY_SLASH.items()})
-    return None if found is None else (_BY_SLASH[found[0]], found[1])
+    found = commands.parse(typed, SLASH_WORDS)
+    return None if found is None else (_BY_SLASH[found[0].name], found[1])
 
 
 _BY_ID = {action.id: action for action in ACTIONS}
-_BY_SLASH = {action.slash: action for action in ACTIONS if action.slash} | {
-    "quit": _BY_ID["leave"],
-    "?": _BY_ID["help"],
-}
+_BY_SLASH = {action.slash: action for action in ACTIONS if action.slash}
+SLASH_WORDS = {name: replace(_COMMANDS[name], help=action.title) for name, action in _BY_SLASH.items()}
+"""The slash commands by what is typed, described as in palette and help; other names last."""
+SLASH_WORDS |= {each.alias: each for each in SLASH_WORDS.values() if each.alias}

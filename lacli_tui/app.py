@@ -213,7 +213,7 @@ class LacliApp(QuietApp):
         selected = selected or self.screen.get_selected_text() or ""
         if selected:
             self.main.answers.copy_text(selected)
-        elif self.main.chat.is_replying:
+        elif self.main.engine.is_replying:
             await self.main.perform("stop")
         elif isinstance(focused, Prompt):
             focused.post_message(Prompt.Clear())  # behind the keys that came before
@@ -225,7 +225,7 @@ def run(start: Start) -> tuple[str, int]:
     """Run the terminal UI in this terminal until it is left; returns the id of the session, if there is one, and the
     exit code: 128 + n where signal n has ended it. Raises LacliError where the UI itself failed."""
     app = LacliApp(replace(start, keymap=checked_keymap(start.keymap)))
-    app.shutdown = Shutdown(app.main.chat.close, app.leave, app.restore_terminal)
+    app.shutdown = Shutdown(app.main.engine.close, app.leave, app.restore_terminal)
     install_fixes(app.shutdown.terminal_gone)
     with app.shutdown.on_signals():
         app.run(mouse=start.mouse, inline=start.inline)

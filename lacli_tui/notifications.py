@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from lacli.errors import LacliError, PromptTooLong
+from lacli.chat.outcome import Line, fault
 from lacli_tui.widgets.notice_bar import NoticeBar
 from lacli_tui.widgets.transcript import Transcript
-
-_TOO_LONG = "/drop n takes a file away, /set truncate middle leaves out a part of it; --ctx N at the start makes room"
 
 
 class Notifications:
@@ -32,16 +30,15 @@ class Notifications:
         """Add a line to the transcript."""
         await self._transcript.add_notice(text, level, hint)
 
+    async def show_lines(self, lines: Sequence[Line], in_chat: bool = False) -> None:
+        """Show these as one notice, above the prompt or in the transcript."""
+        if lines:
+            text, last = "\n".join(each.text for each in lines), lines[-1]
+            if in_chat:
+                await self.add_to_chat(text, last.level, last.hint)
+            else:
+                self.show(text, last.level, last.hint)
+
     async def report(self, error: BaseException, in_chat: bool = False) -> None:
-        """Show a failure above the prompt, or in the transcript."""
-        if isinstance(error, LacliError):
-            by_flags = isinstance(error, PromptTooLong) and "--" in error.hint
-            text, hint = error.message, _TOO_LONG if by_flags else error.hint
-        elif isinstance(error, OSError):
-            text, hint = f"{error.filename or 'a file'}: {error.strerror or error}", ""
-        else:
-            text, hint = f"{type(error).__name__}: {error}", "a mistake of lacli's: please report it"
-        if in_chat:
-            await self.add_to_chat(text, "error", hint)
-        else:
-            self.show(text, "error", hint)
+        """Show a failure."""
+        await self.show_lines([fault(error)], in_chat)

@@ -31,7 +31,7 @@ class AsyncRecorder:
         threading.Thread(target=self._run, name="keeper", daemon=True).start()
 
     @property
-    def session_id(self) -> str:
+    def id(self) -> str:
         """Of the session that is being kept; empty until a turn is."""
         return self._recorder.id
 
@@ -71,7 +71,7 @@ class AsyncRecorder:
             self._say(Notice("what is typed here is not remembered: the state folder cannot be written"))
         return self._typed.load()
 
-    def type(self, text: str) -> None:
+    def remember_typed(self, text: str) -> None:
         """This was typed."""
         self._do(lambda: self._typed.store(text))
 

@@ -11,7 +11,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from lacli.events import Loading
-from lacli_tui.chat_session import ChatSession
+from lacli_tui.engine_session import EngineSession
 from lacli_tui.messages import About, Decoded, Stats
 from lacli_tui.widgets.message import Answer
 from lacli_tui.widgets.source_view import SourceView
@@ -24,11 +24,12 @@ class DecodePanelController:
     """Posts `Stats` and `About` to the widgets with the CSS class `stats`."""
 
     def __init__(
-        self, screen: Screen[Any], chat: ChatSession, project: str, loading: Callable[[], Loading | None]
+        self, screen: Screen[Any], engine: EngineSession, project: str, loading: Callable[[], Loading | None]
     ) -> None:
         """`loading` is the progress of loading as the panel may show it."""
         self._screen = screen
-        self._chat = chat
+        self._engine = engine
+        self._chat = engine.chat
         self._project = project
         self._loading = loading
         self._steps: list[Decoded] = []
@@ -60,13 +61,13 @@ class DecodePanelController:
     def refresh(self, at_once: bool = False) -> None:
         """Post what has changed; while a reply is written five times a second at most."""
         now = time.monotonic()
-        if not at_once and now < self._next_post and self._chat.is_replying:
+        if not at_once and now < self._next_post and self._engine.is_replying:
             if self._delayed is None:
                 self._delayed = self._screen.set_timer(self._next_post - now, self._refresh_delayed)
             return
         self._next_post = now + _STATS_S
         self._post_about()
-        if self._steps or at_once or not self._chat.is_replying:
+        if self._steps or at_once or not self._engine.is_replying:
             steps, self._steps = self._steps, []
             starts, self._starts_reply = self._starts_reply, False
             for widget in self.widgets:
@@ -77,14 +78,14 @@ class DecodePanelController:
         self.refresh()
 
     def _post_about(self) -> None:
-        chat, stats = self._chat, self._chat.stats
+        engine, chat, stats = self._engine, self._chat, self._chat.stats
         values: dict[str, Any] = {
             "project": self._project,
             "model": chat.model,
             "quant": stats.quant if stats else "",
-            "phase": chat.phase,
-            "loading": self._loading() if chat.phase == "loading" else None,
-            "prefill": chat.prefill if chat.phase == "prefill" else None,
+            "phase": engine.phase,
+            "loading": self._loading() if engine.phase == "loading" else None,
+            "prefill": engine.prefill if engine.phase == "prefill" else None,
             "system": bool(chat.conversation.system),
         }
         if values != self._about:

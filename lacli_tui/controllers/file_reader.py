@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,10 @@ from textual.screen import Screen
 
 from lacli.chat import slash
 from lacli.errors import LacliError
-from lacli.events import Attachment
-from lacli_tui.chat_session import ChatSession
 from lacli_tui.controllers.prompt_controller import PromptController
 from lacli_tui.controllers.prompt_queue import QueuedQuestion
 from lacli_tui.controllers.slow_work import SlowWork
+from lacli_tui.engine_session import EngineSession
 from lacli_tui.notifications import Notifications
 from lacli_tui.widgets.prompt import Prompt
 
@@ -28,7 +26,7 @@ class FileReader:
     def __init__(
         self,
         screen: Screen[Any],
-        chat: ChatSession,
+        engine: EngineSession,
         folder: Path,
         prompt: Prompt,
         prompts: PromptController,
@@ -36,7 +34,8 @@ class FileReader:
         notifications: Notifications,
     ) -> None:
         self._screen = screen
-        self._chat = chat
+        self._engine = engine
+        self._chat = engine.chat
         self._folder = folder
         self._prompt = prompt
         self._prompts = prompts
@@ -88,56 +87,26 @@ class FileReader:
             self._expected -= 1
 
     async def _read_file(self, path: str) -> None:
-        from lacli.prompts.attach import attachment
-
         try:
             async with self._in_turn():
-                notes: list[str] = []
-                found = await self._slow_work.run(
-                    lambda: attachment(path, notes.append, self._most_tokens()), f"reading {path}"
-                )
-                for note in notes:
-                    self._notifications.show(note)
-                self._chat.conversation.attach(await self._with_pending_name(found))
+                read = await self._slow_work.run(lambda: self._chat.read_file(f'"{path}"'), f"reading {path}")
+                await self._notifications.show_lines(read.notes)
+                self._chat.attach(read)
                 self._prompts.show_chips()
-                self._chat.read_ahead()
+                self._engine.read_ahead()
         except (LacliError, OSError) as error:
             await self._notifications.report(error)
 
     async def _read_question(self, text: str, send: Callable[[QueuedQuestion], Awaitable[None]]) -> None:
-        from lacli.prompts.attach import attached
-
-        asked = slash.question(text)
         question = None
         try:
             async with self._in_turn():
-                notes: list[str] = []
-                words, files = await self._slow_work.run(
-                    lambda: attached(asked, note=notes.append, context=self._most_tokens()), "reading its files"
-                )
-                for note in notes:
-                    self._notifications.show(note)
-                question = QueuedQuestion(text, words, tuple([await self._with_pending_name(each) for each in files]))
+                read = await self._slow_work.run(lambda: self._chat.read_question(text), "reading its files")
+                await self._notifications.show_lines(read.notes)
+                question = QueuedQuestion(text, read.words, read.files)
                 await send(question)
         except (LacliError, OSError) as error:
             await self._notifications.report(error)
         finally:
             if question is None:
                 self._prompt.give_back(text)
-
-    async def _with_pending_name(self, found: Attachment) -> Attachment:
-        """The file under the name it is already pending by, if it is: then it is sent once, as it is now."""
-        from lacli.prompts.attach import same_file
-
-        pending = [each.label for each in self._chat.conversation.pending]
-        if not pending or found.label in pending:
-            return found
-        name = await self._slow_work.run(lambda: same_file(found.label, pending), f"looking at {found.label}")
-        return replace(found, label=name or found.label)
-
-    def _most_tokens(self) -> int:
-        """How many tokens the model can be shown at most. Called in a thread."""
-        from lacli.chat.attaching import context_of
-
-        settings = self._chat.settings
-        return context_of(settings.model, settings.context, self._chat.request.truncate)

@@ -9,11 +9,12 @@ from typing import Any
 from textual.screen import Screen
 from textual.widget import Widget
 
+from lacli.chat.outcome import Outcome
 from lacli.errors import LacliError
 from lacli.events import Loading
 from lacli_tui.background import in_thread
-from lacli_tui.chat_session import ChatSession, Updates
 from lacli_tui.controllers.transcript_controller import TranscriptController
+from lacli_tui.engine_session import EngineSession, Updates
 from lacli_tui.notifications import Notifications
 from lacli_tui.widgets.model_progress import FETCH, PREPARE, ModelProgress
 
@@ -22,12 +23,12 @@ _SLOW_STAGES = ("fetch", "check", "unpack", "prepare", "wait")
 
 
 class ModelLoader:
-    """Knows the progress being shown and the model that was in use before."""
+    """Knows the progress being shown."""
 
     def __init__(
         self,
         screen: Screen[Any],
-        chat: ChatSession,
+        engine: EngineSession,
         missing: str,
         replies: TranscriptController,
         notifications: Notifications,
@@ -37,7 +38,8 @@ class ModelLoader:
         """`missing` must be done before the model can be loaded: fetch, prepare or nothing; `mount` shows a widget
         below the transcript."""
         self._screen = screen
-        self._chat = chat
+        self._engine = engine
+        self._chat = engine.chat
         self._missing = missing
         self._replies = replies
         self._notifications = notifications
@@ -46,8 +48,6 @@ class ModelLoader:
         self._progress: ModelProgress | None = None
         self._first_stage: str | None = None
         """What must be done first for the model loaded next, where that is known."""
-        self._previous: tuple[str | None, str] | None = None
-        """The model in use before the one being loaded, as the settings name it and as people do."""
 
     @property
     def is_preparing(self) -> bool:
@@ -57,7 +57,7 @@ class ModelLoader:
     @property
     def shown_loading(self) -> Loading | None:
         """What panel and status line show of the loading: how far it is stands in one place only."""
-        loading = self._chat.loading
+        loading = self._engine.loading
         return Loading(loading.stage) if loading is not None and self.is_preparing else loading
 
     async def start(self) -> None:
@@ -67,8 +67,8 @@ class ModelLoader:
 
     async def show(self, updates: Updates) -> None:
         """Show how far it is; takes notices about it out of the updates, as they are shown there."""
-        is_loading = self._chat.phase == "loading"
-        loading = self._chat.loading if is_loading else None
+        is_loading = self._engine.phase == "loading"
+        loading = self._engine.loading if is_loading else None
         if self._progress is None and is_loading and self._first_stage is not None:
             await self.show_progress(self._first_stage)
         if self._progress is None and loading is not None and loading.stage in _SLOW_STAGES:
@@ -77,21 +77,20 @@ class ModelLoader:
             if updates.error is not None or not is_loading:
                 await self._hide_progress()
                 if updates.error is None:
-                    self._previous = None
+                    self._chat.model_loaded()
             else:
                 for notice in updates.notices:
                     self._progress.note(notice.text)
                 updates.notices.clear()
                 if loading is not None:
                     self._progress.show(loading)
-        elif updates.error is None and not is_loading and self._chat.phase != "dead":
-            self._previous = None
+        elif updates.error is None and not is_loading and self._engine.phase != "dead":
+            self._chat.model_loaded()
 
     async def show_progress(self, first_stage: str) -> None:
         """Show the steps from this one on."""
         self._first_stage = None
-        back_to = self._previous[1] if self._previous is not None else ""
-        self._progress = ModelProgress(self._chat.model, first_stage, back_to)
+        self._progress = ModelProgress(self._chat.model, first_stage, self._chat.model_before)
         await self._mount(self._progress)
         self._screen.refresh_bindings()
 
@@ -107,19 +106,19 @@ class ModelLoader:
             return
         first_stage, is_here = self._progress.first, self._progress.is_here
         await self._hide_progress()
-        if self._chat.is_replying:
+        if self._engine.is_replying:
             await self._replies.stop()
         if not await self.go_back():
             self._first_stage = None if is_here else first_stage
-            self._chat.give_up()
+            self._engine.give_up()
             state = "here, but not loaded; F5 loads it" if is_here else "not here yet; F5 goes on where this stopped"
             self._notifications.show(f"the model is {state}, ctrl+t chooses another one")
         self._refresh()
 
     def restart(self) -> None:
         """Start the engine again; one that cannot finish a stopped reply is not waited for."""
-        if self._chat.phase == "stopping" or not self._replies.is_busy():
-            self._chat.restart()
+        if self._engine.phase == "stopping" or not self._replies.is_busy():
+            self._engine.restart()
             self._refresh()
 
     def choose(self, name: str = "") -> None:
@@ -153,22 +152,21 @@ class ModelLoader:
             return False
         if self._replies.is_busy():
             return True
-        if self._chat.phase != "dead" and not self.is_preparing:
-            self._previous = (self._chat.settings.model, self._chat.model)
         await self._hide_progress()
         self._first_stage = None if model.is_here else FETCH
-        self._chat.change_model(name, model.name)
-        await self._notifications.add_to_chat(f"going on with {model.name}, which reads the conversation anew")
-        self._refresh()
+        await self._show_change(self._chat.change_model(name, model.name))
         return True
 
     async def go_back(self) -> bool:
         """Change back to the model in use before, as the new one cannot be had; False if there is none."""
-        if self._previous is None:
+        outcome = self._chat.fall_back()
+        if outcome is None:
             return False
-        (name, alias), self._previous = self._previous, None
         self._first_stage = None
-        self._chat.change_model(name, alias)
-        await self._notifications.add_to_chat(f"going on with {alias}, the model that was")
-        self._refresh()
+        await self._show_change(outcome)
         return True
+
+    async def _show_change(self, outcome: Outcome) -> None:
+        self._engine.carry_out(outcome)
+        await self._notifications.show_lines(outcome.lines, in_chat=True)
+        self._refresh()

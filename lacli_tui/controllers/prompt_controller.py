@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lacli.chat import slash
+from lacli.chat import listings, slash
+from lacli.chat.chat import ChatSession
+from lacli.errors import UsageError
 from lacli.events import Attachment
-from lacli.shared.wording import number_of
-from lacli_tui.chat_session import ChatSession
 from lacli_tui.controllers.prompt_queue import PromptQueue, QueuedQuestion
 from lacli_tui.notifications import Notifications
 from lacli_tui.widgets.chips import Chips
@@ -98,12 +98,8 @@ class PromptController:
         if not number:
             self.detach_last()
             return
-        conversation = self._chat.conversation
-        chosen = number_of(number, len(conversation.attachments))
-        if chosen is None:
-            files = "\n".join(f"{at}  {each.label}" for at, each in enumerate(conversation.attachments, 1))
-            self._notifications.show(f"there is no attached file {number}", "error", files)
-            return
-        dropped = conversation.drop(chosen)
+        try:
+            self._notifications.show(self._chat.drop(number).text)
+        except UsageError as error:
+            self._notifications.show(error.message, "error", listings.attached_files(self._chat).text)
         self.show_chips()
-        self._notifications.show(f"{dropped.label} is not shown any more")

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from lacli.chat import slash
 from lacli.errors import LacliError
 from lacli_tui.actions import slash_command
-from lacli_tui.chat_session import ChatSession, Updates
 from lacli_tui.controllers.file_reader import FileReader
 from lacli_tui.controllers.prompt_controller import PromptController
 from lacli_tui.controllers.prompt_queue import QueuedQuestion
 from lacli_tui.controllers.transcript_controller import TranscriptController
+from lacli_tui.engine_session import EngineSession, Updates
 from lacli_tui.notifications import Notifications
 from lacli_tui.widgets.prompt import Prompt
 
@@ -21,7 +21,7 @@ class QuestionSender:
 
     def __init__(
         self,
-        chat: ChatSession,
+        engine: EngineSession,
         prompt: Prompt,
         prompts: PromptController,
         replies: TranscriptController,
@@ -30,7 +30,7 @@ class QuestionSender:
         perform: Callable[[str, str], object],
     ) -> None:
         """`perform` carries out the action with this id and argument."""
-        self._chat = chat
+        self._engine = engine
         self._prompt = prompt
         self._prompts = prompts
         self._replies = replies
@@ -56,16 +56,16 @@ class QuestionSender:
 
     async def send(self, question: QueuedQuestion) -> None:
         """Ask the question, or queue it while a reply is being written."""
-        self._chat.typed(question.text)
+        self._engine.recorder.remember_typed(question.text)
         replaces, self._prompts.editing = self._prompts.editing, None
-        if self._chat.is_replying:
+        if self._engine.is_replying:
             self._prompts.enqueue(question)
         else:
             await self._replies.ask(question, replaces)
 
     async def settle(self, updates: Updates) -> None:
         """If the reply has ended, ask the next question in the queue; if it failed, put all back at the prompt."""
-        if not self._prompts.queue or self._chat.is_replying:
+        if not self._prompts.queue or self._engine.is_replying:
             return
         finished = updates.finished
         failed = updates.error is not None or finished is None or finished.reason == "cancelled"
@@ -73,7 +73,7 @@ class QuestionSender:
             self._prompts.put_back()
             return
         question = self._prompts.queue.next()
-        conversation = self._chat.conversation
+        conversation = self._engine.chat.conversation
         later, conversation.pending = conversation.pending, list(question.attached)
         await self._replies.ask(question)
         conversation.pending[:0] = later
@@ -85,7 +85,7 @@ class QuestionSender:
         if found is None:
             return False
         action, rest = found
-        self._chat.typed(text)
+        self._engine.recorder.remember_typed(text)
         if action.id == "attach" and rest:  # at once: the question may be queued behind it
             self._files.attach(rest)
         else:

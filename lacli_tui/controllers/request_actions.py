@@ -10,10 +10,11 @@ from textual.app import SuspendNotSupported
 from textual.screen import Screen
 
 from lacli.chat import options, settings_summary
+from lacli.chat.chat import ChatSession
 from lacli.chat.settings_summary import Row
 from lacli.chat.slash import as_typed
 from lacli.errors import LacliError
-from lacli_tui.chat_session import ChatSession
+from lacli_tui.controllers.outcome_presenter import OutcomePresenter
 from lacli_tui.controllers.slow_work import SlowWork
 from lacli_tui.notifications import Notifications
 from lacli_tui.start import Start
@@ -30,6 +31,7 @@ class RequestActions:
         start: Start,
         prompt: Prompt,
         slow_work: SlowWork,
+        outcomes: OutcomePresenter,
         notifications: Notifications,
         refresh: Callable[[], None],
         copy: Callable[[str], None],
@@ -42,6 +44,7 @@ class RequestActions:
         self._start = start
         self._prompt = prompt
         self._slow_work = slow_work
+        self._outcomes = outcomes
         self._notifications = notifications
         self._refresh = refresh
         self._copy = copy
@@ -50,11 +53,11 @@ class RequestActions:
 
     # The system message
 
-    def system(self, text: str = "") -> None:
+    async def system(self, text: str = "") -> None:
         """Set the system message; without a text show it, or ask for it."""
         current = self._chat.conversation.system
         if text:
-            self._set_system(text)
+            await self._set_system(text)
         elif "\n" in current:
             self._notifications.show(current, hint="/system TEXT sets another one")
         else:
@@ -66,16 +69,10 @@ class RequestActions:
         screen = LineScreen("System message: what the model is told first", "nothing yet", current)
         text = await self._screen.app.push_screen_wait(screen)
         if text is not None and text != current:
-            self._set_system(text)
+            await self._set_system(text)
 
-    def _set_system(self, text: str) -> None:
-        """Tell the model this first from now on; `none` is nothing."""
-        gone = text.strip() == "none"
-        self._chat.describe("" if gone else text)
-        state = "gone" if gone else "set"
-        self._notifications.show(
-            f"the system message is {state}; the conversation is read again with the next question"
-        )
+    async def _set_system(self, text: str) -> None:
+        await self._outcomes.show(self._chat.system(text))
         self._refresh()
 
     # Options of the reply
@@ -86,11 +83,7 @@ class RequestActions:
             if not rest:
                 self._open(self._choose_option())
                 return
-            flag, value = options.wish(rest)
-            if value:
-                self._set(flag, value)
-            else:
-                self._notifications.show(options.line(self._chat.request, flag))
+            await self._outcomes.show(self._chat.set_option(rest))
         except LacliError as error:
             await self._notifications.report(error)
 
@@ -106,12 +99,7 @@ class RequestActions:
         screen = LineScreen(f"{flag}, now {now}", "none is the default again")
         value = await self._screen.app.push_screen_wait(screen)
         if value is not None:
-            self._set(flag, value)
-
-    def _set(self, flag: str, value: str) -> None:
-        self._chat.request = options.changed(self._chat.request, flag, self._start.checked(flag, value))
-        self._chat.conversation.changed = True
-        self._notifications.show(f"{flag} is {options.shown(self._chat.request, flag)}")
+            await self._outcomes.show(self._chat.set_option(f"{flag} {value}"))
 
     # The draft
 
@@ -144,11 +132,8 @@ class RequestActions:
             if value is None:
                 return
             given[name] = value
-        system, question = found.filled(given)
-        if system.strip():
-            self._set_system(system)
-        self._prompt.put(as_typed(question))
-        self._prompt.focus()
+        await self._outcomes.show(self._chat.template(found, given))
+        self._refresh()
 
     async def edit(self) -> None:
         """Edit the draft in the user's editor, which has the terminal meanwhile; a reply goes on behind it."""

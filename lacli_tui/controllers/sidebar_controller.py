@@ -9,9 +9,9 @@ from typing import Any
 from textual.screen import Screen
 from textual.widgets import OptionList
 
+from lacli.chat.chat import ChatSession
 from lacli.errors import LacliError
 from lacli_tui.background import in_thread
-from lacli_tui.chat_session import ChatSession
 from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.sidebar import MOST, Sidebar
 
@@ -63,4 +63,4 @@ class SidebarController:
             chats = await in_thread(lambda: SessionStore(path()).list(project_root(self._folder), limit=MOST))
         except LacliError:
             chats = []
-        self._sidebar.show_chats(chats, self._chat.session_id, self._now())
+        self._sidebar.show_chats(chats, self._chat.recorder.id, self._now())

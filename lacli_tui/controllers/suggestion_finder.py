@@ -7,8 +7,9 @@ from pathlib import Path
 
 from textual.message_pump import MessagePump
 
+from lacli.chat.suggestions import Partial, Suggester, Suggestion
+from lacli_tui.actions import SLASH_WORDS
 from lacli_tui.background import Background, BackgroundResult
-from lacli_tui.suggestions import Partial, Suggestion, Suggestions
 from lacli_tui.widgets.chips import Chips
 from lacli_tui.widgets.prompt import Prompt
 
@@ -27,14 +28,14 @@ class SuggestionFinder:
         self._themes = themes
         self._prompt = prompt
         self._chips = chips
-        self._suggestions: Suggestions | None = None
+        self._suggester: Suggester | None = None
 
     def look_up(self, partial: Partial) -> None:
         """Start looking for what fits this word."""
-        if self._suggestions is None:
-            self._suggestions = Suggestions(self._folder, self._themes())
-        suggestions = self._suggestions
-        self._background.run(f"{_WORK} {partial.source}", lambda: (partial, suggestions.of(partial)))
+        if self._suggester is None:
+            self._suggester = Suggester(self._folder, SLASH_WORDS, self._themes())
+        suggester = self._suggester
+        self._background.run(f"{_WORK} {partial.source}", lambda: (partial, suggester.of(partial)))
 
     def show(self, result: BackgroundResult) -> None:
         """Show what was found; where looking failed, nothing fits."""
@@ -44,4 +45,4 @@ class SuggestionFinder:
         if result.error is None:
             found = result.value  # type: ignore[assignment]  # what `look_up` returns
         above = self._chips if self._chips.display else self._prompt
-        self._prompt.offer(*found, above.region.y)
+        self._prompt.suggest(*found, above.region.y)

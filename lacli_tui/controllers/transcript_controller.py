@@ -9,12 +9,13 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from lacli.chat import slash
+from lacli.chat.outcome import Outcome
 from lacli.events import Finished
-from lacli.shared.wording import counted, cut_note, live_line, unvarying
-from lacli_tui.chat_session import ChatSession, Updates
+from lacli.shared.wording import cut_note, live_line
 from lacli_tui.controllers.decode_panel_controller import DecodePanelController
 from lacli_tui.controllers.prompt_controller import PromptController
 from lacli_tui.controllers.prompt_queue import QueuedQuestion
+from lacli_tui.engine_session import EngineSession, Updates
 from lacli_tui.notifications import Notifications
 from lacli_tui.widgets.message import Answer, ChatMessage
 from lacli_tui.widgets.prompt import Prompt
@@ -31,7 +32,7 @@ class TranscriptController:
     def __init__(
         self,
         screen: Screen[Any],
-        chat: ChatSession,
+        engine: EngineSession,
         transcript: Transcript,
         new_text: Static,
         prompt: Prompt,
@@ -43,7 +44,8 @@ class TranscriptController:
     ) -> None:
         """`refresh` updates what shows the state of the chat; its argument says whether a reply has ended."""
         self._screen = screen
-        self._chat = chat
+        self._engine = engine
+        self._chat = engine.chat
         self._transcript = transcript
         self._new_text = new_text
         self._prompt = prompt
@@ -60,13 +62,13 @@ class TranscriptController:
     @property
     def is_mounting(self) -> bool:
         """Whether a reply is being written whose widget is not there yet."""
-        return self._chat.is_replying and self._answer is None
+        return self._engine.is_replying and self._answer is None
 
     def is_busy(self) -> bool:
         """Whether a reply is being written; tells the user so."""
-        if not self._chat.is_replying:
+        if not self._engine.is_replying:
             return False
-        stopping = self._chat.phase == "stopping"
+        stopping = self._engine.phase == "stopping"
         self._notifications.notify("the reply is being stopped; F5 does not wait for that" if stopping else _WRITING)
         return True
 
@@ -76,31 +78,21 @@ class TranscriptController:
         """Ask a question, replacing that of a turn and all behind it where one is given."""
         self._prompts.last_sent = question.text
         if replaces is not None:
-            asked = self._chat.resend(replaces, question.words, question.named)
+            await self._send(self._chat.resend(replaces, question.words, question.named))
             await self._transcript.take_back(replaces)
         else:
-            asked = self._chat.ask(question.words, question.named)
+            await self._send(self._chat.ask(question.words, question.named))
         self._prompts.show_chips()
         await self._transcript.query(Welcome).remove()
-        self._answer = await self._transcript.ask(asked.text, asked.attachments, len(self._chat.conversation.turns))
-        self._start_reply()
+        await self._show_question()
 
     async def retry(self) -> None:
         """Ask the last question again."""
         if self.is_busy():
             return
-        conversation = self._chat.conversation
-        if not conversation.turns:
-            self._notifications.notify("there is no question to ask again")
-            return
-        request = self._chat.request
-        why = unvarying(request.temperature, request.seed)
-        if why and not conversation.changed and not conversation.turns[-1].interrupted:
-            remedy = "/set temperature 0.7" if request.temperature == 0 else "/set seed none"
-            self._notifications.notify(f"the same answer is to be expected, as {why}; {remedy} makes it vary")
-        self._chat.retry()
-        self._answer = await self._transcript.answer_again(len(conversation.turns) - 1)
-        self._start_reply()
+        if await self._send(self._chat.retry()):
+            self._answer = await self._transcript.answer_again(len(self._chat.conversation.turns) - 1)
+            self._start_reply()
 
     async def ask_again(self, turn: int | None) -> None:
         """Ask the question of this turn again; what came after it is gone."""
@@ -111,23 +103,31 @@ class TranscriptController:
             question = turns[turn].question
             self._prompts.last_sent = slash.as_typed(question.text)
             self._prompts.reattach(question.attachments)  # its words no longer name them
-            self._chat.resend(turn, question.text)
+            await self._send(self._chat.resend(turn, question.text))
             await self._transcript.take_back(turn)
-            self._answer = await self._transcript.ask(question.text, question.attachments, turn)
-            self._start_reply()
+            await self._show_question()
 
     async def summarise(self) -> None:
         """Have older turns replaced by a summary."""
         if self.is_busy():
             return
-        turns = len(self._chat.conversation.turns)
-        if turns < 2:
-            self._notifications.notify("there are no older turns to sum up")
-            return
-        self._chat.summarise()
-        self._answer = await self._transcript.ask_aside(turns)
+        if await self._send(self._chat.compact()):
+            self._answer = await self._transcript.ask_aside(len(self._chat.conversation.turns))
+            self._start_reply()
+            self._notifications.show(_SUMMARISING)
+
+    async def _send(self, outcome: Outcome) -> bool:
+        """Have the engine answer; False if there is nothing to answer."""
+        self._engine.carry_out(outcome)
+        await self._notifications.show_lines(outcome.lines)
+        return outcome.send is not None
+
+    async def _show_question(self) -> None:
+        """Show the question being asked, and make room for its answer."""
+        asked = self._chat.conversation.question
+        assert asked is not None
+        self._answer = await self._transcript.ask(asked.text, asked.attachments, len(self._chat.conversation.turns))
         self._start_reply()
-        self._notifications.show(_SUMMARISING)
 
     def _start_reply(self) -> None:
         self._panel.start_reply(is_summary=self._chat.purpose == "summary")
@@ -154,8 +154,9 @@ class TranscriptController:
         assert finished is not None
         if self._chat.purpose == "summary":
             await self.show_all()
-            await self._report_summary(updates)
-        elif answer is not None and updates.turn is None and finished.reason != "stop":
+            self._notifications.withdraw(_SUMMARISING)
+            await self._notifications.show_lines(updates.outcome.lines, in_chat=updates.outcome.changed)
+        elif answer is not None and updates.outcome.turn is None and finished.reason != "stop":
             await self._remove(answer)
         elif answer is not None:
             await answer.finish(finished.text, _footnote(finished, self._chat.most_tokens), finished.thought)
@@ -163,7 +164,7 @@ class TranscriptController:
 
     async def stop(self) -> None:
         """Stop the reply; one that has begun ends with the text so far."""
-        outcome = self._chat.stop()
+        outcome = self._engine.stop()
         self.was_stopped = outcome == "stopping"
         answer = self._answer
         if outcome == "given up" and answer is not None:
@@ -177,18 +178,6 @@ class TranscriptController:
         elif answer.turn is not None:
             await self._transcript.take_back(answer.turn)
         self._prompts.put_back()
-
-    async def _report_summary(self, updates: Updates) -> None:
-        self._notifications.withdraw(_SUMMARISING)
-        if updates.compacted is not None:
-            gone = counted(updates.compacted, "older turn is", "older turns are")
-            await self._notifications.add_to_chat(f"{gone} replaced by the summary; /undo brings back what was there")
-            return
-        finished = updates.finished
-        cut = finished is not None and finished.reason in ("length", "context")
-        why = f"max-tokens was reached ({self._chat.most_tokens:,})" if cut else "no summary came of it"
-        hint = "/set max-tokens N makes room for it" if cut else ""
-        self._notifications.show(f"the conversation is as it was: {why}", "warning", hint)
 
     async def show_all(self) -> None:
         """Show the whole conversation anew."""

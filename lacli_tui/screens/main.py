@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import on, work
@@ -19,15 +19,16 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from lacli.chat import listings
 from lacli.errors import WorkerDied
 from lacli_tui.actions import MAIN, action_of, bindings_of
 from lacli_tui.background import BackgroundResult, in_thread
-from lacli_tui.chat_session import ChatSession, Updates
 from lacli_tui.controllers.answer_actions import AnswerActions
 from lacli_tui.controllers.chat_actions import ChatActions
 from lacli_tui.controllers.decode_panel_controller import DecodePanelController
 from lacli_tui.controllers.file_reader import FileReader
 from lacli_tui.controllers.model_loader import ModelLoader
+from lacli_tui.controllers.outcome_presenter import OutcomePresenter
 from lacli_tui.controllers.prompt_controller import PromptController
 from lacli_tui.controllers.question_sender import QuestionSender
 from lacli_tui.controllers.request_actions import RequestActions
@@ -37,6 +38,7 @@ from lacli_tui.controllers.slow_work import SlowWork
 from lacli_tui.controllers.suggestion_finder import SuggestionFinder
 from lacli_tui.controllers.transcript_controller import TranscriptController
 from lacli_tui.controllers.update_loop import UpdateLoop
+from lacli_tui.engine_session import EngineSession, Updates
 from lacli_tui.glyphs import is_ascii_terminal
 from lacli_tui.messages import ActionRequested, QuestionSent, UpdatesReady
 from lacli_tui.notifications import Notifications
@@ -74,22 +76,23 @@ class MainScreen(Screen[None]):
     def __init__(self, start: Start, perform: Callable[..., None], theme: Callable[[], str]) -> None:
         """`perform` carries out an action of the app or of this screen by its id; `theme` is the one chosen."""
         super().__init__()
-        self.chat = ChatSession(start, self._wake)
+        engine = self.engine = EngineSession(start, self._wake)
         self._keys_for_reply = False
         """Whether the footer shows the keys that apply while a reply is written."""
         self._make_widgets()
-        chat, prompt, folder = self.chat, self.prompt, start.folder
+        chat, prompt, folder = engine.chat, self.prompt, start.folder
+        self.chat = chat
         notifications = self.notifications = Notifications(
             self.notice_bar, self.transcript, lambda text: self.notify(text, markup=False)
         )
         self.prompts = PromptController(chat, prompt, self.chips, notifications)
         self.slow_work = SlowWork(self, self.chips, notifications)
-        self.files = FileReader(self, chat, folder, prompt, self.prompts, self.slow_work, notifications)
+        self.files = FileReader(self, engine, folder, prompt, self.prompts, self.slow_work, notifications)
         self.updates = UpdateLoop(self, lambda: not self.replies.is_mounting, self._take_updates, self._settle)
-        self.panel = DecodePanelController(self, chat, start.project, lambda: self.loader.shown_loading)
+        self.panel = DecodePanelController(self, engine, start.project, lambda: self.loader.shown_loading)
         self.replies = TranscriptController(
             self,
-            chat,
+            engine,
             self.transcript,
             self._new_text,
             prompt,
@@ -100,25 +103,29 @@ class MainScreen(Screen[None]):
             self.refresh_state,
         )
         self.loader = ModelLoader(
-            self, chat, start.missing, self.replies, notifications, self._mount_below_chat, self.refresh_state
+            self, engine, start.missing, self.replies, notifications, self._mount_below_chat, self.refresh_state
         )
-        self.resources = ResourceMonitor(self, folder, lambda: chat.engine_pid, lambda: self.panel.widgets)
+        self.resources = ResourceMonitor(self, folder, lambda: engine.engine_pid, lambda: self.panel.widgets)
         self.sidebar = SidebarController(self, chat, folder, self._sidebar, prompt, start.now)
-        self.answers = AnswerActions(self, chat, folder, start.edited, self.slow_work, notifications)
-        self.chats = ChatActions(self, chat, folder, prompt, self.replies, self.panel, self.slow_work, notifications)
+        self.answers = AnswerActions(self, chat, start.edited, self.slow_work, notifications)
+        self.outcomes = OutcomePresenter(engine, prompt, self.replies, self.panel, notifications)
+        self.chats = ChatActions(
+            self, engine, folder, prompt, self.replies, self.outcomes, self.slow_work, notifications
+        )
         self.requests = RequestActions(
             self,
             chat,
             start,
             prompt,
             self.slow_work,
+            self.outcomes,
             notifications,
             self.refresh_state,
             self.answers.copy_text,
             theme,
             perform,
         )
-        self.sender = QuestionSender(chat, prompt, self.prompts, self.replies, self.files, notifications, perform)
+        self.sender = QuestionSender(engine, prompt, self.prompts, self.replies, self.files, notifications, perform)
         self.finder = SuggestionFinder(self, folder, lambda: sorted(self.app.available_themes), prompt, self.chips)
         self._perform = perform
         self.commands = self._make_commands()
@@ -132,7 +139,7 @@ class MainScreen(Screen[None]):
         self._sidebar = Sidebar(id="sidebar")
         self._new_text = Static("↓ new text: ctrl+end", id="new-text", markup=False)
 
-    def _make_commands(self) -> Mapping[str, Callable[..., object]]:
+    def _make_commands(self) -> dict[str, Callable[..., object]]:
         """What does each action of `where` MAIN, by its id; those that take something get it as a string."""
         return {
             "attach": self.files.attach,
@@ -171,13 +178,13 @@ class MainScreen(Screen[None]):
     @property
     def is_idle(self) -> bool:
         """Whether nothing is being written, loaded, read or still to be shown."""
-        busy = self.chat.is_replying or self.updates.is_pending or self.files.is_reading
-        return not busy and self.chat.phase != "loading"
+        busy = self.engine.is_replying or self.updates.is_pending or self.files.is_reading
+        return not busy and self.engine.phase != "loading"
 
     @property
     def session_id(self) -> str:
         """The id of the session being kept; empty until there is one."""
-        return self.chat.session_id if self.chat.conversation.turns else ""
+        return self.chat.recorder.id if self.chat.conversation.turns else ""
 
     def compose(self) -> ComposeResult:
         """The widgets in their places."""
@@ -202,7 +209,7 @@ class MainScreen(Screen[None]):
         await self.loader.start()
 
     async def _begin(self) -> None:
-        self.chat.begin()
+        self.engine.begin()
         self.set_class(is_ascii_terminal(), "-plain")
         self.resources.start()
         self.refresh_state()
@@ -213,7 +220,7 @@ class MainScreen(Screen[None]):
 
     @work(group="history", exit_on_error=False)
     async def _load_history(self) -> None:
-        self.prompt.remember(await in_thread(self.chat.history))
+        self.prompt.remember(await in_thread(self.engine.history))
 
     async def _warm_up(self) -> None:
         """Have the styles of an answer computed and its libraries imported before the first one is written."""
@@ -238,7 +245,7 @@ class MainScreen(Screen[None]):
         self.updates.request()
 
     async def _take_updates(self) -> Updates:
-        updates = self.chat.take()
+        updates = self.engine.take()
         await self._show_updates(updates)
         return updates
 
@@ -252,9 +259,7 @@ class MainScreen(Screen[None]):
         if updates.error is not None:
             await self._show_failure(updates)
         if updates.preview is not None:
-            size, of = len(updates.preview.token_ids), updates.preview.ctx_size
-            left = max(0, of - size - self.chat.request.max_tokens)
-            self.notifications.show(f"{size:,} tokens so far; {left:,} left for the question, of {of:,}")
+            await self.outcomes.show(listings.size(self.chat, updates.preview))
 
     async def _settle(self, updates: Updates) -> None:
         self.refresh_state(updates.finished is not None)
@@ -265,10 +270,10 @@ class MainScreen(Screen[None]):
         error = updates.error
         assert error is not None
         await self.notifications.report(error, in_chat=True)
-        if self.chat.phase == "dead" and await self.loader.go_back():
+        if self.engine.phase == "dead" and await self.loader.go_back():
             return
         if isinstance(error, WorkerDied):
-            hints = ["what was written is kept"] if updates.turn is not None else []
+            hints = ["what was written is kept"] if updates.outcome.turn is not None else []
             hints += ["the next question starts a new engine", "F5 starts it now"] if error.again else []
             if hints:
                 await self.notifications.add_to_chat("; ".join(hints), "warning")
@@ -281,8 +286,8 @@ class MainScreen(Screen[None]):
         if reply_ended:
             self.resources.read_pool()
             self.sidebar.refresh()
-        if self.chat.is_replying != self._keys_for_reply:
-            self._keys_for_reply = self.chat.is_replying
+        if self.engine.is_replying != self._keys_for_reply:
+            self._keys_for_reply = self.engine.is_replying
             self.refresh_bindings()
 
     # What the user does
@@ -301,9 +306,9 @@ class MainScreen(Screen[None]):
     def is_available(self, id_: str) -> bool:
         """Whether an action of this screen applies now: escape stops a reply, and else goes back to the prompt."""
         if id_ == "stop":
-            return self.chat.is_replying
+            return self.engine.is_replying
         if id_ == "back":
-            return not self.chat.is_replying
+            return not self.engine.is_replying
         return id_ != "not-now" or self.loader.is_preparing
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -344,7 +349,7 @@ class MainScreen(Screen[None]):
         """Stop the reply; before that, what is waiting for a disk."""
         if self.slow_work.cancel():
             return
-        if self.chat.phase == "stopping":
+        if self.engine.phase == "stopping":
             self.replies.is_busy()
         await self.replies.stop()
         self.refresh_state(True)
@@ -378,7 +383,7 @@ class MainScreen(Screen[None]):
     @on(SuggestionList.Chosen)
     def _suggestion_clicked(self, event: SuggestionList.Chosen) -> None:
         event.stop()
-        self.prompt.take_offer()
+        self.prompt.take_suggestion()
         self.prompt.focus()
 
     def on_resize(self) -> None:

@@ -19,10 +19,11 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
+from lacli.chat.suggestions import Partial, Suggestion, partial
+from lacli_tui.actions import SLASH_WORDS
 from lacli_tui.keys import keys_of
 from lacli_tui.messages import QuestionSent
 from lacli_tui.sanitize import clean_paste
-from lacli_tui.suggestions import Partial, Suggestion, partial_at
 from lacli_tui.terminal import UnmarkedPaste
 from lacli_tui.textual_private import replace_as_typed, restart_blink
 from lacli_tui.widgets.draft import Draft
@@ -50,9 +51,9 @@ class Prompt(Draft):
             super().__init__()
             self.partial = partial
 
-    def __init__(self, offered: SuggestionList, id: str | None = None) -> None:  # noqa: A002 - textual's name
+    def __init__(self, suggestion_list: SuggestionList, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__("Ask about your code; @ attaches a file, / is a command, f1 helps", id)
-        self._offered = offered
+        self._list = suggestion_list
         self._burst: list[str] = []
         self._pouring: Timer | None = None
         self._last_key = 0.0
@@ -101,7 +102,7 @@ class Prompt(Draft):
         elif event.key == "tab" or event.key in keys_of("send", self.app):
             event.stop()
             self._hold(event)
-        elif self._offered.is_open and self._is_of_list(event.key):
+        elif self._list.is_open and self._is_of_list(event.key):
             event.stop()
         elif event.key in keys_of("newline", self.app):  # here and now: as a binding it would come behind later keys
             event.stop()
@@ -143,14 +144,14 @@ class Prompt(Draft):
     def _is_of_list(self, key: str) -> bool:
         """Whether the key is one of the list's, which has its effect then."""
         if key in keys_of("offer-take", self.app):
-            self.take_offer()
+            self.take_suggestion()
         elif key in keys_of("offer-up", self.app):
-            self._offered.turn(-1)
+            self._list.turn(-1)
         elif key in keys_of("offer-down", self.app):
-            self._offered.turn(1)
+            self._list.turn(1)
         elif key in keys_of("offer-hide", self.app):
             self._hidden = self._looked.place if self._looked is not None else None
-            self._offered.close()
+            self._list.close()
         else:
             return False
         return True
@@ -183,7 +184,7 @@ class Prompt(Draft):
 
     def on_text_area_selection_changed(self) -> None:
         """Behind another word there is another list, or none."""
-        if self._offered.is_open and self.text == self._looked_in and self._begun != self._looked:
+        if self._list.is_open and self.text == self._looked_in and self._partial != self._looked:
             self._no_word()
 
     def on_blur(self) -> None:
@@ -193,21 +194,21 @@ class Prompt(Draft):
     # The word at the cursor
 
     @property
-    def _begun(self) -> Partial | None:
+    def _partial(self) -> Partial | None:
         start, end = self.selection
-        return partial_at(self.document.lines, *end) if start == end else None
+        return partial(self.document.lines, *end, SLASH_WORDS) if start == end else None
 
     def _no_word(self) -> None:
         """Nothing is looked for until something is typed."""
         self._looked, self._looked_in, self._looks = None, self.text, False
-        self._offered.close()
+        self._list.close()
 
     def _look(self, again: bool = False) -> None:
         """Something was typed: have what fits found."""
         text = self.text
         if text == self._looked_in and not again:
             return
-        found = self._begun
+        found = self._partial
         self._looked_in = text
         if found is None or found.place != self._hidden:
             self._hidden = None
@@ -217,21 +218,21 @@ class Prompt(Draft):
             self._looked, self._looks = found, True
             self.post_message(self.SuggestionsWanted(found))
 
-    def offer(self, begun: Partial | None, offers: Sequence[Suggestion], room: int) -> None:
+    def suggest(self, found: Partial | None, suggestions: Sequence[Suggestion], room: int) -> None:
         """This is what fits; the list may have so many rows."""
-        if begun is None or begun == self._looked:
+        if found is None or found == self._looked:
             self._looks = False
-            self._offered.offer(offers, room)
+            self._list.suggest(suggestions, room)
             if self._held_for_list:
                 self._release(self._holding, at_once=True)
 
-    def take_offer(self) -> None:
+    def take_suggestion(self) -> None:
         """Put the marked offer in the place of what was begun."""
-        offer, found = self._offered.marked, self._begun
-        if offer is None or found is None:
+        suggestion, found = self._list.marked, self._partial
+        if suggestion is None or found is None:
             return
-        replace_as_typed(self, offer.text, (found.row, found.column), self.cursor_location)
-        if offer.goes_on:
+        replace_as_typed(self, suggestion.text, (found.row, found.column), self.cursor_location)
+        if suggestion.goes_on:
             self._look()
         else:
             self._no_word()
@@ -264,15 +265,15 @@ class Prompt(Draft):
             self._release_soon(_LOOKING_S, at_once=True)
             return
         self._held, self._held_for_list = "", False
-        offer = self._offered.marked if not self._looks else None
+        suggestion = self._list.marked if not self._looks else None
         if key in keys_of("send", self.app):
-            if offer is not None and (offer.begun or self._offered.was_moved):
-                self.take_offer()
+            if suggestion is not None and (suggestion.begun or self._list.was_moved):
+                self.take_suggestion()
             else:
                 self.action_send()
-        elif offer is not None:
-            self.take_offer()
-        elif self._begun is not None and self._looked is None and not self._hidden:
+        elif suggestion is not None:
+            self.take_suggestion()
+        elif self._partial is not None and self._looked is None and not self._hidden:
             self._look(again=True)
         else:
             self.screen.focus_next()

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual import events
 
+from lacli.chat.suggestions import Suggestion
 from lacli_tui.glyphs import is_ascii_terminal
-from lacli_tui.suggestions import Suggestion
 from lacli_tui.widgets.choices import Choice, Choices
 
 MOST_ROWS = 8
@@ -38,7 +38,7 @@ class SuggestionList(Choices):
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id)
-        self._offers: Sequence[Suggestion] = ()
+        self._suggestions: Sequence[Suggestion] = ()
         self.was_moved = False
         """Whether the mark is where the user put it."""
         self.set_class(is_ascii_terminal(), "-plain")
@@ -50,47 +50,47 @@ class SuggestionList(Choices):
 
     @property
     def marked(self) -> Suggestion | None:
-        """The offer that is marked, if any is seen."""
-        return self._offers[self._at] if self.is_open else None
+        """The suggestion that is marked, if any is seen."""
+        return self._suggestions[self._at] if self.is_open else None
 
-    def offer(self, offers: Sequence[Suggestion], room: int) -> None:
+    def suggest(self, suggestions: Sequence[Suggestion], room: int) -> None:
         """These, in at most so many rows of the screen; no list where there are none."""
-        rows = min(len(offers), MOST_ROWS, max(0, room - _EDGE))
+        rows = min(len(suggestions), MOST_ROWS, max(0, room - _EDGE))
         if not rows:
             self.close()
             return
-        self._offers = offers
+        self._suggestions = suggestions
         self.was_moved = False
         self.styles.height = rows + _EDGE
         self.styles.offset = (0, -rows - _EDGE)
-        notes = max(cell_len(each.note) for each in offers)
-        titles = max(cell_len(each.title) for each in offers)
+        notes = max(cell_len(each.note) for each in suggestions)
+        titles = max(cell_len(each.title) for each in suggestions)
         self.styles.width = max(_LEAST_WIDTH, _BESIDE + titles + notes + (_GAP if notes else 0))
-        self.show([_choice(str(at), each, notes) for at, each in enumerate(offers)])
+        self.show([_choice(str(at), each, notes) for at, each in enumerate(suggestions)])
         self.display = True
 
     def close(self) -> None:
         """Hide it."""
         self.display = False
-        self._offers = ()
+        self._suggestions = ()
         self.was_moved = False
 
     def turn(self, by: int) -> None:
         """Mark another line; behind the last one comes the first."""
         self.was_moved = True
-        self._go((self._at + by) % len(self._offers))
+        self._go((self._at + by) % len(self._suggestions))
 
     def on_click(self, event: events.Click) -> None:
         """A click takes the line."""
         event.stop()
         event.prevent_default()  # textual would go on with that of `Choices`
         at = self._top + event.y - _EDGE
-        if 0 <= at < len(self._offers):
+        if 0 <= at < len(self._suggestions):
             self._go(at)
             self.post_message(self.Chosen())
 
 
-def _choice(key: str, offer: Suggestion, notes: int) -> Choice:
+def _choice(key: str, suggestion: Suggestion, notes: int) -> Choice:
     """A row; the words on what is offered begin below each other."""
-    note = offer.note + " " * (notes - cell_len(offer.note))
-    return Choice(key, offer.title, ((note, "dim"),) if notes else (), marks=offer.marks, keeps_end=True)
+    note = suggestion.note + " " * (notes - cell_len(suggestion.note))
+    return Choice(key, suggestion.title, ((note, "dim"),) if notes else (), marks=suggestion.marks, keeps_end=True)

@@ -89,7 +89,7 @@ def run_ui(lines: int, pace: float, report: str) -> None:
 
     app = Measured(Start(replier=Paced([text]), keep=False))
     app.run()
-    app.main.chat.close()
+    app.main.engine.close()
 
 
 def _watched(lines: int, pace: float, report: Path, home: str) -> list[float]:

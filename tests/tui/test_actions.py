@@ -204,7 +204,7 @@ async def waits(it: Playing) -> None:
     await one_turn(it)
     await typed("wait")(it)
     await it.press("enter")
-    await it.until(lambda: it.main.chat.phase == "decoding")
+    await it.until(lambda: it.main.engine.phase == "decoding")
 
 
 async def nothing_said(it: Playing) -> None:
@@ -262,7 +262,7 @@ def forget(it: Playing) -> Awaitable[None]:
 
 def count_restarts(it: Playing) -> Awaitable[None]:
     it.app.restarted = []  # type: ignore[attr-defined]
-    it.main.chat.restart = lambda: it.app.restarted.append(1)  # type: ignore[attr-defined, method-assign]
+    it.main.engine.restart = lambda: it.app.restarted.append(1)  # type: ignore[attr-defined, method-assign]
     return it.pilot.pause()
 
 

@@ -98,11 +98,11 @@ async def test_a_dead_engine_leaves_what_was_written(pilot: Play) -> None:
         text = it.text()
         assert "killed (SIGKILL)" in text
         assert "one two three" in text
-        assert it.main.chat.phase == "dead"
+        assert it.main.engine.phase == "dead"
         assert it.main.chat.conversation.turns[0].interrupted
         await it.ask("again")
         assert "alive" in it.text()
-        assert it.main.chat.phase == "idle"
+        assert it.main.engine.phase == "idle"
 
 
 async def test_a_question_of_before_is_edited_and_sent_again(pilot: Play) -> None:

@@ -18,11 +18,11 @@ import sys
 sys.argv[0] = "lacli"
 sys.path.insert(0, {str(ROOT)!r})
 from lacli.assistant.scripted import ScriptedAssistant
-from lacli_tui import chat_session
+from lacli_tui import engine_session
 from lacli_tui.screens.main import MainScreen
 from lacli_tui.widgets.status_line import StatusLine
 
-chat_session.ChatSession._engine = lambda self: ScriptedAssistant(["an answer"])
+engine_session.EngineSession._new_engine = lambda self: ScriptedAssistant(["an answer"])
 begun, finished = MainScreen._begin, MainScreen._settle
 
 def broken(self, *rest, **more):

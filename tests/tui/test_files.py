@@ -256,12 +256,12 @@ async def test_what_is_copied_is_for_its_owner_alone(pilot: Play, monkeypatch: p
 
 
 async def test_a_home_that_does_not_answer_holds_up_no_key(pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lacli_tui.chat_session import ChatSession
     from lacli_tui.controllers import resource_monitor
+    from lacli_tui.engine_session import EngineSession
 
     held = threading.Event()
 
-    def history(talk: ChatSession) -> list[str]:
+    def history(engine: EngineSession) -> list[str]:
         held.wait(20)
         return ["before"]
 
@@ -269,7 +269,7 @@ async def test_a_home_that_does_not_answer_holds_up_no_key(pilot: Play, monkeypa
         held.wait(20)
         return "kept"
 
-    monkeypatch.setattr(ChatSession, "history", history)
+    monkeypatch.setattr(EngineSession, "history", history)
     monkeypatch.setattr(resource_monitor, "pool_facts", lambda folder: held.wait(20) and None)
     monkeypatch.setattr(os.path, "exists", lambda path: held.wait(20))
     async with pilot("one", keep_theme=keep) as it:

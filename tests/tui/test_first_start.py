@@ -76,7 +76,7 @@ class TestItNeedNotBeWaitedFor:
             await it.until(lambda: it.main.loader.is_preparing)
             assert "esc stops it, or f4 while you type; what is fetched stays" in it.text()
             await it.press("escape")
-            await it.until(lambda: it.main.chat.phase == "dead")
+            await it.until(lambda: it.main.engine.phase == "dead")
             assert "F5 goes on" in it.text()
             assert not it.main.loader.is_preparing
             assert assistant.closed.wait(1)  # its next word was its last
@@ -87,7 +87,7 @@ class TestItNeedNotBeWaitedFor:
             await it.press("h", "escape")
             assert it.main.loader.is_preparing
             await it.press("f4")
-            await it.until(lambda: it.main.chat.phase == "dead")
+            await it.until(lambda: it.main.engine.phase == "dead")
             assert it.main.query_one(Prompt).text == "h"
 
     async def test_a_question_that_waits_for_it_is_back_at_the_prompt(self, pilot: Play) -> None:
@@ -95,9 +95,9 @@ class TestItNeedNotBeWaitedFor:
             await it.until(lambda: it.main.loader.is_preparing)
             await it.type("hi")
             await it.press("enter")
-            await it.until(lambda: it.main.chat.is_replying)
+            await it.until(lambda: it.main.engine.is_replying)
             await it.press("f4")
-            await it.until(lambda: it.main.chat.phase == "dead")
+            await it.until(lambda: it.main.engine.phase == "dead")
             assert it.main.query_one(Prompt).text == "hi"
 
 

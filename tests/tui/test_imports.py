@@ -23,7 +23,7 @@ async def talk():
         for key in ("f1", "escape", "ctrl+p", "escape", "ctrl+t", "escape", "ctrl+r", "escape"):
             await pilot.press(key)
             await pilot.pause(0.1)
-    app.main.chat.close()
+    app.main.engine.close()
 
 asyncio.run(talk())
 import lacli.worker.client

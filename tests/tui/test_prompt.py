@@ -62,7 +62,7 @@ class TestPastes:
         async with pilot(replier=Waits(["word " * 50])) as it:
             await it.type("go")
             await it.press("enter")
-            await it.until(lambda: it.main.chat.phase == "decoding")
+            await it.until(lambda: it.main.engine.phase == "decoding")
             prompt(it).post_message(events.Paste(text))
             await it.until(lambda: prompt(it).text == text)
             assert prompt(it).size.height == MOST_ROWS
@@ -355,7 +355,7 @@ class TestClearing:
         async with pilot(replier=Waits(["word " * 50])) as it:
             await it.type("go")
             await it.press("enter")
-            await it.until(lambda: it.main.chat.is_replying)
+            await it.until(lambda: it.main.engine.is_replying)
             await it.type("draft")
             await it.press("ctrl+c")
             await it.idle()

@@ -153,7 +153,7 @@ async def test_commands_that_only_show_go_on_working_and_others_say_why_not(pilo
         await it.until(lambda: "this chat" in it.text())
         assert it.main.chat.request.temperature == 0.5
         assert len(it.main.prompts.queue) == 1
-        assert it.main.chat.is_replying
+        assert it.main.engine.is_replying
         assert "there is no command /nonsense" in it.text()
         it.assistant.go.set()  # type: ignore[attr-defined]
         await it.until(lambda: len(it.main.chat.conversation.turns) == 2)
@@ -170,7 +170,7 @@ async def test_what_stands_in_place_of_another_question_does_not_wait(pilot: Pla
         it.assistant.go.clear()  # type: ignore[attr-defined]
         it.assistant.requests.clear()
         it.app.perform("retry")
-        await it.until(lambda: it.main.chat.is_replying)
+        await it.until(lambda: it.main.engine.is_replying)
         await it.press("enter")
         assert it.main.prompt.text == "first?"
         assert not it.main.prompts.queue

@@ -10,9 +10,10 @@ import pytest
 from textual import events
 
 from lacli.chat import values
+from lacli.chat.suggestions import MENTION, Partial, Suggester
+from lacli_tui.actions import SLASH_WORDS
 from lacli_tui.sanitize import visible_in_place
 from lacli_tui.screens.line import LineScreen
-from lacli_tui.suggestions import MENTION, Partial, Suggestions
 from lacli_tui.widgets.prompt import Prompt
 from tests.tui.conftest import Play, Playing
 
@@ -47,7 +48,9 @@ def test_names_that_would_act_are_not_offered_however_the_folder_is_named(
     typed = typed.format(here=named, name=named.name)
     assert values.entries(typed) == ["escort.txt"]
     for kind in (MENTION, "file", "n file"):
-        assert [each.title for each in Suggestions(named).of(Partial(kind, typed, 0, 0))] == [typed + "ort.txt"]
+        assert [each.title for each in Suggester(named, SLASH_WORDS).of(Partial(kind, typed, 0, 0))] == [
+            typed + "ort.txt"
+        ]
 
 
 def test_each_character_keeps_its_place() -> None:

@@ -21,12 +21,12 @@ what = sys.argv[1]
 sys.argv[0] = "lacli"
 sys.path.insert(0, {str(ROOT)!r})
 from lacli.assistant.scripted import ScriptedAssistant
-from lacli_tui import bridge, chat_session, shutdown
+from lacli_tui import bridge, engine_session, shutdown
 from lacli_tui.screens.main import MainScreen
 
 if what == "hears no hang-up":
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-shutdown._UI_S = chat_session._STOP_S = 0.5
+shutdown._UI_S = engine_session._STOP_S = 0.5
 bridge._CANCEL_S = 0.1
 
 class Engine(ScriptedAssistant):
@@ -43,7 +43,7 @@ class Engine(ScriptedAssistant):
                 time.sleep(0.3 if what == "slow" else 0)
                 return
 
-chat_session.ChatSession._engine = lambda self: Engine(())
+engine_session.EngineSession._new_engine = lambda self: Engine(())
 begun, shown = MainScreen._begin, MainScreen._show_updates
 
 async def begin(self):

@@ -9,9 +9,9 @@ import pytest
 from textual import events
 
 from lacli.chat import values
+from lacli.chat.suggestions import COMMAND, MENTION, Partial, Suggester, partial
 from lacli.prompts import saved
-from lacli_tui.actions import ACTIONS
-from lacli_tui.suggestions import COMMAND, MENTION, Partial, Suggestions, partial_at
+from lacli_tui.actions import ACTIONS, SLASH_WORDS
 from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.suggestion_list import MOST_ROWS, SuggestionList
 from tests.tui.conftest import Play, Playing
@@ -68,23 +68,24 @@ class TestWhichWord:
             ("a /re", None),
             ("/model qw", Partial("model", "qw", 0, 7)),
             ("/save 2 a/b", Partial("n file", "a/b", 0, 8)),
-            ("/file 2 a/b", None),
+            ("/file 2 a/b", Partial("file", "2 a/b", 0, 6)),
             ("/template name words", None),
             ("/undo x", None),
         ],
     )
     def test_it_ends_at_the_cursor_and_begins_with_a_sign(self, draft: str, found: Partial | None) -> None:
         lines = draft.split("\n")
-        assert partial_at(lines, len(lines) - 1, len(lines[-1])) == found
+        assert partial(lines, len(lines) - 1, len(lines[-1]), SLASH_WORDS) == found
 
     def test_in_the_middle_of_a_word_nothing_is_begun(self) -> None:
-        assert partial_at(["@abc"], 0, 2) is None
-        assert partial_at(["(@abc)"], 0, 5) == Partial(MENTION, "abc", 0, 1)
+        assert partial(["@abc"], 0, 2, SLASH_WORDS) is None
+        assert partial(["(@abc)"], 0, 5, SLASH_WORDS) == Partial(MENTION, "abc", 0, 1)
 
 
 class TestWhatFits:
     def of(self, project: Path, kind: str, typed: str) -> list[str]:
-        return [each.text for each in Suggestions(project, ["dark", "light"]).of(Partial(kind, typed, 0, 0))]
+        suggester = Suggester(project, SLASH_WORDS, ["dark", "light"])
+        return [each.text for each in suggester.of(Partial(kind, typed, 0, 0))]
 
     def test_nothing_typed_offers_what_lies_here(self, project: Path) -> None:
         assert self.of(project, MENTION, "") == ["@src/", "@tests/", "@inventory.py ", '@"two words.py" ']
@@ -115,7 +116,7 @@ class TestWhatFits:
         assert self.of(project, "file", f"{project}/sr") == [f"{project}/src/"]
 
     def test_a_new_file_is_written_without_a_question(self, project: Path) -> None:
-        assert all(not each.begun for each in Suggestions(project).of(Partial("n file", "inv", 0, 0)))
+        assert all(not each.begun for each in Suggester(project, SLASH_WORDS).of(Partial("n file", "inv", 0, 0)))
 
 
 class TestAtThePrompt:

@@ -15,7 +15,7 @@ from lacli.assistant.scripted import ScriptedAssistant
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import Event, Finished, Loading, Preview, Request
 from lacli_tui.bridge import Bridge, Call, Ended, What
-from lacli_tui.chat_session import ChatSession
+from lacli_tui.engine_session import EngineSession
 from lacli_tui.start import Start
 
 pytestmark = pytest.mark.usefixtures("impatient")
@@ -99,46 +99,48 @@ def test_every_call_ends_exactly_once_however_it_is_cancelled_and_closed(seed: i
 def test_f5_and_a_new_chat_lead_out_of_every_state(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(seed)
     well = False
-    monkeypatch.setattr(ChatSession, "_engine", lambda self: ScriptedAssistant(["well"]) if well else Unsteady(dice))
-    talk = ChatSession(Start(keep=False), lambda: None)
-    talk.begin()
+    monkeypatch.setattr(
+        EngineSession, "_new_engine", lambda self: ScriptedAssistant(["well"]) if well else Unsteady(dice)
+    )
+    engine = EngineSession(Start(keep=False), lambda: None)
+    engine.begin()
     asked = 0
     for _ in range(15):
         does = dice.choice(("ask", "ask", "stop", "retry", "undo", "tokens", "summary", "restart", "clear", "ahead"))
         if does == "stop":
-            talk.stop()
+            engine.stop()
         elif does == "ahead":
-            talk.read_ahead()
-        elif does == "restart" and (talk.phase == "stopping" or not talk.is_replying):
-            talk.restart()
-        elif not talk.is_replying:
+            engine.read_ahead()
+        elif does == "restart" and (engine.phase == "stopping" or not engine.is_replying):
+            engine.restart()
+        elif not engine.is_replying:
             if does == "ask":
                 asked += 1
-                talk.ask(f"question {asked}")
-            elif does == "summary" and len(talk.conversation.turns) > 1:
-                talk.summarise()
+                engine.carry_out(engine.chat.ask(f"question {asked}"))
+            elif does == "summary" and len(engine.chat.conversation.turns) > 1:
+                engine.carry_out(engine.chat.compact())
             elif does in ("retry", "undo", "clear"):
-                getattr(talk, does)()
+                engine.carry_out(getattr(engine.chat, does)())
             elif does == "tokens":
-                talk.count_tokens()
+                engine.count_tokens()
         time.sleep(dice.choice((0, 0.001, 0.004)))
-        talk.take()
-    talk.stop()
-    assert talk.phase in ("stopping", "idle", "dead", "loading")
+        engine.take()
+    engine.stop()
+    assert engine.phase in ("stopping", "idle", "dead", "loading")
     well = True
-    talk.restart()
-    assert not talk.is_replying
-    talk.new()
-    talk.ask("are you well?")
-    took = talk.take()
+    engine.restart()
+    assert not engine.is_replying
+    engine.carry_out(engine.chat.new())
+    engine.carry_out(engine.chat.ask("are you well?"))
+    updates = engine.take()
     until = time.monotonic() + 5
-    while talk.is_replying and time.monotonic() < until:
-        took = talk.take()
+    while engine.is_replying and time.monotonic() < until:
+        updates = engine.take()
         time.sleep(0.001)
-    assert took.error is None
-    assert [turn.answer.text for turn in talk.conversation.turns] == ["well"]
-    assert talk.phase == "idle"
-    talk.close()
+    assert updates.error is None
+    assert [turn.answer.text for turn in engine.chat.conversation.turns] == ["well"]
+    assert engine.phase == "idle"
+    engine.close()
 
 
 def test_a_reply_that_is_stopped_before_it_began_ends_at_once() -> None:
@@ -149,38 +151,38 @@ def test_a_reply_that_is_stopped_before_it_began_ends_at_once() -> None:
             held.wait(10)
             return Preview((), "", 100)
 
-    talk = ChatSession(Start(replier=Held(["never"]), keep=False), lambda: None)
-    talk.begin()
-    while talk.phase != "idle":
-        talk.take()
-    talk.count_tokens()
-    talk.ask("a question")
-    assert talk.stop() == "stopping"
-    took = talk.take()
-    assert took.finished is not None
-    assert took.finished.reason == "cancelled"
-    assert took.turn is None
-    assert took.error is None
-    assert talk.phase == "idle"
+    engine = EngineSession(Start(replier=Held(["never"]), keep=False), lambda: None)
+    engine.begin()
+    while engine.phase != "idle":
+        engine.take()
+    engine.count_tokens()
+    engine.carry_out(engine.chat.ask("a question"))
+    assert engine.stop() == "stopping"
+    updates = engine.take()
+    assert updates.finished is not None
+    assert updates.finished.reason == "cancelled"
+    assert updates.outcome.turn is None
+    assert updates.error is None
+    assert engine.phase == "idle"
     held.set()
-    talk.close()
+    engine.close()
 
 
 def test_a_reply_without_an_end_is_a_failure_and_what_was_written_of_it_is_kept() -> None:
     events = ScriptedAssistant(()).told("one two three")[:-1]
-    talk = ChatSession(Start(replier=ScriptedAssistant([events]), keep=False), lambda: None)
-    talk.begin()
-    talk.ask("a question")
-    took = talk.take()
-    while talk.is_replying:
+    engine = EngineSession(Start(replier=ScriptedAssistant([events]), keep=False), lambda: None)
+    engine.begin()
+    engine.carry_out(engine.chat.ask("a question"))
+    updates = engine.take()
+    while engine.is_replying:
         time.sleep(0.001)
-        took = talk.take()
-    assert "without telling its end" in str(took.error)
-    assert took.turn is not None
-    assert took.turn.interrupted
-    assert took.turn.answer.text == "one two three"
-    assert talk.phase == "idle"
-    talk.close()
+        updates = engine.take()
+    assert "without telling its end" in str(updates.error)
+    assert updates.outcome.turn is not None
+    assert updates.outcome.turn.interrupted
+    assert updates.outcome.turn.answer.text == "one two three"
+    assert engine.phase == "idle"
+    engine.close()
 
 
 def test_a_reply_given_up_while_the_model_loads_has_it_loaded_for_the_next_one() -> None:
@@ -197,15 +199,15 @@ def test_a_reply_given_up_while_the_model_loads_has_it_loaded_for_the_next_one()
             go.wait(10)
             return iter(())
 
-    talk = ChatSession(Start(replier=Loads(()), keep=False), lambda: None)
-    talk.begin()
-    while talk.take().error is None:
+    engine = EngineSession(Start(replier=Loads(()), keep=False), lambda: None)
+    engine.begin()
+    while engine.take().error is None:
         pass
-    talk.ask("a question")
-    assert (talk.stop(), talk.is_replying) == ("given up", False)
+    engine.carry_out(engine.chat.ask("a question"))
+    assert (engine.stop(), engine.is_replying) == ("given up", False)
     go.set()
     until = time.monotonic() + 5
-    while talk.phase != "idle":
-        assert time.monotonic() < until, talk.phase
-        talk.take()
-    talk.close()
+    while engine.phase != "idle":
+        assert time.monotonic() < until, engine.phase
+        engine.take()
+    engine.close()
