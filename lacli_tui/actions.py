@@ -1,10 +1,9 @@
-"""All that can be done, in one table: key bindings, footer, help screen, palette, slash commands and keymap read it.
+"""Everything the user can do, in one table: key bindings, footer, help, palette, slash commands and keymap read it.
 
-An action is added as one line of `ACTIONS` and one method `action_<id with _ for ->` on the node its `where` names: the
-app, the main screen (its verbs are the mixins in `lacli_tui/verbs/`), the prompt, a message. That node's class has
-`BINDINGS = bindings_of(WHERE)`; the footer shows what `footer` names. Whatever stands in the palette or has a slash
-command is called by `App.perform(id, rest)`, which finds the node; the method then takes `rest` if `takes` is set. The
-`[keymap]` table of the configuration gives an id other keys. Imports textual's Binding only.
+To add an action, add an entry to `ACTIONS` and what does it: for `where` MAIN an entry in the table of `screens.main`,
+else a method `action_<id with _ for ->` on the app, the prompt or the message. That node's class has `BINDINGS =
+bindings_of(WHERE)`. The `[keymap]` table of the configuration gives an id other keys. Of Textual this imports Binding
+only.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _COMMANDS = {each.name: each for each in commands.commands("tui")}
 _KEY = re.compile(r"(?:(?:ctrl|shift|alt|super)\+)*[a-z0-9_?!@#$%&*/.;:<>=+-]+")
 APP, MAIN, PROMPT, MESSAGE = "app", "main", "prompt", "message"
 OFFERS = "offers"
-"""The list above the prompt while a file or a command is being typed; its keys are taken by the prompt."""
+"""The list above the prompt while a file or a command is typed; the prompt handles its keys."""
 DIALOG, PICKER = "dialog", "picker"
 """Every screen over the main one, and every one with a list to choose from."""
 SESSIONS, POOL, CONFIRM, DIFF, LINE, SETTINGS = "sessions", "pool", "confirm", "diff", "line", "settings"
@@ -33,11 +32,9 @@ HELP = "help"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something a user can do."""
-
     id: str
     keys: str
-    """Separated by commas, as textual names them; empty where only palette and slash command lead to it."""
+    """Separated by commas, named as in Textual; empty if only the palette or a slash command leads to it."""
     title: str
     """A few words: for the palette and the help screen."""
     help: str = ""
@@ -45,9 +42,9 @@ class Action:
     where: str = MAIN
     palette: bool = True
     footer: str = ""
-    """What the footer calls it; empty: not shown there."""
+    """Its name in the footer; empty: not shown there."""
     slash: str = ""
-    """The slash command of the same, of `lacli.chat.commands`, without its slash."""
+    """Its slash command, if any: a name in `lacli.chat.commands`."""
     priority: bool = False
     """Whether the key works wherever the focus is, before the widget that has it."""
 
@@ -58,7 +55,7 @@ class Action:
 
     @property
     def method(self) -> str:
-        """The name of the method that does it, without `action_`."""
+        """The method that carries it out, without `action_`."""
         return self.id.replace("-", "_")
 
 
@@ -246,7 +243,7 @@ ACTIONS: tuple[Action, ...] = (
 
 
 def bindings_of(where: str) -> list[BindingType]:
-    """The bindings of the node that does these actions."""
+    """The bindings of the node that carries out these actions."""
     return [
         Binding(
             key,
@@ -263,14 +260,14 @@ def bindings_of(where: str) -> list[BindingType]:
 
 
 def _call(action: Action, key: str) -> str:
-    """The action as Textual is to call it."""
+    """The call that Textual is to make."""
     if action.where == MAIN:
         return f"command({action.id!r})"
     return f"{action.method}({key!r})" if action.id == "message-block" else action.method
 
 
 def checked_keymap(keymap: Mapping[str, object]) -> dict[str, str]:
-    """The table [keymap] as textual takes it. Raises UsageError for what names no action or no key."""
+    """The table [keymap] as Textual takes it. Raises UsageError for unknown actions and keys."""
     found = {}
     for id_, keys in keymap.items():
         if id_ not in _BY_ID:
@@ -291,10 +288,7 @@ def action_of(id_: str) -> Action:
 
 
 def slash_command(typed: str) -> tuple[Action, str] | None:
-    """The action that a slash command leads to, and what stands behind it; None where this is a question.
-
-    Raises UsageError for what is neither.
-    """
+    """The action and argument of a slash command; None if this is a question. Raises UsageError for what is neither."""
     found = commands.parse(typed, SLASH_WORDS)
     return None if found is None else (_BY_SLASH[found[0].name], found[1])
 
@@ -302,5 +296,5 @@ def slash_command(typed: str) -> tuple[Action, str] | None:
 _BY_ID = {action.id: action for action in ACTIONS}
 _BY_SLASH = {action.slash: action for action in ACTIONS if action.slash}
 SLASH_WORDS = {name: replace(_COMMANDS[name], help=action.title) for name, action in _BY_SLASH.items()}
-"""The slash commands by what is typed, described as in palette and help; other names last."""
+"""The slash commands by what is typed, aliases last, described as in palette and help."""
 SLASH_WORDS |= {each.alias: each for each in SLASH_WORDS.values() if each.alias}

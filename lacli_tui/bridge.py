@@ -1,9 +1,8 @@
-"""One thread that drives a `Replier`, so that the UI never waits: calls in, what comes of them out through a queue.
+"""A thread that drives a `Replier`, so that the UI never waits: calls go in, events come out through a queue.
 
-`wake` is called from that thread when the queue has something after it was empty; `take` empties it. Calls are done one
-after the other; reading ahead (`warm`) gives way to whatever is asked next. Each call ends with exactly one `Ended`,
-whatever becomes of it: done, failed, cancelled before it began or while it waits, or left behind by `close`. Knows no
-widget.
+`wake` is called from that thread when the queue is no longer empty; `take` empties it. Calls are carried out one after
+the other; reading ahead (`warm`) makes way for any other call. Each call ends with exactly one `Ended`, whatever
+happens: done, failed, cancelled before it began or while it waits, or dropped by `close`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ What = Literal["open", "reply", "preview", "warm"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """Something asked of the engine."""
+    """Something the engine is asked for."""
 
     what: What
     request: Request = field(default_factory=Request)
@@ -30,13 +29,13 @@ class Call:
     _begun: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self) -> bool:
-        """Take it, to bring it to its end; True for one caller only."""
+        """Claim it, to carry it out or end it; True for one caller only."""
         return self._begun.acquire(blocking=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A call is done: nothing more comes of it."""
+    """The last event of a call."""
 
     error: BaseException | None = None
     preview: Preview | None = None
@@ -47,11 +46,11 @@ Came = tuple[Call, Event | Ended]
 
 
 class _Left(BaseException):
-    """Out of a loading, when nobody wants the model any more."""
+    """Raised out of loading when nobody wants the model any more."""
 
 
 class Bridge:
-    """Between the UI's thread and a `Replier`, which is used by this class alone from now on."""
+    """The only user of its `Replier`."""
 
     def __init__(self, replier: Replier, wake: Callable[[], None]) -> None:
         self.replier = replier
@@ -65,7 +64,7 @@ class Bridge:
         self._thread.start()
 
     def call(self, what: What, request: Request = Request()) -> Call:  # noqa: B008 - frozen
-        """Ask for it; what comes of it is told by `take`, `Ended` last."""
+        """Make a call; its events come by `take`, `Ended` last."""
         call = Call(what, request)
         if self._warming is not None:
             self.cancel(self._warming)
@@ -76,13 +75,13 @@ class Bridge:
         return call
 
     def cancel(self, call: Call) -> None:
-        """It is no longer wanted: it ends as soon as it can, at once where it waits."""
+        """End it as soon as possible, at once if it has not begun."""
         call.cancelled.set()
         if call.begin():
             self._put(call, Ended())
 
     def take(self) -> list[Came]:
-        """All that came since the last time."""
+        """All events since the last time."""
         self._awake.clear()
         came = []
         while True:
@@ -92,7 +91,7 @@ class Bridge:
                 return came
 
     def close(self) -> None:
-        """Cancel what is being done and let go of the engine; a loading that has nothing to tell is cut off."""
+        """Cancel everything and close the engine; loading that reports nothing is cut off."""
         self._closed = True
         self._leave_behind()
         self._thread.join(_CANCEL_S)
@@ -100,7 +99,7 @@ class Bridge:
         self._thread.join(_CANCEL_S)
 
     def _leave_behind(self) -> None:
-        """What waits ends here, and then the thread."""
+        """End the calls that wait, and then the thread."""
         while True:
             try:
                 call = self._calls.get_nowait()
@@ -136,7 +135,7 @@ class Bridge:
         self._put(call, ended)
 
     def _heard(self, call: Call, event: Event) -> None:
-        """Of a loading, which can be left nowhere else."""
+        """Report the progress of loading, or leave it: it cannot be left anywhere else."""
         if self._closed:
             raise _Left
         self._put(call, event)

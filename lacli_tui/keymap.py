@@ -1,6 +1,5 @@
-"""The table [keymap] of the configuration: which action has which keys, where these work, and whether two share one.
-
-Pure, over the registry of actions.
+"""The table [keymap] of the configuration: which action has which keys, where they work, and whether two collide.
+Pure.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ PLACES = {
     actions.SETTINGS: "in the settings",
     actions.HELP: "in the help",
 }
-"""Where an action's keys work, in words."""
+"""Where the keys of an action work."""
 _CHAT = (actions.MAIN, actions.PROMPT, actions.OFFERS, actions.MESSAGE)
 _APART = ({actions.PROMPT, actions.MESSAGE}, {actions.OFFERS, actions.MESSAGE})
-"""Places of the chat that never have the focus together."""
+"""Places in the chat that never have the focus together."""
 _WITH_LISTS = (actions.PICKER, actions.SESSIONS)
 _TYPED = (actions.PROMPT, actions.OFFERS, actions.PICKER, actions.SESSIONS, actions.LINE)
 """Where letters are typed."""
@@ -42,13 +41,13 @@ _SAME = {
     "return": "enter",
     "esc": "escape",
 }
-"""What a terminal sends the same for."""
+"""Keys for which a terminal sends the same."""
 _DIGITS = "message-block"
 
 
 def checked(keymap: Mapping[str, object]) -> dict[str, str]:
-    """The table as textual takes it. Raises UsageError for what names no action or no key, for a key that two actions
-    have at one place, and for one that is typed there."""
+    """The table as Textual takes it. Raises UsageError for unknown actions and keys, for a key that two actions share
+    in one place, and for one that types a letter there."""
     found = checked_keymap(keymap)
     for id_ in found:
         if (problem := clash(found, id_)) is not None:
@@ -57,7 +56,7 @@ def checked(keymap: Mapping[str, object]) -> dict[str, str]:
 
 
 def clash(keymap: Mapping[str, str], id_: str) -> UsageError | None:
-    """What is wrong with the keys of this action beside all others, as the table has them."""
+    """What is wrong with the keys of this action, beside all others."""
     action = action_of(id_)
     if id_ == _DIGITS:
         return UsageError(f"[keymap] the keys of {_DIGITS} are the numbers of the blocks", "leave it away")
@@ -77,7 +76,7 @@ def clash(keymap: Mapping[str, str], id_: str) -> UsageError | None:
 
 
 def rows(keymap: Mapping[str, str] | None = None) -> Iterator[tuple[str, str, str, str]]:
-    """Of every action that may have keys: its name in the table, its keys, what it does, where they work."""
+    """For each action that may have keys: its name in the table, its keys, what it does, where they work."""
     for action in ACTIONS:
         if action.id != _DIGITS:
             keys = (keymap or {}).get(action.id, action.keys)
@@ -89,12 +88,12 @@ def _keys(keys: str) -> list[str]:
 
 
 def _share(one: Action, other: Action, key: str) -> bool:
-    """Whether both have this key as they are built in: then they take turns."""
+    """Whether both have this key by default: then they take turns."""
     return key in _keys(one.keys) and key in _keys(other.keys)
 
 
 def _meet(one: Action, other: Action) -> bool:
-    """Whether the keys of both work at one place."""
+    """Whether the keys of both work in one place."""
     places = {one.where, other.where}
     if len(places) == 1:
         return True

@@ -1,4 +1,4 @@
-"""Which keys there are, by the names that textual has for them. Pure."""
+"""Which keys exist, by Textual's names for them. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from textual.keys import KEY_TO_UNICODE_NAME, REPLACED_KEYS, Keys
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 _NAMES = frozenset(key.value.rpartition("+")[2] for key in Keys if key.value[:1] != "<" and "-" not in key.value)
 _SAID = {"control": "ctrl", "option": "alt", "cmd": "super", "command": "super", "esc": "escape", "return": "enter"}
-"""What people call them, and textual does not."""
+"""What people call them, and Textual does not."""
 
 
 def wrong(key: str) -> str:
-    """Of a key that no terminal can send, the nearest that there is, or what it should look like; empty of others."""
+    """For a key that no terminal can send, a suggestion of what was meant; empty for others."""
     *modifiers, name = key.split("+") if len(key) > 1 and not key.endswith("+") else [key]
     if name not in _SAID and _is_name(name) and all(each in _MODIFIERS for each in modifiers):
         return ""

@@ -36,5 +36,5 @@ def key_name(key: str) -> str:
 
 
 def scroll_keys() -> str:
-    """The keys of a page to read, for the lower edge of its frame."""
+    """The keys that scroll a page, for the lower edge of its frame."""
     return " ".join([*map(key_name, ("up", "down", "pageup", "pagedown", "home", "end")), "scroll"])

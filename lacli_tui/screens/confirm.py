@@ -18,7 +18,7 @@ from lacli_tui.screens.dialog import Dialog
 
 
 class ConfirmScreen(Dialog[bool]):
-    """No is marked at first: a key pressed too often does no harm."""
+    """No is marked at first, so that a key pressed once too often does no harm."""
 
     WHERES = (CONFIRM,)
     BINDINGS = bindings_of(CONFIRM)
@@ -36,12 +36,10 @@ class ConfirmScreen(Dialog[bool]):
         self._marked = 0
 
     def body(self) -> Iterable[Widget]:
-        """The question and its answers."""
         yield Static(Content(to_terminal(visible(self._question))), id="question", markup=False)
         yield Answers(id="answers")
 
     def on_mount(self) -> None:
-        """No is marked."""
         self._mark(0)
 
     def _mark(self, which: int) -> None:
@@ -49,36 +47,26 @@ class ConfirmScreen(Dialog[bool]):
         self.query_one(Answers).offer(self._answers, ("confirm-no", "confirm-yes"), which)
 
     def action_confirm_other(self) -> None:
-        """Mark the other answer."""
         self._mark(1 - self._marked)
 
     def action_confirm_take(self) -> None:
-        """Take the marked one."""
         self.dismiss(bool(self._marked))
 
     def action_confirm_yes(self) -> None:
-        """Yes."""
         self.dismiss(True)
 
     def action_confirm_no(self) -> None:
-        """No."""
         self.dismiss(False)
 
     def action_close(self) -> None:
-        """No."""
         self.dismiss(False)
 
     def on_answers_chosen(self, chosen: Answers.Chosen) -> None:
-        """An answer was clicked."""
         self.dismiss(bool(chosen.which))
 
 
 class Answers(Static):
-    """Two answers in a line, one of them marked."""
-
     class Chosen(Message):
-        """One was clicked."""
-
         def __init__(self, which: int) -> None:
             super().__init__()
             self.which = which
@@ -88,7 +76,7 @@ class Answers(Static):
         self._first = 0
 
     def offer(self, answers: Sequence[str], ids: Sequence[str], marked: int) -> None:
-        """These, each with the key of its action."""
+        """Show these answers, each with the key of its action."""
         names = []
         for at, (answer, id_) in enumerate(zip(answers, ids, strict=True)):
             key = key_name(keys_of(id_, self.app)[0])
@@ -103,5 +91,4 @@ class Answers(Static):
         self.update(Content.assemble(*((text, marked if mark else "") for text, mark in answers)))
 
     def on_click(self, event: events.Click) -> None:
-        """The one that is there."""
         self.post_message(self.Chosen(int(event.x >= self._first)))

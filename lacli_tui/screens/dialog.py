@@ -1,6 +1,6 @@
-"""What all screens over the main one share: a frame with a title, what is in it, and one line with the keys of it.
+"""What all screens over the main one share: a frame with a title, and a line with their keys below.
 
-A screen gives `TITLE`, `WHERES` (its actions) and `body`; `close` leaves it with None. Nothing here knows a model.
+A screen gives `TITLE`, `WHERES` (its actions) and `body`; `close` leaves it with None.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ Result = TypeVar("Result")
 
 
 class Dialog(ModalScreen[Result | None]):
-    """A frame over the main screen."""
-
     TITLE = ""
     WHERES: Sequence[str] = ()
     """Whose actions it has, besides those of every dialog."""
@@ -69,22 +67,20 @@ class Dialog(ModalScreen[Result | None]):
         self.background = Background(self)
 
     def compose(self) -> ComposeResult:
-        """The frame and what is in it."""
         frame = Vertical(*self.body(), Static(id="notice", markup=False), Hints(id="hints"), id="frame")
         frame.border_title = Content(to_terminal(visible(self.title or self.TITLE)))
         yield frame
         self.set_class(is_ascii_terminal(), "-plain")
 
     def body(self) -> Iterable[Widget]:
-        """What is in the frame."""
+        """The widgets in the frame."""
         return ()
 
     def on_mount(self) -> None:
-        """The keys, as the user has them."""
         self.show_hints()
 
     def show_hints(self) -> None:
-        """The keys that apply, each with what it does."""
+        """Show the keys that apply now, as the user has set them."""
         self.query_one(Hints).show(
             [
                 (key_name(keys_of(action.id, self.app)[0]), word)
@@ -95,19 +91,18 @@ class Dialog(ModalScreen[Result | None]):
         )
 
     def footer_of(self, id_: str, footer: str) -> str:
-        """What the line of keys calls an action now; nothing where it does not apply."""
+        """The name of an action in the line of keys; empty if it does not apply."""
         return footer
 
     def say(self, text: str) -> None:
-        """A line of news above the keys; none where there is none."""
+        """Show a notice above the keys; an empty one hides it."""
         line = self.query_one("#notice", Static)
         line.update(Content(to_terminal(visible(text))))
         line.display = bool(text)
 
     def frame_note(self, text: str) -> None:
-        """What stands at the lower edge of the frame."""
+        """Show a text at the lower edge of the frame."""
         self.query_one("#frame").border_subtitle = Content(to_terminal(visible(text))) if text else ""
 
     def action_close(self) -> None:
-        """Back to where one was."""
         self.dismiss(None)

@@ -1,7 +1,7 @@
-"""What a change would do to a file, before it is made: hunk by hunk, of which each can be left out or edited.
+"""Shows a change to a file before it is made, hunk by hunk; each can be left out or edited.
 
-`DiffScreen(title, choosing, notes, edited)` -> the bytes the file becomes; None to leave it as it is, which is
-marked at first. All hunks are taken until the user says otherwise.
+`DiffScreen(title, choosing, notes, edited)` -> the new bytes of the file, or None to leave it as it is, which is marked
+at first. All hunks are taken until the user decides otherwise.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _KINDS = {"+": "added", "-": "gone"}
 
 @dataclass
 class _Hunk:
-    """A hunk with what was decided of it."""
+    """A hunk and what the user decided."""
 
     group: Group
     taken: bool = True
     made: Edited | None = None
-    """What the user made of it."""
+    """What the user edited it to."""
     begun: str = ""
     """What was written in the editor and does not fit yet."""
 
@@ -43,8 +43,6 @@ class _Hunk:
 
 
 class DiffScreen(Dialog[bytes]):
-    """A diff to read and to choose from."""
-
     WHERES = (DIFF,)
     BINDINGS = bindings_of(DIFF)
     DEFAULT_CSS = """
@@ -65,19 +63,17 @@ class DiffScreen(Dialog[bytes]):
         self._marked = 0
 
     def body(self) -> Iterable[Widget]:
-        """The diff, and what is to be said of it."""
         yield Lines(id="diff")
         if self._notes:
             yield Static(visible("\n".join(self._notes)), id="notes", markup=False)
         yield Answers(id="answers")
 
     def on_mount(self) -> None:
-        """All of it is taken."""
         self.query_one(Lines).focus()
         self._show()
 
     def _show(self) -> None:
-        """The hunks as they are now, how much is taken, and the answers."""
+        """Show the hunks as decided so far, how much is taken, and the answers."""
         drawn = [list(self._drawn(hunk, at == self._at)) for at, hunk in enumerate(self._hunks)]
         lines = self.query_one(Lines)
         lines.put(line for hunk in drawn for line in hunk)
@@ -92,7 +88,7 @@ class DiffScreen(Dialog[bytes]):
         self.show_hints()
 
     def _drawn(self, hunk: _Hunk, is_current: bool) -> Iterator[Line]:
-        """Its lines. What is left out is told by a sign on each of its rows, too: colours may be few, or none."""
+        """The lines of a hunk. What is left out has a sign on each of its rows as well: there may be no colours."""
         bar = ("|" if is_ascii_terminal() else "▌") if is_current else " "
         sign = ("[e]" if hunk.made else "[x]") if hunk.taken else "[ ]"
         seen = hunk.made or True
@@ -109,60 +105,50 @@ class DiffScreen(Dialog[bytes]):
         self.query_one(Answers).offer(("leave it", apply), ("diff-refuse", "diff-apply"), which)
 
     def action_diff_other(self) -> None:
-        """Mark the other answer."""
         self._mark(1 - self._marked)
 
     def footer_of(self, id_: str, footer: str) -> str:
-        """One hunk is followed by none."""
         return "" if id_ == "diff-next" and len(self._hunks) < 2 else footer
 
     def _take(self, which: int) -> None:
-        """Leave the file, or make it what was chosen; with no hunk taken that is the same."""
+        """Leave with the answer; taking no hunk is the same as leaving the file."""
         chosen = which and (not self._hunks or any(hunk.taken for hunk in self._hunks))
         decided = ((hunk.group, hunk.decision) for hunk in self._hunks)
         self.dismiss(self._choosing.result(decided) if chosen else None)
 
     def action_diff_take(self) -> None:
-        """Take the marked one."""
         self._take(self._marked)
 
     def on_answers_chosen(self, chosen: Answers.Chosen) -> None:
-        """An answer was clicked."""
         self._take(chosen.which)
 
     def action_diff_apply(self) -> None:
-        """Make the change."""
         self._take(1)
 
     def action_diff_refuse(self) -> None:
-        """Leave the file as it is."""
         self._take(0)
 
     def action_diff_toggle(self) -> None:
-        """Take the hunk, or leave it."""
         for hunk in self._hunks[self._at : self._at + 1]:
             hunk.taken = not hunk.taken
         self._changed()
 
     def action_diff_all(self) -> None:
-        """Take all hunks, or none where all are taken."""
+        """Take all hunks, or none if all are taken."""
         taken = not all(hunk.taken for hunk in self._hunks)
         for hunk in self._hunks:
             hunk.taken = taken
         self._changed()
 
     def action_diff_next(self) -> None:
-        """The next hunk."""
         self._at = max(0, min(self._at + 1, len(self._hunks) - 1))
         self._changed()
 
     def action_diff_before(self) -> None:
-        """The hunk before."""
         self._at = max(0, self._at - 1)
         self._changed()
 
     def action_diff_split(self) -> None:
-        """Split the hunk into smaller ones."""
         for hunk in self._hunks[self._at : self._at + 1]:
             parts = self._choosing.split(hunk.group)
             if hunk.made or len(parts) == 1:
@@ -172,14 +158,14 @@ class DiffScreen(Dialog[bytes]):
         self._changed()
 
     def action_diff_edit(self) -> None:
-        """Edit the hunk in the user's editor, which has the terminal meanwhile."""
         for hunk in self._hunks[self._at : self._at + 1]:
             said = self._edit(hunk)
             self._changed()
             self.say(said)
 
     def _edit(self, hunk: _Hunk) -> str:
-        """What is to be said of it; what does not fit is in the editor the next time."""
+        """Edit the hunk in the user's editor; returns what to say. A text that does not fit is in the editor the next
+        time."""
         failed = ""
         text = hunk.begun or self._choosing.to_edit(hunk.group, hunk.made or True)
         try:
@@ -208,10 +194,8 @@ class DiffScreen(Dialog[bytes]):
         self._show()
 
     def action_close(self) -> None:
-        """Leave the file as it is."""
         self._take(0)
 
     def action_diff_wrap(self) -> None:
-        """Wrap long lines, or not."""
         lines = self.query_one(Lines)
         lines.wrap(not lines.wraps)

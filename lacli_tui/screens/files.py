@@ -1,4 +1,4 @@
-"""Choose a file of the project to go with a question. Names are listed and searched behind; secrets are not offered.
+"""Choose a file of the project to attach. Names are listed and searched in the background, secrets left out.
 
 `FilesScreen(folder, query)` -> a path relative to the folder, or None.
 """
@@ -14,8 +14,6 @@ from lacli_tui.widgets.choices import Choice
 
 
 class FilesScreen(Picker):
-    """The project's files."""
-
     TITLE = "Attach a file"
     PLACEHOLDER = "letters of its path"
 
@@ -26,7 +24,6 @@ class FilesScreen(Picker):
         self._found = 0
 
     def search(self, query: str) -> None:
-        """Show the files that fit."""
         self.search_behind(lambda: self._search(query))
 
     def _search(self, query: str) -> tuple[list[Fit], int]:
@@ -37,7 +34,6 @@ class FilesScreen(Picker):
         return self._lines.search(query)
 
     def on_background_result(self, result: BackgroundResult) -> None:
-        """What was found."""
         if result.error is not None:
             self.say(error_line(result.error))
             self.choices.show([], "the files cannot be listed")
@@ -49,7 +45,7 @@ class FilesScreen(Picker):
         self.found()
 
     def marked(self, choice: Choice | None) -> None:
-        """Tell how many there are, of which the best are shown."""
+        """Show how many files fit, of which the best are listed."""
         place = self.choices.place
         shown = len(self.choices.choices)
         self.frame_note(f"{place}, best of {self._found:,}" if place and self._found > shown else place)

@@ -1,6 +1,6 @@
 """Ask for one line. `LineScreen(question, value)` -> what is typed, or None for going back.
 
-Where `complete` is given, tab completes what is typed with it, behind: as far as all that fit agree, and shows them.
+If `complete` is given, tab completes what is typed in the background, as far as all completions agree, and shows them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ from lacli_tui.screens.dialog import Dialog
 from lacli_tui.widgets.field import Field
 
 _MOST = 8
-"""That are shown."""
+"""The most completions shown."""
 
 
 class LineScreen(Dialog[str]):
-    """One line with a title."""
-
     WHERES = (LINE,)
     BINDINGS = bindings_of(LINE)
     DEFAULT_CSS = """
@@ -47,7 +45,6 @@ class LineScreen(Dialog[str]):
         self._complete = complete
 
     def body(self) -> Iterable[Widget]:
-        """The field."""
         yield Field(self._value, self._placeholder, "line")
 
     @property
@@ -55,16 +52,13 @@ class LineScreen(Dialog[str]):
         return self.query_one("#line", Input)
 
     def on_mount(self) -> None:
-        """Typing begins at once."""
         self._field.cursor_blink = False
         self._field.focus()
 
     def footer_of(self, id_: str, footer: str) -> str:
-        """Tab does nothing where nothing can be completed."""
         return "" if id_ == "line-complete" and self._complete is None else footer
 
     def action_line_complete(self) -> None:
-        """Complete what is typed."""
         complete, typed = self._complete, self._field.value
         if complete is not None:
             folder = typed[: typed.rfind("/") + 1]
@@ -73,7 +67,6 @@ class LineScreen(Dialog[str]):
             )  # one that hangs holds up no other
 
     def on_background_result(self, result: BackgroundResult) -> None:
-        """What fits."""
         if result.error is not None or not isinstance(result.value, tuple):
             return
         typed, found = result.value
@@ -86,7 +79,7 @@ class LineScreen(Dialog[str]):
         self.say("nothing fits" if not found else "  ".join(names) + more if len(found) > 1 else "")
 
     def action_line_take(self) -> None:
-        """Take what is typed; nothing is as good as going back."""
+        """Take what is typed; nothing counts as going back."""
         self.dismiss(self._field.value.strip() or None)
 
     @on(Input.Submitted)
@@ -96,6 +89,6 @@ class LineScreen(Dialog[str]):
 
 
 def _common(texts: Sequence[str]) -> str:
-    """What all of them begin with."""
+    """The longest common beginning."""
     low, high = (min(texts), max(texts)) if texts else ("", "")
     return low[: next((at for at, letter in enumerate(low) if high[at : at + 1] != letter), len(low))]

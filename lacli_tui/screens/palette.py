@@ -15,8 +15,6 @@ from lacli_tui.widgets.choices import Choice
 
 
 class PaletteScreen(Picker):
-    """Commands with their keys."""
-
     TITLE = "Commands"
     PLACEHOLDER = "what you want to do"
 
@@ -27,7 +25,6 @@ class PaletteScreen(Picker):
         self._keymap = dict(keymap or {})
 
     def search(self, query: str) -> None:
-        """Show the commands that fit."""
         fits, _ = self._lines.search(query)
         self.choices.show([self._choice(each.text, each.marks) for each in fits], "no command fits")
 
@@ -41,5 +38,5 @@ class PaletteScreen(Picker):
 
 
 def _words(action: Action) -> str:
-    """What is searched: the title first, then the other names it has."""
+    """What is searched: the title, then its other names."""
     return f"{action.title}  {action.slash} {action.id}"

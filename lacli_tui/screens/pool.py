@@ -1,6 +1,7 @@
-"""What replies have taught the drafts, by project: how much, how old, what it was good for; pruned and cleared here.
+"""What replies have taught the drafts, by project: how much, how old, what it was good for; prune and clear it.
 
-`PoolScreen(folder, settings)` -> None. The core is `lacli.pool`, which `lacli pool` uses, too; all of it works behind.
+`PoolScreen(folder, settings)` -> None. The work is `lacli.pool`'s, which `lacli pool` uses, too, and runs in the
+background.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ class Learned:
     folder: Path
     """Where it is kept."""
     root: Path | None
-    """The project; None where that is not known any more."""
+    """The project; None if unknown."""
     tokens: int = 0
     replies: int = 0
     byte_size: int = 0
     used_s: float = 0.0
     counts: Counts = field(default_factory=Counts)
-    """Of all replies that were ever given there."""
+    """Over all replies ever given there."""
     damage: str = ""
     is_here: bool = False
     """Whether it is the project this program was started in."""
@@ -44,18 +45,17 @@ class Learned:
 
     @property
     def name(self) -> str:
-        """The project's path."""
         return str(self.root or self.folder)
 
     @property
     def share(self) -> float | None:
-        """Of the tokens delivered there, how many the pool had guessed; None before the first."""
+        """The share of all tokens there that the pool had guessed; None before the first."""
         told = self.counts.predicted_n
         return self.counts.accepted_by_source.get("project", 0) / told if told else None
 
 
 def learned(here: Path) -> list[Learned]:
-    """Of every project that has a pool, this one first and then the one used last."""
+    """For every project with a pool, this one first, then the last used."""
     import os
 
     from lacli import paths
@@ -88,8 +88,6 @@ def learned(here: Path) -> list[Learned]:
 
 
 class PoolScreen(Lister):
-    """The projects with a pool."""
-
     TITLE = "Pools: what was learned, by project"
     WHERES = (POOL, PICKER)
     BINDINGS = bindings_of(POOL)
@@ -113,19 +111,16 @@ class PoolScreen(Lister):
         self._found: dict[str, Learned] = {}
 
     def body(self) -> Iterable[Widget]:
-        """The projects, and more of the marked one."""
         yield Choices(id="choices", empty="…")
         yield Pairs(id="about")
 
     def on_mount(self) -> None:
-        """Look what there is."""
         self._read()
 
     def _read(self) -> None:
         self.background.run("learned", lambda: self._look(self._folder))
 
     def on_background_result(self, result: BackgroundResult) -> None:
-        """What there is, or what was done."""
         if result.error is not None:
             self.say(error_line(result.error))
             if result.name != "learned":
@@ -158,7 +153,6 @@ class PoolScreen(Lister):
         """There is nothing to choose."""
 
     def marked(self, choice: Choice | None) -> None:
-        """More of the marked one."""
         each = self._found.get(choice.key) if choice else None
         self.query_one(Pairs).show(self._about(each) if each is not None else [])
 
@@ -185,7 +179,7 @@ class PoolScreen(Lister):
         return [*pairs, Pair("damage", f"the pool file {each.damage}", "$error")] if each.damage else pairs
 
     def footer_of(self, id_: str, footer: str) -> str:
-        """What applies: nothing can be chosen, and not always is a project gone."""
+        """Nothing can be chosen, and not always is a project gone."""
         if id_ == "choose" or (id_ == "pool-gone" and not any(each.is_gone for each in self._found.values())):
             return ""
         return footer
@@ -203,7 +197,7 @@ class PoolScreen(Lister):
 
     @work(exclusive=True)
     async def action_pool_prune(self) -> None:
-        """Bring all pools below their caps, if the user is sure."""
+        """Prune all pools to their limits, if the user is sure."""
         from lacli.assistant.loading import caps
 
         most = caps(self._settings)
@@ -213,7 +207,7 @@ class PoolScreen(Lister):
 
     @work(exclusive=True)
     async def action_pool_gone(self) -> None:
-        """Delete the pools of projects that cannot be found any more, if the user is sure."""
+        """Delete the pools of projects that no longer exist, if the user is sure."""
         from lacli.assistant.loading import caps
 
         gone = [each.root for each in self._found.values() if each.is_gone and each.root is not None]

@@ -1,6 +1,6 @@
-"""Choose an earlier chat to go on with: what was said in it is searched, word for word, while one types.
+"""Choose an earlier chat to resume: what was said in it is searched, word for word, while typing.
 
-`SessionsScreen(current, project)` -> an id, or None. Reads and deletes in the log of sessions, behind.
+`SessionsScreen(current, project)` -> an id, or None. Reads and deletes sessions in the background.
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ class SessionsScreen(Picker):
         self._now = now
 
     def search(self, query: str) -> None:
-        """Show the chats in which this was said; all of them for nothing."""
         everywhere = self._everywhere
         self.search_behind(lambda: self._search(query, everywhere))
 
@@ -65,7 +64,6 @@ class SessionsScreen(Picker):
         return store.list(self._project, everywhere, _MOST)
 
     def on_background_result(self, result: BackgroundResult) -> None:
-        """What was found, or deleted."""
         if result.error is not None:
             self.say(error_line(result.error))
             self.choices.show([], "the log cannot be used")
@@ -101,13 +99,11 @@ class SessionsScreen(Picker):
         return Choice(session.id, session.title or "(no words)", (*cells, where) if self._everywhere else cells, note)
 
     def footer_of(self, id_: str, footer: str) -> str:
-        """What tab does now."""
         if id_ == "everywhere":
             return "" if self._project is None else "this project" if self._everywhere else "all projects"
         return footer
 
     def action_everywhere(self) -> None:
-        """All projects' chats, or this one's alone."""
         if self._project is not None:
             self._everywhere = not self._everywhere
             self.show_hints()
@@ -115,7 +111,6 @@ class SessionsScreen(Picker):
 
     @work(exclusive=True)
     async def action_session_delete(self) -> None:
-        """Delete the marked chat, if the user is sure."""
         from lacli_tui.screens.confirm import ConfirmScreen
 
         choice = self.choices.current

@@ -1,4 +1,4 @@
-"""What the engine is doing while no token comes, in a few words and with how far it is. Pure."""
+"""What the engine is doing while no token comes, in a few words and with its progress. Pure."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _STAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Something that is not decoding."""
+    """Something other than decoding."""
 
     title: str
     amount: str = ""
     share: float | None = None
-    """How much of it is done; None where that is not known."""
+    """How much of it is done; None if unknown."""
     trouble: bool = False
 
 
 def progress(about: About) -> Progress | None:
-    """What the engine does; None while it decodes, or waits for a question."""
+    """What the engine is doing; None while it decodes, or waits for a question."""
     if about.phase == "dead":
         return Progress("engine stopped", trouble=True)
     if about.phase == "loading":

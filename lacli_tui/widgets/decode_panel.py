@@ -1,7 +1,7 @@
-"""What decoding does right now: the right column.
+"""The right column: how decoding goes right now.
 
-Sections from top to bottom; where there is no room for all, `_PLAN` says which come first. Every number has its place,
-so that nothing moves but what changes.
+If there is no room for all sections, `_PLAN` says which come first. Every number has its place, so that nothing moves
+but what changes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,12 @@ _PLAN = (
     ("kept", 5),
     ("steps", 3),
 )
-"""Sections in the order in which they are given room, charts with the rows they get of it."""
+"""Sections in the order in which they get room; charts with the rows they get by then."""
 _ORDER = ("speed", "steps", "kept", "shares", "resting", "rows", "chat", "project")
 _NONE = "-"
 
 
 class DecodePanel(StatsWidget):
-    """Told of `messages.Stats`, `messages.About` and `messages.Resources`."""
-
     MEANING = (
         "How decoding goes: tokens a second, against plain decoding; tokens that a step of the model brings; how many "
         "guesses the steps kept; which source guessed how much of the text; what guessing saved in this project."
@@ -57,11 +55,9 @@ class DecodePanel(StatsWidget):
     """
 
     def on_mount(self) -> None:
-        """A frame that the terminal can draw."""
         self.set_class(self.glyphs.plain, "-plain")
 
     def view(self, width: int, height: int) -> Sequence[Content]:
-        """The sections that fit."""
         makers: dict[str, Callable[[int, int], list[Content]]] = {
             "speed": self._speed,
             "steps": self._steps,
@@ -85,7 +81,7 @@ class DecodePanel(StatsWidget):
         return shown
 
     def _speed(self, width: int, rows: int) -> list[Content]:
-        """How fast it is, and against what; or what is done before a token can come."""
+        """The speed, and that of plain decoding; or what is done before a token can come."""
         doing, reply = progress(self.about), self.reply
         if doing is not None and doing.title != "stopping":
             style = "bold $text-error" if doing.trouble else STRONG
@@ -107,7 +103,7 @@ class DecodePanel(StatsWidget):
         ]
 
     def _gain(self, reply: ReplyStats) -> Part:
-        """How many times as fast as plain decoding, where that was measured."""
+        """How many times as fast as plain decoding, if measured."""
         if reply.saved_ms is None or reply.step_ms <= 0 or not reply.draft_n:
             return "", ""
         factor = 1 + reply.saved_ms / reply.step_ms
@@ -147,7 +143,7 @@ class DecodePanel(StatsWidget):
         ]
 
     def _shares(self, width: int, rows: int) -> list[Content]:
-        """Which part of the text each source has guessed; a full bar is all of it."""
+        """The share of the text that each source guessed; a full bar is all of it."""
         reply = self.reply or ReplyStats()
         total = max(1, reply.predicted_n)
         every: list[Part] = []
@@ -177,7 +173,7 @@ class DecodePanel(StatsWidget):
         return lines
 
     def _resting(self, width: int, rows: int) -> list[Content]:
-        """Why somebody is not asked at present."""
+        """Why a source is paused."""
         resting = self.reply.resting if self.reply is not None else ()
         missed = [name for name in SOURCES if name in resting and name != "window"]
         lines = []
@@ -189,7 +185,7 @@ class DecodePanel(StatsWidget):
         return [line([(text, MUTED)], width) for text in lines]
 
     def _rows(self, width: int, rows: int) -> list[Content]:
-        """What is bought, and what a forward of so many rows costs against one of a single row."""
+        """How many rows a step checks, and the time of such a forward against one of a single row."""
         reply = self.reply
         if reply is None or not reply.steps:
             return []
@@ -211,7 +207,7 @@ class DecodePanel(StatsWidget):
         return self._counted("this chat", self.chat, width) if self.chat.replies > 1 else []
 
     def _project(self, width: int, rows: int) -> list[Content]:
-        """What the project has learned, and what that has saved in all its replies."""
+        """What the project has learned, and what that saved in all its replies."""
         if self.pool is None and (self.reply is None or not self.reply.pool_size):
             return []
         tokens = self.reply.pool_size if self.reply is not None and self.reply.pool_size else 0
@@ -241,12 +237,12 @@ class DecodePanel(StatsWidget):
 
 
 def _height(sections: Mapping[str, Sequence[Content]]) -> int:
-    """Of sections with a blank line between two of them."""
+    """The rows of sections with a blank line between them."""
     return sum(map(len, sections.values())) + len(sections) - 1
 
 
 def _pair(name: str, width: int, *values: str) -> Content:
-    """A name and its value, in the first of these forms for which there is room."""
+    """A name and its value, in the first of these forms that fits."""
     room = width - len(name) - 1
     value = next((each for each in values if len(each) <= room), values[-1])
     return apart([(name, MUTED)], [(value, "")], width)
@@ -261,6 +257,6 @@ def _number(value: float | None) -> str:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """In lines broken at blanks; cells, not characters, are what counts."""
+    """Broken into lines at blanks, counting cells instead of characters."""
     whole = Content(cut(text, 400))
     return [part.plain for part in whole.wrap(width)] if whole.plain and width > 0 else []

@@ -1,6 +1,6 @@
-"""A code block: numbered, plain while it is written, coloured once when it is closed, wrapped where it is too wide.
+"""A code block: numbered, plain while it is written, coloured when it is closed, wrapped if it is too wide.
 
-Drawn line by line, and only the lines in view: an append costs what it adds, however long the block is.
+Drawn line by line, and only lines in view: an append costs what it adds, however long the block is.
 """
 
 from __future__ import annotations
@@ -22,22 +22,20 @@ from lacli_tui.widgets.line_widget import LineWidget
 
 _TAB = 4
 _SLICE_S, _PAUSE_S = 0.006, 0.025
-"""Time spent colouring without a break, and the break."""
+"""How long colouring runs without a break, and the break."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of the screen."""
-
     line: int
     start: int
     """Where it begins in its line."""
     text: str
-    """As it stands in the block, tabs included."""
+    """As in the block, including tabs."""
 
 
 class Fence(LineWidget):
-    """Told its text by `set_text`; `close` colours it."""
+    """Filled by `set_text`; `close` colours it."""
 
     COMPONENT_CLASSES = {  # noqa: RUF012 - as textual has it
         "fence--title",
@@ -76,22 +74,21 @@ class Fence(LineWidget):
         self.language = language
         self._text = ""
         self._complete = 0
-        """So many characters of it are in whole lines."""
+        """How many characters are in complete lines."""
         self._lines: list[str] = []
         self._whole = 0
-        """So many lines are whole."""
+        """How many lines are complete."""
         self._rows: list[_Row] = []
         self._runs: list[list[Run]] = []
-        """Of each line that is coloured already."""
+        """For each line that is coloured already."""
         self._coming: Iterator[list[Run]] | None = None
 
     @property
     def text(self) -> str:
-        """What is in the block."""
         return self._text
 
     def set_text(self, text: str, language: str = "") -> None:
-        """Show this; where it begins with what is shown already, only what is new is looked at."""
+        """Show this text; if it continues the current one, only the new part is processed."""
         if language and language != self.language:
             self.language = language
             self._strips.pop(0, None)
@@ -139,7 +136,6 @@ class Fence(LineWidget):
             self._rows += _wrapped(number, self._lines[number], self._width)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """A row for the title, and those of the code."""
         if width != self._width and width > 0:
             self._width = width
             self._strips.clear()
@@ -147,7 +143,6 @@ class Fence(LineWidget):
         return 1 + len(self._rows)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text, as it is in the block."""
         parts: list[str] = []
         for y, row in enumerate(self._rows):
             span = selection.get_span(y)
@@ -209,7 +204,7 @@ def _wrapped(number: int, line: str, width: int) -> list[_Row]:
 
 
 def _expanded(text: str, column: int) -> tuple[str, int]:
-    """The text with blanks for its tabs, and the column behind it."""
+    """The text with its tabs expanded, and the column after it."""
     if "\t" not in text:
         return text, column + cell_len(text)
     parts = []
@@ -224,7 +219,7 @@ def _expanded(text: str, column: int) -> tuple[str, int]:
 
 
 def _column(text: str, x: int) -> int:
-    """The place in the text of the character drawn at place `x`; tabs are drawn as several."""
+    """The index of the character drawn at cell `x`, in which tabs count as several."""
     if x < 0:
         return len(text)
     at = column = 0

@@ -1,4 +1,4 @@
-"""One line that is typed: textual's field, of which nothing acts on the terminal."""
+"""A one-line input that shows control characters instead of sending them to the terminal."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Field(InputBase):
         super().__init__(value, placeholder=visible(placeholder), select_on_focus=False, id=id)
 
     def drawn_value(self) -> Text:
-        """With a sign for each character that acts."""
+        """With a sign for each control character."""
         return Text(visible_in_place(self.value).replace("\n", "\u240a"), no_wrap=True, overflow="ignore", end="")
 
     def on_paste(self, event: events.Paste) -> None:
-        """Its first line."""
+        """Pastes the first line only."""
         event.prevent_default()
         event.stop()
         self.replace(clean_paste(event.text).partition("\n")[0], *self.selection)

@@ -1,4 +1,4 @@
-"""The footer: keys that apply, as many as fit; none is cut. The list of all commands stays to the last."""
+"""The footer: the keys that apply, as many as fit; none is cut. The palette is dropped last."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class KeyFooter(Footer):
         super().__init__(show_command_palette=False)
 
     def compose(self) -> ComposeResult:
-        """Those that fit; the ones at the end go first."""
         found = [each for each in super().compose() if isinstance(each, FooterKey)]
         left = self.app.size.width - sum(map(_width, found))
         for each in reversed(found):
@@ -30,7 +29,6 @@ class KeyFooter(Footer):
         yield from found
 
     async def on_resize(self) -> None:
-        """Others fit."""
         await self.recompose()
 
 

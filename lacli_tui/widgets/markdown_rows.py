@@ -1,7 +1,7 @@
-"""Markdown as blocks, and blocks as rows of the screen: what `Prose` draws. Pure; nothing in the text is ever markup.
+"""Markdown as blocks, and blocks as rows of the screen: what `Prose` draws. Pure; nothing in the text is markup.
 
 Whatever a model writes is drawn, and in little time: quotes and lists nested deeper than `_DEEPEST`, and paragraphs
-longer than `_LONGEST`, as they were written. Definitions of links stay in the text, as do addresses.
+longer than `_LONGEST`, as plain text. Definitions of links stay in the text, as do addresses.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from lacli_tui.widgets.rows import Part, width_of
 from lacli_tui.widgets.table import HEAD, Table
 
 _DEEPEST = 20
-"""Levels; a list has two, itself and its item."""
+"""Levels of nesting; a list has two, itself and its item."""
 _LONGEST = 4_000
-"""Characters of a paragraph whose emphasis, links and code are looked for."""
+"""The most characters of a paragraph in which emphasis, links and code are looked for."""
 _TAB = 4
 _LEAST_ROOM = 16
 _RULE = 40
@@ -35,29 +35,27 @@ _Rule = Callable[[StateBlock, int, int, bool], bool]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the screen."""
-
     content: Content
     goes_on: bool = False
-    """Whether it goes on with what the row before has begun."""
+    """Whether it continues the row before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, a heading, a line, a table, code: with what stands before its rows."""
+    """A paragraph, heading, rule, table or code block, with the prefixes of its rows."""
 
     content: Content
     first: Sequence[Part] = ()
     rest: Sequence[Part] = ()
-    """Before its first row, and before the others."""
+    """The prefix of the first row, and of the others."""
     gap: Sequence[Part] | None = None
-    """What stands in a blank row before it; None: there is no such row."""
+    """The prefix of a blank row before it; None: there is no such row."""
     code: bool = False
     rule: bool = False
     table: Table | None = None
 
     def rows(self, width: int) -> Iterator[Row]:
-        """At this width; prefixes give way where there is no room for them."""
+        """Its rows at this width; prefixes are dropped if there is no room for them."""
         first, rest, gap = self.first, self.rest, self.gap
         if width - width_of(rest) < min(width, _LEAST_ROOM):
             first, rest, gap = (), (), gap if gap is None else ()
@@ -90,7 +88,7 @@ def _parser() -> MarkdownIt:
 
 
 def _bounded(rule: _Rule) -> _Rule:
-    """The same to a certain depth; what is below is text."""
+    """The same rule up to a certain depth; deeper down it is text."""
 
     def bounded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return state.level < _DEEPEST and rule(state, start, end, silent)
@@ -99,7 +97,7 @@ def _bounded(rule: _Rule) -> _Rule:
 
 
 def blocks_of(text: str) -> list[tuple[int, list[Block]]]:
-    """The blocks of each part of the text that stands by itself, with the line where it begins."""
+    """The blocks of each independent part of the text, with the line it begins on."""
     found: list[tuple[int, list[Block]]] = []
     maker = _Maker()
     for token in _parser().parse(text):
@@ -117,13 +115,13 @@ def source_of(text: str) -> Block:
 
 @dataclass
 class _Maker:
-    """The blocks of one part, token by token."""
+    """Makes the blocks of one part, token by token."""
 
     blocks: list[Block] = field(default_factory=list)
     _outer: list[tuple[list[Part], list[Part]]] = field(default_factory=list)
-    """What the quotes and items around put before the first row and the others."""
+    """The prefixes that the quotes and items around give to the first row and the others."""
     _items: int = 0
-    """So many of them are items."""
+    """How many of them are items."""
     _gap: bool = True
     """Whether a blank row comes next in any case."""
     _fresh: bool = False
@@ -135,7 +133,7 @@ class _Maker:
     _in_table: bool = False
 
     def take(self, token: Token) -> None:
-        """The next one."""
+        """Add the next token."""
         kind = token.type
         if kind == "inline":
             self._inline(token)
@@ -168,7 +166,7 @@ class _Maker:
             self._table(token)
 
     def _table(self, token: Token) -> None:
-        """The same of a table."""
+        """Add the next token of a table."""
         kind = token.type
         if kind == "table_open":
             self._in_table, self._cells, self._right = True, [], []
@@ -215,7 +213,7 @@ def _inline_parser() -> MarkdownIt:
 
 
 def inline(source: str) -> Content:
-    """The words of a paragraph, with their looks in place of their marks."""
+    """The words of a paragraph, styled in place of their marks."""
     if len(source) > _LONGEST:
         return Content(_BLANKS.sub(" ", source))
     parser = _inline_parser()

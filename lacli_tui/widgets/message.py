@@ -1,7 +1,7 @@
-"""A question, an answer, a line of news: the messages of the transcript. Plain data in, no assistant.
+"""A question, an answer, a notice: the messages of the transcript. Plain data in, no engine.
 
-An answer grows by `append` while it is written and is complete with `finish`. `ActionRequested` says what keys on a message are
-to do; `turn` is its place in the conversation, None while there is none.
+An answer grows by `append` while it is written and is complete after `finish`. `turn` is the message's place in the
+conversation; None while it has none.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from lacli_tui.widgets.prose import Prose
 
 @dataclass(frozen=True, slots=True)
 class MessageRecord:
-    """A message without its widget: text, and what little more it takes to show it again."""
+    """A message without its widget: what it takes to show it again."""
 
     make: Callable[[], Widget]
     turn: int | None = None
     answer: Callable[[], Answer] | None = None
-    """The same of an answer."""
+    """The same as `make`, for an answer."""
 
 
 class ChatMessage(Vertical, can_focus=True):
@@ -74,55 +74,44 @@ class ChatMessage(Vertical, can_focus=True):
         return ()
 
     def kept(self) -> MessageRecord:
-        """What to show it again takes."""
         raise NotImplementedError
 
     def _want(self, action: str) -> None:
         self.post_message(ActionRequested(action, turn=self.turn, block=self.block))
 
     def action_message_copy(self) -> None:
-        """Copy all of it."""
         self.block = None
         self.post_message(ActionRequested("message-copy", self.source, self.turn))
 
     def action_message_block(self, key: str) -> None:
-        """Copy a code block, which is the chosen one from now on; of a number that there is not, none is."""
+        """Copy a code block and choose it; a number without a block chooses none."""
         number = int(key)
         self.block = number if number in self.blocks else None
         self.post_message(ActionRequested("message-block", turn=self.turn, block=number))
 
     def action_message_edit(self) -> None:
-        """Put the question back at the prompt."""
         self._want("message-edit")
 
     def action_message_retry(self) -> None:
-        """Ask the question again."""
         self._want("message-retry")
 
     def action_message_save(self) -> None:
-        """Save the chosen block, or the last one."""
         self._want("message-save")
 
     def action_message_apply(self) -> None:
-        """Apply the chosen block, or the last one, to a file."""
         self._want("message-apply")
 
     def action_message_sources(self) -> None:
-        """Colour the tokens by who guessed them, or not any more."""
         self._want("sources")
 
     def action_message_up(self) -> None:
-        """Go to the message before."""
         self._want("message-up")
 
     def action_message_down(self) -> None:
-        """Go to the message after, behind the last one to the prompt."""
         self._want("message-down")
 
 
 class Question(ChatMessage):
-    """What the user asked."""
-
     DEFAULT_CSS = """
     Question {
         background: $panel 50%;
@@ -138,15 +127,12 @@ class Question(ChatMessage):
 
     @property
     def source(self) -> str:
-        """The words."""
         return self._words
 
     def kept(self) -> MessageRecord:
-        """What to show it again takes."""
         return MessageRecord(partial(Question, self._words, self._attachments, self.turn), self.turn)
 
     def compose(self) -> ComposeResult:
-        """Who, the words, the files."""
         if self._words == SUMMARISED:  # nobody asked that
             yield Static("In the place of older turns", classes="who", markup=False)
         else:
@@ -157,7 +143,7 @@ class Question(ChatMessage):
 
 
 class Answer(ChatMessage):
-    """What the model wrote, or writes, and above it what it thought before, which is no part of `source`."""
+    """What the model writes, and above it what it thought before, which is not part of `source`."""
 
     DEFAULT_CSS = """
     Answer > .thought { color: $text-muted; }
@@ -180,51 +166,44 @@ class Answer(ChatMessage):
         self._note = note
         self._parts: list[Prose | Fence] = []
         self.trace = trace if trace is not None else SourceTrace()
-        """Who guessed it; of answers written since the program began."""
+        """The sources of its tokens; known for answers written since the program began."""
         self.is_written = bool(text or thought)
-        """Whether no more comes."""
+        """Whether it is complete."""
 
     @property
     def source(self) -> str:
-        """The text so far."""
         return self._segments.text
 
     @property
     def blocks(self) -> Sequence[int]:
-        """The numbers of its code blocks."""
         if not self.is_mounted:
             return [segment.number for segment in segments(self.source) if segment.code]
         return [part.number for part in self._parts if isinstance(part, Fence)]
 
     def kept(self) -> MessageRecord:
-        """What to show it again takes."""
         make = partial(Answer, self.source, self._note, self.turn, self.trace, thought=self._thought)
         return MessageRecord(make, self.turn, make)
 
     def compose(self) -> ComposeResult:
-        """Who, the text, and a line below it."""
         yield Static("Assistant", classes="who", markup=False)
         yield Static(Text(visible(self._note)), classes="below" if self._note else "below -empty", markup=False)
 
     async def on_mount(self) -> None:
-        """Show the text there is already."""
         if self.is_written:
             await self._show_thought()
             await self._show(segments(self.source), ended=True)
 
     async def think(self, text: str) -> None:
-        """More was thought."""
         if text:
             self._thought += text
             await self._show_thought()
 
     async def append(self, text: str) -> None:
-        """More was written."""
         if text:
             await self._show(self._segments.append(text))
 
     async def finish(self, text: str, note: str = "", thought: str = "") -> None:
-        """This is all of it."""
+        """Show the complete text and a note below it."""
         self._thought = thought
         await self._show_thought()
         self._segments.text = text
@@ -233,7 +212,7 @@ class Answer(ChatMessage):
         await self._show(segments(text), ended=True)
 
     def note(self, text: str) -> None:
-        """Say this below."""
+        """Show a note below the text."""
         self._note = text
         if self.is_mounted:
             below = self.query_one(".below", Static)
@@ -265,7 +244,7 @@ class Answer(ChatMessage):
         await self._cut(len(wanted))
 
     async def _replace(self, index: int, segment: Segment) -> None:
-        """From here on there is something else than what is shown."""
+        """Another kind of part begins here than the one shown."""
         await self._cut(index)
         part = Fence(segment.number, segment.language) if segment.code else Prose()
         self._parts.append(part)
@@ -278,7 +257,7 @@ class Answer(ChatMessage):
 
 
 class ChatNotice(Static):
-    """A line from the program: a note, a warning, an error with its remedy."""
+    """A notice from the program; a warning or an error with what to do about it."""
 
     DEFAULT_CSS = """
     ChatNotice {
@@ -300,7 +279,6 @@ class ChatNotice(Static):
         super().__init__(whole, classes=level, markup=False)
 
     def kept(self) -> MessageRecord:
-        """What to show it again takes."""
         return MessageRecord(partial(ChatNotice, *self._said))
 
 

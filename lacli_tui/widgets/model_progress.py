@@ -1,7 +1,6 @@
-"""How far a model is on its way here: fetched, checked, prepared, loaded. For the first start, which may take minutes.
+"""How far the model is: fetched, checked, prepared, loaded. For the first start, which may take minutes.
 
-Stands below the chat and has no focus: whoever types goes on typing. Told by `show(loading)` and `note(text)` from
-`verbs.preparing`, which also takes it away.
+It stands below the transcript and has no focus: whoever types goes on typing.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ _STEPS = {
     "prime": "learn its first guesses",
 }
 _STEP_OF = {"unpack": "check", "wait": PREPARE}
-"""The stages that are none of the steps, and where they belong."""
+"""Stages that are not steps of their own, and the steps they belong to."""
 _DOING = {"check": "checking", "unpack": "unpacking"}
 _SETTLED_S = 2.0
-"""A pace is told once it was measured for so long."""
+"""The rate is shown once it was measured for so long."""
 _LEFT_MS = 1000
-"""Less than this is nothing to wait for."""
+"""Less than this is not worth telling."""
 _ROWS_FOR_STEPS, _ROWS_FOR_NOTES, _ROWS_FOR_WORDS = 30, 22, 16
-"""Fewer rows of the screen, and the steps are in one line, and what may be done without is left out."""
+"""With fewer rows of the screen, the steps are in one line, and other parts are left out."""
 
 
 class ModelProgress(Static):
-    """Words, steps, a bar for the one that is being done, and how to leave it."""
+    """Words, steps, a bar for the current step, and how to leave it."""
 
     DEFAULT_CSS = """
     ModelProgress {
@@ -53,8 +52,7 @@ class ModelProgress(Static):
     def __init__(
         self, name: str = "", first: str = FETCH, back_to: str = "", now: Callable[[], float] = time.monotonic
     ) -> None:
-        """`first` is what must be done first, `back_to` the model that is gone on with where this one is not waited
-        for."""
+        """`first` is the first step; `back_to` the model to go back to if this one is not waited for."""
         super().__init__(markup=False)
         self.border_title = "Getting ready"
         self.set_class(is_ascii_terminal(), "-plain")
@@ -64,24 +62,21 @@ class ModelProgress(Static):
         self._now = now
         self._loading = Loading(first)
         self._began = (0.0, 0)
-        """When the first part of this stage was told, and how much was there."""
+        """When the first progress of this stage was reported, and how much was done by then."""
         self._notes: list[str] = []
 
     @property
     def is_here(self) -> bool:
-        """Whether all is done that is done once."""
+        """Whether everything that happens only once is done."""
         return self._loading.stage in ("load", "prime")
 
     def on_mount(self) -> None:
-        """What is to come."""
         self._draw()
 
     def on_resize(self) -> None:
-        """The bar is as wide as there is room."""
         self._draw()
 
     def show(self, loading: Loading) -> None:
-        """So far it is."""
         if loading.stage == FETCH:
             self.first = FETCH
         elif loading.stage == "load" and self._loading.stage in (FETCH, PREPARE) and not self._loading.total:
@@ -93,7 +88,7 @@ class ModelProgress(Static):
         self._draw()
 
     def note(self, text: str) -> None:
-        """A line of news about it."""
+        """Show a notice about the model."""
         if text not in self._notes:
             self._notes.append(text)
         self._draw()
@@ -138,7 +133,7 @@ class ModelProgress(Static):
         return [Content("").join([found[here], Content.styled(f"  (step {here + 1} of {len(names)})", "dim")])]
 
     def _amount(self, width: int) -> list[Content]:
-        """A bar, and how much of how much."""
+        """The bar, and the amount in numbers."""
         event = self._loading
         if event.stage == "wait":
             return [Content.styled(cut("another lacli is at it; waiting for that one", width), "dim")]

@@ -1,4 +1,4 @@
-"""Names with what is said of them, in two columns; both wrap. Below each other where there is no room. Never markup."""
+"""Names and texts in two columns; both wrap. One below the other if there is no room. Never markup."""
 
 from __future__ import annotations
 
@@ -25,25 +25,22 @@ class Pair:
     style: str = ""
     """Of the name."""
     more: str = ""
-    """Behind the text, less bright."""
+    """After the text, dimmed."""
 
 
 class Pairs(AutoHeightWidget):
-    """Told by `show`."""
-
     def __init__(self, pairs: Sequence[Pair] = (), id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id)
         self._pairs = tuple(pairs)
         self._made: tuple[int, list[Content]] = (-1, [])
 
     def show(self, pairs: Sequence[Pair]) -> None:
-        """These."""
         self._pairs = tuple(pairs)
         self._made = (-1, [])
         self.refresh(layout=True)
 
     def lines(self, width: int) -> list[Content]:
-        """All pairs; made once for a width."""
+        """All lines; made once for a width."""
         if self._made[0] != width:
             names = [width_of([(each.name, "")]) for each in self._pairs if each.text]
             column = min(max(names, default=0), _MOST_NAME, max(4, width - _LEAST_TEXT - 2))

@@ -1,12 +1,11 @@
-"""Where questions are typed: grows from one row to ten, remembers what was typed, takes pastes as one draft.
+"""Where questions are typed: handles bursts of keys and pastes, sends the draft, and completes words.
 
-A terminal without bracketed paste sends a paste key by key, its line ends as enter. So keys that come faster than
-anybody types are put together, and an enter with more keys at its heels is a line end and sends nothing. When keys came
-is told by their own times, however late they are looked at. Says `QuestionSent` when the user sends, and is empty from then on.
+A terminal without bracketed paste sends a paste key by key, with enter as line end. So keys that come faster than
+anybody types are put together, and an enter with more keys right behind it is a line end and sends nothing. Keys are
+timed by their own time stamps, however late they are handled.
 
-What is typed may begin something (`lacli_tui.suggestions`): `SuggestionsWanted` asks for what fits, `offer` answers, the list
-above it shows it. Every key but those of the list goes on into the draft. `history` is told to it and kept by the
-screen.
+While a word is typed, `SuggestionsWanted` asks for what fits, `suggest` answers, and the list above the prompt shows
+it. Every key but those of the list still goes into the draft.
 """
 
 from __future__ import annotations
@@ -34,18 +33,16 @@ _BURST_S = 0.012
 _HEELS_S = 0.03
 """How long an enter waits for what may follow it."""
 _LOOKING_S = 0.3
-"""How long an enter or a tab waits for what fits the word before it."""
+"""How long an enter or a tab waits for suggestions."""
 _TEXT = {"enter": "\n", "tab": "\t"}
 
 
 class Prompt(Draft):
-    """The draft of a question."""
-
     class Clear(Message, bubble=False):
-        """Empty the draft; where there is none, say how to leave."""
+        """Clear the draft; if there is none, say how to quit."""
 
     class SuggestionsWanted(Message):
-        """Something was begun, and what fits is wanted."""
+        """A word is being typed that may be completed."""
 
         def __init__(self, partial: Partial) -> None:
             super().__init__()
@@ -61,16 +58,16 @@ class Prompt(Draft):
         """An enter or a tab that waits for what may follow it."""
         self._held_at = 0.0
         self._held_for_list = False
-        """Whether nothing followed it, and it only waits for what fits."""
+        """Whether nothing followed it, and it only waits for suggestions."""
         self._holding = 0
         self._many = False
-        """Whether line ends came in this burst: its last enter does not send, either."""
+        """Whether line ends came in this burst: then its last enter does not send, either."""
         self._looked: Partial | None = None
-        """What fits was asked for last."""
+        """The word that suggestions were asked for last."""
         self._looked_in = ""
-        """The draft at that time, or where nothing is to be looked for: it was put here, and not typed."""
+        """The draft at that time, or one for which nothing is looked up, as it was put here and not typed."""
         self._looks = False
-        """Whether the answer is still to come."""
+        """Whether the suggestions are still to come."""
         self._hidden: tuple[str, int, int] | None = None
         """The word whose list was hidden."""
 
@@ -79,11 +76,11 @@ class Prompt(Draft):
         self._no_word()
 
     def give_back(self, text: str) -> None:
-        """What was sent comes to nothing: it is the draft again, before what was typed meanwhile."""
+        """Make a question that could not be sent the draft again, before what was typed meanwhile."""
         self.put("\n\n".join(filter(str.strip, (text, self.text))))
 
     async def on_key(self, event: events.Key) -> None:
-        """Text goes into the draft; every other key is somebody's binding."""
+        """Text goes into the draft; every other key is a binding."""
         event.prevent_default()
         restart_blink(self)
         if self._held and event.time - self._held_at > _HEELS_S:  # it came later, if we are late as well
@@ -121,7 +118,7 @@ class Prompt(Draft):
             await self.act_on(event)
 
     async def on_paste(self, event: events.Paste) -> None:
-        """One draft, whatever is in it."""
+        """A paste is one change of the draft, whatever is in it."""
         event.prevent_default()
         event.stop()
         if isinstance(event, UnmarkedPaste):
@@ -131,7 +128,7 @@ class Prompt(Draft):
         self._write(clean_paste(event.text), typed=False)
 
     def _take_unmarked_paste(self, event: UnmarkedPaste) -> None:
-        """As the keys that it stands for: what came just before and what comes just behind belong to it."""
+        """Treat it as the keys it stands for: what came just before and comes just behind belongs to it."""
         if self._held and event.time - self._held_at > _HEELS_S:
             self._release(self._holding, at_once=True)
         if self._held:
@@ -142,7 +139,7 @@ class Prompt(Draft):
         self._pour_soon(clean_paste(event.text))
 
     def _is_of_list(self, key: str) -> bool:
-        """Whether the key is one of the list's, which has its effect then."""
+        """Whether this is a key of the list; carries it out."""
         if key in keys_of("offer-take", self.app):
             self.take_suggestion()
         elif key in keys_of("offer-up", self.app):
@@ -162,7 +159,7 @@ class Prompt(Draft):
             self._pouring = self.set_timer(_HEELS_S, self._pour)
 
     def _pour(self) -> None:
-        """Put what came in a burst into the draft."""
+        """Put a burst of keys into the draft."""
         if self._pouring is not None:
             self._pouring.stop()
             self._pouring = None
@@ -177,18 +174,16 @@ class Prompt(Draft):
             self._no_word()
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """As high as the draft."""
         event.stop()
         self._fit()
         self._look()
 
     def on_text_area_selection_changed(self) -> None:
-        """Behind another word there is another list, or none."""
+        """Another word has another list, or none."""
         if self._list.is_open and self.text == self._looked_in and self._partial != self._looked:
             self._no_word()
 
     def on_blur(self) -> None:
-        """The list is for whoever types."""
         self._no_word()
 
     # The word at the cursor
@@ -199,12 +194,12 @@ class Prompt(Draft):
         return partial(self.document.lines, *end, SLASH_WORDS) if start == end else None
 
     def _no_word(self) -> None:
-        """Nothing is looked for until something is typed."""
+        """Look nothing up until something is typed."""
         self._looked, self._looked_in, self._looks = None, self.text, False
         self._list.close()
 
     def _look(self, again: bool = False) -> None:
-        """Something was typed: have what fits found."""
+        """Ask for suggestions after something was typed."""
         text = self.text
         if text == self._looked_in and not again:
             return
@@ -219,7 +214,7 @@ class Prompt(Draft):
             self.post_message(self.SuggestionsWanted(found))
 
     def suggest(self, found: Partial | None, suggestions: Sequence[Suggestion], room: int) -> None:
-        """This is what fits; the list may have so many rows."""
+        """Show what fits; the list may have so many rows."""
         if found is None or found == self._looked:
             self._looks = False
             self._list.suggest(suggestions, room)
@@ -227,7 +222,7 @@ class Prompt(Draft):
                 self._release(self._holding, at_once=True)
 
     def take_suggestion(self) -> None:
-        """Put the marked offer in the place of what was begun."""
+        """Replace the word being typed by the marked suggestion."""
         suggestion, found = self._list.marked, self._partial
         if suggestion is None or found is None:
             return
@@ -239,11 +234,11 @@ class Prompt(Draft):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether something was typed that has not had its effect."""
+        """Whether keys were typed that have not taken effect."""
         return bool(self._held or self._burst)
 
     def _hold(self, event: events.Key) -> None:
-        """Wait a moment for what may follow this key, also for what waits in the queues before us."""
+        """Wait a moment for what may follow this key, also for what is still in the queues before us."""
         if not self._held:
             self._held, self._held_at = event.key, event.time
             self._holding += 1
@@ -254,7 +249,7 @@ class Prompt(Draft):
         self.set_timer(seconds, functools.partial(self.app.call_later, release))
 
     def _release(self, number: int, at_once: bool = False) -> None:
-        """Nothing followed: do what the key is for, when it is known what fits the word before it."""
+        """Nothing followed: carry out the key, once it is known what fits the word before it."""
         key = self._held if number == self._holding else ""
         if not key:
             return
@@ -279,7 +274,7 @@ class Prompt(Draft):
             self.screen.focus_next()
 
     def action_send(self) -> None:
-        """Send the draft, which is empty from now on; the arrow keys find what was sent."""
+        """Send the draft and clear it; it is in the history."""
         text = self.text
         if not text.strip():
             return
@@ -288,12 +283,11 @@ class Prompt(Draft):
         self.post_message(QuestionSent(text))
 
     def action_newline(self) -> None:
-        """A new line at the cursor."""
         self._pour()
         self._write("\n")
 
     def on_prompt_clear(self, event: Clear) -> None:
-        """Behind all keys that came before; textual's undo brings it back."""
+        """Comes behind all keys pressed before it; undo brings the draft back."""
         event.stop()
         if self._held:
             self._release(self._holding, at_once=True)

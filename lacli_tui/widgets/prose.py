@@ -1,7 +1,7 @@
-"""The words of an answer between its code blocks, as Markdown that grows. Nothing in it is ever markup.
+"""The prose of an answer between its code blocks, as Markdown that grows. Nothing in it is markup.
 
-One widget that draws the rows in view, however many there are. Only the part of the text that may still change, from
-its last block on, is read again when more comes.
+One widget that draws the rows in view, however many there are. Of a growing text only the part from the last block on
+is parsed again.
 """
 
 from __future__ import annotations
@@ -21,15 +21,13 @@ from lacli_tui.widgets.line_widget import LineWidget
 from lacli_tui.widgets.markdown_rows import Block, Row, blocks_of, source_of
 
 _PART = 4_000
-"""Characters read without a break."""
+"""Characters parsed without a break."""
 _MOST = 16_000
-"""Characters of one block; what is longer is shown as it was written, from there on to the next blank line."""
+"""The most characters of one block; a longer one is shown as plain text up to the next blank line."""
 _BUSY_S = 0.015
 
 
 class Prose(LineWidget):
-    """Told its text by `set_text`."""
-
     COMPONENT_CLASSES = {  # noqa: RUF012 - as textual has it
         *(f"prose--{kind}" for kind in ("head", "code", "block", "quote", "mark")),
     }
@@ -61,20 +59,20 @@ class Prose(LineWidget):
     def _forget(self) -> None:
         self._blocks: list[Block] = []
         self._open = ""
-        """The end of the text, which may still become something else."""
+        """The end of the text, whose blocks may still change."""
         self._as_source = False
-        """Whether it is inside a block that is shown as it was written."""
+        """Whether it is inside a block that is shown as plain text."""
         self._whole = 0
-        """So many blocks are not made again."""
+        """How many blocks are final."""
         self._rows: list[Row] = []
         self._whole_rows = 0
-        """So many rows are those of whole blocks,"""
+        """How many rows belong to final blocks,"""
         self._rowed = 0
-        """which are so many."""
+        """and to how many of these."""
         self._strips.clear()
 
     async def set_text(self, text: str) -> None:
-        """Show this; where it begins with what is shown already, only its last block is made anew."""
+        """Show this text; if it continues the current one, only the last block is parsed again."""
         if text == self.text:
             return
         if not text.startswith(self.text):
@@ -93,7 +91,7 @@ class Prose(LineWidget):
         self.refresh(layout=True)
 
     def _read(self) -> bool:
-        """Make blocks of the next part of what is open; whether that was the last one."""
+        """Parse the next part of the open text; whether that was the last one."""
         if self._as_source:
             return self._read_source()
         size = len(self._open)
@@ -125,7 +123,7 @@ class Prose(LineWidget):
         return last
 
     def _read_source(self) -> bool:
-        """The same where it is too long for anything but its words."""
+        """The same inside a block that is too long."""
         end = self._open.find("\n\n")
         size = end if end >= 0 else self._open.rfind("\n")
         if size < 0 and len(self._open) > _MOST:
@@ -141,7 +139,7 @@ class Prose(LineWidget):
         return self._as_source
 
     def _make_rows(self) -> None:
-        """Of the blocks that have none yet."""
+        """Make the rows of blocks that have none yet."""
         if self._width <= 0:
             return
         del self._rows[self._whole_rows :]
@@ -159,7 +157,6 @@ class Prose(LineWidget):
             self._whole_rows, self._rowed = len(self._rows), self._whole
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As high as its rows."""
         if width != self._width and width > 0:
             self._width = width
             self._whole_rows = self._rowed = 0
@@ -167,7 +164,7 @@ class Prose(LineWidget):
         return len(self._rows)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text, rows of one paragraph in one line."""
+        """The selected text, with the rows of one paragraph in one line."""
         found = ""
         for y, row in enumerate(self._rows):
             span = selection.get_span(y)

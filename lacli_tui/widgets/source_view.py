@@ -1,7 +1,7 @@
-"""A reply with every token in the colour of who guessed it: the most direct picture of what lookahead does.
+"""A reply with every token in the colour of the source that guessed it: the most direct picture of lookahead.
 
-Stands in the place of a message's Markdown while it is wanted. What the model had to say by itself has no colour. A
-guessed run is underlined, too, and where colours are not seen the letter of its source stands before it.
+Replaces a message's Markdown. What the model had to say by itself has no colour. A guessed run is underlined, too, and
+without colours the letter of its source precedes it.
 """
 
 from __future__ import annotations
@@ -18,26 +18,23 @@ from lacli_tui.widgets.rows import MUTED, Part, flowed
 
 _EVERY_S = 0.2
 _SHARE = 8
-"""Drawing may take one part in so many of the time, as the words of a long reply are all drawn anew."""
+"""Drawing may take one part in so many of the time, as the whole text is drawn each time."""
 
 
 class SourceView(Static):
-    """Of one reply."""
-
     DEFAULT_CSS = """
     SourceView { height: auto; width: 1fr; color: $foreground; margin: 0 0 1 0; }
     """
 
     def __init__(self, told: Callable[[], tuple[str, SourceTrace]]) -> None:
-        """told: the text so far and who guessed it, which may grow."""
+        """`told` gives the text so far and its sources, which may grow."""
         super().__init__("", markup=False)
         self._told = told
         self._drawn = (-1, -1)
-        """So many characters, at this width."""
+        """The number of characters, and the width."""
         self._next_draw = 0.0
 
     def on_mount(self) -> None:
-        """Draw it once there is room, and again while it grows."""
         self.call_after_refresh(self._draw)
         self.set_interval(_EVERY_S, self._draw)
 
@@ -53,7 +50,7 @@ class SourceView(Static):
 
 
 def sourced(text: str, trace: SourceTrace, letters: bool, width: int = 80) -> Content:
-    """The reply above its legend, which takes lines of this width and so is in view where the end of the text is."""
+    """The reply above its legend, which is thereby in view where the end of the text is."""
     parts: list[tuple[str, str] | str] = []
     for run in runs(text, trace):
         if run.source not in SOURCES:
@@ -67,7 +64,7 @@ def sourced(text: str, trace: SourceTrace, letters: bool, width: int = 80) -> Co
 
 
 def _legend(trace: SourceTrace) -> list[list[Part]]:
-    """Who guessed which part of the tokens; names only those that did."""
+    """The share of the tokens each source guessed, of those that guessed any."""
     counts = trace.tokens
     total = max(1, counts.total())
     groups: list[list[Part]] = [

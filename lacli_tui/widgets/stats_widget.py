@@ -1,7 +1,4 @@
-"""What header, panel and status line have in common: they are told of numbers and draw themselves from the latest.
-
-A widget of this kind says in `view` what it looks like at a width and height; it never asks anybody for anything.
-"""
+"""The base of header, panel and status line: they keep the latest numbers and draw themselves from them."""
 
 from __future__ import annotations
 
@@ -19,10 +16,10 @@ from lacli_tui.resources import PoolFacts
 
 
 class StatsWidget(Widget):
-    """Told of `Stats`, `About` and `Resources`."""
+    """Receives `Stats`, `About` and `Resources`; says in `view` what it looks like."""
 
     MEANING: ClassVar[str] = ""
-    """What its numbers are, for whoever points at it."""
+    """The tooltip."""
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id, classes="stats")
@@ -36,11 +33,10 @@ class StatsWidget(Widget):
         self.pool: PoolFacts | None = None
 
     def view(self, width: int, height: int) -> Sequence[Content]:
-        """The lines to show, each of exactly this width; at most so many."""
+        """At most so many lines, each of exactly this width."""
         raise NotImplementedError
 
     def on_stats(self, message: Stats) -> None:
-        """The reply goes on, or another chat is shown."""
         self.reply, self.chat = message.reply, message.session
         if message.reply is None:
             self.tally = StepStats()
@@ -48,16 +44,14 @@ class StatsWidget(Widget):
         self.refresh()
 
     def on_about(self, message: About) -> None:
-        """Model, project or phase changed."""
         self.about = message
         self.refresh()
 
     def on_resources(self, message: Resources) -> None:
-        """Memory or pool changed."""
         self.memory_mb, self.pool = message.memory_mb, message.pool
         self.refresh()
 
     def render(self) -> Content:
-        """The view; made once for all that was told since the last frame, and without another layout."""
+        """Drawn once for everything received since the last frame, and without a new layout."""
         width, height = self.content_size
         return Content("\n").join(self.view(width, height)[:height]) if width > 0 and height > 0 else Content("")

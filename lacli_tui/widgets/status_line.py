@@ -18,15 +18,13 @@ _SPARKS = 12
 
 
 class StatusLine(StatsWidget):
-    """Told of `messages.Stats`, `messages.About` and `messages.Resources`."""
-
     MEANING = "How decoding goes: tokens a second, tokens a step, and how much of the text was guessed."
     DEFAULT_CSS = """
     StatusLine { height: 1; padding: 0 1; background: $surface; color: $foreground; }
     """
 
     def view(self, width: int, height: int) -> Sequence[Content]:
-        """What is most needed comes first, and is left out last."""
+        """The most important comes first, and is dropped last."""
         doing = progress(self.about)
         if doing is not None and (doing.title != "stopping" or self.reply is None):
             groups = self._doing(doing, width)

@@ -1,6 +1,6 @@
-"""What fits the word that is being typed, in a short list above the prompt and over what was said; nothing is moved.
+"""A short list of what fits the word being typed, above the prompt and over the transcript, which does not move.
 
-Told by `offer` and `close`; the prompt, which keeps the focus and all keys, marks and takes.
+The prompt, which keeps the focus and all keys, marks and takes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST_ROWS = 8
 _EDGE = 1
 _LEAST_WIDTH = 44
 _BESIDE, _GAP = 4, 2
-"""Cells beside a title, and between it and the words on it."""
+"""Cells beside a title, and between it and its note."""
 
 
 class SuggestionList(Choices):
@@ -40,21 +40,20 @@ class SuggestionList(Choices):
         super().__init__(id=id)
         self._suggestions: Sequence[Suggestion] = ()
         self.was_moved = False
-        """Whether the mark is where the user put it."""
+        """Whether the user has moved the mark."""
         self.set_class(is_ascii_terminal(), "-plain")
 
     @property
     def is_open(self) -> bool:
-        """Whether it is seen."""
         return bool(self.display)
 
     @property
     def marked(self) -> Suggestion | None:
-        """The suggestion that is marked, if any is seen."""
+        """The marked suggestion, if any is shown."""
         return self._suggestions[self._at] if self.is_open else None
 
     def suggest(self, suggestions: Sequence[Suggestion], room: int) -> None:
-        """These, in at most so many rows of the screen; no list where there are none."""
+        """Show these, in at most so many rows; hide the list if there are none."""
         rows = min(len(suggestions), MOST_ROWS, max(0, room - _EDGE))
         if not rows:
             self.close()
@@ -70,18 +69,16 @@ class SuggestionList(Choices):
         self.display = True
 
     def close(self) -> None:
-        """Hide it."""
         self.display = False
         self._suggestions = ()
         self.was_moved = False
 
     def turn(self, by: int) -> None:
-        """Mark another line; behind the last one comes the first."""
+        """Mark another line; the first follows the last."""
         self.was_moved = True
         self._go((self._at + by) % len(self._suggestions))
 
     def on_click(self, event: events.Click) -> None:
-        """A click takes the line."""
         event.stop()
         event.prevent_default()  # textual would go on with that of `Choices`
         at = self._top + event.y - _EDGE
@@ -91,6 +88,6 @@ class SuggestionList(Choices):
 
 
 def _choice(key: str, suggestion: Suggestion, notes: int) -> Choice:
-    """A row; the words on what is offered begin below each other."""
+    """A row; the notes begin below each other."""
     note = suggestion.note + " " * (notes - cell_len(suggestion.note))
     return Choice(key, suggestion.title, ((note, "dim"),) if notes else (), marks=suggestion.marks, keeps_end=True)

@@ -1,7 +1,7 @@
-"""What was said, message by message; follows the text only while its end is in view.
+"""The messages of the chat; follows the text only while its end is in view.
 
-However long the conversation, only so many messages have widgets: all of them are laid out at each change of size. The
-others are `MessageRecord`, above and below; `earlier` and `later` bring some, and others leave at the other end.
+Only so many messages have widgets, as all are laid out at each change of size. The others are `MessageRecord`s, above
+and below; `earlier` and `later` show some of them, and others leave at the other end.
 """
 
 from __future__ import annotations
@@ -20,14 +20,12 @@ from lacli_tui.textual_private import anchor_again, is_anchor_released
 from lacli_tui.widgets.message import Answer, ChatMessage, ChatNotice, MessageRecord, Question
 
 AT_ONCE = 20
-"""Messages shown at first of a conversation that is opened again, and brought at a time."""
+"""Messages shown at first of a resumed chat, and loaded at a time."""
 MOST = 40
-"""Messages that have a widget."""
+"""The most messages with a widget."""
 
 
 class Transcript(VerticalScroll, can_focus=False):
-    """The messages."""
-
     DEFAULT_CSS = """
     Transcript {
         scrollbar-size-vertical: 1;
@@ -45,23 +43,22 @@ class Transcript(VerticalScroll, can_focus=False):
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id)
         self._above: list[MessageRecord] = []
-        """What was said before what is shown, in order,"""
+        """The messages before those shown, in order,"""
         self._below: list[MessageRecord] = []
-        """and after it; nothing while the end is in view."""
+        """and those after; empty while the end is in view."""
         self._followed = True
 
     def on_mount(self) -> None:
-        """Follow the text from the start."""
         self.anchor()
 
     @property
     def follows(self) -> bool:
-        """Whether the end is in view, and stays so when text comes."""
+        """Whether the end is in view, and stays there when text comes."""
         return not self._below and (not is_anchor_released(self) or self.scroll_y >= self.max_scroll_y)
 
     @property
     def messages(self) -> list[ChatMessage]:
-        """Questions and answers that are shown, in order."""
+        """The questions and answers shown, in order."""
         return list(self.query_children(ChatMessage))
 
     @property
@@ -70,23 +67,23 @@ class Transcript(VerticalScroll, can_focus=False):
 
     @property
     def last_answer(self) -> Answer | None:
-        """The newest answer, which need not be on the screen."""
+        """The newest answer, which may be out of view."""
         below = next((each.answer for each in reversed(self._below) if each.answer is not None), None)
         if below is not None:
             return below()
         return next((each for each in reversed(self.messages) if isinstance(each, Answer)), None)
 
     async def show(self, turns: Sequence[Turn], *first: Widget) -> None:
-        """Begin anew with these turns, or with these widgets where there are none."""
+        """Show these turns, or these widgets if there are none."""
         await self._begin_with([kept for number, turn in enumerate(turns) for kept in _kept(turn, number)], first)
         self.anchor()
 
     async def ask(self, text: str, attachments: Sequence[Attachment], turn: int) -> Answer:
-        """A question was asked: returns the answer that is to be written."""
+        """Show a question and return the answer to be written."""
         return await self._await_answer(turn, Question(text, attachments, turn))
 
     async def ask_aside(self, turn: int) -> Answer:
-        """Something is asked that is no question of the user's."""
+        """Return an answer to be written that belongs to no question of the user's."""
         return await self._await_answer(turn)
 
     async def _await_answer(self, turn: int, *before: Widget) -> Answer:
@@ -97,7 +94,7 @@ class Transcript(VerticalScroll, can_focus=False):
         return answer
 
     async def answer_again(self, turn: int) -> Answer:
-        """The last question is asked again: returns the answer in the place of the last one."""
+        """Return the answer to be written in the place of the last one."""
         await self.to_end()
         last = self.last_answer
         answer = Answer(turn=turn)
@@ -109,7 +106,7 @@ class Transcript(VerticalScroll, can_focus=False):
         return answer
 
     async def take_back(self, turn: int) -> None:
-        """Take away this turn and all behind it."""
+        """Remove this turn and all after it."""
         gone = [each for each in self.messages if each.turn is not None and each.turn >= turn]
         for kept in (self._above, self._below):
             kept[:] = [each for each in kept if each.turn is None or each.turn < turn]
@@ -121,7 +118,6 @@ class Transcript(VerticalScroll, can_focus=False):
             await self._mark()
 
     async def add_notice(self, text: str, level: str = "note", hint: str = "") -> None:
-        """Add a line of news."""
         news = ChatNotice(text, level, hint)
         if self._below:
             self._below.append(news.kept())
@@ -131,7 +127,7 @@ class Transcript(VerticalScroll, can_focus=False):
             await self._leave_above()
 
     async def earlier(self) -> None:
-        """Show some more of what was said before."""
+        """Show some earlier messages."""
         shown = self._shown
         if not self._above or not shown:
             return
@@ -147,7 +143,7 @@ class Transcript(VerticalScroll, can_focus=False):
         self.call_after_refresh(self.scroll_to_widget, shown[0], animate=False, top=True)
 
     async def later(self) -> None:
-        """Show some more of what was said after what is shown."""
+        """Show some later messages."""
         shown = self._shown
         if not self._below or not shown:
             return
@@ -170,7 +166,6 @@ class Transcript(VerticalScroll, can_focus=False):
         anchor_again(self)
 
     def watch_scroll_y(self, old: float, new: float) -> None:
-        """The user scrolled, or the text did."""
         super().watch_scroll_y(old, new)
         follows = self.follows
         if follows != self._followed:
@@ -178,7 +173,7 @@ class Transcript(VerticalScroll, can_focus=False):
             self.post_message(self.Followed(follows))
 
     async def _begin_with(self, all_: Sequence[MessageRecord], instead: Iterable[Widget] = ()) -> None:
-        """Show the last of these, or where there are none something else."""
+        """Show the last of these, or other widgets if there are none."""
         self._above, self._below = list(all_[:-AT_ONCE]), []
         with self.app.batch_update():
             await self.remove_children()
@@ -186,7 +181,7 @@ class Transcript(VerticalScroll, can_focus=False):
             await self._mark()
 
     async def _leave_above(self) -> None:
-        """The oldest leave, but for one that has the focus and what is behind it."""
+        """Let the oldest leave, but for one with the focus and those after it."""
         shown = self._shown
         gone = shown[: max(0, len(shown) - MOST)]
         gone = gone[: next((at for at, each in enumerate(gone) if each.has_focus), len(gone))]
@@ -196,7 +191,7 @@ class Transcript(VerticalScroll, can_focus=False):
             await self._mark()
 
     async def _mark(self) -> None:
-        """Say what is not shown."""
+        """Say how many are not shown."""
         await self.query_children(".earlier, .later").remove()
         if self._above:
             line = f"↑ {_turns(self._above, 'earlier')}: page up at the top shows them"
@@ -207,7 +202,7 @@ class Transcript(VerticalScroll, can_focus=False):
 
 
 def _kept(turn: Turn, number: int) -> tuple[MessageRecord, MessageRecord]:
-    """Question and answer of a turn that was read."""
+    """The question and answer of a saved turn."""
     question = partial(Question, turn.question.text, turn.question.attachments, number)
     note = "interrupted" if turn.interrupted else ""
     answer = partial(Answer, turn.answer.text, note, number, thought=turn.thought)

@@ -6,31 +6,28 @@ from collections.abc import Sequence
 
 
 class TypedHistory:
-    """The entries, and which one is shown."""
-
     def __init__(self) -> None:
         self._typed: list[str] = []
         """The oldest first."""
         self._at = 0
-        """The entry that is shown; behind the last one is the draft."""
+        """The entry shown; behind the last one is the draft."""
         self._draft = ""
 
     def remember(self, typed: Sequence[str]) -> None:
-        """These came before all others."""
+        """Add older entries."""
         self._typed[:0] = typed
         self.leave()
 
     def add(self, text: str) -> None:
-        """This was sent."""
         if self._typed[-1:] != [text]:
             self._typed.append(text)
 
     def leave(self) -> None:
-        """The draft is no entry."""
+        """Go back to the draft."""
         self._at = len(self._typed)
 
     def older(self, shown: str) -> str | None:
-        """The entry before; what is `shown` is found again behind the last one."""
+        """The previous entry; keeps what is `shown` as the draft."""
         if self._at == 0:
             return None
         if self._at == len(self._typed):
@@ -39,7 +36,7 @@ class TypedHistory:
         return self._typed[self._at]
 
     def newer(self) -> str | None:
-        """The entry after, at last the draft."""
+        """The next entry, at last the draft."""
         if self._at == len(self._typed):
             return None
         self._at += 1

@@ -1,4 +1,4 @@
-"""What stands in the transcript before anything was said."""
+"""What is in the transcript before anything was said."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ _LINES = (
 
 
 class Welcome(Static):
-    """The empty state."""
-
     DEFAULT_CSS = """
     Welcome { height: auto; margin: 1 2; }
     """
