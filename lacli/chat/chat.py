@@ -1,9 +1,9 @@
-"""A chat, without a front end: what is said, kept and asked of a model, and the words about it.
+"""A chat without a front end: the conversation, what is kept of it, what the model is asked, and what the user is told.
 
-Every wish of the user is a method that returns an `Outcome`, or raises LacliError in words for the user. Nothing is
-printed and no engine is called: whoever shows the chat has `Outcome.send` answered, may tell each piece of the reply
-by `wrote`, and gives its end to `answered` or `failed`. One reply at a time. Methods that say so read or write a disk:
-a front end that must not wait calls them in a thread.
+Everything a user can do is a method that returns an `Outcome`, or raises LacliError with a message for the user.
+Nothing is printed and no engine is called: the front end has `Outcome.send` answered, may report each piece of the
+reply to `wrote`, and hands its end to `answered` or `failed`. There is one reply at a time. Methods that read a disk
+say so; a front end that must not block calls them in a thread.
 """
 
 from __future__ import annotations
@@ -55,40 +55,38 @@ class ChatSession:
         model: str | None = None,
         check: Callable[[str, str], Any] = lambda flag, value: value,
     ) -> None:
-        """`session` is gone on with; `system` replaces its own, and that of sessions opened later. `model` is the name
-        of the one in `settings`, which is looked up without it. `check` is told an option and what was typed for it,
-        and returns its value or raises UsageError."""
+        """Continue `session`, if there is one; `system` replaces its system message, and that of sessions opened later.
+        `model` is what people call the model in `settings`; without it the registry is asked. `check` turns the text
+        typed for an option into its value, or raises UsageError."""
         self.settings = settings
-        """Of the engine that is wanted now."""
+        """What the current engine is started with."""
         self.request = request
-        """How replies are to be written; its messages do not count."""
+        """Options of future replies; its messages are ignored."""
         self.conversation = Conversation(system)
         self.recorder = recorder
         self.purpose: Purpose = "answer"
-        """Of the reply that is being written, or was last."""
+        """What the current or last reply is for."""
         self.stats: ReplyStats | None = None
-        """Of the reply being written, or of the last one of the chat where that is known; a summary is none."""
+        """Of the current reply, else of the last one of the chat if known. Summaries do not count."""
         self.most_tokens = request.max_tokens
-        """Of the same reply; `request` may say another number for the next."""
+        """The limit of the same reply; `request` has that of the next."""
         self.is_answering = False
-        """Whether an outcome said `send` and neither `answered` nor `failed` was called."""
+        """Whether a reply was asked for that neither `answered` nor `failed` has ended."""
         self._system = system
         self._model = model
         self._check = check
         self._written: list[Piece] = []
         self._known: dict[int, tuple[Turn, ReplyStats]] = {}
-        """Numbers of replies, by their turns' id."""
+        """Statistics of replies by the `id` of their turns."""
         self._before: tuple[str | None, str] | None = None
-        """The model that served last, as the settings and as people name it, while another one is loading."""
+        """The last model that worked, as named in the settings and by people, while another one is loading."""
         self._is_without_model = False
         if session is not None:
             self._go_on(session)
 
-    # What it is at
-
     @property
     def model(self) -> str:
-        """The name of the model. The first time the registry may be read for it."""
+        """The name of the model. The first call may read the registry."""
         if self._model is None:
             self._model = self.find_model(self.settings.model)
         return self._model
@@ -100,7 +98,7 @@ class ChatSession:
 
     @property
     def model_before(self) -> str:
-        """The name of the model that serves again where the one that is loading cannot be had; empty for none."""
+        """The name of the model to fall back to if the one being loaded fails; empty if there is none."""
         return self._before[1] if self._before is not None else ""
 
     @property
@@ -110,7 +108,7 @@ class ChatSession:
 
     @property
     def unfinished(self) -> Turn | None:
-        """The turn that is being written, as far as it is; None where nothing of an answer is there."""
+        """The turn being written, with the text so far; None if there is no text yet."""
         question, text = self.conversation.question, "".join(each.text for each in self._written)
         if not self.is_answering or self.purpose == "summary" or question is None or not text:
             return None
@@ -118,14 +116,12 @@ class ChatSession:
 
     @property
     def counts(self) -> Counts:
-        """Of the chat, the reply being written included."""
+        """Totals of the chat, including the reply being written."""
         written = self.stats if self.is_answering and self.purpose != "summary" else None
         return self.conversation.counts + (written or Counts())
 
-    # Questions and replies
-
     def read_file(self, typed: str, stream_too: bool = False) -> Material:
-        """Read a file that is to go with the next question; `attach` takes it. A pipe only with `stream_too`."""
+        """Read a file from disk, for `attach`. Only `stream_too` accepts a pipe."""
         from lacli.prompts.attach import attachment
 
         if not typed:
@@ -135,15 +131,14 @@ class ChatSession:
         return Material("", (self._as_pending(found),), tuple(map(Line, notes)))
 
     def attach(self, read: Material) -> Outcome:
-        """These files go with the next question."""
+        """Send these files with the next question."""
         for each in read.files:
             self.conversation.attach(each)
         went = tuple(Line(f"{described(each)} goes with the next question") for each in read.files)
         return Outcome(lines=read.notes + went)
 
     def read_question(self, typed: str, verbatim: bool = False) -> Material:
-        """Read the files that a question names as @path; `ask` takes its words and files. `verbatim`: a blank before a
-        slash is part of it."""
+        """Read the files that a question names as @path, for `ask`. `verbatim` keeps a blank before a slash."""
         from lacli.prompts.attach import attached
 
         notes: list[str] = []
@@ -156,7 +151,7 @@ class ChatSession:
         return self._send(self.conversation.ask(words, files), "answer")
 
     def resend(self, number: int, words: str, files: Sequence[Attachment] = ()) -> Outcome:
-        """Ask this in the place of the question of a turn; what came behind that is gone, but for `undo`."""
+        """Replace the question of a turn and drop everything after it; `undo` brings both back."""
         is_last = number == len(self.conversation.turns) - 1
         self.conversation.go_back(number)
         if is_last:
@@ -178,19 +173,19 @@ class ChatSession:
         return dataclasses.replace(self._send(self.conversation.retry(), "again"), lines=lines)
 
     def compact(self) -> Outcome:
-        """Have the older turns summed up."""
+        """Ask for a summary of the older turns."""
         if len(self.conversation.turns) < 2:
             return note("there are no older turns to sum up")
         return self._send(self.conversation.summary_request(), "summary")
 
     def wrote(self, piece: Piece) -> None:
-        """More of the reply has come."""
+        """Take a piece of the reply."""
         if self.purpose != "summary":
             self.stats = piece.stats
         self._written.append(piece)
 
     def answered(self, finished: Finished) -> Outcome:
-        """The reply has ended, also where it was interrupted. No `turn` in the outcome: nothing came of it."""
+        """Take the end of a reply, complete or interrupted. Without a `turn` in the outcome, nothing came of it."""
         self.is_answering = False
         self._model = finished.stats.model or self.model
         if self.purpose == "summary":
@@ -203,14 +198,14 @@ class ChatSession:
         return Outcome(turn=turn)
 
     def broken_off(self) -> tuple[Finished, Outcome]:
-        """The reply will have no end: what was seen of it counts as an interrupted one."""
+        """End a reply whose engine is gone: what arrived of it is kept as an interrupted one."""
         text, thought = ("".join(getattr(each, part) for each in self._written) for part in ("text", "thought"))
         stats = dataclasses.replace(self.stats or ReplyStats(model=self.model), finish_reason="cancelled")
         finished = Finished(text, (), "cancelled", stats, thought=thought.strip())
         return finished, self.answered(finished)
 
     def failed(self) -> Outcome:
-        """There is no reply, as it failed or nobody waits for it any more."""
+        """Give up the reply: it failed, or nobody waits for it any more."""
         self.is_answering = False
         if self.purpose == "summary":
             return note(_AS_IT_WAS)
@@ -219,11 +214,9 @@ class ChatSession:
         return Outcome()
 
     def ahead(self) -> Request | None:
-        """What the next question will begin with, to be read ahead of it; None for nothing."""
+        """The known beginning of the next request, for reading ahead; None if there is nothing to read."""
         messages = self.conversation.ahead()
         return self._request(messages) if messages and self.request.max_tokens and not self.is_answering else None
-
-    # The conversation
 
     def undo(self) -> Outcome:
         """Take back what was done last."""
@@ -251,7 +244,7 @@ class ChatSession:
         return Outcome(changed=True, lines=(Line("the conversation is forgotten; /undo brings it back"),))
 
     def new(self) -> Outcome:
-        """Begin another chat as the first began."""
+        """Start a new chat, with the system message of the start."""
         self.conversation = Conversation(self._system)
         self.recorder.new()
         self.recorder.describe(self._system)
@@ -260,12 +253,12 @@ class ChatSession:
         return Outcome(changed=True)
 
     def resume(self, session: Session) -> Outcome:
-        """Go on with a saved chat."""
+        """Continue a saved chat."""
         self._go_on(session)
         return Outcome(changed=True, lines=self.resumed())
 
     def resumed(self) -> tuple[Line, ...]:
-        """Where a chat that is gone on with stands."""
+        """Where a continued chat stands: its size and last turn."""
         turns = self.conversation.turns
         said = Line(f"going on with session {self.recorder.id[:8]}, {counted(len(turns), 'turn', 'turns')}")
         if not turns:
@@ -275,7 +268,7 @@ class ChatSession:
         return said, Line(f"> {question}", "words"), Line(answer + mark, "words")
 
     def drop(self, number: str) -> Outcome:
-        """Take away an attached file, the n-th of those that are sent."""
+        """Stop sending an attached file, counted from 1."""
         attachments = self.conversation.attachments
         if not attachments:
             return note("no file is attached")
@@ -284,10 +277,8 @@ class ChatSession:
             raise UsageError(f"there is no attached file {number}", "/drop lists them")
         return note(f"{self.conversation.drop(chosen).label} is not shown any more")
 
-    # What the model is told
-
     def system(self, text: str) -> Outcome:
-        """Tell the model this first from now on, `none` for nothing."""
+        """Set the system message; `none` removes it."""
         gone = text.strip() == "none"
         self.conversation.system = "" if gone else text
         self.recorder.describe(self.conversation.system)
@@ -295,13 +286,13 @@ class ChatSession:
         return note(f"the system message is {done}; the conversation is read again with the next question")
 
     def template(self, named: Named, given: dict[str, str] | None = None) -> Outcome:
-        """Put a saved prompt, filled in, at the prompt. `prompts.saved.named` reads it."""
+        """Fill in a saved prompt that `prompts.saved.named` has read, and put it at the prompt."""
         told, question = named.filled(given)
         lines = self.system(told).lines if told.strip() else ()
         return Outcome(lines=lines, draft=slash.as_typed(question))
 
     def set_option(self, typed: str) -> Outcome:
-        """Set an option of the replies to come, `K V`; show it without a value."""
+        """Set an option of future replies, `K V`; without a value, show it."""
         flag, value = options.wish(typed)
         if not value:
             return Outcome(lines=plain(options.line(self.request, flag)))
@@ -309,38 +300,34 @@ class ChatSession:
         self.conversation.changed = True
         return note(f"{flag} is {options.shown(self.request, flag)}")
 
-    # The model
-
     @staticmethod
     def find_model(name: str | None) -> str:
-        """What people call a model, a folder or a file. Reads the registry. Raises LacliError where there is none."""
+        """What people call a model, folder or file. Reads the registry. Raises LacliError if there is none."""
         from lacli.models.registry.registry import load_registry
 
         return load_registry().resolve(name).alias
 
     def change_model(self, name: str, alias: str) -> Outcome:
-        """Go on with another model, which `find_model` calls so. The one that served last is not forgotten until
-        `model_loaded`: `fall_back` goes on with it."""
+        """Switch to another model; `alias` is what `find_model` calls it. Until `model_loaded` is called, `fall_back`
+        returns to the last one that worked."""
         if not self._is_without_model:
             self._before = self._before or (self.settings.model, self.model)
         self._take_model(name, alias)
         return Outcome(restart=True, lines=(Line(f"going on with {alias}, which reads the conversation anew"),))
 
     def model_loaded(self) -> None:
-        """The model serves."""
+        """Note that the model works."""
         self._before = None
         self._is_without_model = False
 
     def fall_back(self) -> Outcome | None:
-        """The model cannot be had, or is not waited for: go on with the one that served last; None where none did."""
+        """Return to the last model that worked, as this one failed or is not wanted; None if there is none."""
         before, self._before = self._before, None
         self._is_without_model = before is None
         if before is None:
             return None
         self._take_model(*before)
         return Outcome(restart=True, lines=(Line(f"going on with {before[1]}, the model before"),))
-
-    # Below
 
     def _request(self, messages: tuple[Message, ...]) -> Request:
         return dataclasses.replace(self.request, messages=messages, drop_oldest=True)
@@ -380,17 +367,17 @@ class ChatSession:
         self.conversation.forget_ids()
 
     def _last_stats(self) -> ReplyStats | None:
-        """Of the last reply that is part of the chat."""
+        """Statistics of the last reply that is still part of the chat, if known."""
         return next((self._known.get(id(turn), (turn, None))[1] for turn in self.conversation.turns[-1:]), None)
 
     def _context(self) -> int:
-        """Most tokens that the model can be shown."""
+        """The most tokens the model can read, 0 if unknown."""
         from lacli.chat.attaching import context_of
 
         return context_of(self.settings.model, self.settings.context, self.request.truncate)
 
     def _as_pending(self, found: Attachment) -> Attachment:
-        """The file by the name by which it waits already, if it does: then it is sent once, as it is now."""
+        """Give a file the label under which it is attached already, so that it is sent once, as it is now."""
         from lacli.prompts.attach import same_file
 
         pending = [each.label for each in self.conversation.pending]

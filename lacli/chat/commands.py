@@ -1,6 +1,6 @@
-"""The slash commands: one table, which dispatch, completion and help of both front ends read.
+"""The slash commands: one table that dispatch, completion and help of both front ends read.
 
-What most of them do is a method of `chat.ChatSession`; how it is called and shown is each front end's own.
+Most of them are methods of `chat.ChatSession`; each front end calls those and shows the outcome.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class Command:
 
     name: str
     arguments: str
-    """As help shows them; empty where it takes none."""
+    """As shown by help; empty if it takes none."""
     help: str
     values: str = ""
-    """What completion offers behind it: file (`n file` where a number may come first), model, session, template,
+    """What completion offers as its arguments: file (`n file` where a number may come first), model, session, template,
     option or theme."""
     alias: str = ""
     only: FrontEnd | None = None
-    """The one front end that has it; None: both."""
+    """The only front end that has it; None is both."""
 
     @property
     def usage(self) -> str:
@@ -63,20 +63,17 @@ TABLE = (
 
 
 def commands(front_end: FrontEnd) -> tuple[Command, ...]:
-    """Those that this front end has, in the order of help."""
+    """The commands of a front end, in the order of help."""
     return tuple(each for each in TABLE if each.only in (None, front_end))
 
 
 def words(front_end: FrontEnd) -> dict[str, Command]:
-    """What may be typed behind the slash, other names last."""
+    """The commands by what is typed after the slash, aliases last."""
     known = commands(front_end)
     return {each.name: each for each in known} | {each.alias: each for each in known if each.alias}
 
 
 def parse(typed: str, known: Mapping[str, Command]) -> tuple[Command, str] | None:
-    """The command that is typed and what stands behind it; None where this is a question.
-
-    Raises UsageError for what is neither.
-    """
+    """The command that was typed and its arguments; None if this is a question. Raises UsageError if it is neither."""
     found = slash.command(typed, {word: bool(command.arguments) for word, command in known.items()})
     return None if found is None else (known[found[0]], found[1])

@@ -1,7 +1,7 @@
-"""Which of many lines fit what is typed, the best ones first. Pure; the fast way for tens of thousands of lines.
+"""Fuzzy matching of lines, the best ones first. Pure, and fast for tens of thousands of lines.
 
-What is typed are words apart from each other, all of which must fit: the letters of each in order, whatever is between
-them, capital letters only themselves. Together, at the start of a word and in the last part of a path counts for more.
+All words of the query must match: their letters in order, with anything between them; capital letters match exactly.
+Adjacent letters, starts of words and the last part of a path score higher.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ _BEFORE = frozenset("/_-. \\")
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A line that fits."""
+    """A line that matches."""
 
     text: str
     score: float
     marks: tuple[int, ...]
-    """Places of the letters."""
+    """Positions of the matched letters."""
 
 
 @dataclass(slots=True)
 class Lines:
-    """Lines to search; a search that goes on from the one before looks only at what fitted then."""
+    """Lines to search; a query that extends the last one searches only its matches."""
 
     lines: Sequence[str]
     _query: str = ""
     _fitting: Sequence[str] = field(default_factory=list)
 
     def search(self, query: str, most: int = 200) -> tuple[list[Fit], int]:
-        """The best ones, and how many fit."""
+        """The best matches, and how many there are."""
         words = query.split()
         if not words:
             return [Fit(line, 0.0, ()) for line in self.lines[:most]], len(self.lines)
@@ -48,7 +48,7 @@ class Lines:
 
 
 def fit(words: Sequence[str], text: str) -> Fit:
-    """How well a text fits that has all the letters."""
+    """Score a text that has all the letters."""
     score, marks = 0.0, set[int]()
     for word in words:
         places = _places(word, text)
@@ -63,7 +63,7 @@ def _pattern(word: str) -> re.Pattern[str]:
 
 
 def _places(word: str, text: str) -> list[int]:
-    """Where the letters are: all together in the last part, all together, else as close as they are at the end."""
+    """Positions of the letters: together in the last part, together, else as close to each other near the end."""
     if word == word.lower():
         lowered = text.lower()
         text = lowered if len(lowered) == len(text) else text

@@ -1,4 +1,4 @@
-"""What a chat can tell of itself and of what there is to choose from, as lines. Changes nothing; some read a disk."""
+"""Output of commands that only show something: of the chat, or of what there is to choose from. Changes nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SESSIONS = 10
 
 
 def sessions(chat: ChatSession) -> Outcome:
-    """Earlier chats of the project. Reads a disk."""
+    """Earlier chats of the project. Reads the log."""
     from lacli.project.root import project_root
     from lacli.sessions.store import SessionStore, path
 
@@ -30,7 +30,7 @@ def sessions(chat: ChatSession) -> Outcome:
 
 
 def models(chat: ChatSession) -> Outcome:
-    """The models, and which are here. Reads a disk."""
+    """The models, and which of them are on this computer. Reads the disk."""
     from lacli.models.registry.inventory import presence
     from lacli.models.registry.registry import load_registry
 
@@ -47,7 +47,7 @@ def models(chat: ChatSession) -> Outcome:
 
 
 def templates() -> Outcome:
-    """The saved prompts. Reads a disk."""
+    """The saved prompts. Reads the disk."""
     from lacli.prompts import saved
 
     names = saved.names()
@@ -56,7 +56,7 @@ def templates() -> Outcome:
 
 
 def attached_files(chat: ChatSession) -> Outcome:
-    """Files that are sent with past questions, then those that wait for the next one."""
+    """The attached files by their numbers."""
     attachments = chat.conversation.attachments
     if not attachments:
         return note("no file is attached")
@@ -69,18 +69,18 @@ def attached_files(chat: ChatSession) -> Outcome:
 
 
 def system_message(chat: ChatSession) -> Outcome:
-    """What the model is told first."""
+    """The system message."""
     return Outcome(lines=plain(chat.conversation.system or "there is no system message; /system TEXT sets one"))
 
 
 def reply_options(chat: ChatSession) -> Outcome:
-    """The options of the replies to come."""
+    """The options of future replies."""
     lines = [options.line(chat.request, flag) for flag in options.OPTIONS]
     return Outcome(lines=(*plain(*lines), Line(options.USE)))
 
 
 def numbers(chat: ChatSession) -> Outcome:
-    """What decoding took, of the last reply and of the chat."""
+    """The statistics of the last reply and of the chat."""
     if not chat.counts.replies:
         return Outcome(lines=plain("no reply yet"))
     last = [("this reply", chat.stats)] if chat.stats is not None else []
@@ -88,13 +88,13 @@ def numbers(chat: ChatSession) -> Outcome:
 
 
 def size_request(chat: ChatSession) -> Request:
-    """What `size` needs the preview of."""
+    """The request whose preview `size` needs."""
     messages = chat.conversation.ahead() or (Message("user", ""),)
     return dataclasses.replace(chat.request, messages=messages, drop_oldest=False, max_tokens=0)
 
 
 def size(chat: ChatSession, preview: Preview) -> Outcome:
-    """How much of what the model can read is taken."""
+    """How much of the context is used."""
     conversation, reserve = chat.conversation, chat.request.max_tokens
     taken = len(preview.token_ids)
     left = max(0, preview.ctx_size - taken - reserve)

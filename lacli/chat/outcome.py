@@ -1,6 +1,6 @@
-"""What comes of something the user wants of a chat, as a front end gets it: words to show and what to do next.
+"""The result of a user's action on a chat: what to show, and what the front end does next. Values only.
 
-Values only. Whoever shows them decides where a line stands; what it says is decided here and in the rest of the room.
+The front end decides where and how a line is shown, never what it says.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ class Line:
 
     text: str
     level: Literal["plain", "words", "note", "warning", "error"] = "note"
-    """`plain` is what was asked for (a list, a value), `words` are of the conversation and may be broken anywhere, a
-    `note` says what was done."""
+    """`plain` is output that was asked for (a list, a value), `words` is text of the conversation, which may be
+    wrapped, `note` says what was done."""
     hint: str = ""
     """What can be done about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it. All fields are independent: a front end goes through them in this order."""
+    """The result. The fields are independent; a front end handles them in this order."""
 
     restart: bool = False
-    """Start another engine, with the chat's `settings`."""
+    """Start a new engine with the `settings` of the chat."""
     changed: bool = False
-    """Turns other than the one being written have changed: show the conversation anew."""
+    """Redraw the conversation: turns other than the one being written have changed."""
     lines: tuple[Line, ...] = ()
     draft: str | None = None
-    """Put this at the prompt."""
+    """Put this text at the prompt."""
     send: Request | None = None
-    """Have this answered, and give what comes of it to `ChatSession.answered` or `failed`."""
+    """Have this request answered, and hand the end of the reply to `ChatSession.answered` or `failed`."""
     turn: Turn | None = None
-    """The turn that has just been added or replaced."""
+    """The turn that was added or replaced."""
 
     @property
     def text(self) -> str:
-        """All that is said, without levels and hints."""
+        """The text of all lines."""
         return "\n".join(each.text for each in self.lines)
 
 
 def note(text: str) -> Outcome:
-    """Nothing but a note."""
+    """An outcome that is only a note."""
     return Outcome(lines=(Line(text),))
 
 
 def plain(*texts: str) -> tuple[Line, ...]:
-    """Lines of what was asked for."""
+    """Lines of output that was asked for."""
     return tuple(Line(text, "plain") for text in texts)
 
 
 def fault(error: BaseException) -> Line:
-    """A failure, in words for the user."""
+    """An error as the user is told of it."""
     if isinstance(error, LacliError):
         by_flags = isinstance(error, PromptTooLong) and "--" in error.hint
         return Line(error.message, "error", _TOO_LONG if by_flags else error.hint)

@@ -1,8 +1,7 @@
-"""What is begun at the cursor of a draft, and what fits there: files behind @, commands behind a slash at the start,
-and behind a command what belongs there. `partial` is pure; `Suggester` reads folders and asks git: for a thread where
-keys must not wait.
+"""Completion at the cursor of a draft: files after @, commands after a slash at the start, arguments after a command.
 
-Which commands there are, and what stands behind each, is told by the table of commands.
+`partial`, which is pure, finds the word that is being typed; `Suggester` finds what completes it. It reads folders and
+asks git, so where keys must not wait it belongs into a thread.
 """
 
 from __future__ import annotations
@@ -21,66 +20,66 @@ MENTION, COMMAND = "mention", "command"
 MOST = 50
 _MOST_FOLDERS = 3
 _FRESH_S = 10.0
-"""How long a list of the project's files is good for."""
+"""How long a list of the project's files is used."""
 _AT = re.compile(r"""(?:^|(?<=[\s(\[{<"'`,;]))@(?:"(?P<quoted>[^"]*)|(?P<bare>(?:\\ |[^\s"'@])*))$""")
 _WORD = re.compile(r"/([^\W\d_]*|\?)")
 _BEHIND = re.compile(r"/(\w+)\s+(.*)", re.DOTALL)
 _NUMBER = re.compile(r"\d+\s+")
 _FILES = ("file", "n file")
 _PATHS = ("/", "~", "./", "../")
-"""What begins a path that the project's names are not asked for."""
+"""Beginnings of paths that are completed from the file system, not from the names in the project."""
 _FOLLOWS_ON = "\"')]}>,.;:"
-"""What may stand behind the cursor at the end of a word."""
+"""Characters that may follow the cursor at the end of a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """A word that may go on."""
+    """A word being typed that may be completed."""
 
     kind: str
     """`MENTION`, `COMMAND` or a command's `values`."""
     typed: str
-    """Of it, without what introduces it."""
+    """The word so far, without its @ or slash."""
     row: int
     column: int
-    """Where it begins, with its @ or slash: from there to the cursor stands what a suggestion takes the place of."""
+    """Where it begins, with its @ or slash; a suggestion replaces the text from there to the cursor."""
 
     @property
     def is_path(self) -> bool:
-        """Whether a file is meant."""
+        """Whether it names a file."""
         return self.kind in (MENTION, *_FILES)
 
     @property
     def source(self) -> str:
-        """What is asked for what fits: one that hangs, as a folder may, holds up no other."""
+        """Where completions come from. One that hangs, as a folder on a network may, must not hold up others."""
         if not self.is_path:
             return self.kind
         return self.typed[: self.typed.rfind("/") + 1] if self.typed.startswith(_PATHS) else "names"
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """Which word it is, however far it has gone."""
+        """Identifies the word, however much of it is typed."""
         return self.kind, self.row, self.column
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Something that fits."""
+    """A completion."""
 
     text: str
-    """What takes the place of what was typed."""
+    """The text that replaces the word."""
     title: str
     note: str = ""
     marks: tuple[int, ...] = ()
-    """Places in the title that fit what was typed."""
+    """Positions in the title that match what was typed."""
     goes_on: bool = False
-    """Whether there is more to choose behind it."""
+    """Whether another completion follows it: a folder, a command with arguments."""
     begun: bool = False
-    """Whether its beginning was typed, and only that: enter then means it."""
+    """Whether exactly its beginning was typed: Enter then takes it."""
 
 
 def partial(lines: Sequence[str], row: int, column: int, words: Mapping[str, Command]) -> Partial | None:
-    """What the word at the cursor begins, if anything; `words` are the commands."""
+    """The word at the cursor, if it can be completed; `words` are the commands."""
     line = lines[row]
     before, after = line[:column], line[column : column + 1]
     if after and not after.isspace() and after not in _FOLLOWS_ON:
@@ -113,19 +112,19 @@ def _behind_slash(before: str, words: Mapping[str, Command]) -> Partial | None:
 
 @dataclass(slots=True)
 class Suggester:
-    """What fits, in a project."""
+    """Finds completions in a project."""
 
     folder: Path
     words: Mapping[str, Command]
     themes: Sequence[str] = ()
     by_folder: bool = False
-    """Paths folder by folder, with backslashes before blanks, as shells complete them; else the project's files."""
+    """Complete paths as a shell does: folder by folder, with backslashes before blanks."""
     _names: Lines = field(default_factory=lambda: Lines([]))
     _known: frozenset[str] = frozenset()
     _read_at: float | None = None
 
     def of(self, partial: Partial) -> list[Suggestion]:
-        """The best first; none where nothing would be added to what is typed."""
+        """The best first; none if the word is complete."""
         if partial.kind == COMMAND:
             found = self._commands(partial.typed)
         elif partial.is_path:
@@ -135,7 +134,7 @@ class Suggester:
         return [] if [each.text.rstrip() for each in found] == [_whole(partial)] else found[:MOST]
 
     def _commands(self, typed: str) -> list[Suggestion]:
-        """Those that begin so; where none does, those that have its letters."""
+        """Those that begin so, else those that have its letters."""
         found = [word for word in self.words if word.startswith(typed)]
         begins = bool(found) and bool(typed) and typed not in self.words
         found = found or [each.text for each in Lines(list(self.words)).search(typed, MOST)[0]]
@@ -166,8 +165,7 @@ class Suggester:
         return [self._file(partial, each.text, each.marks, known) for each in (*first, *folders[:_MOST_FOLDERS], *rest)]
 
     def _file(self, partial: Partial, name: str, marks: tuple[int, ...] = (), known: bool = False) -> Suggestion:
-        """Enter means it only behind /file: in a question `@property` is a word as well, and what is written may be
-        new."""
+        """Enter takes it only after /file: in a question `@property` may be a word, and /save may name a new file."""
         folder = name.endswith("/")
         text = name
         if partial.kind == MENTION and self.by_folder:
@@ -189,7 +187,7 @@ class Suggester:
             self._read_at = time.monotonic()
 
     def _level(self, folder: str) -> list[str]:
-        """What is in a folder of the project, hidden ones last."""
+        """The entries of a folder of the project, hidden ones last."""
         found: dict[str, None] = {}
         for name in self._names.lines:
             if name.startswith(folder) and (folder or not name.startswith("../")):
@@ -217,7 +215,7 @@ class Suggester:
 
 
 def _starts(name: str, typed: str) -> bool:
-    """Capital letters are only themselves."""
+    """Whether a name begins so; only capital letters are matched exactly."""
     return (name.lower() if typed == typed.lower() else name).startswith(typed)
 
 

@@ -1,7 +1,7 @@
-"""Taking something out of a chat: an answer or a code block to be copied, a text or a change on its way to a file.
+"""Getting something out of a chat: copying an answer or a code block, saving it, applying it to a file.
 
-A plan says what it is going to do, and does it when it is told to: a front end asks its user in between. Plans look at
-a disk. `turn` counts from 0 everywhere; the default is the answer that is last on the screen.
+Saving and applying first make a plan, which says what it is going to do; the front end asks its user and then calls
+`write`. Plans read the disk. `turn` counts from 0; the default is the last answer, even if it is still being written.
 """
 
 from __future__ import annotations
@@ -24,84 +24,84 @@ NOT_WRITTEN = "nothing was written"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Something of a chat."""
+    """A text taken out of a chat."""
 
     text: str
     what: str
-    """What it is; empty for all of an answer."""
+    """Its name; empty for a whole answer."""
 
     def copied(self, where: str) -> str:
-        """What to say once it was given to the clipboard; `where`: to whom."""
+        """The message after it was copied; `where` says to what."""
         said = f"{counted(len(self.text), 'character', 'characters')} copied {where}"
         return f"{self.what}: {said}" if self.what else said
 
 
 @dataclass(frozen=True, slots=True)
 class PathQuestion:
-    """What to ask where a path is needed and none was given."""
+    """What to ask if a path is needed and none was given."""
 
     text: str
     likely: str
-    """The path that is offered; may be empty."""
+    """The default; may be empty."""
     hint: str = ""
-    """What to do where nobody can be asked; empty: take the likely one."""
+    """What to do instead if nobody can be asked; empty: take the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedText:
-    """A text on its way to a file."""
+    """A text to be written to a file."""
 
     target: WriteTarget
     part: Part
 
     @property
     def question(self) -> str:
-        """What must be asked first; empty where nothing need be."""
+        """What to ask first; empty if nothing need be asked."""
         return self.target.question(self.part.what)
 
     def write(self) -> str:
-        """Put it there, and say so."""
+        """Write it and return the message."""
         put(self.target, self.part.text.encode("utf-8", "replace"))
         return f"{self.part.what} is in {self.target.path}"
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """A change on its way to a file, to be shown and asked about first."""
+    """A change to be made to a file, after it was shown and confirmed."""
 
     target: WriteTarget
     file: TextFile
-    """As it is; empty where there is none yet."""
+    """Its content now; empty for a new one."""
     change: Change
     so_far: str
 
     @property
     def nothing(self) -> str:
-        """What to say where it would change nothing; else empty."""
+        """The message if it would change nothing, else empty."""
         return "" if self.change.diff or not self.target.exists else f"{self.target.path} has just this text already"
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is to be known of it: each speaks against it."""
+        """Warnings to show with it."""
         return (*self.target.remarks, *self.change.remarks)
 
     @property
     def title(self) -> str:
-        """What goes where."""
+        """A title for its diff."""
         return f"{self.what} → {self.target.path}" + ("" if self.target.exists else " (a new file)")
 
     @property
     def what(self) -> str:
-        """What of the answer it is."""
+        """The part of the answer, in words."""
         return self.change.what + self.so_far
 
     @property
     def question(self) -> str:
-        """What is asked once it was shown."""
+        """What to ask once it was shown."""
         return f"{self.what}: {'change' if self.target.exists else 'make'} {self.target}?"
 
     def write(self, data: bytes | None) -> str:
-        """Make the change, or what the user wants of it (None: nothing), and say what was done."""
+        """Write the file as the user wants it (None: leave it) and return the message."""
         if not self.target.exists:
             if data is None:
                 return NOT_WRITTEN
@@ -114,7 +114,7 @@ class PlannedChange:
 
 
 def part(chat: ChatSession, number: str = "", turn: int | None = None) -> Part:
-    """All of an answer, or a code block of it, to be copied."""
+    """A whole answer, or a code block of it, to be copied."""
     if number:
         said, so_far = _said(chat, turn)
         text, what = blocks.named_block(said.answer.text, number, "/copy takes all of it")
@@ -125,7 +125,7 @@ def part(chat: ChatSession, number: str = "", turn: int | None = None) -> Part:
 
 
 def where_to_save(chat: ChatSession, number: str = "", turn: int | None = None, code: bool = False) -> PathQuestion:
-    """Where the chat is to be saved; with a number, or `code`, a block of the answer."""
+    """Ask where to save the chat; with a number, or `code`, a code block of the answer."""
     _check_said(chat)
     if not number and not code:
         return PathQuestion("save the chat to", file_name())
@@ -136,7 +136,7 @@ def where_to_save(chat: ChatSession, number: str = "", turn: int | None = None, 
 
 
 def where_to_apply(chat: ChatSession, number: str = "", turn: int | None = None) -> PathQuestion:
-    """Which file code of an answer is to go into."""
+    """Ask which file to apply code of an answer to."""
     said, so_far = _said(chat, turn)
     what = blocks.new_file_of(said.answer.text, number)[1] + so_far
     likely = blocks.file_meant(said.answer.text, chat.conversation.attachments, number)
@@ -146,8 +146,8 @@ def where_to_apply(chat: ChatSession, number: str = "", turn: int | None = None)
 def plan_save(
     chat: ChatSession, typed: str, number: str = "", turn: int | None = None, code: bool = False
 ) -> PlannedText:
-    """Put the chat into a file whose name is one for texts (.md), a code block of an answer into any other; `code`: a
-    block in any case."""
+    """Save the chat to a file whose name is that of a text (.md), a code block to any other; with `code` always a
+    block."""
     _check_said(chat)
     path = file_typed(typed)
     if takes_chat(path) and not number and not code:
@@ -161,7 +161,7 @@ def plan_save(
 
 
 def plan_change(chat: ChatSession, typed: str = "", number: str = "", turn: int | None = None) -> PlannedChange:
-    """Put code of an answer into a file; where no path is given, into the one that it is likely meant for."""
+    """Apply code of an answer to a file, by default to the one it is likely meant for."""
     said, so_far = _said(chat, turn)
     attachments = chat.conversation.attachments
     path = file_typed(typed or blocks.file_meant(said.answer.text, attachments, number))
@@ -181,7 +181,7 @@ def _check_said(chat: ChatSession) -> None:
 
 
 def _said(chat: ChatSession, turn: int | None) -> tuple[Turn, str]:
-    """The turn, and what is said of its parts: one still being written is taken as far as its blocks are closed."""
+    """The turn, and a suffix for the names of its parts: an unfinished one counts up to its last closed block."""
     written = chat.unfinished if turn is None else None
     if written is None:
         return blocks.turn_of(chat.conversation.turns, turn), ""

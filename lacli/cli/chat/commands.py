@@ -1,6 +1,4 @@
-"""The slash commands at the terminal. What they do to the chat and say of it is `lacli.chat`'s; what takes the terminal
-itself, or something of the command line, is done here.
-"""
+"""The slash commands of `lacli chat`: calls of `lacli.chat`, and what needs the terminal or the command line."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ class Loop(Protocol):
 
 
 def run(loop: Loop, command: Command, rest: str) -> Outcome:
-    """Do what a command says, but for /exit. Raises what that raises."""
+    """Run a command other than /exit."""
     return _RUN[command.name](loop, rest)
 
 
@@ -134,7 +132,7 @@ _RUN: dict[str, Callable[[Loop, str], Outcome]] = {
 
 
 def say(outcome: Outcome) -> None:
-    """Write what an outcome says."""
+    """Print the lines of an outcome."""
     for line in outcome.lines:
         text = f"{line.text}; {line.hint}" if line.hint else line.text
         if line.level == "error":

@@ -1,7 +1,7 @@
 """The loop of a conversation: a prompt, a question or a slash command, a reply, and again.
 
-The conversation and what is said of it is `lacli.chat`'s, what the terminal shows of a reply `live`'s. Here is what
-connects them, and what Ctrl-C means where.
+The conversation itself and its messages are in `lacli.chat`, the display of a reply in `live`. This connects them and
+decides what Ctrl-C means.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ChatLoop:
 
     @property
     def common(self) -> Common:
-        """The options of the command line, as far as they are not about what is sent; /set may have changed one."""
+        """The options of the command line, with the max-tokens that /set may have changed."""
         return dataclasses.replace(self._given, max_tokens=self.chat.request.max_tokens)
 
     def run(self, reader: Reader) -> int:
@@ -112,7 +112,7 @@ class ChatLoop:
         return True
 
     def show(self, outcome: Outcome) -> None:
-        """Say and do what comes of a wish; a question that comes to nothing is back at the prompt."""
+        """Show an outcome and do what it says."""
         if outcome.restart:
             self._restart()
         commands.say(outcome)

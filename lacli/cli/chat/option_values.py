@@ -1,4 +1,4 @@
-"""Values of the options of a reply, as `/set` takes them: with the checks and the words of their flags."""
+"""Values for `/set`, with the checks and error messages of the command line's flags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NONE = ("none", "off")
 
 
 def checked(flag: str, value: str, default: Common = Common()) -> Any:  # noqa: B008 - it is frozen
-    """The value as this flag would take it, with the same checks and the same words where it will not."""
+    """The value as its flag would parse it. Raises UsageError with the message of the flag."""
     field = flag.replace("-", "_")
     if value.lower() in _NONE:
         return getattr(default, field)

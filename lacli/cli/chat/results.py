@@ -1,4 +1,4 @@
-"""The slash commands about the last answer that ask at the terminal: copy it, save it, put its code into a file."""
+"""The slash commands that take something out of the chat, with their questions to the user."""
 
 from __future__ import annotations
 
