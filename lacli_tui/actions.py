@@ -17,7 +17,7 @@ from textual.binding import Binding, BindingType
 
 from lacli.chat import commands
 from lacli.errors import UsageError
-from lacli_tui.keynames import wrong
+from lacli_tui.keynames import key_problem
 
 _COMMANDS = {each.name: each for each in commands.commands("tui")}
 _KEY = re.compile(r"(?:(?:ctrl|shift|alt|super)\+)*[a-z0-9_?!@#$%&*/.;:<>=+-]+")
@@ -276,7 +276,7 @@ def checked_keymap(keymap: Mapping[str, object]) -> dict[str, str]:
         if not isinstance(keys, str) or not all(_KEY.fullmatch(key.strip()) for key in keys.split(",")):
             raise UsageError(f"[keymap] {id_} must be keys like {_BY_ID[id_].keys or 'f12'!r}", "several by commas")
         for key in map(str.strip, keys.split(",")):
-            if near := wrong(key):
+            if near := key_problem(key):
                 raise UsageError(f"[keymap] {id_} = {key!r} is no key", near)
         found[id_] = ",".join(key.strip() for key in keys.split(","))
     return found

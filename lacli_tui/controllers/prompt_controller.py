@@ -34,7 +34,7 @@ class PromptController:
         self._chips.label("" if editing is None else f"question {editing + 1} again; escape leaves it as it is")
         self._chips.show(self._chat.conversation.pending)
         self._chips.wait(self.queue.texts)
-        self._prompt.waits = bool(self.queue)
+        self._prompt.has_queued_questions = bool(self.queue)
 
     def edit(self, turn: int) -> None:
         """Make the question of this turn the draft; sending it replaces the turn."""

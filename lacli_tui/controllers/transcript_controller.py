@@ -91,7 +91,7 @@ class TranscriptController:
         if self.is_busy():
             return
         if await self._send(self._chat.retry()):
-            self._answer = await self._transcript.answer_again(len(self._chat.conversation.turns) - 1)
+            self._answer = await self._transcript.replace_answer(len(self._chat.conversation.turns) - 1)
             self._start_reply()
 
     async def ask_again(self, turn: int | None) -> None:
@@ -112,7 +112,7 @@ class TranscriptController:
         if self.is_busy():
             return
         if await self._send(self._chat.compact()):
-            self._answer = await self._transcript.ask_aside(len(self._chat.conversation.turns))
+            self._answer = await self._transcript.add_answer(len(self._chat.conversation.turns))
             self._start_reply()
             self._notifications.show(_SUMMARISING)
 
@@ -126,7 +126,9 @@ class TranscriptController:
         """Show the question being asked, and make room for its answer."""
         asked = self._chat.conversation.question
         assert asked is not None
-        self._answer = await self._transcript.ask(asked.text, asked.attachments, len(self._chat.conversation.turns))
+        self._answer = await self._transcript.add_question(
+            asked.text, asked.attachments, len(self._chat.conversation.turns)
+        )
         self._start_reply()
 
     def _start_reply(self) -> None:

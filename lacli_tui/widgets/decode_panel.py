@@ -13,7 +13,7 @@ from textual.content import Content
 from lacli.events import Counts, ReplyStats
 from lacli.shared.wording import duration, short
 from lacli_tui.decoding import SOURCES
-from lacli_tui.widgets.activity import progress
+from lacli_tui.widgets.activity import activity
 from lacli_tui.widgets.histogram import bar, histogram
 from lacli_tui.widgets.rows import HEAD, MUTED, STRONG, Part, apart, cut, line
 from lacli_tui.widgets.sparkline import sparkline
@@ -82,7 +82,7 @@ class DecodePanel(StatsWidget):
 
     def _speed(self, width: int, rows: int) -> list[Content]:
         """The speed, and that of plain decoding; or what is done before a token can come."""
-        doing, reply = progress(self.about), self.reply
+        doing, reply = activity(self.about), self.reply
         if doing is not None and doing.title != "stopping":
             style = "bold $text-error" if doing.trouble else STRONG
             room = max(0, width - len(doing.amount) - 1)
