@@ -71,13 +71,7 @@ ACTIONS: tuple[Action, ...] = (
         footer="send",
     ),
     Action("newline", "ctrl+j,shift+enter", "New line", where=PROMPT, palette=False, footer="new line"),
-    Action(
-        "attach",
-        "ctrl+f",
-        "Attach a file",
-        "Shows the model a file; @ does the same.",
-        slash="file",
-    ),
+    Action("attach", "ctrl+f", "Attach a file", "Shows the model a file; @ does the same.", slash="file"),
     Action("detach", "", "Take away an attached file", "Without n, the last one.", slash="drop"),
     Action("edit", "", "Write the question in your editor", "$VISUAL or $EDITOR.", slash="edit"),
     Action(
@@ -109,13 +103,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("compact", "", "Replace older turns by a summary", slash="compact"),
     # the last answer
     Action("copy", "", "Copy the last answer", "Or its n-th code block.", slash="copy"),
-    Action(
-        "save",
-        "",
-        "Save the chat or a code block",
-        "With n, the n-th block; without PATH it asks.",
-        slash="save",
-    ),
+    Action("save", "", "Save the chat or a code block", "With n, the n-th block; without PATH it asks.", slash="save"),
     Action(
         "apply",
         "",
@@ -186,14 +174,7 @@ ACTIONS: tuple[Action, ...] = (
         palette=False,
         priority=True,
     ),
-    Action(
-        "theme",
-        "",
-        "Choose another theme",
-        "Seen while the mark moves.",
-        where=APP,
-        slash="theme",
-    ),
+    Action("theme", "", "Choose another theme", "Seen while the mark moves.", where=APP, slash="theme"),
     Action("suspend", "ctrl+z", "Go to the shell", "`fg` there comes back.", where=APP, priority=True),
     Action("leave", "ctrl+q", "Quit", where=APP, footer="quit", slash="exit", priority=True),
     # screens over the main one

@@ -9,14 +9,7 @@ from dataclasses import dataclass
 
 from lacli_tui.messages import Decoded
 
-SOURCES = {
-    "prompt": "p",
-    "session": "s",
-    "project": "j",
-    "files": "f",
-    "successor": "u",
-    "window": "w",
-}
+SOURCES = {"prompt": "p", "session": "s", "project": "j", "files": "f", "successor": "u", "window": "w"}
 """The sources in the order shown, each with the letter that stands for it where there are no colours."""
 
 _RECENT = 16

@@ -9,14 +9,7 @@ from textual.keys import KEY_TO_UNICODE_NAME, REPLACED_KEYS, Keys
 
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 _NAMES = frozenset(key.value.rpartition("+")[2] for key in Keys if key.value[:1] != "<" and "-" not in key.value)
-_ALIASES = {
-    "control": "ctrl",
-    "option": "alt",
-    "cmd": "super",
-    "command": "super",
-    "esc": "escape",
-    "return": "enter",
-}
+_ALIASES = {"control": "ctrl", "option": "alt", "cmd": "super", "command": "super", "esc": "escape", "return": "enter"}
 """What people call them, and Textual does not."""
 
 

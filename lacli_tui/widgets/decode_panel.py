@@ -97,10 +97,7 @@ class DecodePanel(StatsWidget):
         right = ("stopping", "$text-warning") if doing is not None else self._gain(reply)
         plain = self._plain_speed(reply)
         below = f"{self.glyphs.about}{plain:5.1f} plain" if plain is not None else ""
-        return [
-            apart([(speed + " tok/s", STRONG)], [right], width),
-            line([(below, MUTED)], width),
-        ]
+        return [apart([(speed + " tok/s", STRONG)], [right], width), line([(below, MUTED)], width)]
 
     def _gain(self, reply: ReplyStats) -> Part:
         """How many times as fast as plain decoding, if measured."""
@@ -123,11 +120,7 @@ class DecodePanel(StatsWidget):
             chart = sparkline([0] * width, width, self.glyphs)
         return [
             line([("tokens per step", HEAD)], width),
-            apart(
-                [(_number(now), STRONG), (" now", MUTED)],
-                [(_number(mean), STRONG), (" mean", MUTED)],
-                width,
-            ),
+            apart([(_number(now), STRONG), (" now", MUTED)], [(_number(mean), STRONG), (" mean", MUTED)], width),
             *(line([(row, "$primary" if self.tally.steps else MUTED)], width) for row in chart),
         ]
 

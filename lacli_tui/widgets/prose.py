@@ -29,7 +29,7 @@ _BUSY_S = 0.015
 
 class Prose(LineWidget):
     COMPONENT_CLASSES = {  # noqa: RUF012 - as textual has it
-        *(f"prose--{kind}" for kind in ("head", "code", "block", "quote", "mark")),
+        *(f"prose--{kind}" for kind in ("head", "code", "block", "quote", "mark"))
     }
     DEFAULT_CSS = """
     Prose {
