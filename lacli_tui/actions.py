@@ -244,7 +244,11 @@ def _call(action: Action, key: str) -> str:
     """The call that Textual is to make."""
     if action.where == MAIN:
         return f"command({action.id!r})"
-    return f"{action.method}({key!r})" if action.id == "message-block" else action.method
+    if action.id == "message-block":
+        return f"{action.method}({key!r})"
+    if action.where == MESSAGE and action.id != "message-copy":
+        return f"request({action.id!r})"
+    return action.method
 
 
 def checked_keymap(keymap: Mapping[str, object]) -> dict[str, str]:

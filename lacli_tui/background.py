@@ -21,15 +21,14 @@ from textual.message_pump import MessagePump
 Value = TypeVar("Value")
 
 
+@dataclass
 class BackgroundResult(Message, bubble=False):
     """The outcome of a piece of work."""
 
-    def __init__(self, name: str, value: object, error: Exception | None = None) -> None:
-        super().__init__()
-        self.name = name
-        self.value = value
-        self.error = error
-        """To be shown to the user; `value` is None then."""
+    name: str
+    value: object
+    error: Exception | None = None
+    """To be shown to the user; `value` is None then."""
 
 
 @dataclass(slots=True)

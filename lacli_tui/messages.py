@@ -1,4 +1,4 @@
-"""The messages of our widgets, screens and threads. All values are plain; nothing here knows an engine.
+"""The messages of our widgets, screens and threads. All values are plain and not changed; nothing here knows an engine.
 
 Upwards: `UpdatesReady` (posted by the bridge's thread), and what widgets ask of the screen that holds them:
 `QuestionSent`, `ActionRequested`. Downwards, from the main screen to every widget with the CSS class `stats`: `Stats`,
@@ -36,74 +36,58 @@ class UpdatesReady(Message):
     """The engine has sent something. At most one at a time."""
 
 
+@dataclass
 class QuestionSent(Message):
     """The user sends the draft."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
+    text: str
 
 
+@dataclass
 class ActionRequested(Message):
     """A widget asks for an action by its id; some are about a message."""
 
-    def __init__(self, action: str, rest: str = "", turn: int | None = None, block: int | None = None) -> None:
-        super().__init__()
-        self.action = action
-        self.rest = rest
-        self.turn = turn
-        """The turn of the conversation, counted from 0; None is the last."""
-        self.block = block
-        """The code block of its answer, counted from 1; None is the last."""
+    action: str
+    rest: str = ""
+    turn: int | None = None
+    """The turn of the conversation, counted from 0; None is the last."""
+    block: int | None = None
+    """The code block of its answer, counted from 1; None is the last."""
 
 
+@dataclass
 class Stats(Message, bubble=False):
     """The numbers of the reply being written, or the last one, and of the chat."""
 
-    def __init__(
-        self, reply: ReplyStats | None, session: Counts, steps: Sequence[Decoded] = (), begins: bool = False
-    ) -> None:
-        super().__init__()
-        self.reply = reply
-        """All of the reply so far; None in a new or resumed chat."""
-        self.session = session
-        """All replies of the chat, including this one."""
-        self.steps = tuple(steps)
-        """The steps since the last message."""
-        self.begins = begins
-        """Whether they are the first of a reply."""
+    reply: ReplyStats | None
+    """All of the reply so far; None in a new or resumed chat."""
+    session: Counts
+    """All replies of the chat, including this one."""
+    steps: Sequence[Decoded] = ()
+    """The steps since the last message."""
+    begins: bool = False
+    """Whether they are the first of a reply."""
 
 
+@dataclass
 class Resources(Message, bubble=False):
     """What the program takes and keeps."""
 
-    def __init__(self, memory_mb: float | None, pool: PoolFacts | None) -> None:
-        super().__init__()
-        self.memory_mb = memory_mb
-        """Used by the engine's process; None if unknown."""
-        self.pool = pool
-        """What the project has learned; None if not read yet, or if the folder is no project."""
+    memory_mb: float | None
+    """Used by the engine's process; None if unknown."""
+    pool: PoolFacts | None
+    """What the project has learned; None if not read yet, or if the folder is no project."""
 
 
+@dataclass
 class About(Message, bubble=False):
     """Project, model and what the engine is doing."""
 
-    def __init__(
-        self,
-        project: str = "",
-        model: str = "",
-        quant: str = "",
-        phase: Phase = "loading",
-        loading: Loading | None = None,
-        prefill: Prefill | None = None,
-        system: bool = False,
-    ) -> None:
-        super().__init__()
-        self.project = project
-        self.model = model
-        self.quant = quant
-        self.phase = phase
-        self.loading = loading
-        self.prefill = prefill
-        self.system = system
-        """Whether a system message is set."""
+    project: str = ""
+    model: str = ""
+    quant: str = ""
+    phase: Phase = "loading"
+    loading: Loading | None = None
+    prefill: Prefill | None = None
+    system: bool = False
+    """Whether a system message is set."""

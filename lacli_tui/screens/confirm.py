@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from textual import events
 from textual.content import Content
@@ -66,10 +67,9 @@ class ConfirmScreen(Dialog[bool]):
 
 
 class Answers(Static):
+    @dataclass
     class Chosen(Message):
-        def __init__(self, which: int) -> None:
-            super().__init__()
-            self.which = which
+        which: int
 
     def __init__(self, id: str) -> None:  # noqa: A002 - textual's name
         super().__init__("", markup=False, id=id)

@@ -329,7 +329,7 @@ class MainScreen(Screen[None]):
             "message-apply": lambda: self.answers.apply_block(turn, block),
             "message-edit": lambda: self._edit(turn),
             "message-retry": lambda: self.replies.ask_again(turn),
-            "sources": lambda: self.panel.toggle_sources(self.replies.answer_of(turn)),
+            "message-sources": lambda: self.panel.toggle_sources(self.replies.answer_of(turn)),
             "to-messages": self.replies.focus_last,
             "take-back": self.prompts.take_last_back,
             "message-up": lambda: self.replies.move_focus(-1),

@@ -76,9 +76,6 @@ class ChatMessage(Vertical, can_focus=True):
     def record(self) -> MessageRecord:
         raise NotImplementedError
 
-    def _request(self, action: str) -> None:
-        self.post_message(ActionRequested(action, turn=self.turn, block=self.block))
-
     def action_message_copy(self) -> None:
         self.block = None
         self.post_message(ActionRequested("message-copy", self.source, self.turn))
@@ -89,26 +86,9 @@ class ChatMessage(Vertical, can_focus=True):
         self.block = number if number in self.blocks else None
         self.post_message(ActionRequested("message-block", turn=self.turn, block=number))
 
-    def action_message_edit(self) -> None:
-        self._request("message-edit")
-
-    def action_message_retry(self) -> None:
-        self._request("message-retry")
-
-    def action_message_save(self) -> None:
-        self._request("message-save")
-
-    def action_message_apply(self) -> None:
-        self._request("message-apply")
-
-    def action_message_sources(self) -> None:
-        self._request("sources")
-
-    def action_message_up(self) -> None:
-        self._request("message-up")
-
-    def action_message_down(self) -> None:
-        self._request("message-down")
+    def action_request(self, id_: str) -> None:
+        """Ask the screen for this action on the message."""
+        self.post_message(ActionRequested(id_, turn=self.turn, block=self.block))
 
 
 class Question(ChatMessage):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from textual import events
 from textual.message import Message
@@ -41,12 +42,11 @@ class Prompt(Draft):
     class Clear(Message, bubble=False):
         """Clear the draft; if there is none, say how to quit."""
 
+    @dataclass
     class SuggestionsWanted(Message):
         """A word is being typed that may be completed."""
 
-        def __init__(self, partial: Partial) -> None:
-            super().__init__()
-            self.partial = partial
+        partial: Partial
 
     def __init__(self, suggestion_list: SuggestionList, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__("Ask about your code; @ attaches a file, / is a command, f1 helps", id)

@@ -7,6 +7,7 @@ and below; `earlier` and `later` show some of them, and others leave at the othe
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from textual.containers import VerticalScroll
@@ -33,12 +34,11 @@ class Transcript(VerticalScroll, can_focus=False):
     }
     """
 
+    @dataclass
     class Followed(Message, bubble=True):
         """Whether the end is in view has changed."""
 
-        def __init__(self, follows: bool) -> None:
-            super().__init__()
-            self.follows = follows
+        follows: bool
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id)
