@@ -226,8 +226,10 @@ class MainScreen(Screen[None]):
         """Have the styles of an answer computed and its libraries imported before the first one is written."""
         answer = Answer("# a\n\nb `c`\n\n- d\n\n1. e\n\n> f\n\n```python\ng = 1\n```\n")
         answer.display = False
-        await self.query_one("#chat").mount(answer)
-        await answer.remove()
+        column = self.query_one("#chat")
+        if column.is_attached:  # else the program is being left already
+            await column.mount(answer)
+            await answer.remove()
 
     async def _mount_below_chat(self, widget: Widget) -> None:
         await self.query_one("#chat").mount(widget, before=self._new_text)
