@@ -17,7 +17,7 @@ from textual.binding import Binding, BindingType
 
 from lacli.chat import commands
 from lacli.errors import UsageError
-from lacli_tui.keynames import wrong
+from lacli_tui.keynames import key_problem
 
 _COMMANDS = {each.name: each for each in commands.commands("tui")}
 _KEY = re.compile(r"(?:(?:ctrl|shift|alt|super)\+)*[a-z0-9_?!@#$%&*/.;:<>=+-]+")
@@ -71,13 +71,7 @@ ACTIONS: tuple[Action, ...] = (
         footer="send",
     ),
     Action("newline", "ctrl+j,shift+enter", "New line", where=PROMPT, palette=False, footer="new line"),
-    Action(
-        "attach",
-        "ctrl+f",
-        "Attach a file",
-        "Shows the model a file; @ does the same.",
-        slash="file",
-    ),
+    Action("attach", "ctrl+f", "Attach a file", "Shows the model a file; @ does the same.", slash="file"),
     Action("detach", "", "Take away an attached file", "Without n, the last one.", slash="drop"),
     Action("edit", "", "Write the question in your editor", "$VISUAL or $EDITOR.", slash="edit"),
     Action(
@@ -109,13 +103,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("compact", "", "Replace older turns by a summary", slash="compact"),
     # the last answer
     Action("copy", "", "Copy the last answer", "Or its n-th code block.", slash="copy"),
-    Action(
-        "save",
-        "",
-        "Save the chat or a code block",
-        "With n, the n-th block; without PATH it asks.",
-        slash="save",
-    ),
+    Action("save", "", "Save the chat or a code block", "With n, the n-th block; without PATH it asks.", slash="save"),
     Action(
         "apply",
         "",
@@ -186,14 +174,7 @@ ACTIONS: tuple[Action, ...] = (
         palette=False,
         priority=True,
     ),
-    Action(
-        "theme",
-        "",
-        "Choose another theme",
-        "Seen while the mark moves.",
-        where=APP,
-        slash="theme",
-    ),
+    Action("theme", "", "Choose another theme", "Seen while the mark moves.", where=APP, slash="theme"),
     Action("suspend", "ctrl+z", "Go to the shell", "`fg` there comes back.", where=APP, priority=True),
     Action("leave", "ctrl+q", "Quit", where=APP, footer="quit", slash="exit", priority=True),
     # screens over the main one
@@ -276,7 +257,7 @@ def checked_keymap(keymap: Mapping[str, object]) -> dict[str, str]:
         if not isinstance(keys, str) or not all(_KEY.fullmatch(key.strip()) for key in keys.split(",")):
             raise UsageError(f"[keymap] {id_} must be keys like {_BY_ID[id_].keys or 'f12'!r}", "several by commas")
         for key in map(str.strip, keys.split(",")):
-            if near := wrong(key):
+            if near := key_problem(key):
                 raise UsageError(f"[keymap] {id_} = {key!r} is no key", near)
         found[id_] = ",".join(key.strip() for key in keys.split(","))
     return found

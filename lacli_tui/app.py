@@ -99,7 +99,7 @@ class LacliApp(QuietApp):
     def notify(self, message: str, *, severity: Any = "information", **others: Any) -> None:
         """Show this where the user looks, in place of Textual's pop-ups: above the prompt, or in the open dialog."""
         if isinstance(self.screen, Dialog):
-            self.screen.say(message)
+            self.screen.show_notice(message)
         elif self.screen is self.main:
             self.main.notifications.show(message, _LEVELS.get(severity, "note"))
         else:

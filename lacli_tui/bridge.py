@@ -26,11 +26,11 @@ class Call:
     what: What
     request: Request = field(default_factory=Request)
     cancelled: threading.Event = field(default_factory=threading.Event)
-    _begun: threading.Lock = field(default_factory=threading.Lock)
+    _claimed: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self) -> bool:
+    def claim(self) -> bool:
         """Claim it, to carry it out or end it; True for one caller only."""
-        return self._begun.acquire(blocking=False)
+        return self._claimed.acquire(blocking=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,10 @@ class Ended:
 
 
 _CANCEL_S = 1.0
-Came = tuple[Call, Event | Ended]
+Arrival = tuple[Call, Event | Ended]
 
 
-class _Left(BaseException):
+class _Abandoned(BaseException):
     """Raised out of loading when nobody wants the model any more."""
 
 
@@ -56,11 +56,11 @@ class Bridge:
         self.replier = replier
         self._wake = wake
         self._calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
-        self._came: queue.SimpleQueue[Came] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
         self._awake = threading.Event()
         self._warming: Call | None = None
         self._closed = False
-        self._thread = threading.Thread(target=self._work, name="bridge", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="bridge", daemon=True)
         self._thread.start()
 
     def call(self, what: What, request: Request = Request()) -> Call:  # noqa: B008 - frozen
@@ -71,34 +71,34 @@ class Bridge:
         self._warming = call if what == "warm" else None
         self._calls.put(call)
         if self._closed:
-            self._leave_behind()
+            self._end_waiting()
         return call
 
     def cancel(self, call: Call) -> None:
         """End it as soon as possible, at once if it has not begun."""
         call.cancelled.set()
-        if call.begin():
+        if call.claim():
             self._put(call, Ended())
 
-    def take(self) -> list[Came]:
+    def take(self) -> list[Arrival]:
         """All events since the last time."""
         self._awake.clear()
-        came = []
+        event = []
         while True:
             try:
-                came.append(self._came.get_nowait())
+                event.append(self._events.get_nowait())
             except queue.Empty:
-                return came
+                return event
 
     def close(self) -> None:
         """Cancel everything and close the engine; loading that reports nothing is cut off."""
         self._closed = True
-        self._leave_behind()
+        self._end_waiting()
         self._thread.join(_CANCEL_S)
         self.replier.close()
         self._thread.join(_CANCEL_S)
 
-    def _leave_behind(self) -> None:
+    def _end_waiting(self) -> None:
         """End the calls that wait, and then the thread."""
         while True:
             try:
@@ -109,42 +109,42 @@ class Bridge:
                 self.cancel(call)
         self._calls.put(None)
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         while (call := self._calls.get()) is not None:
             if self._closed:
                 self.cancel(call)
-            elif call.begin():
-                self._do(call)
+            elif call.claim():
+                self._carry_out(call)
 
-    def _do(self, call: Call) -> None:
+    def _carry_out(self, call: Call) -> None:
         ended = Ended()
         try:
             if call.what == "reply":
-                for event in self.replier.reply(call.request, lambda: self._unwanted(call)):
+                for event in self.replier.reply(call.request, lambda: self._is_cancelled(call)):
                     self._put(call, event)
             elif call.what == "preview":
-                ended = Ended(preview=self.replier.preview(call.request, lambda event: self._heard(call, event)))
+                ended = Ended(preview=self.replier.preview(call.request, lambda event: self._report(call, event)))
             elif call.what == "warm":
-                self.replier.warm(call.request, lambda: self._unwanted(call))
+                self.replier.warm(call.request, lambda: self._is_cancelled(call))
             else:
-                self.replier.open(lambda event: self._heard(call, event))
-        except _Left:
+                self.replier.open(lambda event: self._report(call, event))
+        except _Abandoned:
             pass
         except BaseException as error:  # a mistake of ours, too, is shown like a failure, as the UI must live on
             ended = Ended(error)
         self._put(call, ended)
 
-    def _heard(self, call: Call, event: Event) -> None:
+    def _report(self, call: Call, event: Event) -> None:
         """Report the progress of loading, or leave it: it cannot be left anywhere else."""
         if self._closed:
-            raise _Left
+            raise _Abandoned
         self._put(call, event)
 
-    def _unwanted(self, call: Call) -> bool:
+    def _is_cancelled(self, call: Call) -> bool:
         return self._closed or call.cancelled.is_set()
 
-    def _put(self, call: Call, came: Event | Ended) -> None:
-        self._came.put((call, came))
+    def _put(self, call: Call, event: Event | Ended) -> None:
+        self._events.put((call, event))
         if not self._awake.is_set():
             self._awake.set()
             self._wake()

@@ -9,37 +9,30 @@ from dataclasses import dataclass
 
 from lacli_tui.messages import Decoded
 
-SOURCES = {
-    "prompt": "p",
-    "session": "s",
-    "project": "j",
-    "files": "f",
-    "successor": "u",
-    "window": "w",
-}
+SOURCES = {"prompt": "p", "session": "s", "project": "j", "files": "f", "successor": "u", "window": "w"}
 """The sources in the order shown, each with the letter that stands for it where there are no colours."""
 
-_NOW = 16
-_SEEN = 256
+_RECENT = 16
+_CHARTED = 256
 
 
 class StepStats:
     def __init__(self) -> None:
         self.steps = 0
-        self.accepted: deque[int] = deque(maxlen=_SEEN)
+        self.accepted: deque[int] = deque(maxlen=_CHARTED)
         """How many guesses each of the last steps kept."""
         self.counts: list[int] = []
         """How many steps kept 0, 1, 2 … guesses."""
-        self._tokens: deque[int] = deque(maxlen=_NOW)
-        self._begun = False
+        self._tokens: deque[int] = deque(maxlen=_RECENT)
+        self._started = False
 
     def add(self, steps: Sequence[Decoded], begins: bool) -> None:
         """Add steps; `begins`: they are the first of a reply, and the very first is the token that prefill gave."""
         if begins:
             self.__init__()  # type: ignore[misc]
         for step in steps:
-            if not self._begun:
-                self._begun = True
+            if not self._started:
+                self._started = True
                 continue
             kept = sum(map(bool, step.sources))
             self.steps += 1

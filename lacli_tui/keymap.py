@@ -50,12 +50,12 @@ def checked(keymap: Mapping[str, object]) -> dict[str, str]:
     in one place, and for one that types a letter there."""
     found = checked_keymap(keymap)
     for id_ in found:
-        if (problem := clash(found, id_)) is not None:
+        if (problem := collision(found, id_)) is not None:
             raise problem
     return found
 
 
-def clash(keymap: Mapping[str, str], id_: str) -> UsageError | None:
+def collision(keymap: Mapping[str, str], id_: str) -> UsageError | None:
     """What is wrong with the keys of this action, beside all others."""
     action = action_of(id_)
     if id_ == _DIGITS:
@@ -66,7 +66,7 @@ def clash(keymap: Mapping[str, str], id_: str) -> UsageError | None:
             return UsageError(f"[keymap] {id_} = {key!r} could no longer be typed", f"a key like 'f12' or 'ctrl+{key}'")
         for other in ACTIONS:
             same = key in _keys(keymap.get(other.id, other.keys))
-            if same and other.id != id_ and _meet(action, other) and not _share(action, other, key):
+            if same and other.id != id_ and _work_together(action, other) and not _share_by_default(action, other, key):
                 where = PLACES[other.where]
                 return UsageError(
                     f"[keymap] {id_} = {written.strip()!r} is the key of {other.id} ({other.title}) {where}, too",
@@ -87,12 +87,12 @@ def _keys(keys: str) -> list[str]:
     return [_SAME.get(key.strip(), key.strip()) for key in keys.split(",") if key.strip()]
 
 
-def _share(one: Action, other: Action, key: str) -> bool:
+def _share_by_default(one: Action, other: Action, key: str) -> bool:
     """Whether both have this key by default: then they take turns."""
     return key in _keys(one.keys) and key in _keys(other.keys)
 
 
-def _meet(one: Action, other: Action) -> bool:
+def _work_together(one: Action, other: Action) -> bool:
     """Whether the keys of both work in one place."""
     places = {one.where, other.where}
     if len(places) == 1:

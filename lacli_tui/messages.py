@@ -61,11 +61,7 @@ class Stats(Message, bubble=False):
     """The numbers of the reply being written, or the last one, and of the chat."""
 
     def __init__(
-        self,
-        reply: ReplyStats | None,
-        session: Counts,
-        steps: Sequence[Decoded] = (),
-        begins: bool = False,
+        self, reply: ReplyStats | None, session: Counts, steps: Sequence[Decoded] = (), begins: bool = False
     ) -> None:
         super().__init__()
         self.reply = reply

@@ -14,7 +14,7 @@ from lacli.text.fences import blocks
 _FENCES = ("```", "~~~")
 _MOST = 100
 """The most code blocks shown as such; what follows is one segment, as each costs time at every key press."""
-_PERHAPS_FENCE = re.compile(r" *(?:`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*)")
+_POSSIBLE_FENCE = re.compile(r" *(?:`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +48,26 @@ class Segments:
     def __init__(self) -> None:
         self.text = ""
         self._known: list[Segment] = []
-        self._looked = 0
+        self._parsed = 0
         """How much of the text, in whole lines, `_known` covers."""
-        self._margin = True
+        self._opened_at_margin = True
         """Whether the open block began at the margin: then nothing but a fence ends it."""
 
     def append(self, text: str) -> list[Segment]:
         """Add text and return all segments."""
         self.text += text
         end = self.text.rfind("\n") + 1
-        lines = self.text[self._looked : end]
+        lines = self.text[self._parsed : end]
         if lines:
-            if self._is_more(lines):
+            if self._only_continues(lines):
                 self._known[-1] = replace(self._known[-1], text=self._known[-1].text + lines)
             else:
                 self._known = segments(self.text[:end])
-                self._margin = self._opens_at_margin(end)
-            self._looked = end
+                self._opened_at_margin = self._opens_at_margin(end)
+            self._parsed = end
         return self._with_rest(self.text[end:])
 
-    def _is_more(self, lines: str) -> bool:
+    def _only_continues(self, lines: str) -> bool:
         """Whether these lines only continue the last segment."""
         if not self._known:
             return False
@@ -76,7 +76,7 @@ class Segments:
             return not any(mark in lines for mark in _FENCES)
         return (
             not last.closed
-            and self._margin
+            and self._opened_at_margin
             and not any(line.lstrip(" ").startswith(_FENCES) for line in lines.split("\n"))
         )
 
@@ -88,7 +88,7 @@ class Segments:
 
     def _with_rest(self, rest: str) -> list[Segment]:
         """Add the unfinished last line, unless it may become a fence."""
-        if not rest.strip() or _PERHAPS_FENCE.fullmatch(rest):
+        if not rest.strip() or _POSSIBLE_FENCE.fullmatch(rest):
             return list(self._known)
         last = self._known[-1] if self._known else None
         if last is None or (last.code and last.closed):

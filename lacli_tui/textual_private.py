@@ -7,7 +7,7 @@ holds that.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from rich.text import Text
@@ -80,9 +80,9 @@ class InputBase(Input):
         return super()._value
 
 
-def keymap_of(app: App[Any]) -> dict[str, str]:
+def keymap_of(app: App[Any]) -> Mapping[str, str]:
     """The user's keys, by the ids of bindings."""
-    return dict(app._keymap)
+    return app._keymap
 
 
 def bindings_by_key(widget: Widget) -> dict[str, list[Binding]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
@@ -20,23 +21,18 @@ if TYPE_CHECKING:
 _COPY_FILE = "copied.txt"
 
 
+@dataclass(eq=False)
 class AnswerActions:
-    """Actions on the last answer, or on that of a turn."""
+    """Actions on the last answer, or on that of a turn.
 
-    def __init__(
-        self,
-        screen: Screen[Any],
-        chat: ChatSession,
-        edited: Callable[[str], str],
-        slow_work: SlowWork,
-        notifications: Notifications,
-    ) -> None:
-        """`edited` lets the user edit a text in an editor."""
-        self._screen = screen
-        self._chat = chat
-        self._edited = edited
-        self._slow_work = slow_work
-        self._notifications = notifications
+    `_edited` lets the user edit a text in an editor.
+    """
+
+    _screen: Screen[Any]
+    _chat: ChatSession
+    _edited: Callable[[str], str]
+    _slow_work: SlowWork
+    _notifications: Notifications
 
     # Copying
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,44 +18,33 @@ from lacli_tui.notifications import Notifications
 from lacli_tui.widgets.prompt import Prompt
 
 
+@dataclass(eq=False)
 class ChatActions:
     """None of them while a reply is being written, but for the numbers."""
 
-    def __init__(
-        self,
-        screen: Screen[Any],
-        engine: EngineSession,
-        folder: Path,
-        prompt: Prompt,
-        replies: TranscriptController,
-        outcomes: OutcomePresenter,
-        slow_work: SlowWork,
-        notifications: Notifications,
-    ) -> None:
-        self._screen = screen
-        self._engine = engine
-        self._chat = engine.chat
-        self._folder = folder
-        self._prompt = prompt
-        self._replies = replies
-        self._outcomes = outcomes
-        self._slow_work = slow_work
-        self._notifications = notifications
+    _screen: Screen[Any]
+    _engine: EngineSession
+    _folder: Path
+    _prompt: Prompt
+    _replies: TranscriptController
+    _outcomes: OutcomePresenter
+    _slow_work: SlowWork
+    _notifications: Notifications
 
     async def undo(self) -> None:
         """Undo what was done last."""
         if not self._replies.is_busy():
-            await self._outcomes.show(self._chat.undo())
+            await self._outcomes.show(self._engine.chat.undo())
 
     async def clear(self) -> None:
         """Forget the conversation."""
         if not self._replies.is_busy():
-            await self._outcomes.show(self._chat.clear())
+            await self._outcomes.show(self._engine.chat.clear())
 
     async def new(self) -> None:
         """Begin another chat."""
         if not self._replies.is_busy():
-            await self._outcomes.show(self._chat.new())
+            await self._outcomes.show(self._engine.chat.new())
             self._prompt.focus()
 
     def resume(self, id_: str = "") -> None:
@@ -79,14 +68,14 @@ class ChatActions:
                 return
             session = await self._slow_work.run(lambda: SessionStore(path()).session(id_), "reading the chat")
             if not self._replies.is_busy():  # a question may have been sent meanwhile
-                await self._outcomes.show(replace(self._chat.resume(session), lines=()))  # all of it is seen
+                await self._outcomes.show(replace(self._engine.chat.resume(session), lines=()))  # all of it is seen
                 self._prompt.focus()
         except LacliError as error:
             await self._notifications.report(error)
 
     async def stats(self) -> None:
         """Show the numbers of the last reply and of the chat."""
-        await self._outcomes.show(listings.numbers(self._chat), in_chat=bool(self._chat.counts.replies))
+        await self._outcomes.show(listings.numbers(self._engine.chat), in_chat=bool(self._engine.chat.counts.replies))
 
     def count_tokens(self) -> None:
         """Have the prompt so far counted."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from textual.screen import Screen
@@ -20,25 +21,24 @@ _STATS_S = 0.2
 """The least time between two messages of statistics."""
 
 
+@dataclass(eq=False)
 class DecodePanelController:
-    """Posts `Stats` and `About` to the widgets with the CSS class `stats`."""
+    """Posts `Stats` and `About` to the widgets with the CSS class `stats`.
 
-    def __init__(
-        self, screen: Screen[Any], engine: EngineSession, project: str, loading: Callable[[], Loading | None]
-    ) -> None:
-        """`loading` is the progress of loading as the panel may show it."""
-        self._screen = screen
-        self._engine = engine
-        self._chat = engine.chat
-        self._project = project
-        self._loading = loading
-        self._steps: list[Decoded] = []
-        """Steps not posted yet."""
-        self._starts_reply = False
-        """Whether the steps posted next are the first of a reply."""
-        self._next_post = 0.0
-        self._delayed: Timer | None = None
-        self._about: dict[str, Any] = {}
+    `_loading` is the progress of loading as the panel may show it.
+    """
+
+    _screen: Screen[Any]
+    _engine: EngineSession
+    _project: str
+    _loading: Callable[[], Loading | None]
+    _steps: list[Decoded] = field(init=False, default_factory=list)
+    """Steps not posted yet."""
+    _starts_reply: bool = field(init=False, default=False)
+    """Whether the steps posted next are the first of a reply."""
+    _next_post: float = field(init=False, default=0.0)
+    _delayed: Timer | None = field(init=False, default=None)
+    _about: dict[str, Any] = field(init=False, default_factory=dict)
 
     @property
     def widgets(self) -> Iterable[Widget]:
@@ -71,14 +71,14 @@ class DecodePanelController:
             steps, self._steps = self._steps, []
             starts, self._starts_reply = self._starts_reply, False
             for widget in self.widgets:
-                widget.post_message(Stats(self._chat.stats, self._chat.counts, steps, starts))
+                widget.post_message(Stats(self._engine.chat.stats, self._engine.chat.counts, steps, starts))
 
     def _refresh_delayed(self) -> None:
         self._delayed = None
         self.refresh()
 
     def _post_about(self) -> None:
-        engine, chat, stats = self._engine, self._chat, self._chat.stats
+        engine, chat, stats = self._engine, self._engine.chat, self._engine.chat.stats
         values: dict[str, Any] = {
             "project": self._project,
             "model": chat.model,

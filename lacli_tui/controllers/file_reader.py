@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +21,20 @@ from lacli_tui.notifications import Notifications
 from lacli_tui.widgets.prompt import Prompt
 
 
+@dataclass(eq=False)
 class FileReader:
     """Attaches files, and reads those that a question names before it is sent."""
 
-    def __init__(
-        self,
-        screen: Screen[Any],
-        engine: EngineSession,
-        folder: Path,
-        prompt: Prompt,
-        prompts: PromptController,
-        slow_work: SlowWork,
-        notifications: Notifications,
-    ) -> None:
-        self._screen = screen
-        self._engine = engine
-        self._chat = engine.chat
-        self._folder = folder
-        self._prompt = prompt
-        self._prompts = prompts
-        self._slow_work = slow_work
-        self._notifications = notifications
-        self._turn = asyncio.Lock()
-        self._expected = 0
-        """Files and questions that are being read or wait for their turn."""
+    _screen: Screen[Any]
+    _engine: EngineSession
+    _folder: Path
+    _prompt: Prompt
+    _prompts: PromptController
+    _slow_work: SlowWork
+    _notifications: Notifications
+    _turn: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
+    _expected: int = field(init=False, default=0)
+    """Files and questions that are being read or wait for their turn."""
 
     @property
     def is_reading(self) -> bool:
@@ -89,9 +80,9 @@ class FileReader:
     async def _read_file(self, path: str) -> None:
         try:
             async with self._in_turn():
-                read = await self._slow_work.run(lambda: self._chat.read_file(f'"{path}"'), f"reading {path}")
+                read = await self._slow_work.run(lambda: self._engine.chat.read_file(f'"{path}"'), f"reading {path}")
                 await self._notifications.show_lines(read.notes)
-                self._chat.attach(read)
+                self._engine.chat.attach(read)
                 self._prompts.show_chips()
                 self._engine.read_ahead()
         except (LacliError, OSError) as error:
@@ -101,7 +92,7 @@ class FileReader:
         question = None
         try:
             async with self._in_turn():
-                read = await self._slow_work.run(lambda: self._chat.read_question(text), "reading its files")
+                read = await self._slow_work.run(lambda: self._engine.chat.read_question(text), "reading its files")
                 await self._notifications.show_lines(read.notes)
                 question = QueuedQuestion(text, read.words, read.files)
                 await send(question)

@@ -4,6 +4,7 @@ going back to the one before where the new one cannot be had."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from textual.screen import Screen
@@ -22,32 +23,24 @@ _SLOW_STAGES = ("fetch", "check", "unpack", "prepare", "wait")
 """Those that take long, and happen once."""
 
 
+@dataclass(eq=False)
 class ModelLoader:
-    """Knows the progress being shown."""
+    """Knows the progress being shown.
 
-    def __init__(
-        self,
-        screen: Screen[Any],
-        engine: EngineSession,
-        missing: str,
-        replies: TranscriptController,
-        notifications: Notifications,
-        mount: Callable[[Widget], Awaitable[object]],
-        refresh: Callable[[], None],
-    ) -> None:
-        """`missing` must be done before the model can be loaded: fetch, prepare or nothing; `mount` shows a widget
-        below the transcript."""
-        self._screen = screen
-        self._engine = engine
-        self._chat = engine.chat
-        self._missing = missing
-        self._replies = replies
-        self._notifications = notifications
-        self._mount = mount
-        self._refresh = refresh
-        self._progress: ModelProgress | None = None
-        self._first_stage: str | None = None
-        """What must be done first for the model loaded next, where that is known."""
+    `_missing` must be done before the model can be loaded: fetch, prepare or nothing; `_mount` shows a widget below the
+    transcript.
+    """
+
+    _screen: Screen[Any]
+    _engine: EngineSession
+    _missing: str
+    _replies: TranscriptController
+    _notifications: Notifications
+    _mount: Callable[[Widget], Awaitable[object]]
+    _refresh: Callable[[], None]
+    _progress: ModelProgress | None = field(init=False, default=None)
+    _first_stage: str | None = field(init=False, default=None)
+    """What must be done first for the model loaded next, where that is known."""
 
     @property
     def is_preparing(self) -> bool:
@@ -77,7 +70,7 @@ class ModelLoader:
             if updates.error is not None or not is_loading:
                 await self._hide_progress()
                 if updates.error is None:
-                    self._chat.model_loaded()
+                    self._engine.chat.model_loaded()
             else:
                 for notice in updates.notices:
                     self._progress.note(notice.text)
@@ -85,12 +78,12 @@ class ModelLoader:
                 if loading is not None:
                     self._progress.show(loading)
         elif updates.error is None and not is_loading and self._engine.phase != "dead":
-            self._chat.model_loaded()
+            self._engine.chat.model_loaded()
 
     async def show_progress(self, first_stage: str) -> None:
         """Show the steps from this one on."""
         self._first_stage = None
-        self._progress = ModelProgress(self._chat.model, first_stage, self._chat.model_before)
+        self._progress = ModelProgress(self._engine.chat.model, first_stage, self._engine.chat.model_before)
         await self._mount(self._progress)
         self._screen.refresh_bindings()
 
@@ -135,7 +128,7 @@ class ModelLoader:
 
             marked: str | None = ""
             while marked is not None:  # "no" to fetching one goes back to the list
-                marked = await self._screen.app.push_screen_wait(ModelsScreen(self._chat.model, marked=marked))
+                marked = await self._screen.app.push_screen_wait(ModelsScreen(self._engine.chat.model, marked=marked))
                 if marked and await self._change_to(marked):
                     return
         except LacliError as error:
@@ -154,12 +147,12 @@ class ModelLoader:
             return True
         await self._hide_progress()
         self._first_stage = None if model.is_here else FETCH
-        await self._show_change(self._chat.change_model(name, model.name))
+        await self._show_change(self._engine.chat.change_model(name, model.name))
         return True
 
     async def go_back(self) -> bool:
         """Change back to the model in use before, as the new one cannot be had; False if there is none."""
-        outcome = self._chat.fall_back()
+        outcome = self._engine.chat.fall_back()
         if outcome is None:
             return False
         self._first_stage = None

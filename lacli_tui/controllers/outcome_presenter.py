@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lacli.chat.outcome import Outcome
 from lacli_tui.controllers.decode_panel_controller import DecodePanelController
 from lacli_tui.controllers.transcript_controller import TranscriptController
@@ -10,22 +12,15 @@ from lacli_tui.notifications import Notifications
 from lacli_tui.widgets.prompt import Prompt
 
 
+@dataclass(eq=False)
 class OutcomePresenter:
     """For outcomes that ask for no reply: `TranscriptController` shows the others."""
 
-    def __init__(
-        self,
-        engine: EngineSession,
-        prompt: Prompt,
-        replies: TranscriptController,
-        panel: DecodePanelController,
-        notifications: Notifications,
-    ) -> None:
-        self._engine = engine
-        self._prompt = prompt
-        self._replies = replies
-        self._panel = panel
-        self._notifications = notifications
+    _engine: EngineSession
+    _prompt: Prompt
+    _replies: TranscriptController
+    _panel: DecodePanelController
+    _notifications: Notifications
 
     async def show(self, outcome: Outcome, in_chat: bool = False) -> None:
         """Show it above the prompt, or in the transcript where what it says is part of the conversation."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from lacli.chat import listings, slash
 from lacli.chat.chat import ChatSession
@@ -14,19 +15,19 @@ from lacli_tui.widgets.chips import Chips
 from lacli_tui.widgets.prompt import Prompt
 
 
+@dataclass(eq=False)
 class PromptController:
     """Knows which turn is being edited and what was sent last."""
 
-    def __init__(self, chat: ChatSession, prompt: Prompt, chips: Chips, notifications: Notifications) -> None:
-        self._chat = chat
-        self._prompt = prompt
-        self._chips = chips
-        self._notifications = notifications
-        self.queue = PromptQueue()
-        self.editing: int | None = None
-        """The turn whose question is the draft, and will be replaced."""
-        self.last_sent = ""
-        """What was asked last, to be put back if nothing comes of it."""
+    _chat: ChatSession
+    _prompt: Prompt
+    _chips: Chips
+    _notifications: Notifications
+    queue: PromptQueue = field(init=False, default_factory=PromptQueue)
+    editing: int | None = field(init=False, default=None)
+    """The turn whose question is the draft, and will be replaced."""
+    last_sent: str = field(init=False, default="")
+    """What was asked last, to be put back if nothing comes of it."""
 
     def show_chips(self) -> None:
         """Update the line above the prompt."""
@@ -34,7 +35,7 @@ class PromptController:
         self._chips.label("" if editing is None else f"question {editing + 1} again; escape leaves it as it is")
         self._chips.show(self._chat.conversation.pending)
         self._chips.wait(self.queue.texts)
-        self._prompt.waits = bool(self.queue)
+        self._prompt.has_queued_questions = bool(self.queue)
 
     def edit(self, turn: int) -> None:
         """Make the question of this turn the draft; sending it replaces the turn."""

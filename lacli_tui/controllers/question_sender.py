@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from lacli.chat import slash
 from lacli.errors import LacliError
@@ -16,27 +17,20 @@ from lacli_tui.notifications import Notifications
 from lacli_tui.widgets.prompt import Prompt
 
 
+@dataclass(eq=False)
 class QuestionSender:
-    """Decides what becomes of a draft."""
+    """Decides what becomes of a draft.
 
-    def __init__(
-        self,
-        engine: EngineSession,
-        prompt: Prompt,
-        prompts: PromptController,
-        replies: TranscriptController,
-        files: FileReader,
-        notifications: Notifications,
-        perform: Callable[[str, str], object],
-    ) -> None:
-        """`perform` carries out the action with this id and argument."""
-        self._engine = engine
-        self._prompt = prompt
-        self._prompts = prompts
-        self._replies = replies
-        self._files = files
-        self._notifications = notifications
-        self._perform = perform
+    `_perform` carries out the action with this id and argument.
+    """
+
+    _engine: EngineSession
+    _prompt: Prompt
+    _prompts: PromptController
+    _replies: TranscriptController
+    _files: FileReader
+    _notifications: Notifications
+    _perform: Callable[[str, str], object]
 
     async def submit(self, text: str) -> None:
         """Do what was typed."""

@@ -4,6 +4,7 @@ screens that show all settings and what the project has taught."""
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any
 
 from textual.app import SuspendNotSupported
@@ -21,35 +22,24 @@ from lacli_tui.start import Start
 from lacli_tui.widgets.prompt import Prompt
 
 
+@dataclass(eq=False)
 class RequestActions:
-    """What they ask for is asked in dialogs, one at a time."""
+    """What they ask for is asked in dialogs, one at a time.
 
-    def __init__(
-        self,
-        screen: Screen[Any],
-        chat: ChatSession,
-        start: Start,
-        prompt: Prompt,
-        slow_work: SlowWork,
-        outcomes: OutcomePresenter,
-        notifications: Notifications,
-        refresh: Callable[[], None],
-        copy: Callable[[str], None],
-        theme: Callable[[], str],
-        perform: Callable[[str], object],
-    ) -> None:
-        """`perform` carries out the action with this id, which the settings may lead to."""
-        self._screen = screen
-        self._chat = chat
-        self._start = start
-        self._prompt = prompt
-        self._slow_work = slow_work
-        self._outcomes = outcomes
-        self._notifications = notifications
-        self._refresh = refresh
-        self._copy = copy
-        self._theme = theme
-        self._perform = perform
+    `_perform` carries out the action with this id, which the settings may lead to.
+    """
+
+    _screen: Screen[Any]
+    _chat: ChatSession
+    _start: Start
+    _prompt: Prompt
+    _slow_work: SlowWork
+    _outcomes: OutcomePresenter
+    _notifications: Notifications
+    _refresh: Callable[[], None]
+    _copy: Callable[[str], None]
+    _theme: Callable[[], str]
+    _perform: Callable[[str], object]
 
     # The system message
 
@@ -180,10 +170,7 @@ class RequestActions:
         """What shapes the engine and the replies, under titles that say what changes it."""
         chat, start, theme = self._chat, self._start, self._theme()
         return [
-            (
-                "Replies: s, or /set, changes them for this run",
-                settings_summary.replies(chat.request, start.request),
-            ),
+            ("Replies: s, or /set, changes them for this run", settings_summary.replies(chat.request, start.request)),
             ("Model: ctrl+t, or /model, takes another one", [Row("model", chat.model, chat.model != start.model)]),
             ("Engine, from its start on", settings_summary.engine(chat.settings)),
             ("What is kept on this computer", settings_summary.kept(chat.settings, start.keep)),

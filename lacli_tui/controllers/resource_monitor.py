@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +17,17 @@ from lacli_tui.resources import PoolFacts, memory_mb, pool_facts
 _INTERVAL_S = 1.0
 
 
+@dataclass(eq=False)
 class ResourceMonitor:
     """Posts `Resources` to the widgets when a value has changed."""
 
-    def __init__(
-        self,
-        screen: Screen[Any],
-        folder: Path,
-        engine_pid: Callable[[], int | None],
-        widgets: Callable[[], Iterable[Widget]],
-    ) -> None:
-        self._screen = screen
-        self._folder = folder
-        self._engine_pid = engine_pid
-        self._widgets = widgets
-        self._memory_mb: float | None = None
-        self._pool: PoolFacts | None = None
-        self._is_reading = False
+    _screen: Screen[Any]
+    _folder: Path
+    _engine_pid: Callable[[], int | None]
+    _widgets: Callable[[], Iterable[Widget]]
+    _memory_mb: float | None = field(init=False, default=None)
+    _pool: PoolFacts | None = field(init=False, default=None)
+    _is_reading: bool = field(init=False, default=False)
 
     def start(self) -> None:
         """Read the pool once, and memory again and again from now on."""

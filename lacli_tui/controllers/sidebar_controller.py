@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +17,16 @@ from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.sidebar import MOST, Sidebar
 
 
+@dataclass(eq=False)
 class SidebarController:
     """Reads nothing while the sidebar is hidden."""
 
-    def __init__(
-        self,
-        screen: Screen[Any],
-        chat: ChatSession,
-        folder: Path,
-        sidebar: Sidebar,
-        prompt: Prompt,
-        now: Callable[[], float],
-    ) -> None:
-        self._screen = screen
-        self._chat = chat
-        self._folder = folder
-        self._sidebar = sidebar
-        self._prompt = prompt
-        self._now = now
+    _screen: Screen[Any]
+    _chat: ChatSession
+    _folder: Path
+    _sidebar: Sidebar
+    _prompt: Prompt
+    _now: Callable[[], float]
 
     @property
     def is_open(self) -> bool:

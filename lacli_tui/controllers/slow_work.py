@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from textual.screen import Screen
@@ -16,15 +17,15 @@ _LONG_S = 0.4
 Value = TypeVar("Value")
 
 
+@dataclass(eq=False)
 class SlowWork:
     """Knows which workers are waiting."""
 
-    def __init__(self, screen: Screen[Any], chips: Chips, notifications: Notifications) -> None:
-        self._screen = screen
-        self._chips = chips
-        self._notifications = notifications
-        self._running: dict[Worker[object], str] = {}
-        """Descriptions, by the waiting worker."""
+    _screen: Screen[Any]
+    _chips: Chips
+    _notifications: Notifications
+    _running: dict[Worker[object], str] = field(init=False, default_factory=dict)
+    """Descriptions, by the waiting worker."""
 
     async def run(self, work: Callable[[], Value], description: str) -> Value:
         """Run this in a thread and return its result. To be called from a worker."""

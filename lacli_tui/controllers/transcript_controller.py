@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from textual.screen import Screen
@@ -26,38 +27,27 @@ _WRITING = "a reply is being written; escape stops it"
 _SUMMARISING = "the older turns are being summed up; escape leaves them as they are"
 
 
+@dataclass(eq=False)
 class TranscriptController:
-    """Knows the answer that is being written."""
+    """Knows the answer that is being written.
 
-    def __init__(
-        self,
-        screen: Screen[Any],
-        engine: EngineSession,
-        transcript: Transcript,
-        new_text: Static,
-        prompt: Prompt,
-        prompts: PromptController,
-        panel: DecodePanelController,
-        notifications: Notifications,
-        reply_started: Callable[[], None],
-        refresh: Callable[[bool], None],
-    ) -> None:
-        """`refresh` updates what shows the state of the chat; its argument says whether a reply has ended."""
-        self._screen = screen
-        self._engine = engine
-        self._chat = engine.chat
-        self._transcript = transcript
-        self._new_text = new_text
-        self._prompt = prompt
-        self._prompts = prompts
-        self._panel = panel
-        self._notifications = notifications
-        self._reply_started = reply_started
-        self._refresh = refresh
-        self._answer: Answer | None = None
-        """The one being written."""
-        self.was_stopped = False
-        """Whether the user stopped the reply: then what is queued behind it is not asked, however it ends."""
+    `_refresh` updates what shows the state of the chat; its argument says whether a reply has ended.
+    """
+
+    _screen: Screen[Any]
+    _engine: EngineSession
+    _transcript: Transcript
+    _new_text: Static
+    _prompt: Prompt
+    _prompts: PromptController
+    _panel: DecodePanelController
+    _notifications: Notifications
+    _reply_started: Callable[[], None]
+    _refresh: Callable[[bool], None]
+    _answer: Answer | None = field(init=False, default=None)
+    """The one being written."""
+    was_stopped: bool = field(init=False, default=False)
+    """Whether the user stopped the reply: then what is queued behind it is not asked, however it ends."""
 
     @property
     def is_mounting(self) -> bool:
@@ -78,10 +68,10 @@ class TranscriptController:
         """Ask a question, replacing that of a turn and all behind it where one is given."""
         self._prompts.last_sent = question.text
         if replaces is not None:
-            await self._send(self._chat.resend(replaces, question.words, question.named))
+            await self._send(self._engine.chat.resend(replaces, question.words, question.named))
             await self._transcript.take_back(replaces)
         else:
-            await self._send(self._chat.ask(question.words, question.named))
+            await self._send(self._engine.chat.ask(question.words, question.named))
         self._prompts.show_chips()
         await self._transcript.query(Welcome).remove()
         await self._show_question()
@@ -90,20 +80,20 @@ class TranscriptController:
         """Ask the last question again."""
         if self.is_busy():
             return
-        if await self._send(self._chat.retry()):
-            self._answer = await self._transcript.answer_again(len(self._chat.conversation.turns) - 1)
+        if await self._send(self._engine.chat.retry()):
+            self._answer = await self._transcript.replace_answer(len(self._engine.chat.conversation.turns) - 1)
             self._start_reply()
 
     async def ask_again(self, turn: int | None) -> None:
         """Ask the question of this turn again; what came after it is gone."""
-        turns = self._chat.conversation.turns
+        turns = self._engine.chat.conversation.turns
         if turn is None or turn >= len(turns) - 1:
             await self.retry()
         elif not self.is_busy():
             question = turns[turn].question
             self._prompts.last_sent = slash.as_typed(question.text)
             self._prompts.reattach(question.attachments)  # its words no longer name them
-            await self._send(self._chat.resend(turn, question.text))
+            await self._send(self._engine.chat.resend(turn, question.text))
             await self._transcript.take_back(turn)
             await self._show_question()
 
@@ -111,8 +101,8 @@ class TranscriptController:
         """Have older turns replaced by a summary."""
         if self.is_busy():
             return
-        if await self._send(self._chat.compact()):
-            self._answer = await self._transcript.ask_aside(len(self._chat.conversation.turns))
+        if await self._send(self._engine.chat.compact()):
+            self._answer = await self._transcript.add_answer(len(self._engine.chat.conversation.turns))
             self._start_reply()
             self._notifications.show(_SUMMARISING)
 
@@ -124,13 +114,15 @@ class TranscriptController:
 
     async def _show_question(self) -> None:
         """Show the question being asked, and make room for its answer."""
-        asked = self._chat.conversation.question
+        asked = self._engine.chat.conversation.question
         assert asked is not None
-        self._answer = await self._transcript.ask(asked.text, asked.attachments, len(self._chat.conversation.turns))
+        self._answer = await self._transcript.add_question(
+            asked.text, asked.attachments, len(self._engine.chat.conversation.turns)
+        )
         self._start_reply()
 
     def _start_reply(self) -> None:
-        self._panel.start_reply(is_summary=self._chat.purpose == "summary")
+        self._panel.start_reply(is_summary=self._engine.chat.purpose == "summary")
         self.was_stopped = False
         self._reply_started()
         self._refresh(False)
@@ -142,7 +134,7 @@ class TranscriptController:
         answer = self._answer
         if answer is not None and updates.steps:
             answer.trace.add(updates.steps)
-            if self._chat.purpose != "summary":
+            if self._engine.chat.purpose != "summary":
                 self._panel.add_steps(updates.steps)
             await answer.think(updates.thought)
             await answer.append(updates.text)
@@ -152,14 +144,14 @@ class TranscriptController:
         """Show how the reply ended."""
         finished, answer, self._answer = updates.finished, self._answer, None
         assert finished is not None
-        if self._chat.purpose == "summary":
+        if self._engine.chat.purpose == "summary":
             await self.show_all()
             self._notifications.withdraw(_SUMMARISING)
             await self._notifications.show_lines(updates.outcome.lines, in_chat=updates.outcome.changed)
         elif answer is not None and updates.outcome.turn is None and finished.reason != "stop":
             await self._remove(answer)
         elif answer is not None:
-            await answer.finish(finished.text, _footnote(finished, self._chat.most_tokens), finished.thought)
+            await answer.finish(finished.text, _footnote(finished, self._engine.chat.most_tokens), finished.thought)
             self._prompts.last_sent = ""
 
     async def stop(self) -> None:
@@ -173,7 +165,7 @@ class TranscriptController:
 
     async def _remove(self, answer: Answer) -> None:
         """Nothing came of the question: put it back at the prompt."""
-        if self._chat.purpose == "again":
+        if self._engine.chat.purpose == "again":
             await self.show_all()
         elif answer.turn is not None:
             await self._transcript.take_back(answer.turn)
@@ -183,7 +175,7 @@ class TranscriptController:
         """Show the whole conversation anew."""
         self._prompts.editing = None
         self._answer = None
-        await self._transcript.show(self._chat.conversation.turns, Welcome())
+        await self._transcript.show(self._engine.chat.conversation.turns, Welcome())
         self._prompts.show_chips()
         self._refresh(True)
 

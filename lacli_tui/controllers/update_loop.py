@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from textual.screen import Screen
@@ -16,23 +17,19 @@ _SHARE = 4
 Updates = TypeVar("Updates")
 
 
+@dataclass(eq=False)
 class UpdateLoop(Generic[Updates]):
-    """Takes updates and has them shown, however often it is asked to."""
+    """Takes updates and has them shown, however often it is asked to.
 
-    def __init__(
-        self,
-        screen: Screen[Any],
-        is_ready: Callable[[], bool],
-        show: Callable[[], Awaitable[Updates]],
-        settle: Callable[[Updates], Awaitable[None]],
-    ) -> None:
-        """`show` takes the updates and shows them; `settle` gets them once the next ones may be asked for."""
-        self._screen = screen
-        self._is_ready = is_ready
-        self._show = show
-        self._settle = settle
-        self._timer: Timer | None = None
-        self._not_before = 0.0
+    `_show` takes the updates and shows them; `_settle` gets them once the next ones may be asked for.
+    """
+
+    _screen: Screen[Any]
+    _is_ready: Callable[[], bool]
+    _show: Callable[[], Awaitable[Updates]]
+    _settle: Callable[[Updates], Awaitable[None]]
+    _timer: Timer | None = field(init=False, default=None)
+    _not_before: float = field(init=False, default=0.0)
 
     @property
     def is_pending(self) -> bool:

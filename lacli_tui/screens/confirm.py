@@ -20,7 +20,7 @@ from lacli_tui.screens.dialog import Dialog
 class ConfirmScreen(Dialog[bool]):
     """No is marked at first, so that a key pressed once too often does no harm."""
 
-    WHERES = (CONFIRM,)
+    PLACES = (CONFIRM,)
     BINDINGS = bindings_of(CONFIRM)
     DEFAULT_CSS = """
     ConfirmScreen > #frame > #question { height: auto; max-height: 10; margin: 1 0; }
@@ -44,7 +44,7 @@ class ConfirmScreen(Dialog[bool]):
 
     def _mark(self, which: int) -> None:
         self._marked = which
-        self.query_one(Answers).offer(self._answers, ("confirm-no", "confirm-yes"), which)
+        self.query_one(Answers).show(self._answers, ("confirm-no", "confirm-yes"), which)
 
     def action_confirm_other(self) -> None:
         self._mark(1 - self._marked)
@@ -75,16 +75,16 @@ class Answers(Static):
         super().__init__("", markup=False, id=id)
         self._first = 0
 
-    def offer(self, answers: Sequence[str], ids: Sequence[str], marked: int) -> None:
+    def show(self, answers: Sequence[str], ids: Sequence[str], marked: int) -> None:
         """Show these answers, each with the key of its action."""
         names = []
         for at, (answer, id_) in enumerate(zip(answers, ids, strict=True)):
             key = key_name(keys_of(id_, self.app)[0])
             mark = to_terminal("› ") if at == marked else "  "
             names.append((f" {mark}{answer} ({key}) ", at == marked))
-        self._show(names)
+        self._draw(names)
 
-    def _show(self, answers: list[tuple[str, bool]]) -> None:
+    def _draw(self, answers: list[tuple[str, bool]]) -> None:
         marked = "$block-cursor-foreground on $block-cursor-background bold"
         marked += " reverse" if self.app.no_color else ""
         self._first = len(answers[0][0])

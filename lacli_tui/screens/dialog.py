@@ -1,6 +1,6 @@
 """What all screens over the main one share: a frame with a title, and a line with their keys below.
 
-A screen gives `TITLE`, `WHERES` (its actions) and `body`; `close` leaves it with None.
+A screen gives `TITLE`, `PLACES` (its actions) and `body`; `close` leaves it with None.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 class Dialog(ModalScreen[Result | None]):
     TITLE = ""
-    WHERES: Sequence[str] = ()
+    PLACES: Sequence[str] = ()
     """Whose actions it has, besides those of every dialog."""
     BINDINGS = bindings_of(DIALOG)
     AUTO_FOCUS = "*"
@@ -84,7 +84,7 @@ class Dialog(ModalScreen[Result | None]):
         self.query_one(Hints).show(
             [
                 (key_name(keys_of(action.id, self.app)[0]), word)
-                for where in (*self.WHERES, DIALOG)
+                for where in (*self.PLACES, DIALOG)
                 for action in ACTIONS
                 if action.where == where and (word := self.footer_of(action.id, action.footer))
             ]
@@ -94,13 +94,13 @@ class Dialog(ModalScreen[Result | None]):
         """The name of an action in the line of keys; empty if it does not apply."""
         return footer
 
-    def say(self, text: str) -> None:
+    def show_notice(self, text: str) -> None:
         """Show a notice above the keys; an empty one hides it."""
         line = self.query_one("#notice", Static)
         line.update(Content(to_terminal(visible(text))))
         line.display = bool(text)
 
-    def frame_note(self, text: str) -> None:
+    def show_in_frame(self, text: str) -> None:
         """Show a text at the lower edge of the frame."""
         self.query_one("#frame").border_subtitle = Content(to_terminal(visible(text))) if text else ""
 

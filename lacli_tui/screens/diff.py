@@ -32,18 +32,18 @@ class _Hunk:
 
     group: Group
     taken: bool = True
-    made: Edited | None = None
+    edited: Edited | None = None
     """What the user edited it to."""
-    begun: str = ""
+    unfinished: str = ""
     """What was written in the editor and does not fit yet."""
 
     @property
     def decision(self) -> Decision:
-        return (self.made or True) if self.taken else False
+        return (self.edited or True) if self.taken else False
 
 
 class DiffScreen(Dialog[bytes]):
-    WHERES = (DIFF,)
+    PLACES = (DIFF,)
     BINDINGS = bindings_of(DIFF)
     DEFAULT_CSS = """
     DiffScreen > #frame > #notes { height: auto; max-height: 4; color: $warning; }
@@ -74,7 +74,7 @@ class DiffScreen(Dialog[bytes]):
 
     def _show(self) -> None:
         """Show the hunks as decided so far, how much is taken, and the answers."""
-        drawn = [list(self._drawn(hunk, at == self._at)) for at, hunk in enumerate(self._hunks)]
+        drawn = [list(self._lines_of(hunk, at == self._at)) for at, hunk in enumerate(self._hunks)]
         lines = self.query_one(Lines)
         lines.put(line for hunk in drawn for line in hunk)
         if drawn:
@@ -83,15 +83,15 @@ class DiffScreen(Dialog[bytes]):
         taken = [hunk for hunk in self._hunks if hunk.taken]
         kinds = [_KINDS.get(line[0]) for hunk in taken for line in self._choosing.body(hunk.group, hunk.decision)]
         of = f"{len(taken):,} of {counted(len(self._hunks), 'hunk', 'hunks')}"
-        self.frame_note(f"{of} · +{kinds.count('added'):,} −{kinds.count('gone'):,}")
+        self.show_in_frame(f"{of} · +{kinds.count('added'):,} −{kinds.count('gone'):,}")
         self._mark(self._marked)
         self.show_hints()
 
-    def _drawn(self, hunk: _Hunk, is_current: bool) -> Iterator[Line]:
+    def _lines_of(self, hunk: _Hunk, is_current: bool) -> Iterator[Line]:
         """The lines of a hunk. What is left out has a sign on each of its rows as well: there may be no colours."""
         bar = ("|" if is_ascii_terminal() else "▌") if is_current else " "
-        sign = ("[e]" if hunk.made else "[x]") if hunk.taken else "[ ]"
-        seen = hunk.made or True
+        sign = ("[e]" if hunk.edited else "[x]") if hunk.taken else "[ ]"
+        seen = hunk.edited or True
         yield Line(f"{sign} {self._choosing.header(hunk.group, seen)}", "place", bar + " ")
         for line in self._choosing.body(hunk.group, seen):
             kind = _KINDS.get(line[0], "")
@@ -102,7 +102,7 @@ class DiffScreen(Dialog[bytes]):
         self._marked = which
         taken = sum(hunk.taken for hunk in self._hunks)
         apply = "apply" if taken == len(self._hunks) else f"apply {taken:,} of {len(self._hunks):,}"
-        self.query_one(Answers).offer(("leave it", apply), ("diff-refuse", "diff-apply"), which)
+        self.query_one(Answers).show(("leave it", apply), ("diff-refuse", "diff-apply"), which)
 
     def action_diff_other(self) -> None:
         self._mark(1 - self._marked)
@@ -151,8 +151,10 @@ class DiffScreen(Dialog[bytes]):
     def action_diff_split(self) -> None:
         for hunk in self._hunks[self._at : self._at + 1]:
             parts = self._choosing.split(hunk.group)
-            if hunk.made or len(parts) == 1:
-                self.say("an edited hunk is not split" if hunk.made else "there is nothing to split in this hunk")
+            if hunk.edited or len(parts) == 1:
+                self.show_notice(
+                    "an edited hunk is not split" if hunk.edited else "there is nothing to split in this hunk"
+                )
                 return
             self._hunks[self._at : self._at + 1] = [_Hunk(part, hunk.taken) for part in parts]
         self._changed()
@@ -161,13 +163,13 @@ class DiffScreen(Dialog[bytes]):
         for hunk in self._hunks[self._at : self._at + 1]:
             said = self._edit(hunk)
             self._changed()
-            self.say(said)
+            self.show_notice(said)
 
     def _edit(self, hunk: _Hunk) -> str:
         """Edit the hunk in the user's editor; returns what to say. A text that does not fit is in the editor the next
         time."""
         failed = ""
-        text = hunk.begun or self._choosing.to_edit(hunk.group, hunk.made or True)
+        text = hunk.unfinished or self._choosing.to_edit(hunk.group, hunk.edited or True)
         try:
             with self.app.suspend():
                 try:
@@ -178,19 +180,19 @@ class DiffScreen(Dialog[bytes]):
             return "an editor needs the whole screen: start without --inline"
         if failed:
             return failed
-        hunk.begun = text
+        hunk.unfinished = text
         try:
-            made = self._choosing.edited(hunk.group, text)
+            edited = self._choosing.edited(hunk.group, text)
         except LacliError as error:
             return f"{error.message}; {error.hint}"
-        hunk.begun = ""
-        if made is None:
+        hunk.unfinished = ""
+        if edited is None:
             return "nothing is left of it: the hunk is as it was"
-        hunk.made, hunk.taken = made, True
+        hunk.edited, hunk.taken = edited, True
         return ""
 
     def _changed(self) -> None:
-        self.say("")
+        self.show_notice("")
         self._show()
 
     def action_close(self) -> None:

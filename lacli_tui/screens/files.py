@@ -24,7 +24,7 @@ class FilesScreen(Picker):
         self._found = 0
 
     def search(self, query: str) -> None:
-        self.search_behind(lambda: self._search(query))
+        self.search_in_background(lambda: self._search(query))
 
     def _search(self, query: str) -> tuple[list[Fit], int]:
         from lacli.project.offered import offered_names
@@ -35,7 +35,7 @@ class FilesScreen(Picker):
 
     def on_background_result(self, result: BackgroundResult) -> None:
         if result.error is not None:
-            self.say(error_line(result.error))
+            self.show_notice(error_line(result.error))
             self.choices.show([], "the files cannot be listed")
             return
         found: tuple[list[Fit], int] = result.value  # type: ignore[assignment]  # what `_search` returns
@@ -48,4 +48,4 @@ class FilesScreen(Picker):
         """Show how many files fit, of which the best are listed."""
         place = self.choices.place
         shown = len(self.choices.choices)
-        self.frame_note(f"{place}, best of {self._found:,}" if place and self._found > shown else place)
+        self.show_in_frame(f"{place}, best of {self._found:,}" if place and self._found > shown else place)

@@ -106,7 +106,7 @@ class HelpScreen(Dialog[None]):
     """All keys and commands, or the names of actions."""
 
     TITLE = "Help"
-    WHERES = (actions.HELP,)
+    PLACES = (actions.HELP,)
     BINDINGS = bindings_of(actions.HELP)
 
     def __init__(self, keymap: Mapping[str, str] | None = None) -> None:
@@ -119,7 +119,7 @@ class HelpScreen(Dialog[None]):
 
     def on_mount(self) -> None:
         self.query_one("#page").focus()
-        self.frame_note(scroll_keys())
+        self.show_in_frame(scroll_keys())
 
     def footer_of(self, id_: str, footer: str) -> str:
         return "keys and commands" if id_ == "help-names" and self._names else footer

@@ -21,7 +21,7 @@ _MOST = 8
 
 
 class LineScreen(Dialog[str]):
-    WHERES = (LINE,)
+    PLACES = (LINE,)
     BINDINGS = bindings_of(LINE)
     DEFAULT_CSS = """
     LineScreen > #frame > #line {
@@ -76,7 +76,7 @@ class LineScreen(Dialog[str]):
         self._field.cursor_position = len(self._field.value)
         names = [each.rstrip("/").rpartition("/")[2] + "/" * each.endswith("/") for each in found[:_MOST]]
         more = f" … {len(found) - _MOST} more" if len(found) > _MOST else ""
-        self.say("nothing fits" if not found else "  ".join(names) + more if len(found) > 1 else "")
+        self.show_notice("nothing fits" if not found else "  ".join(names) + more if len(found) > 1 else "")
 
     def action_line_take(self) -> None:
         """Take what is typed; nothing counts as going back."""

@@ -150,7 +150,7 @@ class ModelsScreen(Picker):
 
     def on_background_result(self, result: BackgroundResult) -> None:
         if result.error is not None:
-            self.say(error_line(result.error))
+            self.show_notice(error_line(result.error))
             self.choices.show([], "the models cannot be listed")
             return
         self._known = list(result.value)  # type: ignore[call-overload]  # what `known_models` returns

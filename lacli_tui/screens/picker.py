@@ -18,10 +18,10 @@ from lacli_tui.widgets.choices import Choice, Choices
 from lacli_tui.widgets.field import Field
 
 
-class Lister(Dialog[str]):
+class ListDialog(Dialog[str]):
     """A list with a mark that keys move."""
 
-    WHERES: Sequence[str] = (PICKER,)
+    PLACES: Sequence[str] = (PICKER,)
     BINDINGS = bindings_of(PICKER)
 
     @property
@@ -30,7 +30,7 @@ class Lister(Dialog[str]):
 
     @on(Choices.Moved)
     def _moved(self) -> None:
-        self.frame_note(self.choices.place)
+        self.show_in_frame(self.choices.place)
         self.marked(self.choices.current)
 
     def marked(self, choice: Choice | None) -> None:
@@ -68,7 +68,7 @@ class Lister(Dialog[str]):
         self.choices.to_end(last=True)
 
 
-class Picker(Lister):
+class Picker(ListDialog):
     """A search field above a list."""
 
     PLACEHOLDER = "type to search"
@@ -112,9 +112,9 @@ class Picker(Lister):
     @on(Input.Changed, "#search")
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        self._look()
+        self._search_typed()
 
-    def _look(self) -> None:
+    def _search_typed(self) -> None:
         """Search for what is typed, unless that was done."""
         query = self.query_text
         if query != self._query:
@@ -122,7 +122,7 @@ class Picker(Lister):
             self._wants_first = False
             self.search(query)
 
-    def search_behind(self, work: Callable[[], object]) -> None:
+    def search_in_background(self, work: Callable[[], object]) -> None:
         """Search in a thread; its result is named "search", and `found` is to be called once it is shown."""
         self._searching = True
         self.background.run("search", work)
@@ -136,7 +136,7 @@ class Picker(Lister):
 
     def action_choose(self) -> None:
         """Take the marked line of the results for what is typed now: keys may be faster than searches."""
-        self._look()
+        self._search_typed()
         if self._searching and self._query:
             self._wants_first = True
         else:

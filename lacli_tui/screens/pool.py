@@ -19,7 +19,7 @@ from lacli.events import Counts
 from lacli.shared.wording import age, counted, duration, pruned, short, short_path, size
 from lacli_tui.actions import PICKER, POOL, bindings_of
 from lacli_tui.background import BackgroundResult, error_line
-from lacli_tui.screens.picker import Lister
+from lacli_tui.screens.picker import ListDialog
 from lacli_tui.widgets.choices import Choice, Choices
 from lacli_tui.widgets.pairs import Pair, Pairs
 
@@ -87,9 +87,9 @@ def learned(here: Path) -> list[Learned]:
     return sorted(found, key=lambda each: not each.is_here)
 
 
-class PoolScreen(Lister):
+class PoolScreen(ListDialog):
     TITLE = "Pools: what was learned, by project"
-    WHERES = (POOL, PICKER)
+    PLACES = (POOL, PICKER)
     BINDINGS = bindings_of(POOL)
     DEFAULT_CSS = """
     PoolScreen > #frame > #about { margin: 1 0 0 0; }
@@ -122,13 +122,13 @@ class PoolScreen(Lister):
 
     def on_background_result(self, result: BackgroundResult) -> None:
         if result.error is not None:
-            self.say(error_line(result.error))
+            self.show_notice(error_line(result.error))
             if result.name != "learned":
                 self._read()
         elif result.name == "learned":
             self._show(list(result.value))  # type: ignore[call-overload]  # what `learned` returns
         else:
-            self.say(str(result.value))
+            self.show_notice(str(result.value))
             self._read()
 
     def _show(self, found: list[Learned]) -> None:

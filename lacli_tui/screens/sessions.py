@@ -35,7 +35,7 @@ class SessionsScreen(Picker):
     """The chats of this project, or of all."""
 
     TITLE = "Chats"
-    WHERES = (PICKER, SESSIONS)
+    PLACES = (PICKER, SESSIONS)
     BINDINGS = bindings_of(SESSIONS)
     PLACEHOLDER = "words that were said"
 
@@ -55,7 +55,7 @@ class SessionsScreen(Picker):
 
     def search(self, query: str) -> None:
         everywhere = self._everywhere
-        self.search_behind(lambda: self._search(query, everywhere))
+        self.search_in_background(lambda: self._search(query, everywhere))
 
     def _search(self, query: str, everywhere: bool) -> Sequence[Hit] | Sequence[Summary]:
         store = self._store()
@@ -65,10 +65,10 @@ class SessionsScreen(Picker):
 
     def on_background_result(self, result: BackgroundResult) -> None:
         if result.error is not None:
-            self.say(error_line(result.error))
+            self.show_notice(error_line(result.error))
             self.choices.show([], "the log cannot be used")
         elif result.name == "delete":
-            self.say(f"deleted {counted(int(str(result.value)), 'chat', 'chats')}")
+            self.show_notice(f"deleted {counted(int(str(result.value)), 'chat', 'chats')}")
             self.search(self.query_text)
         else:
             self._show(result.value)  # type: ignore[arg-type]  # what `_search` returns
@@ -117,7 +117,7 @@ class SessionsScreen(Picker):
         if choice is None:
             return
         if choice.key == self._current:
-            self.say("this is the chat that is open: begin a new one first")
+            self.show_notice("this is the chat that is open: begin a new one first")
             return
         if await self.app.push_screen_wait(ConfirmScreen(f"Delete “{choice.title}” for good?", yes="delete")):
             id_ = choice.key

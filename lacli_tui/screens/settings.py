@@ -79,7 +79,7 @@ def _places() -> Iterator[tuple[str, str]]:
 
 class SettingsScreen(Dialog[str]):
     TITLE = "Settings and this computer"
-    WHERES = (SETTINGS,)
+    PLACES = (SETTINGS,)
     BINDINGS = bindings_of(SETTINGS)
 
     def __init__(
@@ -105,7 +105,7 @@ class SettingsScreen(Dialog[str]):
 
     def on_mount(self) -> None:
         self.query_one("#page").focus()
-        self.frame_note("looking around …")
+        self.show_in_frame("looking around …")
         self.background.run("looked", self._look_around)
 
     def _look_around(self) -> None:
@@ -115,9 +115,9 @@ class SettingsScreen(Dialog[str]):
 
     def on_background_result(self, result: BackgroundResult) -> None:
         if result.error is not None:
-            self.say(error_line(result.error))
+            self.show_notice(error_line(result.error))
         if result.name == "looked":
-            self.frame_note(scroll_keys())
+            self.show_in_frame(scroll_keys())
         elif result.name == "origins" and isinstance(result.value, Mapping):
             self._show_origins(result.value)
         elif isinstance(result.value, Pair):
@@ -136,4 +136,4 @@ class SettingsScreen(Dialog[str]):
     def action_settings_copy(self) -> None:
         lines = [f"{each.name:<20} {each.text} {each.more}".rstrip() for each in self._pairs]
         (self._copy or self.app.copy_to_clipboard)("\n".join(lines).strip() + "\n")
-        self.say("copied")
+        self.show_notice("copied")

@@ -18,7 +18,7 @@ _STAGES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Activity:
     """Something other than decoding."""
 
     title: str
@@ -28,32 +28,32 @@ class Progress:
     trouble: bool = False
 
 
-def progress(about: About) -> Progress | None:
+def activity(about: About) -> Activity | None:
     """What the engine is doing; None while it decodes, or waits for a question."""
     if about.phase == "dead":
-        return Progress("engine stopped", trouble=True)
+        return Activity("engine stopped", trouble=True)
     if about.phase == "loading":
         return _loading(about)
     if about.phase == "prefill":
         return _reading(about)
-    return Progress("stopping") if about.phase == "stopping" else None
+    return Activity("stopping") if about.phase == "stopping" else None
 
 
-def _loading(about: About) -> Progress:
+def _loading(about: About) -> Activity:
     event = about.loading
     if event is None:
-        return Progress(_STAGES["load"])
+        return Activity(_STAGES["load"])
     title = _STAGES.get(event.stage, event.stage)
     if event.total <= 0:
-        return Progress(title)
+        return Activity(title)
     share = min(1.0, event.done / event.total)
     size = f"{event.done / 1e6:,.0f}/{event.total / 1e6:,.0f} MB" if event.total > 1_000_000 else f"{share:.0%}"
-    return Progress(title, size, share)
+    return Activity(title, size, share)
 
 
-def _reading(about: About) -> Progress:
+def _reading(about: About) -> Activity:
     event = about.prefill
     if event is None or event.total <= 0:
-        return Progress("reading prompt")
+        return Activity("reading prompt")
     total = f"{event.total:,}"
-    return Progress("reading prompt", f"{event.done:>{len(total)},}/{total}", min(1.0, event.done / event.total))
+    return Activity("reading prompt", f"{event.done:>{len(total)},}/{total}", min(1.0, event.done / event.total))

@@ -86,14 +86,14 @@ class Choices(Widget, can_focus=False):
         self._columns = [
             max(cell_len(each.cells[at][0]) for each in choices if at < len(each.cells)) for at in range(count)
         ]
-        self._moved()
+        self._mark_moved()
 
     def move(self, by: int) -> None:
         """Mark another line, stopping at both ends."""
         self._go(self._at + by)
 
     def page(self, by: int) -> None:
-        self._go(self._at + by * max(1, self._fit() - 1))
+        self._go(self._at + by * max(1, self._visible_lines() - 1))
 
     def to_end(self, last: bool) -> None:
         self._go(len(self._choices) - 1 if last else 0)
@@ -102,13 +102,13 @@ class Choices(Widget, can_focus=False):
         at = max(0, min(at, len(self._choices) - 1))
         if at != self._at:
             self._at = at
-            self._moved()
+            self._mark_moved()
 
-    def _moved(self) -> None:
+    def _mark_moved(self) -> None:
         self.refresh()
         self.post_message(self.Moved())
 
-    def _fit(self) -> int:
+    def _visible_lines(self) -> int:
         """How many lines are in view."""
         return max(1, self.size.height // self._height)
 
@@ -131,7 +131,7 @@ class Choices(Widget, can_focus=False):
             self._go(at)
 
     def render(self) -> Content:
-        width, fit = self.size.width, self._fit()
+        width, fit = self.size.width, self._visible_lines()
         if not self._choices:
             return Content.styled(cut(to_terminal(self._empty), width), "dim")
         self._top = max(min(self._top, self._at, max(0, len(self._choices) - fit)), self._at - fit + 1)

@@ -13,7 +13,7 @@ from textual.content import Content
 from lacli.events import Counts, ReplyStats
 from lacli.shared.wording import duration, short
 from lacli_tui.decoding import SOURCES
-from lacli_tui.widgets.activity import progress
+from lacli_tui.widgets.activity import activity
 from lacli_tui.widgets.histogram import bar, histogram
 from lacli_tui.widgets.rows import HEAD, MUTED, STRONG, Part, apart, cut, line
 from lacli_tui.widgets.sparkline import sparkline
@@ -82,7 +82,7 @@ class DecodePanel(StatsWidget):
 
     def _speed(self, width: int, rows: int) -> list[Content]:
         """The speed, and that of plain decoding; or what is done before a token can come."""
-        doing, reply = progress(self.about), self.reply
+        doing, reply = activity(self.about), self.reply
         if doing is not None and doing.title != "stopping":
             style = "bold $text-error" if doing.trouble else STRONG
             room = max(0, width - len(doing.amount) - 1)
@@ -97,10 +97,7 @@ class DecodePanel(StatsWidget):
         right = ("stopping", "$text-warning") if doing is not None else self._gain(reply)
         plain = self._plain_speed(reply)
         below = f"{self.glyphs.about}{plain:5.1f} plain" if plain is not None else ""
-        return [
-            apart([(speed + " tok/s", STRONG)], [right], width),
-            line([(below, MUTED)], width),
-        ]
+        return [apart([(speed + " tok/s", STRONG)], [right], width), line([(below, MUTED)], width)]
 
     def _gain(self, reply: ReplyStats) -> Part:
         """How many times as fast as plain decoding, if measured."""
@@ -123,11 +120,7 @@ class DecodePanel(StatsWidget):
             chart = sparkline([0] * width, width, self.glyphs)
         return [
             line([("tokens per step", HEAD)], width),
-            apart(
-                [(_number(now), STRONG), (" now", MUTED)],
-                [(_number(mean), STRONG), (" mean", MUTED)],
-                width,
-            ),
+            apart([(_number(now), STRONG), (" now", MUTED)], [(_number(mean), STRONG), (" mean", MUTED)], width),
             *(line([(row, "$primary" if self.tally.steps else MUTED)], width) for row in chart),
         ]
 

@@ -54,7 +54,7 @@ class Draft(TextArea):
             placeholder=placeholder,
         )
         self._typed_history = TypedHistory()
-        self.waits = False
+        self.has_queued_questions = False
         """Whether a question is queued, which the arrow up takes back into an empty prompt."""
 
     def remember(self, typed: Sequence[str]) -> None:
@@ -63,10 +63,10 @@ class Draft(TextArea):
 
     def put(self, text: str) -> None:
         """Make this the draft."""
-        self._load(text)
+        self._load_draft(text)
         self._typed_history.leave()
 
-    def _load(self, text: str) -> None:
+    def _load_draft(self, text: str) -> None:
         self.load_text(text)
         self.move_cursor(self.document.end)
 
@@ -100,19 +100,19 @@ class Draft(TextArea):
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Up; from the first row to the history, from an empty draft to the queue."""
-        if self.waits and not self.text:
+        if self.has_queued_questions and not self.text:
             self.post_message(ActionRequested("take-back"))
         elif select or not self.cursor_at_first_row:
             super().action_cursor_up(select)
         elif (text := self._typed_history.older(self.text)) is not None:
-            self._load(text)
+            self._load_draft(text)
 
     def action_cursor_down(self, select: bool = False) -> None:
         """Down; from the last row to newer entries of the history."""
         if select or not self.cursor_at_last_row:
             super().action_cursor_down(select)
         elif (text := self._typed_history.newer()) is not None:
-            self._load(text)
+            self._load_draft(text)
 
     def action_cursor_page_up(self) -> None:
         """Scroll the transcript: a draft is never long enough."""

@@ -73,15 +73,15 @@ class Fence(LineWidget):
         self.number = number
         self.language = language
         self._text = ""
-        self._complete = 0
+        self._complete_length = 0
         """How many characters are in complete lines."""
         self._lines: list[str] = []
-        self._whole = 0
+        self._complete_lines = 0
         """How many lines are complete."""
         self._rows: list[_Row] = []
         self._runs: list[list[Run]] = []
         """For each line that is coloured already."""
-        self._coming: Iterator[list[Run]] | None = None
+        self._colouring: Iterator[list[Run]] | None = None
 
     @property
     def text(self) -> str:
@@ -95,35 +95,35 @@ class Fence(LineWidget):
         if text == self._text:
             return
         if not text.startswith(self._text):
-            self._complete = self._whole = 0
+            self._complete_length = self._complete_lines = 0
             self._runs = []
         self._text = text
-        self._lines[self._whole :] = visible(text[self._complete :]).split("\n")
+        self._lines[self._complete_lines :] = visible(text[self._complete_length :]).split("\n")
         if self._lines and not self._lines[-1]:
             self._lines.pop()
-        self._wrap(self._whole)
-        self._complete = text.rfind("\n") + 1
-        self._whole = len(self._lines) - (self._complete < len(text))
+        self._wrap(self._complete_lines)
+        self._complete_length = text.rfind("\n") + 1
+        self._complete_lines = len(self._lines) - (self._complete_length < len(text))
         self.refresh(layout=True)
 
     def close(self) -> None:
         """The block is complete: colour it, a little at a time."""
-        if self.language and self._coming is None:
-            self._coming = highlighted("\n".join(self._lines), self.language)
+        if self.language and self._colouring is None:
+            self._colouring = highlighted("\n".join(self._lines), self.language)
             self._runs = []
             self._colour()
 
     def _colour(self) -> None:
         until = time.perf_counter() + _SLICE_S
-        begun = len(self._runs)
-        coming = self._coming or iter(())
+        first = len(self._runs)
+        coming = self._colouring or iter(())
         while (runs := next(coming, None)) is not None:
             self._runs.append(runs)
             if time.perf_counter() > until:
                 self.set_timer(_PAUSE_S, self._colour)
                 break
         for y, row in enumerate(self._rows, 1):
-            if begun <= row.line < len(self._runs):
+            if first <= row.line < len(self._runs):
                 self._strips.pop(y, None)
         self.refresh()
 
@@ -151,7 +151,7 @@ class Fence(LineWidget):
                 parts.append(("\n" if parts and not row.start else "") + row.text[start:end])
         return "".join(parts), "\n"
 
-    def _drawn(self, y: int) -> Strip:
+    def _draw_row(self, y: int) -> Strip:
         return self._title() if y == 0 else self._row(y - 1)
 
     def _title(self) -> Strip:
@@ -169,7 +169,7 @@ class Fence(LineWidget):
         for text, style in self._styled(row, base):
             text, column = _expanded(text, column)
             drawn.append(Segment(text, style))
-        return self._laid(Strip(drawn, column), index)
+        return self._finish_row(Strip(drawn, column), index)
 
     def _styled(self, row: _Row, base: Style) -> Iterator[tuple[str, Style]]:
         """The row in pieces of one colour."""

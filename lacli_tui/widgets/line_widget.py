@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 
 class LineWidget(Widget):
-    """As wide as there is room; only rows in view are drawn, by `_drawn`, and only once while they stay the same."""
+    """As wide as there is room; only rows in view are drawn, by `_draw_row`, and only once while they stay the same."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,13 +35,13 @@ class LineWidget(Widget):
     def render_line(self, y: int) -> Strip:
         strip = self._strips.get(y)
         if strip is None:
-            strip = self._strips[y] = self._drawn(y)
+            strip = self._strips[y] = self._draw_row(y)
         return strip
 
-    def _drawn(self, y: int) -> Strip:
+    def _draw_row(self, y: int) -> Strip:
         raise NotImplementedError
 
-    def _laid(self, strip: Strip, y: int) -> Strip:
+    def _finish_row(self, strip: Strip, y: int) -> Strip:
         """The row with its selected part, as wide as the widget; y counts as selections do."""
         if (selection := self.text_selection) is not None:
             style = self.screen.get_component_rich_style("screen--selection")

@@ -73,10 +73,10 @@ class ChatMessage(Vertical, can_focus=True):
         """The numbers of its code blocks."""
         return ()
 
-    def kept(self) -> MessageRecord:
+    def record(self) -> MessageRecord:
         raise NotImplementedError
 
-    def _want(self, action: str) -> None:
+    def _request(self, action: str) -> None:
         self.post_message(ActionRequested(action, turn=self.turn, block=self.block))
 
     def action_message_copy(self) -> None:
@@ -90,25 +90,25 @@ class ChatMessage(Vertical, can_focus=True):
         self.post_message(ActionRequested("message-block", turn=self.turn, block=number))
 
     def action_message_edit(self) -> None:
-        self._want("message-edit")
+        self._request("message-edit")
 
     def action_message_retry(self) -> None:
-        self._want("message-retry")
+        self._request("message-retry")
 
     def action_message_save(self) -> None:
-        self._want("message-save")
+        self._request("message-save")
 
     def action_message_apply(self) -> None:
-        self._want("message-apply")
+        self._request("message-apply")
 
     def action_message_sources(self) -> None:
-        self._want("sources")
+        self._request("sources")
 
     def action_message_up(self) -> None:
-        self._want("message-up")
+        self._request("message-up")
 
     def action_message_down(self) -> None:
-        self._want("message-down")
+        self._request("message-down")
 
 
 class Question(ChatMessage):
@@ -122,22 +122,22 @@ class Question(ChatMessage):
 
     def __init__(self, text: str, attachments: Sequence[Attachment] = (), turn: int | None = None) -> None:
         super().__init__(turn)
-        self._words = text
+        self._text = text
         self._attachments = tuple(attachments)
 
     @property
     def source(self) -> str:
-        return self._words
+        return self._text
 
-    def kept(self) -> MessageRecord:
-        return MessageRecord(partial(Question, self._words, self._attachments, self.turn), self.turn)
+    def record(self) -> MessageRecord:
+        return MessageRecord(partial(Question, self._text, self._attachments, self.turn), self.turn)
 
     def compose(self) -> ComposeResult:
-        if self._words == SUMMARISED:  # nobody asked that
+        if self._text == SUMMARISED:  # nobody asked that
             yield Static("In the place of older turns", classes="who", markup=False)
         else:
             yield Static("You", classes="who", markup=False)
-            yield Static(Text(visible(self._words)), classes="words", markup=False)
+            yield Static(Text(visible(self._text)), classes="words", markup=False)
         files = "\n".join(described(each) for each in self._attachments)
         yield Static(Text(files), classes="below" if files else "below -empty", markup=False)
 
@@ -180,7 +180,7 @@ class Answer(ChatMessage):
             return [segment.number for segment in segments(self.source) if segment.code]
         return [part.number for part in self._parts if isinstance(part, Fence)]
 
-    def kept(self) -> MessageRecord:
+    def record(self) -> MessageRecord:
         make = partial(Answer, self.source, self._note, self.turn, self.trace, thought=self._thought)
         return MessageRecord(make, self.turn, make)
 
@@ -271,15 +271,15 @@ class ChatNotice(Static):
     """
 
     def __init__(self, text: str, level: str = "note", hint: str = "") -> None:
-        self._said = text, level, hint
+        self._notice = text, level, hint
         mark = {"error": "error: ", "warning": "warning: "}.get(level, "")
         whole = Text(visible(mark + text))
         if hint:
             whole.append(visible(f"\n{hint}"), "dim")
         super().__init__(whole, classes=level, markup=False)
 
-    def kept(self) -> MessageRecord:
-        return MessageRecord(partial(ChatNotice, *self._said))
+    def record(self) -> MessageRecord:
+        return MessageRecord(partial(ChatNotice, *self._notice))
 
 
 def described(attachment: Attachment) -> str:

@@ -32,23 +32,23 @@ class Pairs(AutoHeightWidget):
     def __init__(self, pairs: Sequence[Pair] = (), id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id)
         self._pairs = tuple(pairs)
-        self._made: tuple[int, list[Content]] = (-1, [])
+        self._lines: tuple[int, list[Content]] = (-1, [])
 
     def show(self, pairs: Sequence[Pair]) -> None:
         self._pairs = tuple(pairs)
-        self._made = (-1, [])
+        self._lines = (-1, [])
         self.refresh(layout=True)
 
     def lines(self, width: int) -> list[Content]:
         """All lines; made once for a width."""
-        if self._made[0] != width:
+        if self._lines[0] != width:
             names = [width_of([(each.name, "")]) for each in self._pairs if each.text]
             column = min(max(names, default=0), _MOST_NAME, max(4, width - _LEAST_TEXT - 2))
-            self._made = (width, [line for each in self._pairs for line in _drawn(each, column, width)])
-        return self._made[1]
+            self._lines = (width, [line for each in self._pairs for line in _lines_of(each, column, width)])
+        return self._lines[1]
 
 
-def _drawn(pair: Pair, column: int, width: int) -> list[Content]:
+def _lines_of(pair: Pair, column: int, width: int) -> list[Content]:
     if not pair.text:
         return [Content.styled(cut(pair.name, width), "$primary bold" if pair.name else "")]
     text = Content(to_terminal(visible(pair.text)))

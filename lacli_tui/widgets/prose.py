@@ -29,7 +29,7 @@ _BUSY_S = 0.015
 
 class Prose(LineWidget):
     COMPONENT_CLASSES = {  # noqa: RUF012 - as textual has it
-        *(f"prose--{kind}" for kind in ("head", "code", "block", "quote", "mark")),
+        *(f"prose--{kind}" for kind in ("head", "code", "block", "quote", "mark"))
     }
     DEFAULT_CSS = """
     Prose {
@@ -54,20 +54,20 @@ class Prose(LineWidget):
     def __init__(self) -> None:
         super().__init__()
         self.text = ""
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._blocks: list[Block] = []
         self._open = ""
         """The end of the text, whose blocks may still change."""
-        self._as_source = False
+        self._is_plain = False
         """Whether it is inside a block that is shown as plain text."""
-        self._whole = 0
+        self._final = 0
         """How many blocks are final."""
         self._rows: list[Row] = []
-        self._whole_rows = 0
+        self._final_rows = 0
         """How many rows belong to final blocks,"""
-        self._rowed = 0
+        self._rows_made_of = 0
         """and to how many of these."""
         self._strips.clear()
 
@@ -76,24 +76,24 @@ class Prose(LineWidget):
         if text == self.text:
             return
         if not text.startswith(self.text):
-            self._forget()
+            self._reset()
             self.text = ""
         self._open += visible(text[len(self.text) :])
         self.text = text
-        del self._blocks[self._whole :]
-        begun = time.perf_counter()
-        while not self._read():
-            if time.perf_counter() - begun > _BUSY_S:
+        del self._blocks[self._final :]
+        started = time.perf_counter()
+        while not self._parse():
+            if time.perf_counter() - started > _BUSY_S:
                 self._make_rows()
                 await asyncio.sleep(0)
-                begun = time.perf_counter()
+                started = time.perf_counter()
         self._make_rows()
         self.refresh(layout=True)
 
-    def _read(self) -> bool:
+    def _parse(self) -> bool:
         """Parse the next part of the open text; whether that was the last one."""
-        if self._as_source:
-            return self._read_source()
+        if self._is_plain:
+            return self._parse_plain()
         size = len(self._open)
         if size > _PART:
             size = (
@@ -102,9 +102,9 @@ class Prose(LineWidget):
             if size < 2:
                 size = len(self._open)
             if size > _MOST:
-                self._as_source = True
+                self._is_plain = True
                 self._blocks.append(Block(Content(""), gap=()))
-                self._whole = len(self._blocks)
+                self._final = len(self._blocks)
                 return False
         part, last = self._open[:size], size == len(self._open)
         found = blocks_of(part)
@@ -117,12 +117,12 @@ class Prose(LineWidget):
             whole, opened = found, []
             self._open = self._open[size:]
         self._blocks += [block for _, blocks in whole for block in blocks]
-        self._whole = len(self._blocks)
+        self._final = len(self._blocks)
         if last:
             self._blocks += [block for _, blocks in opened for block in blocks]
         return last
 
-    def _read_source(self) -> bool:
+    def _parse_plain(self) -> bool:
         """The same inside a block that is too long."""
         end = self._open.find("\n\n")
         size = end if end >= 0 else self._open.rfind("\n")
@@ -132,34 +132,34 @@ class Prose(LineWidget):
         self._open = self._open[len(part) :]
         for start in range(0, len(part), _MOST):
             self._blocks.append(source_of(part[start : start + _MOST].removeprefix("\n")))
-        self._whole = len(self._blocks)
-        self._as_source = end < 0
-        if self._as_source:
+        self._final = len(self._blocks)
+        self._is_plain = end < 0
+        if self._is_plain:
             self._blocks += [source_of(self._open.removeprefix("\n"))] if self._open.strip() else []
-        return self._as_source
+        return self._is_plain
 
     def _make_rows(self) -> None:
         """Make the rows of blocks that have none yet."""
         if self._width <= 0:
             return
-        del self._rows[self._whole_rows :]
+        del self._rows[self._final_rows :]
         for index in list(self._strips):
-            if index >= self._whole_rows:
+            if index >= self._final_rows:
                 del self._strips[index]
-        for index, block in enumerate(self._blocks[self._rowed :], self._rowed):
-            if index == self._whole:
-                self._whole_rows, self._rowed = len(self._rows), index
+        for index, block in enumerate(self._blocks[self._rows_made_of :], self._rows_made_of):
+            if index == self._final:
+                self._final_rows, self._rows_made_of = len(self._rows), index
             rows = block.rows(self._width)
             if not index and block.gap is not None:
                 next(rows)
             self._rows += rows
-        if self._whole == len(self._blocks):
-            self._whole_rows, self._rowed = len(self._rows), self._whole
+        if self._final == len(self._blocks):
+            self._final_rows, self._rows_made_of = len(self._rows), self._final
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         if width != self._width and width > 0:
             self._width = width
-            self._whole_rows = self._rowed = 0
+            self._final_rows = self._rows_made_of = 0
             self._make_rows()
         return len(self._rows)
 
@@ -174,8 +174,8 @@ class Prose(LineWidget):
                 found += between + row.content.plain[start : end if end >= 0 else None]
         return found, "\n"
 
-    def _drawn(self, y: int) -> Strip:
+    def _draw_row(self, y: int) -> Strip:
         if y >= len(self._rows):
             return Strip.blank(self.size.width, self.rich_style)
         parts = rendered(self._rows[y].content, self)
-        return self._laid(Strip([Segment(text, style.rich_style) for text, style in parts]), y)
+        return self._finish_row(Strip([Segment(text, style.rich_style) for text, style in parts]), y)

@@ -26,11 +26,11 @@ class SourceView(Static):
     SourceView { height: auto; width: 1fr; color: $foreground; margin: 0 0 1 0; }
     """
 
-    def __init__(self, told: Callable[[], tuple[str, SourceTrace]]) -> None:
-        """`told` gives the text so far and its sources, which may grow."""
+    def __init__(self, source: Callable[[], tuple[str, SourceTrace]]) -> None:
+        """`source` gives the text so far and its sources, which may grow."""
         super().__init__("", markup=False)
-        self._told = told
-        self._drawn = (-1, -1)
+        self._source = source
+        self._drawn_for = (-1, -1)
         """The number of characters, and the width."""
         self._next_draw = 0.0
 
@@ -39,17 +39,17 @@ class SourceView(Static):
         self.set_interval(_EVERY_S, self._draw)
 
     def _draw(self) -> None:
-        begun = time.monotonic()
-        text, trace = self._told()
+        started = time.monotonic()
+        text, trace = self._source()
         wanted = (len(text), self.content_size.width)
-        if wanted == self._drawn or wanted[1] <= 0 or begun < self._next_draw:
+        if wanted == self._drawn_for or wanted[1] <= 0 or started < self._next_draw:
             return
-        self._drawn = wanted
-        self.update(sourced(text.rstrip(), trace, self.app.no_color, wanted[1]))
-        self._next_draw = begun + _SHARE * (time.monotonic() - begun)
+        self._drawn_for = wanted
+        self.update(coloured_by_source(text.rstrip(), trace, self.app.no_color, wanted[1]))
+        self._next_draw = started + _SHARE * (time.monotonic() - started)
 
 
-def sourced(text: str, trace: SourceTrace, letters: bool, width: int = 80) -> Content:
+def coloured_by_source(text: str, trace: SourceTrace, letters: bool, width: int = 80) -> Content:
     """The reply above its legend, which is thereby in view where the end of the text is."""
     parts: list[tuple[str, str] | str] = []
     for run in runs(text, trace):

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from lacli.events import ReplyStats
 from lacli.shared.wording import duration, short
-from lacli_tui.widgets.activity import Progress, progress
+from lacli_tui.widgets.activity import Activity, activity
 from lacli_tui.widgets.histogram import bar
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, cut, joined, line
 from lacli_tui.widgets.sparkline import sparkline
@@ -25,7 +25,7 @@ class StatusLine(StatsWidget):
 
     def view(self, width: int, height: int) -> Sequence[Content]:
         """The most important comes first, and is dropped last."""
-        doing = progress(self.about)
+        doing = activity(self.about)
         if doing is not None and (doing.title != "stopping" or self.reply is None):
             groups = self._doing(doing, width)
         elif self.reply is None:
@@ -36,7 +36,7 @@ class StatusLine(StatsWidget):
                 groups.insert(0, [("stopping", "$text-warning")])
         return [line(joined(groups, (f" {self.glyphs.between} ", MUTED), width), width)]
 
-    def _doing(self, doing: Progress, width: int) -> list[list[Part]]:
+    def _doing(self, doing: Activity, width: int) -> list[list[Part]]:
         groups: list[list[Part]] = [[(cut(doing.title, width), "bold $text-error" if doing.trouble else STRONG)]]
         if doing.share is not None:
             groups[0] += [(" ", ""), (bar(doing.share, _SPARKS, self.glyphs), "$primary on $panel")]

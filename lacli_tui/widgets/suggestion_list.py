@@ -73,7 +73,7 @@ class SuggestionList(Choices):
         self._suggestions = ()
         self.was_moved = False
 
-    def turn(self, by: int) -> None:
+    def move_mark(self, by: int) -> None:
         """Mark another line; the first follows the last."""
         self.was_moved = True
         self._go((self._at + by) % len(self._suggestions))

@@ -62,7 +62,7 @@ class Transcript(VerticalScroll, can_focus=False):
         return list(self.query_children(ChatMessage))
 
     @property
-    def _shown(self) -> list[ChatMessage | ChatNotice]:
+    def _shown_widgets(self) -> list[ChatMessage | ChatNotice]:
         return [each for each in self.children if isinstance(each, ChatMessage | ChatNotice)]
 
     @property
@@ -75,25 +75,27 @@ class Transcript(VerticalScroll, can_focus=False):
 
     async def show(self, turns: Sequence[Turn], *first: Widget) -> None:
         """Show these turns, or these widgets if there are none."""
-        await self._begin_with([kept for number, turn in enumerate(turns) for kept in _kept(turn, number)], first)
+        await self._show_records(
+            [record for number, turn in enumerate(turns) for record in _records_of(turn, number)], first
+        )
         self.anchor()
 
-    async def ask(self, text: str, attachments: Sequence[Attachment], turn: int) -> Answer:
+    async def add_question(self, text: str, attachments: Sequence[Attachment], turn: int) -> Answer:
         """Show a question and return the answer to be written."""
-        return await self._await_answer(turn, Question(text, attachments, turn))
+        return await self._add_answer(turn, Question(text, attachments, turn))
 
-    async def ask_aside(self, turn: int) -> Answer:
+    async def add_answer(self, turn: int) -> Answer:
         """Return an answer to be written that belongs to no question of the user's."""
-        return await self._await_answer(turn)
+        return await self._add_answer(turn)
 
-    async def _await_answer(self, turn: int, *before: Widget) -> Answer:
+    async def _add_answer(self, turn: int, *before: Widget) -> Answer:
         answer = Answer(turn=turn)
         await self.to_end()
         await self.mount_all([*before, answer])
-        await self._leave_above()
+        await self._drop_oldest()
         return answer
 
-    async def answer_again(self, turn: int) -> Answer:
+    async def replace_answer(self, turn: int) -> Answer:
         """Return the answer to be written in the place of the last one."""
         await self.to_end()
         last = self.last_answer
@@ -107,51 +109,53 @@ class Transcript(VerticalScroll, can_focus=False):
 
     async def take_back(self, turn: int) -> None:
         """Remove this turn and all after it."""
-        gone = [each for each in self.messages if each.turn is not None and each.turn >= turn]
-        for kept in (self._above, self._below):
-            kept[:] = [each for each in kept if each.turn is None or each.turn < turn]
-        for each in gone:
+        leaving = [each for each in self.messages if each.turn is not None and each.turn >= turn]
+        for record in (self._above, self._below):
+            record[:] = [each for each in record if each.turn is None or each.turn < turn]
+        for each in leaving:
             await each.remove()
         if not self.messages and self._above:
-            await self._begin_with([*self._above, *(each.kept() for each in self._shown), *self._below])
+            await self._show_records([*self._above, *(each.record() for each in self._shown_widgets), *self._below])
         else:
-            await self._mark()
+            await self._mark_hidden()
 
     async def add_notice(self, text: str, level: str = "note", hint: str = "") -> None:
         news = ChatNotice(text, level, hint)
         if self._below:
-            self._below.append(news.kept())
+            self._below.append(news.record())
             return
         await self.mount(news)
         if self.follows:
-            await self._leave_above()
+            await self._drop_oldest()
 
     async def earlier(self) -> None:
         """Show some earlier messages."""
-        shown = self._shown
+        shown = self._shown_widgets
         if not self._above or not shown:
             return
-        coming, self._above = self._above[-AT_ONCE:], self._above[:-AT_ONCE]
+        entering, self._above = self._above[-AT_ONCE:], self._above[:-AT_ONCE]
         self.release_anchor()
         with self.app.batch_update():
-            await self.mount_all([each.make() for each in coming], before=shown[0])
-            gone = shown[max(0, MOST - len(coming)) :]
-            if not any(isinstance(each, Answer) and not each.is_written for each in gone):  # its end is still to come
-                self._below[:0] = [each.kept() for each in gone]
-                await self.remove_children(gone)
-            await self._mark()
+            await self.mount_all([each.make() for each in entering], before=shown[0])
+            leaving = shown[max(0, MOST - len(entering)) :]
+            if not any(
+                isinstance(each, Answer) and not each.is_written for each in leaving
+            ):  # its end is still to come
+                self._below[:0] = [each.record() for each in leaving]
+                await self.remove_children(leaving)
+            await self._mark_hidden()
         self.call_after_refresh(self.scroll_to_widget, shown[0], animate=False, top=True)
 
     async def later(self) -> None:
         """Show some later messages."""
-        shown = self._shown
+        shown = self._shown_widgets
         if not self._below or not shown:
             return
-        coming, self._below = self._below[:AT_ONCE], self._below[AT_ONCE:]
+        entering, self._below = self._below[:AT_ONCE], self._below[AT_ONCE:]
         with self.app.batch_update():
-            await self.mount_all([each.make() for each in coming], after=shown[-1])
-            await self._leave_above()
-            await self._mark()
+            await self.mount_all([each.make() for each in entering], after=shown[-1])
+            await self._drop_oldest()
+            await self._mark_hidden()
         self.call_after_refresh(self.scroll_to_widget, shown[-1], animate=False)
 
     async def to_start(self) -> None:
@@ -162,7 +166,7 @@ class Transcript(VerticalScroll, can_focus=False):
     async def to_end(self) -> None:
         """Go to the end and follow the text again."""
         if self._below:
-            await self._begin_with([*self._above, *(each.kept() for each in self._shown), *self._below])
+            await self._show_records([*self._above, *(each.record() for each in self._shown_widgets), *self._below])
         anchor_again(self)
 
     def watch_scroll_y(self, old: float, new: float) -> None:
@@ -172,25 +176,25 @@ class Transcript(VerticalScroll, can_focus=False):
             self._followed = follows
             self.post_message(self.Followed(follows))
 
-    async def _begin_with(self, all_: Sequence[MessageRecord], instead: Iterable[Widget] = ()) -> None:
+    async def _show_records(self, records: Sequence[MessageRecord], otherwise: Iterable[Widget] = ()) -> None:
         """Show the last of these, or other widgets if there are none."""
-        self._above, self._below = list(all_[:-AT_ONCE]), []
+        self._above, self._below = list(records[:-AT_ONCE]), []
         with self.app.batch_update():
             await self.remove_children()
-            await self.mount_all([each.make() for each in all_[-AT_ONCE:]] if all_ else instead)
-            await self._mark()
+            await self.mount_all([each.make() for each in records[-AT_ONCE:]] if records else otherwise)
+            await self._mark_hidden()
 
-    async def _leave_above(self) -> None:
+    async def _drop_oldest(self) -> None:
         """Let the oldest leave, but for one with the focus and those after it."""
-        shown = self._shown
-        gone = shown[: max(0, len(shown) - MOST)]
-        gone = gone[: next((at for at, each in enumerate(gone) if each.has_focus), len(gone))]
-        if gone:
-            self._above += [each.kept() for each in gone]
-            await self.remove_children(gone)
-            await self._mark()
+        shown = self._shown_widgets
+        leaving = shown[: max(0, len(shown) - MOST)]
+        leaving = leaving[: next((at for at, each in enumerate(leaving) if each.has_focus), len(leaving))]
+        if leaving:
+            self._above += [each.record() for each in leaving]
+            await self.remove_children(leaving)
+            await self._mark_hidden()
 
-    async def _mark(self) -> None:
+    async def _mark_hidden(self) -> None:
         """Say how many are not shown."""
         await self.query_children(".earlier, .later").remove()
         if self._above:
@@ -201,7 +205,7 @@ class Transcript(VerticalScroll, can_focus=False):
             await self.mount(Static(line, classes="later", markup=False))
 
 
-def _kept(turn: Turn, number: int) -> tuple[MessageRecord, MessageRecord]:
+def _records_of(turn: Turn, number: int) -> tuple[MessageRecord, MessageRecord]:
     """The question and answer of a saved turn."""
     question = partial(Question, turn.question.text, turn.question.attachments, number)
     note = "interrupted" if turn.interrupted else ""
@@ -209,6 +213,6 @@ def _kept(turn: Turn, number: int) -> tuple[MessageRecord, MessageRecord]:
     return MessageRecord(question, number), MessageRecord(answer, number, answer)
 
 
-def _turns(kept: Sequence[MessageRecord], which: str) -> str:
-    number = len({each.turn for each in kept} - {None})
+def _turns(record: Sequence[MessageRecord], which: str) -> str:
+    number = len({each.turn for each in record} - {None})
     return f"{number} {which} turns" if number else f"{which} lines"

@@ -17,7 +17,7 @@ from lacli_tui.messages import About, Decoded, Stats
 from lacli_tui.resources import PoolFacts
 from lacli_tui.widgets.decode_panel import DecodePanel
 from lacli_tui.widgets.header import Header
-from lacli_tui.widgets.source_view import SourceView, sourced
+from lacli_tui.widgets.source_view import SourceView, coloured_by_source
 from lacli_tui.widgets.stats_widget import StatsWidget
 from lacli_tui.widgets.status_line import StatusLine
 from tests.tui.conftest import Play, Playing
@@ -273,13 +273,13 @@ class TestSources:
 
     def test_where_colours_are_not_seen_letters_tell_who_guessed(self) -> None:
         steps = [Decoded("a", ("",), (1,)), Decoded("bc[/x]", ("files", "window", ""), (1, 1, 4))]
-        plain = sourced("abc[/x]", SourceTrace(steps), letters=True, width=100).plain
+        plain = coloured_by_source("abc[/x]", SourceTrace(steps), letters=True, width=100).plain
         assert plain.startswith("afbwc[/x]\n")
-        assert sourced("abc[/x]", SourceTrace(steps), letters=False, width=100).plain.startswith("abc[/x]\n")
+        assert coloured_by_source("abc[/x]", SourceTrace(steps), letters=False, width=100).plain.startswith("abc[/x]\n")
         assert " f  files 25%" in plain
 
     def test_every_guessed_token_is_underlined_too(self) -> None:
-        content = sourced("ab", SourceTrace([Decoded("ab", ("files", ""), (1, 1))]), letters=False)
+        content = coloured_by_source("ab", SourceTrace([Decoded("ab", ("files", ""), (1, 1))]), letters=False)
         assert [span.style for span in content.spans if span.start == 0] == ["underline $source-files"]
 
 

@@ -20,7 +20,7 @@ from lacli_tui.screens.diff import DiffScreen
 from lacli_tui.screens.line import LineScreen
 from tests.tui.conftest import Play, Playing
 from tests.tui.test_drafts import send
-from tests.tui.test_waiting import send as send_at_once
+from tests.tui.test_queued_questions import send as send_at_once
 
 ANSWER = "Here is `inventory.py`:\n\n```python\ndef count():\n    return 1\n```\n\nIt prints\n\n```\n1\n```\n"
 
@@ -227,9 +227,9 @@ async def test_keys_are_taken_while_a_disk_is_slow_and_what_was_sent_waits_in_tu
 async def test_a_disk_that_never_answers_holds_up_neither_keys_nor_the_end(
     pilot: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lacli.chat import targets as places
+    from lacli.chat import writing
 
-    monkeypatch.setattr(places, "put", lambda place, data: time.sleep(20))
+    monkeypatch.setattr(writing, "put", lambda target, data: time.sleep(20))
     async with pilot(ANSWER) as it:
         await it.ask("hi")
         await send(it, "/save a.md")

@@ -125,13 +125,13 @@ class TestNothingIsLost:
     async def test_a_reply_that_is_there_before_its_widget_is_shown_whole(
         self, pilot: Play, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        mounted = Transcript.ask
+        mounted = Transcript.add_question
 
         async def late(*given: Any) -> Answer:
             await asyncio.sleep(0.3)
             return await mounted(*given)
 
-        monkeypatch.setattr(Transcript, "ask", late)
+        monkeypatch.setattr(Transcript, "add_question", late)
         async with pilot("an answer") as it:
             await it.idle()
             await it.main.replies.ask(QueuedQuestion("hi", "hi"))
@@ -176,7 +176,7 @@ class TestNothingIsLost:
         async with pilot(*(f"answer {n}" for n in range(10))) as it:
             for n in range(10):
                 await it.ask(f"question {n}")
-            answer = await it.main.transcript.ask("one more", (), 10)
+            answer = await it.main.transcript.add_question("one more", (), 10)
             for _ in range(6):
                 await it.press("ctrl+home")
                 await it.press("pageup")

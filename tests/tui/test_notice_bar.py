@@ -1,4 +1,4 @@
-"""What is about a moment goes by itself, covers nothing and is said once; what belongs to the talk stays."""
+"""Notices disappear by themselves, cover nothing and are shown once; what belongs to the chat stays."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ async def typing(it: Playing, text: str) -> None:
 async def settled(it: Playing) -> None:
     await it.until(lambda: not prompt(it).is_waiting)
     await it.pilot.pause()
-    await it.until(lambda: not prompt(it)._looks)
+    await it.until(lambda: not prompt(it)._is_looking_up)
     await it.pilot.pause()
 
 

@@ -60,7 +60,7 @@ def clashes(document: Document, keymap: Mapping[str, str]) -> Iterator[Problem]:
     """Where keys that are right by themselves are another action's as well, or cannot be had."""
     ui: Any = importlib.import_module("lacli_tui.keymap")
     for id_ in keymap:
-        error = ui.clash(keymap, id_)
+        error = ui.collision(keymap, id_)
         if error is not None:
             yield Problem(document.path, document.line((TABLE, id_)), error.message, error.hint)
 
