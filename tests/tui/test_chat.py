@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from textual.geometry import Offset
 from textual.selection import SELECT_ALL, Selection
@@ -150,6 +152,8 @@ async def test_slash_commands_are_obeyed_and_mistyped_ones_never_sent(pilot: Pla
 async def test_a_number_longer_than_python_reads_is_a_wrong_one(pilot: Play) -> None:
     async with pilot(CODE) as it:
         await it.ask("hi")
+        Path("a.py").write_text("x = 1\n")
+        await it.attach("a.py")
         for typed, told in (("/copy", "there is no code block 999"), ("/drop", "there is no attached file 999")):
             it.main.query_one(Prompt).put(f"{typed} {'9' * 5000}")
             await it.press("enter")
