@@ -293,7 +293,7 @@ class ChatSession:
 
     def set_option(self, typed: str) -> Outcome:
         """Set an option of future replies, `K V`; without a value, show it."""
-        flag, value = options.wish(typed)
+        flag, value = options.parse(typed)
         if not value:
             return Outcome(lines=plain(options.line(self.request, flag)))
         self.request = options.changed(self.request, flag, self._check(flag, value))

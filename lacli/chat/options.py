@@ -26,7 +26,7 @@ OPTIONS = {
 USE = "/set temperature 0.7 sets one; none is the default again"
 
 
-def wish(typed: str) -> tuple[str, str]:
+def parse(typed: str) -> tuple[str, str]:
     """Parse an option and its value, empty if there is none. Raises UsageError with the nearest name."""
     name, _, value = typed.partition(" ")
     flag = name.lstrip("-").replace("_", "-").lower()

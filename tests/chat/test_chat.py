@@ -142,8 +142,11 @@ class TestReplies:
 
     def test_numbers_are_those_of_the_last_reply_of_the_chat(self, chat: ChatSession) -> None:
         assert listings.numbers(chat).text == "no reply yet"
-        said(chat, "a?", "b?")
-        first = chat.conversation.turns[0]
+        said(chat, "a?")
+        chat.ask("b?")
+        chat.answered(dataclasses.replace(finished(), stats=ReplyStats(predicted_n=7, steps=2)))
+        first, second = chat.conversation.turns
+        assert chat.stats == second.counts != first.counts
         assert "this reply" in listings.numbers(chat).text
         chat.undo()
         assert chat.stats == first.counts
@@ -274,8 +277,10 @@ class TestFiles:
 
 class TestTheModel:
     def test_one_that_cannot_be_had_is_left_for_the_one_that_served_last(self, chat: ChatSession) -> None:
+        said(chat, "a?")
         chat.model_loaded()
         outcome = chat.change_model("two.gguf", "two")
+        assert chat.conversation.turns[0].answer.token_ids == ()
         assert outcome.restart
         assert outcome.text == "going on with two, which reads the conversation anew"
         assert (chat.settings.model, chat.model, chat.model_before) == ("two.gguf", "two", "one")
@@ -328,6 +333,7 @@ class TestTheModel:
         chat.ask("a?")
         assert chat.ahead() is None
         chat.failed()
+        assert chat.ahead() == ahead
         chat.request = dataclasses.replace(chat.request, max_tokens=0)
         assert chat.ahead() is None
 

@@ -40,6 +40,7 @@ class TestWhichWord:
             ("/RE", Partial(COMMAND, "re", 0, 0)),
             ("/tmp/x", None),
             ("/x\ny", None),
+            ("x\n/re", None),
             ("a /re", None),
             ("/model qw", Partial("model", "qw", 0, 7)),
             ("/save 2 a/b", Partial("n file", "a/b", 0, 8)),

@@ -176,7 +176,7 @@ class TestAnotherModel:
     async def test_that_cannot_be_had_is_gone_back_from(self, pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(models, "model_of", lambda name: self.MODEL)
 
-        class CrashHandler(ScriptedAssistant):
+        class Unreachable(ScriptedAssistant):
             opened = 0
 
             def open(self, report: Any = None) -> None:
@@ -184,14 +184,14 @@ class TestAnotherModel:
                 if self.opened == 2:
                     raise ModelUnavailable("huggingface.co cannot be reached", "check the network")
 
-        async with pilot(replier=CrashHandler(["hello"]), model="old-1b") as it:
+        async with pilot(replier=Unreachable(["hello"]), model="old-1b") as it:
             await it.idle()
             await it.type("/model big-7b")
             await it.press("enter")
             await it.until(lambda: isinstance(it.app.screen, ConfirmScreen))
             await it.press("y")
             await it.until(lambda: "cannot be reached" in it.text())
-            await it.until(lambda: "going on with old-1b, the model that was" in it.text())
+            await it.until(lambda: "going on with old-1b, the model before" in it.text())
             assert "F5 tries again" not in it.text()
             await it.idle()
             await it.ask("hi")

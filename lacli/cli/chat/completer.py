@@ -1,24 +1,32 @@
-"""What Tab offers at the chat's prompt: `lacli.chat.suggestions` as prompt_toolkit wants it, when Tab asks for it."""
+"""Completion with Tab at the prompt: `lacli.chat.suggestions` for prompt_toolkit, imported at the first Tab."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from lacli.chat.commands import words
-from lacli.chat.suggestions import Suggester, partial
+if TYPE_CHECKING:
+    from lacli.chat.suggestions import Suggester
 
 
 class ChatCompleter(Completer):
     """Completes paths folder by folder, as a shell does."""
 
-    def __init__(self) -> None:
-        self._suggester = Suggester(Path(), words("cli"), by_folder=True)
+    @cached_property
+    def _suggester(self) -> Suggester:
+        from lacli.chat.commands import words
+        from lacli.chat.suggestions import Suggester
+
+        return Suggester(Path(), words("cli"), by_folder=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        from lacli.chat.suggestions import partial
+
         row, column = document.cursor_position_row, document.cursor_position_col
         begun = partial(document.lines, row, column, self._suggester.words)
         if begun is None:
