@@ -16,39 +16,39 @@ from lacli.sessions.records import Session
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What the terminal UI begins with."""
+    """Everything the terminal UI is started with."""
 
     settings: Settings = field(default_factory=Settings)
     request: Request = field(default_factory=Request)
-    """How replies are to be written; its messages do not count."""
+    """The options of the replies; its messages are ignored."""
     model: str = ""
-    """The name of the model in `settings`, as people know it."""
+    """The alias of the model in `settings`."""
     missing: str = ""
-    """What must be done before that can be loaded: fetch, prepare, or nothing."""
+    """What must be done before the model can be loaded: fetch, prepare, or nothing."""
     system: str = ""
     session: Session | None = None
-    """The conversation to go on with."""
+    """The saved chat to resume."""
     replier: Replier | None = None
-    """Writes the replies instead of an engine in a child process: for tests."""
+    """Replaces the engine in a child process, for tests."""
     folder: Path = field(default_factory=Path)
     """The project's folder."""
     project: str = ""
     """The project's name."""
     keep: bool = True
-    """Whether what is said is kept among the sessions."""
+    """Whether the chat is saved."""
     theme: str = ""
-    """A name that textual knows; empty: dark, or what NO_COLOR and the terminal ask for."""
+    """The name of a theme; empty: dark, or what NO_COLOR and the terminal call for."""
     animation: bool = True
     mouse: bool = True
     inline: bool = False
     keymap: Mapping[str, str] = field(default_factory=dict)
-    """Ids of actions to their keys."""
+    """The user's keys, by the ids of actions."""
     keep_theme: Callable[[str], str] | None = None
-    """Makes a theme the one of later runs, and says so or why it is not."""
+    """Saves a theme for later runs; returns what to say about that."""
     checked: Callable[[str, str], Any] = lambda flag, value: value
-    """The value of an option as its flag would take it; raises UsageError where it would not."""
+    """Parses the value of an option as its flag would. Raises UsageError."""
     origins: Callable[[], Mapping[str, str]] = dict
-    """Where the values of options come from, by their names without dashes; may take a moment. Raises LacliError."""
+    """Where the values of options come from, by their names without dashes. Slow. Raises LacliError."""
     edited: Callable[[str], str] = str
-    """A text as the user leaves it in an editor that has the terminal. Raises LacliError."""
+    """Lets the user edit a text in an editor, which gets the terminal. Raises LacliError."""
     now: Callable[[], float] = time.time
