@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from lacli.kv import blocks
-from lacli.storage import files
+from lacli.storage import files, lock
 
 SUFFIX = ".kv"
 _HALF_LIFE_S = 7 * 86_400.0
@@ -115,7 +115,7 @@ class KvStore:
 
     def _make_room(self) -> None:
         """Bring the project under its cap, and once a session all projects under theirs."""
-        with contextlib.suppress(TimeoutError), files.locked(self._folder / "kv", _LOCK_WAIT_S):
+        with contextlib.suppress(TimeoutError), lock.locked(self._folder / "kv", _LOCK_WAIT_S):
             shrink([self._folder], self._caps.project_bytes)
             if not self._room_made:
                 self._room_made = True
@@ -155,7 +155,7 @@ def clear(folder: Path) -> Size:
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
     with contextlib.suppress(OSError):
-        (folder / f"kv{files.LOCK_SUFFIX}").unlink()
+        (folder / f"kv{lock.SUFFIX}").unlink()
         folder.rmdir()
     return gone
 
