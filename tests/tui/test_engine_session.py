@@ -88,6 +88,7 @@ def test_every_call_ends_exactly_once_however_it_is_cancelled_and_closed(seed: i
     calls.append(bridge.call("reply"))
     closing.join(10)
     assert not closing.is_alive()
+    assert all(call.wait(10) for call in calls)  # on a busy machine the thread may be later than `close` waits for it
     told = bridge.take()
     ends = Counter(id(call) for call, came in told if isinstance(came, Ended))
     assert [ends[id(call)] for call in calls] == [1] * len(calls)
