@@ -65,7 +65,7 @@ class TestHistogram:
         ]
 
 
-class TestTally:
+class TestStepStats:
     def test_what_prefill_gave_is_no_step(self) -> None:
         tally = StepStats()
         tally.add([Decoded("a", ("",))], begins=True)
