@@ -112,7 +112,7 @@ def raw(cut: Cut, loaded: Loaded) -> Answer:
 def measured(cut: Cut, loaded: Loaded) -> Result:
     """One place."""
     first = filled(cut, loaded, False)
-    ours = filled(cut, loaded, True) if first.empty else first
+    ours = filled(cut, loaded, True) if first.empty or first.parses is False else first
     line = cut.place.prefix.count("\n") + 1
     return Result(cut.place.path, cut.language, cut.form, line, cut.wanted, ours, raw(cut, loaded), first)
 

@@ -14,6 +14,7 @@ from typing import Any
 from lacli.cli.complete.cursor import Spot, Target, position, spot_of
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.stdin import Stdin, argument
+from lacli.completion.window import REACH
 from lacli.edits.diff import label_of, target_of, unified
 from lacli.edits.notebook import BOUNDARY, Notebook, is_notebook
 from lacli.edits.textfile import TextFile
@@ -24,8 +25,6 @@ from lacli.text import languages
 
 _DATA = ("json", "toml", "yaml")
 """Languages of files that a program reads: one with a mistake is worth nothing to it."""
-_REACH = 1 << 16
-"""Characters on either side of the cursor that a completion can depend on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +123,8 @@ class Job:
         """What the model is asked."""
         text, start, end = self.shown
         return Place(
-            prefix=text[max(0, start - _REACH) : start],
-            suffix=text[end : end + _REACH],
+            prefix=text[max(0, start - REACH) : start],
+            suffix=text[end : end + REACH],
             path=argument(label_of(self.path)) if self.path else "",
             language=view.language or self.language,
             project=project.name if project is not None else "",
