@@ -207,7 +207,12 @@ class Reply:
             repetition_penalty=request.repetition_penalty,
             seed=request.seed,
         )
-        return Sampler(options, self._prompt.token_ids, chosen, weighs=request.beginning is not None)
+        return Sampler(options, self._prompt.token_ids, chosen, request.beginning is not None, self._is_blank)
+
+    def _is_blank(self, token_id: int) -> bool:
+        """Whether a token is an indentation or the end of a line: control tokens, which say more, spell nothing."""
+        spelled = self._loaded.tokenizer.token_bytes(token_id)
+        return bool(spelled) and not spelled.strip()
 
     def _stops(self) -> Stops:
         from lacli.engine.stop import Stops

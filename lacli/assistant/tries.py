@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST_TOKENS = 64
 """Of every try but the first."""
-_OTHERS = 3
+_OTHERS = 4
 """Texts with another first token that are tried where the file would not parse."""
 _LINES_PAST = 12
 """Lines that a text may go on behind where its rules ended it."""

@@ -75,9 +75,9 @@ class Fit:
         return None
 
     def nearest(self, text: str) -> str | None:
-        """A text that lets the file parse and says the same, but for what closes too much or too little at its end;
-        else as many of its first lines as do."""
-        for near in (*self._trimmed(text), *self._closed(text), *_first_lines(text)):
+        """A text that lets the file parse and says the same, but for what opens or closes too much or too little at its
+        end; else as many of its first lines as do."""
+        for near in (*self._opened(text), *self._trimmed(text), *self._closed(text), *_first_lines(text)):
             if near.strip() and self.sound(near):
                 return near
         return None
@@ -87,6 +87,14 @@ class Fit:
         ends = [found.end() for found in _PART.finditer(text)]
         parts = (text[:end] for end in reversed(ends))
         return next((part for part in parts if _WORD.search(part) and self.sound(part)), None)
+
+    def _opened(self, text: str) -> Iterator[str]:
+        """With the beginning of the block that the file goes on with."""
+        text = text.rstrip()
+        if self._cursor.language.blocks == "indent":
+            yield text + ":"
+        elif self._cursor.lacking:
+            yield text + " {"
 
     def _trimmed(self, text: str) -> Iterator[str]:
         text = text.rstrip()

@@ -46,6 +46,8 @@ class TestNearest:
             ('def f():\n    """\n    |\n    return 1\n', "a.py", "Say one.", 'Say one.\n    """'),
             ("x = |\ny = 1\n", "a.py", "max(1, (2", "max(1, (2))"),
             ("int a = |;\n", "a.c", "f(g(1)", "f(g(1))"),
+            ("def f(a):\n    |\n        return 1\n", "a.py", "if a", "if a:"),
+            ("void f(int a) {\n  |\n    g();\n  }\n}\n", "a.c", "if (a)", "if (a) {"),
             ("func f() {\n\t|\n}\n", "a.go", "/* Nothing yet.", "/* Nothing yet.*/"),
             ("fn f() {\n    |\n}\n", "a.rs", "let a = 1;\nlet b = a +;", "let a = 1;"),
             ("def f(a):\n    |\n", "a.py", "b = a\n    c = = b", "b = a"),
@@ -144,10 +146,10 @@ class TestTries:
 
     def test_where_none_fits_the_first_remains_as_far_as_it_parses(self) -> None:
         fit = fit_at("x = |\n", "a.py")
-        text, asked = found(fit, False, Came("a b"), Came("= 1"), Came(""), Came("= 2"))
-        assert (text, len(asked)) == ("a", 4)
+        text, asked = found(fit, False, Came("a b"), Came("= 1"), Came(""), Came("= 2"), Came("= 3"))
+        assert (text, len(asked)) == ("a", 5)
         fit = fit_at("x = = |\n", "a.py")
-        assert found(fit, False, Came(""), Came(""), Came("b"), Came("c"))[0] == "b"
+        assert found(fit, False, Came(""), Came(""), Came("b"), Came("c"), Came(""))[0] == "b"
 
     def test_what_was_shown_remains(self) -> None:
         fit = fit_at("def f(a):\n    |\n", "a.py")
