@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 
 import typer
@@ -46,19 +46,22 @@ def _hear(event: Event | Failed, replies: list[Finished], failed: list[Failed]) 
         replies.append(event)
 
 
-def different(replies: Sequence[Finished]) -> list[Finished]:
-    """Those that say something, each text once whatever its blanks, the likeliest first; cancelled ones are none."""
+def different(replies: Sequence[Finished], fits: Callable[[str], bool]) -> list[Finished]:
+    """Those that say something, each text once whatever its blanks, the likeliest first; cancelled ones are none.
+
+    Those that do not fit into the file come after all others.
+    """
     found: dict[str, Finished] = {}
     for each in sorted(replies, key=_likelihood, reverse=True):
         if each.text.strip() and each.reason != "cancelled":
             found.setdefault(" ".join(each.text.split()), each)
-    return list(found.values())
+    return sorted(found.values(), key=lambda each: not fits(each.text))
 
 
-def ended(replies: Sequence[Finished], interrupt: Interrupt) -> Finished:
+def ended(replies: Sequence[Finished], interrupt: Interrupt, fits: Callable[[str], bool]) -> Finished:
     """How it all ended: as its best text, or as the run where that was interrupted."""
     cancelled = any(each.reason == "cancelled" for each in replies)
-    best = next(iter([*different(replies), *replies]), Finished("", (), "cancelled", ReplyStats()))
+    best = next(iter([*different(replies, fits), *replies]), Finished("", (), "cancelled", ReplyStats()))
     if not cancelled and replies:
         return best
     reason = "timeout" if interrupt.timed_out else "cancelled"

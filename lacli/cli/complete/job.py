@@ -158,6 +158,14 @@ class Job:
             lines = finished.text.strip("\n").count("\n") + 1
             diagnostics.note(f"{self.where}: {counted(lines, 'line', 'lines')} inserted")
 
+    def fits(self, text: str) -> bool:
+        """Whether the file parses with this text at the place, as far as that can be told."""
+        from lacli.edits.syntax import is_sound
+
+        around, start, end = self.shown
+        language = self.language or languages.language_of(self.path, around).name
+        return is_sound(around[:start] + text + around[end:], language) is not False
+
     def _changed(self, text: str) -> bytes:
         """The file with this text at the place. Raises LacliError where it would no longer be read as what it is."""
         if self.notebook is not None:

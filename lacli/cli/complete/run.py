@@ -80,10 +80,10 @@ class Run:
         """Several completions of one place, the likeliest first."""
         common, wanted = self._common, self._wanted
         replies, interrupt = alternatives.written(assistant, request, wanted.alternatives)
-        finished = alternatives.ended(replies, interrupt)
+        finished = alternatives.ended(replies, interrupt, job.fits)
         self._recorder.turn(job.question, finished)
         try:
-            found = alternatives.different(replies)
+            found = alternatives.different(replies, job.fits)
             if finished.reason not in ("cancelled", "timeout") or found:
                 job.deliver_several(finished, [each.text for each in found], wanted)
         finally:
