@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from lacli.assistant.tries import Came, Try, tries
+from lacli.assistant.tries import Came, Tokens, Tried, Try, tries
 from lacli.completion.cursor import cursor_of
 from lacli.completion.fim import rules_past
 from lacli.completion.fit import Fit
 from lacli.completion.window import REACH
 from lacli.events import Place
+
+NONE = Tokens((), ())
 
 
 def fit_at(text: str, path: str, scope: str = "block") -> Fit:
@@ -159,3 +163,46 @@ class TestTries:
         assert found(fit_at("x = |\n", "a.rb"), False, Came("b b")) == ("b b", [Try()])
         assert found(fit_at("x = |\n", "a.rb"), False, Came(""), Came("")) == ("", [Try(), Try(other=True)])
         assert found(None, False, Came(""), Came("b")) == ("b", [Try(), Try(other=True)])
+
+
+class TestTried:
+    FILE = "def f(a):\n    |\n"
+
+    def test_lines_are_shown_once_the_file_parses_with_them(self) -> None:
+        tried = Tried(fit_at(self.FILE, "a.py"), False)
+        assert [tried.release(text, over=False) for text in ("b", "b = a\n", "b = a\n    if b:\n")] == [
+            "",
+            "b = a\n",
+            "",
+        ]
+        assert not tried.nothing_shown
+        assert not tried.came("b = a\n    if b:", NONE, (1,), False)
+        assert tried.chosen == "b = a\n"
+        assert tried.release("b = a\n", over=True) == ""
+
+    def test_what_was_written_when_it_was_cancelled_is_shown(self) -> None:
+        tried = Tried(fit_at(self.FILE, "a.py"), False)
+        assert tried.release("b = (", over=False) == ""
+        assert tried.nothing_shown
+        assert tried.release("b = (", over=True) == "b = ("
+
+    def test_without_a_grammar_all_is_shown_as_it_comes(self) -> None:
+        tried = Tried(fit_at(self.FILE, "a.rb"), False)
+        assert [tried.release(text, over=False) for text in ("b", "b = (")] == ["b", " = ("]
+        assert not tried.nothing_shown
+
+    def test_the_first_tokens_and_the_tokens_of_what_is_chosen_are_known(self) -> None:
+        tried = Tried(fit_at("x = |\n", "a.py"), False)
+        words = {1: "= ", 2: "1", 3: "a", 4: ", b", 5: " c"}
+
+        def spelled(ids: Sequence[int]) -> str:
+            return "".join(words[each] for each in ids)
+
+        assert tried.came("= 1", Tokens((1, 2), ("", "lookup")), (1,), False)
+        assert (tried.now, tried.without) == (Try(other=True), frozenset({1}))
+        assert not tried.is_first
+        assert not tried.came("a, b)", Tokens((3, 4), ("", "lookup")), (3,), False)
+        assert tried.chosen == "a, b"
+        assert tried.tokens("a, b", spelled) == Tokens((3, 4), ("", "lookup"))
+        assert tried.tokens("a", spelled) == Tokens((3,), ("",))
+        assert tried.tokens("", spelled) == NONE
