@@ -79,10 +79,10 @@ class TimedOut(LacliError):
 class WorkerDied(LacliError):
     """The process that decodes has ended unasked; what it was doing is lost, a new one starts with the next call."""
 
-    def __init__(self, message: str, hint: str = "", said: str = "", again: bool = True) -> None:
+    def __init__(self, message: str, hint: str = "", stderr: str = "", again: bool = True) -> None:
         super().__init__(message, hint)
-        self.said = said
-        """The last that it wrote to its stderr, for a report."""
+        self.stderr = stderr
+        """The end of what it wrote to its stderr, for a report."""
         self.again = again
         """Whether a new one may fare better."""
 

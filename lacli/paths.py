@@ -1,4 +1,4 @@
-"""Every directory lacli uses. Pure: computes names, creates nothing, reads only the environment.
+"""Every directory lacli uses. Computes names only: creates nothing, reads only the environment.
 
 `LACLI_HOME` puts everything below one folder; otherwise the platform's own places are used (platformdirs, XDG).
 """

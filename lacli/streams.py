@@ -1,12 +1,12 @@
-"""Streams that others have a part in: pipes, and the descriptors this process was started with.
+"""Streams that are shared with other programs: pipes, and the descriptors this process was started with.
 
-They may be set to non-blocking, and that flag is shared with other programs (a terminal that ssh or node has used), so
-it is not ours to change. Python's own streams lose what such a descriptor does not take at once, and with
-PYTHONUNBUFFERED they do not even say so. `cli.app` puts a `Patient` in their place, for typer and all other libraries
-that write, too, and so does the terminal UI.
+They may be set to non-blocking, and that flag is shared with the other programs (a terminal that ssh or node has used),
+so it is not ours to change. Python's own streams lose what such a descriptor does not accept at once, and with
+PYTHONUNBUFFERED they do so silently. `cli.main` and the terminal UI replace them by a `BlockingWriter`, for Typer and
+all other libraries that write, too.
 
-They also have paths: /dev/stdout, what a shell makes of <(command), a named pipe. Where those lead cannot be followed
-(`pipe:[123]` is no file) and nothing can take their place, so they are read and written as they stand.
+They also have paths: /dev/stdout, what a shell makes of <(command), a named pipe. Such a path cannot be resolved
+(`pipe:[123]` is not a file) and nothing can replace what it names, so it is read and written directly.
 """
 
 from __future__ import annotations
@@ -20,25 +20,24 @@ import stat
 import time
 from typing import Any, TextIO
 
-_LOOK_S = 0.01
-"""Between two tries where the system cannot be asked to wait (Windows)."""
-_PIECE = 1 << 16
+_POLL_S = 0.01
+"""Between two attempts where the system has no `poll` (Windows)."""
+_CHUNK_BYTES = 1 << 16
 _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _NUMBERED = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,9})")
 
 
-class Patient(io.RawIOBase):
-    """The writing side of a descriptor. Nothing is held back in a buffer: the handler of a signal, which may come at
-    any moment, writes to it, too."""
+class BlockingWriter(io.RawIOBase):
+    """Writes everything, even to a non-blocking descriptor. Unbuffered: a signal handler may write to it, too."""
 
     def __init__(self, descriptor: int, name: str, closes: bool = False) -> None:
-        """name: that of the stream, which an error then has as its file's. closes: whether the descriptor goes, too."""
+        """name: the stream's, the file name of its errors. closes: whether closing it closes the descriptor, too."""
         super().__init__()
         self._raw = io.FileIO(descriptor, "w", closefd=closes)
         self._stream = name
 
     def close(self) -> None:
-        """Nothing more is written."""
+        """Close it."""
         super().close()
         self._raw.close()
 
@@ -51,11 +50,11 @@ class Patient(io.RawIOBase):
         return self._raw.isatty()
 
     def writable(self) -> bool:
-        """It is made for that."""
+        """Always."""
         return True
 
     def write(self, data: Any) -> int:
-        """Write all of it; returns how many bytes that is."""
+        """Write all of it. Returns its length."""
         rest = memoryview(data).cast("B")
         size = len(rest)
         try:
@@ -71,10 +70,10 @@ class Patient(io.RawIOBase):
         return size
 
 
-def patient(stream: TextIO | None) -> TextIO | None:
-    """The same stream, written to by a `Patient`; anything that is no descriptor's own (a test's) stays as it is.
+def blocking(stream: TextIO | None) -> TextIO | None:
+    """The same stream on a `BlockingWriter`; a stream without a descriptor (a test's) is returned as it is.
 
-    The given one must not be thrown away: the interpreter would close the descriptor with it.
+    The given one must be kept alive: the interpreter would close the descriptor with it.
     """
     if not isinstance(stream, io.TextIOWrapper):
         return stream
@@ -83,14 +82,14 @@ def patient(stream: TextIO | None) -> TextIO | None:
         return stream
     with contextlib.suppress(OSError, ValueError):
         stream.flush()
-    ours: Any = Patient(raw.fileno(), str(stream.name).strip("<>"))
+    ours: Any = BlockingWriter(raw.fileno(), str(stream.name).strip("<>"))
     return io.TextIOWrapper(ours, stream.encoding, stream.errors, line_buffering=stream.line_buffering)
 
 
 def wait(descriptor: int, for_writing: bool = False) -> None:
-    """Until something can be read from it, or written to it."""
+    """Wait until it can be read from, or written to."""
     if not hasattr(select, "poll"):
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
         return
     ready = select.poll()  # select() knows no descriptor beyond its 1,024th
     ready.register(descriptor, select.POLLOUT if for_writing else select.POLLIN)
@@ -106,7 +105,7 @@ def descriptor_of(path: str) -> int | None:
 
 
 def is_stream(path: str) -> bool:
-    """Whether it is one of those, or a named pipe, and no file that could be looked at again or replaced."""
+    """Whether the path names such a descriptor or a named pipe: no file that can be read again or replaced."""
     if descriptor_of(path) is not None:
         return True
     try:
@@ -115,8 +114,8 @@ def is_stream(path: str) -> bool:
         return False
 
 
-def takes(path: str) -> bool:
-    """Whether this stream can be written to, as far as that is known before somebody reads it."""
+def is_writable(path: str) -> bool:
+    """Whether this stream can be written to, as far as is known before somebody reads it."""
     descriptor = descriptor_of(path)
     if descriptor is None:
         return os.access(path, os.W_OK)
@@ -129,30 +128,30 @@ def takes(path: str) -> bool:
 
 
 def read(path: str, most_bytes: int) -> bytes:
-    """All that comes from this stream until it ends, or one byte more than `most_bytes`. Raises OSError."""
+    """Read this stream to its end, or one byte more than `most_bytes`. Raises OSError."""
     given = descriptor_of(path)
     descriptor = os.open(path, os.O_RDONLY) if given is None else os.dup(given)
     data = bytearray()
     try:
-        while len(data) <= most_bytes and (piece := some(descriptor)):
+        while len(data) <= most_bytes and (piece := read_chunk(descriptor)):
             data += piece
     finally:
         os.close(descriptor)
     return bytes(data[: most_bytes + 1])
 
 
-def some(descriptor: int) -> bytes:
-    """What has come, once something has; empty at the end."""
+def read_chunk(descriptor: int) -> bytes:
+    """Wait for data and return it; empty at the end."""
     while True:
         try:
-            return os.read(descriptor, _PIECE)
+            return os.read(descriptor, _CHUNK_BYTES)
         except BlockingIOError:
             wait(descriptor)
 
 
-def writer(path: str) -> Patient:
-    """This stream, or a device, to be written to and closed. Raises OSError."""
+def writer(path: str) -> BlockingWriter:
+    """Open this stream, or a device, for writing. Raises OSError."""
     given = descriptor_of(path)
     if given is not None:
-        return Patient(os.dup(given), path, closes=True)
-    return Patient(os.open(path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0)), path, closes=True)
+        return BlockingWriter(os.dup(given), path, closes=True)
+    return BlockingWriter(os.open(path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0)), path, closes=True)

@@ -1,9 +1,7 @@
-"""One thread that drives a `Replier`, so that the UI never waits: calls in, what comes of them out through a queue.
+"""Between the UI's thread and the one that makes calls: what comes of them waits in a queue until the UI takes it.
 
-`wake` is called from that thread when the queue has something after it was empty; `take` empties it. Calls are done one
-after the other; reading ahead (`warm`) gives way to whatever is asked next. Each call ends with exactly one `Ended`,
-whatever becomes of it: done, failed, cancelled before it began or while it waits, or left behind by `close`. Knows no
-widget.
+`wake` is called, mostly from the other thread, when the queue has something after it was empty; `take` empties it.
+Knows no widget.
 """
 
 from __future__ import annotations
@@ -11,141 +9,52 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal
 
 from lacli.assistant.base import Replier
-from lacli.events import Event, Preview, Request
-
-What = Literal["open", "reply", "preview", "warm"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
-    """Something asked of the engine."""
-
-    what: What
-    request: Request = field(default_factory=Request)
-    cancelled: threading.Event = field(default_factory=threading.Event)
-    _begun: threading.Lock = field(default_factory=threading.Lock)
-
-    def begin(self) -> bool:
-        """Take it, to bring it to its end; True for one caller only."""
-        return self._begun.acquire(blocking=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A call is done: nothing more comes of it."""
-
-    error: BaseException | None = None
-    preview: Preview | None = None
-
+from lacli.events import Event, Request
+from lacli.shared.background import Call, CallThread, Ended, What
 
 _CANCEL_S = 1.0
-Came = tuple[Call, Event | Ended]
-
-
-class _Left(BaseException):
-    """Out of a loading, when nobody wants the model any more."""
+Answer = tuple[Call, Event | Ended]
 
 
 class Bridge:
-    """Between the UI's thread and a `Replier`, which is used by this class alone from now on."""
+    """Makes calls of a `Replier`, which is used by this class alone from now on."""
 
     def __init__(self, replier: Replier, wake: Callable[[], None]) -> None:
         self.replier = replier
         self._wake = wake
-        self._calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
-        self._came: queue.SimpleQueue[Came] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._awake = threading.Event()
-        self._warming: Call | None = None
-        self._closed = False
-        self._thread = threading.Thread(target=self._work, name="bridge", daemon=True)
-        self._thread.start()
+        self._thread = CallThread(replier, self._put)
 
     def call(self, what: What, request: Request = Request()) -> Call:  # noqa: B008 - frozen
-        """Ask for it; what comes of it is told by `take`, `Ended` last."""
-        call = Call(what, request)
-        if self._warming is not None:
-            self.cancel(self._warming)
-        self._warming = call if what == "warm" else None
-        self._calls.put(call)
-        if self._closed:
-            self._leave_behind()
-        return call
+        """Start a call; `take` returns what comes of it, `Ended` last."""
+        return self._thread.call(what, request)
 
     def cancel(self, call: Call) -> None:
-        """It is no longer wanted: it ends as soon as it can, at once where it waits."""
-        call.cancelled.set()
-        if call.begin():
-            self._put(call, Ended())
+        """End the call as soon as possible, at once while it waits."""
+        self._thread.cancel(call)
 
-    def take(self) -> list[Came]:
-        """All that came since the last time."""
+    def take(self) -> list[Answer]:
+        """Everything that came since the last time."""
         self._awake.clear()
-        came = []
+        answers = []
         while True:
             try:
-                came.append(self._came.get_nowait())
+                answers.append(self._answers.get_nowait())
             except queue.Empty:
-                return came
+                return answers
 
     def close(self) -> None:
-        """Cancel what is being done and let go of the engine; a loading that has nothing to tell is cut off."""
-        self._closed = True
-        self._leave_behind()
+        """Cancel every call and close the replier; a loading that has nothing to report is cut off."""
+        self._thread.stop()
         self._thread.join(_CANCEL_S)
         self.replier.close()
         self._thread.join(_CANCEL_S)
 
-    def _leave_behind(self) -> None:
-        """What waits ends here, and then the thread."""
-        while True:
-            try:
-                call = self._calls.get_nowait()
-            except queue.Empty:
-                break
-            if call is not None:
-                self.cancel(call)
-        self._calls.put(None)
-
-    def _work(self) -> None:
-        while (call := self._calls.get()) is not None:
-            if self._closed:
-                self.cancel(call)
-            elif call.begin():
-                self._do(call)
-
-    def _do(self, call: Call) -> None:
-        ended = Ended()
-        try:
-            if call.what == "reply":
-                for event in self.replier.reply(call.request, lambda: self._unwanted(call)):
-                    self._put(call, event)
-            elif call.what == "preview":
-                ended = Ended(preview=self.replier.preview(call.request, lambda event: self._heard(call, event)))
-            elif call.what == "warm":
-                self.replier.warm(call.request, lambda: self._unwanted(call))
-            else:
-                self.replier.open(lambda event: self._heard(call, event))
-        except _Left:
-            pass
-        except BaseException as error:  # a mistake of ours, too, is shown like a failure, as the UI must live on
-            ended = Ended(error)
-        self._put(call, ended)
-
-    def _heard(self, call: Call, event: Event) -> None:
-        """Of a loading, which can be left nowhere else."""
-        if self._closed:
-            raise _Left
-        self._put(call, event)
-
-    def _unwanted(self, call: Call) -> bool:
-        return self._closed or call.cancelled.is_set()
-
-    def _put(self, call: Call, came: Event | Ended) -> None:
-        self._came.put((call, came))
+    def _put(self, call: Call, answer: Event | Ended) -> None:
+        self._answers.put((call, answer))
         if not self._awake.is_set():
             self._awake.set()
             self._wake()

@@ -30,7 +30,8 @@ from lacli.events import (
     Request,
 )
 from lacli.sessions.records import Session, Turn
-from lacli_tui.bridge import Bridge, Call, Ended
+from lacli.shared.background import Call, Ended
+from lacli_tui.bridge import Bridge
 from lacli_tui.messages import Decoded, Phase
 from lacli_tui.recorder import Keeper
 
@@ -114,7 +115,7 @@ class Talk:
             return "loading" if self._opening is not None else "idle" if self._opened else "dead"
         if not self._opened:
             return "loading"
-        if self._reply.cancelled.is_set():
+        if self._reply.cancelled():
             return "stopping"
         return "decoding" if self._written else "prefill"
 
@@ -241,7 +242,7 @@ class Talk:
 
     def history(self) -> list[str]:
         """What was typed in chats before, the oldest first."""
-        return self._keeper.history(self._start.keep and self.settings.pool)
+        return self._keeper.history(self._start.keep)
 
     def typed(self, text: str) -> None:
         """This was typed, for chats to come."""
@@ -356,11 +357,11 @@ class Talk:
         if call is self._opening:
             self._opening = None
             self.loading = None
-            self._opened |= error is None and not call.cancelled.is_set()
+            self._opened |= error is None and not call.cancelled()
         if isinstance(error, WorkerDied):
             self._lost()
         if call is self._reply:
-            if error is None and not call.cancelled.is_set():
+            if error is None and not call.cancelled():
                 error = LacliError("the engine ended the reply without telling its end", "F5 starts a new one")
             if error is not None and not isinstance(error, LacliError):
                 self._lost()

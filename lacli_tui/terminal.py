@@ -23,7 +23,7 @@ from textual import _xterm_parser, events
 from textual.drivers._writer_thread import WriterThread
 from textual.message import Message
 
-from lacli.streams import patient
+from lacli.streams import blocking
 from lacli_tui.wrapping import wrap_fast
 
 _AS_BEFORE = (
@@ -97,7 +97,7 @@ class Writer(WriterThread):
     """Writes until the terminal is gone, which is told once; what comes then is thrown away."""
 
     def __init__(self, gone: Callable[[], None], file: TextIO) -> None:
-        super().__init__(patient(file) or file)
+        super().__init__(blocking(file) or file)
         self._gone = gone
 
     def run(self) -> None:

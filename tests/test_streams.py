@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from lacli.streams import Patient, patient
+from lacli.streams import BlockingWriter, blocking
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs pipes that do not block")
 
@@ -29,7 +29,7 @@ def test_everything_arrives_through_a_pipe_that_does_not_block(unbuffered: bool)
     reader, writer = _pipe()
     raw = io.FileIO(writer, "w")
     given = io.TextIOWrapper(raw if unbuffered else io.BufferedWriter(raw), "utf-8", write_through=unbuffered)  # type: ignore[type-var]
-    stream = patient(given)
+    stream = blocking(given)
     assert stream is not None
     assert stream is not given
     read: list[bytes] = []
@@ -48,10 +48,10 @@ def test_a_failure_names_the_stream() -> None:
         pytest.skip("needs /dev/full")
     with open("/dev/full", "wb", buffering=0) as full:
         with pytest.raises(OSError, match="No space left") as failed:
-            Patient(full.fileno(), "stdout").write(b"x")
+            BlockingWriter(full.fileno(), "stdout").write(b"x")
         assert failed.value.filename == "stdout"
 
 
 def test_what_is_no_descriptors_own_stays_as_it_is() -> None:
     for stream in (None, io.StringIO(), io.TextIOWrapper(io.BytesIO())):
-        assert patient(stream) is stream
+        assert blocking(stream) is stream

@@ -313,7 +313,7 @@ def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed
     What is measured on a busy machine serves for a while, so that not every run of a busy hour measures again.
     """
     from lacli.engine.cost import CostCurve, measure
-    from lacli.storage import files
+    from lacli.storage import atomic, files
 
     if not needed or not cached.runner.can_branch:
         return CostCurve.flat()
@@ -333,7 +333,7 @@ def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed
         folder = paths.cache_dir() / "curves"
         files.make_private(folder)
         kept = f"{name}.json" if undisturbed else f"{name}.busy.json"
-        files.replace(folder / kept, folder / f".{name}.{os.getpid()}", json.dumps(curve.points).encode())
+        atomic.replace(folder / kept, json.dumps(curve.points).encode())
     return curve
 
 

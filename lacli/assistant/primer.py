@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ import numpy as np
 from lacli.models.base import not_finite
 from lacli.pool.lesson import TableRows
 from lacli.pool.table import sound
-from lacli.storage import files
+from lacli.storage import atomic, files
 
 if TYPE_CHECKING:
     from lacli.drafts.successor import Table
@@ -141,4 +140,4 @@ def save(file: Path, primer: Primer) -> None:
     np.savez_compressed(stored, keys=keys, followers=followers, weights=weights, progress=progress)
     with contextlib.suppress(OSError):
         files.make_private(file.parent)
-        files.replace(file, file.with_name(f".{file.name}.{os.getpid()}"), stored.getvalue())
+        atomic.replace(file, stored.getvalue())

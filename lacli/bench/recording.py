@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from lacli.bench.oracle import RunnerAround
 from lacli.bench.suites import Case
 from lacli.models.base import TOP, Rows, Runner, Scores
-from lacli.storage import files
+from lacli.storage import atomic, files
 
 BEST = TOP
 _VERSION = 2
@@ -129,7 +128,7 @@ def save(recording: Recording, path: Path) -> None:
     memory = io.BytesIO()
     np.savez_compressed(memory, **{name: getattr(recording, name) for name in Recording.__slots__})
     files.make_private(path.parent)
-    files.replace(path, path.with_name(f".{path.name}.{os.getpid()}"), memory.getvalue())
+    atomic.replace(path, memory.getvalue())
 
 
 def stored(path: Path) -> Recording | None:

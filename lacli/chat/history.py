@@ -76,13 +76,13 @@ def open_typed(keep: bool) -> Typed:
 
 def _shorten(file: Path) -> None:
     """Keep the newest half of what may be kept, from where an entry begins."""
-    from lacli.storage import files
+    from lacli.storage import atomic
 
     with open(file, "rb") as opened:
         opened.seek(-_MOST_BYTES // 2, os.SEEK_END)
         newest = opened.read()
     entry = newest.find(b"\n# ")
-    files.replace(file, file.with_name(f".{file.name}.{os.getpid()}"), newest[entry:] if entry >= 0 else b"")
+    atomic.replace(file, newest[entry:] if entry >= 0 else b"")
 
 
 def _refuser() -> Callable[[str], object]:

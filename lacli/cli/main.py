@@ -12,62 +12,59 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from lacli.cli.framework import deadline
-from lacli.cli.terminal import diagnostics, interrupt, output
-from lacli.streams import patient
-
-
-class _Process:
-    """How this process ends, once `main` has run as all of it."""
-
-    code: int | None = None
+from lacli.cli.run import Run
+from lacli.cli.terminal import diagnostics, interrupt
+from lacli.streams import blocking
 
 
 @atexit.register
 def _leave() -> None:
-    """End here, behind all that others have registered: taking PyTorch apart object by object takes a quarter of a
-    second, in which the shell's prompt does not come back."""
-    if _Process.code is not None:
+    """End the process here, after all other exit handlers: tearing PyTorch down object by object takes a quarter of a
+    second, during which the shell's prompt does not return."""
+    if Run.current.exit_code is not None:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()
-        os._exit(_Process.code)
+        os._exit(Run.current.exit_code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `lacli` with these arguments and return its exit code. Without any it is the process's own program: the
-    process then ends with this code, without ado."""
-    _put_streams_right()
+    process then ends with this code at once."""
+    _set_up_streams()
     diagnostics.secure_descriptors()
-    diagnostics.configure()  # options of an earlier run in this process are its own
-    output.configure()
-    deadline.restart()
-    deadline.allow(None)
+    run = Run.current = Run()
     with warnings.catch_warnings():
-        if not sys.warnoptions:  # other libraries' warnings are for their developers, not for users of lacli
+        if not sys.warnoptions:  # other libraries' warnings are for their developers, not for our users
             warnings.simplefilter("ignore")
-        code = diagnostics.guard(lambda: _run(arguments))
+        code = diagnostics.guard(lambda: _invoke(run, arguments))
     if arguments is None:
-        interrupt.obey()
-        _Process.code = code
+        interrupt.raise_pending()
+        run.exit_code = code
     return code
 
 
-def _put_streams_right() -> None:
-    """The streams take all that is written, whoever else has them, and speak UTF-8 and \\n, whatever the locale,
-    Windows or PYTHONIOENCODING say: first of all, as the first line may be an error about a file with any name."""
+def _set_up_streams() -> None:
+    """Make the streams accept everything that is written, whoever else uses them, and use UTF-8 and \\n, whatever the
+    locale, Windows or PYTHONIOENCODING say: first of all, as the first line may be an error about a file with any
+    name."""
     if sys.stdout is sys.__stdout__:
-        sys.stdout = patient(sys.stdout)
+        sys.stdout = blocking(sys.stdout)
     if sys.stderr is sys.__stderr__:
-        sys.stderr = patient(sys.stderr)
+        sys.stderr = blocking(sys.stderr)
     for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
-        with contextlib.suppress(AttributeError, ValueError, OSError):  # closed, or something else put in its place
+        with contextlib.suppress(AttributeError, ValueError, OSError):  # closed or replaced
             stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")  # type: ignore[union-attr]
     with contextlib.suppress(AttributeError, ValueError, OSError):  # what is typed at a prompt is read as that
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
 
 
-def _run(arguments: Sequence[str] | None) -> int:
-    from lacli.cli.framework.group import run
+def _invoke(run: Run, arguments: Sequence[str] | None) -> int:
+    args = list(sys.argv[1:] if arguments is None else arguments)
+    if args[:2] == ["completion", "--answer"]:  # pressing Tab must not wait until the line is parsed
+        from lacli.cli.completion.command import answer
 
-    return run(arguments)
+        return answer(args[2:])
+    from lacli.cli.framework.group import invoke
+
+    return invoke(run, args)

@@ -1,5 +1,5 @@
-"""The configuration files: reading with positions, checking against known keys, layering with origins, rewriting.
+"""Configuration files: reading with positions, checking against a schema, merging, rewriting.
 
-Pure but for the one file that is read or written; knows no option by name but those a project may not set. Which keys
-there are is told by `cli.schema`. May not import typer.
+Pure except for the file that is read or written. The schema comes from `cli.framework.schema`; the only options known
+by name here are those that `trust` judges. May not import typer.
 """

@@ -18,7 +18,7 @@ from typing import Any
 from lacli.errors import UsageError
 
 Where = tuple[str, ...]
-"""The tables a key lies in, then the key."""
+"""The tables that contain a key, then the key."""
 _MOST_BYTES = 1 << 20
 _PLACE = re.compile(r" \(at line (\d+), column \d+\)$")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -28,24 +28,24 @@ _BOMS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """Where one `key = value` stands."""
+class ValueSpan:
+    """The position of the value of one `key = value`."""
 
     line: int
     start: int
-    """Of the value; `end` is behind it."""
+    """Of the value; `end` is one past it."""
     end: int
 
 
 @dataclass(slots=True)
-class Places:
-    """Where everything stands in a text."""
+class Positions:
+    """The positions of all keys and tables in a text."""
 
-    entries: dict[Where, Entry] = field(default_factory=dict)
+    entries: dict[Where, ValueSpan] = field(default_factory=dict)
     headers: dict[Where, int] = field(default_factory=dict)
-    """The position behind the line of each [table]."""
+    """The position after the line of each [table]."""
     last: dict[Where, int] = field(default_factory=dict)
-    """The position behind the last entry below each header; () is the part before all of them."""
+    """The position after the last key below each header; () is the part before all of them."""
     first_header: int | None = None
     lines: dict[Where, int] = field(default_factory=dict)
     """The line of each header."""
@@ -57,40 +57,40 @@ class Document:
 
     path: Path
     text: str
-    """As in the file, its line ends too, without the byte order mark."""
+    """As in the file, line ends included, without the byte order mark."""
     data: dict[str, Any]
     bom: bool = False
 
     @property
-    def places(self) -> Places:
-        """Where everything stands; looked for with the first question, as most files that are read are never asked."""
-        return places_of(self.text)
+    def positions(self) -> Positions:
+        """The positions, found on first use: most files that are read never need them."""
+        return find_positions(self.text)
 
     def below(self, root: Where) -> Any:
-        """What the file says below this table; {} where nothing does, and what is no table as it is."""
+        """The contents of this table; {} if it is missing, and a value that is not a table as it is."""
         found: Any = self.data
         for name in root:
             found = found.get(name, {}) if isinstance(found, dict) else found
         return found
 
     def line(self, path: Where) -> int:
-        """The line of a key or table; of what holds it, where it stands inside a value."""
+        """The line of a key or table, or of the value that contains it."""
         for length in range(len(path), 0, -1):
-            entry = self.places.entries.get(path[:length])
+            entry = self.positions.entries.get(path[:length])
             if entry is not None:
                 return entry.line
-            if path[:length] in self.places.lines:
-                return self.places.lines[path[:length]]
-        return next((entry.line for key, entry in self.places.entries.items() if key[: len(path)] == path), 1)
+            if path[:length] in self.positions.lines:
+                return self.positions.lines[path[:length]]
+        return next((entry.line for key, entry in self.positions.entries.items() if key[: len(path)] == path), 1)
 
     def changed(self, path: Where, value: Any) -> str:
-        """The text with this key set to this value and nothing else touched."""
+        """The text with this key set to this value and nothing else changed."""
         wanted = _deep_copy(self.data)
         table = wanted
         for name in path[:-1]:
             table = table.setdefault(name, {})
             if not isinstance(table, dict):
-                raise UsageError(f"{self.path}:{self.line(path)}: {name} is no table", "correct it first")
+                raise UsageError(f"{self.path}:{self.line(path)}: {name} is not a table", "correct it first")
         table[path[-1]] = value
         text = self._replaced(path, literal(value))
         try:
@@ -102,16 +102,16 @@ class Document:
         raise UsageError(f"{self.path} writes {where} in one line", "change it there with `lacli config edit`")
 
     def _replaced(self, path: Where, value: str) -> str:
-        text, places = self.text, self.places
-        entry = places.entries.get(path)
+        text, positions = self.text, self.positions
+        entry = positions.entries.get(path)
         if entry is not None:
             return text[: entry.start] + value + text[entry.end :]
         end = "\r\n" if "\r\n" in text else "\n"
         *table, key = path
         line = f"{_key(key)} = {value}{end}"
-        at = places.last.get(tuple(table), places.headers.get(tuple(table)))
-        if at is None and not table and places.first_header is not None:
-            at = _before_comments(text, places.first_header)
+        at = positions.last.get(tuple(table), positions.headers.get(tuple(table)))
+        if at is None and not table and positions.first_header is not None:
+            at = _before_comments(text, positions.first_header)
         if at is not None:
             newline = "" if at == 0 or text[at - 1] == "\n" else end
             return text[:at] + newline + line + text[at:]
@@ -121,16 +121,16 @@ class Document:
 
 
 class Unreadable(UsageError):
-    """A file that says nothing."""
+    """A file that cannot be read or parsed."""
 
     def __init__(self, path: Path, text: str, hint: str, line: int = 0) -> None:
-        """`text` is what is wrong, `line` 0 where it is the file as a whole."""
+        """`text` says what is wrong; `line` is 0 if it is about the whole file."""
         super().__init__(f"{path}:{line}: {text}" if line else f"the configuration {path} {text}", hint)
         self.text, self.line = text, line
 
 
 def read(path: Path) -> Document:
-    """What the file says. Raises Unreadable."""
+    """Read a file. Raises Unreadable."""
     try:
         data = _bytes(path)
     except OSError as error:
@@ -140,7 +140,7 @@ def read(path: Path) -> Document:
 
 
 def parse(path: Path, data: bytes) -> Document:
-    """What these bytes of the file say. Raises Unreadable."""
+    """Parse the bytes of a file. Raises Unreadable."""
     for mark, name in _BOMS:
         if data.startswith(mark):
             raise Unreadable(path, f"the file is {name}, not UTF-8", "save it as UTF-8", 1)
@@ -159,12 +159,12 @@ def parse(path: Path, data: bytes) -> Document:
         hint = (
             "a text stands between two quotes" if "'\\n'" in words or "Invalid value" in words else "correct that line"
         )
-        raise Unreadable(path, f"no valid TOML: {words[:1].lower()}{words[1:]}", hint, line) from None
+        raise Unreadable(path, f"not valid TOML: {words[:1].lower()}{words[1:]}", hint, line) from None
     return Document(path, text, found, bom)
 
 
 def _unclosed_line(text: str, message: str) -> int:
-    """Where what is missed at the end of the file was opened: the last line with a quote too many."""
+    """The line of the quote that is never closed: the last line with an odd number of them."""
     lines = text.splitlines() or [""]
     for quote in ("'''", '"""', "'"):
         odd = [number for number, line in enumerate(lines, 1) if line.count(quote) % 2]
@@ -181,14 +181,14 @@ def _bytes(path: Path) -> bytes:
     with os.fdopen(descriptor, "rb") as stream:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL, "it is not a regular file")
         if found.st_size > _MOST_BYTES:
             raise OSError(errno.EFBIG, "it is larger than a megabyte")
         return stream.read(_MOST_BYTES)
 
 
 def literal(value: Any) -> str:
-    """A value as TOML writes it."""
+    """A value as a TOML literal."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
@@ -213,7 +213,7 @@ def _deep_copy(value: Any) -> Any:
 
 
 def _before_comments(text: str, at: int) -> int:
-    """The start of the comment lines that stand right above this position."""
+    """The start of the comment lines directly above this position."""
     while at > 0:
         above = text.rfind("\n", 0, at - 1) + 1
         if not text[above:at].lstrip().startswith("#"):
@@ -223,32 +223,32 @@ def _before_comments(text: str, at: int) -> int:
 
 
 @functools.lru_cache(maxsize=8)
-def places_of(text: str) -> Places:
-    """Where the keys of a valid TOML text stand."""
-    places, at, line, counted = Places(), 0, 1, 0
+def find_positions(text: str) -> Positions:
+    """The positions of the keys of a valid TOML text."""
+    positions, at, line, counted = Positions(), 0, 1, 0
     table: Where = ()
     while True:
         at = _skip_blank(text, at)
         if at >= len(text):
-            return places
+            return positions
         line, counted = line + text.count("\n", counted, at), at
         if text[at] == "[":
             opening = 2 if text.startswith("[[", at) else 1
-            if places.first_header is None:
-                places.first_header = at
+            if positions.first_header is None:
+                positions.first_header = at
             table, at = _key_path(text, at + opening)
             at = _line_end(text, at)
-            places.headers[table] = at
-            places.lines.setdefault(table, line)
-            places.last.pop(table, None)  # of an array of tables, only the last one can be added to
+            positions.headers[table] = at
+            positions.lines.setdefault(table, line)
+            positions.last.pop(table, None)  # of an array of tables, only the last one can be added to
             continue
         key, at = _key_path(text, at)
         start = at + 1
         while text[start] in " \t":
             start += 1
         end = _value_end(text, start)
-        places.entries[table + key] = Entry(line, start, end)
-        at = places.last[table] = _line_end(text, end)
+        positions.entries[table + key] = ValueSpan(line, start, end)
+        at = positions.last[table] = _line_end(text, end)
 
 
 def _skip_blank(text: str, at: int) -> int:
@@ -257,7 +257,7 @@ def _skip_blank(text: str, at: int) -> int:
 
 
 def _line_end(text: str, at: int) -> int:
-    """The position behind the newline of this line."""
+    """The position after the newline of this line."""
     end = text.find("\n", at)
     return len(text) if end < 0 else end + 1
 

@@ -1,4 +1,4 @@
-"""What may stand in a configuration file, and what is wrong with what stands there."""
+"""The schema of a configuration file, and checking a file against it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lacli.errors import UsageError
 
 Kind = Literal["yes or no", "whole number", "number", "text", "list of texts", "list of pairs"]
 _MOST_PROBLEMS = 50
-"""A file may be nothing but mistakes, and each is compared with all keys."""
+"""Each unknown key is compared with all known ones, and a file may have thousands."""
 Check = Callable[[str, Any], Any]
-"""Takes the name to blame and the value; raises where the value is out of range."""
+"""Takes the name for the message and the value; raises if the value is out of range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Key:
     default: Any = None
     check: Check | None = None
     counts: bool = False
-    """Whether it may be repeated on the command line, as -v: yes is 1 here."""
+    """Whether it can be repeated on the command line, like -v; true counts as 1 in a file."""
     common: bool = False
-    """Whether the top level may set it, too."""
+    """Whether the top level may set it for all commands."""
 
     def takes(self, value: Any) -> bool:
         """Whether the value is of the right type."""
@@ -63,11 +63,11 @@ Table = Mapping[str, Key]
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The keys there are, by table; () is the top level."""
+    """The known keys by table; () is the top level."""
 
     keys: Mapping[Where, Table]
     tables: frozenset[Where] = frozenset()
-    """Tables that may be there and are not looked into."""
+    """Tables that are allowed and not checked."""
 
     def below(self, table: Where) -> list[str]:
         """The names of the tables inside this one."""
@@ -76,7 +76,7 @@ class Schema:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ConfigProblem:
     """One mistake in a configuration file."""
 
     file: Path
@@ -84,25 +84,25 @@ class Problem:
     text: str
     hint: str = ""
 
-    def error(self) -> UsageError:
-        """The same to raise."""
+    def to_error(self) -> UsageError:
+        """The problem as an exception."""
         return UsageError(f"{self.file}:{self.line}: {self.text}", self.hint)
 
 
 @dataclass(slots=True)
 class Checked:
-    """What the file sets, and what is wrong in it."""
+    """The values of a file, and what is wrong in it."""
 
     values: dict[Where, Any] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[ConfigProblem] = field(default_factory=list)
 
 
 def check(document: Document, schema: Schema, root: Where = ()) -> Checked:
-    """Hold what stands below `root` in the file against the known keys."""
+    """Check the table `root` of the file against the known keys."""
     data = document.below(root)
     found = Checked()
     if not isinstance(data, dict):
-        found.problems.append(Problem(document.path, document.line(root), f"{'.'.join(root)} must be a table"))
+        found.problems.append(ConfigProblem(document.path, document.line(root), f"{'.'.join(root)} must be a table"))
         return found
     for where, value, problem in _walk(data, schema, ()):
         if len(found.problems) == _MOST_PROBLEMS:
@@ -116,9 +116,9 @@ def check(document: Document, schema: Schema, root: Where = ()) -> Checked:
                 found.values[where] = key.read(value)
             except UsageError as error:
                 text = error.message.removeprefix(f"{document.path}:{line}: ")
-                found.problems.append(Problem(document.path, line, text, error.hint))
+                found.problems.append(ConfigProblem(document.path, line, text, error.hint))
         else:
-            found.problems.append(Problem(document.path, line, *problem))
+            found.problems.append(ConfigProblem(document.path, line, *problem))
     return found
 
 
@@ -157,14 +157,14 @@ def _unknown(where: Where, schema: Schema) -> tuple[str, str]:
     others = [other for other, keys in schema.keys.items() if name in keys]
     if others:
         homes = " or ".join(f"[{'.'.join(other)}]" if other else "the top level" for other in others[:3])
-        return text, f"it belongs into {homes}"
+        return text, f"it belongs in {homes}"
     known = [*schema.keys[tuple(table)], *schema.below(tuple(table))]
     near = difflib.get_close_matches(name.replace("_", "-"), known, 1, 0.0)
     return text, f"did you mean {near[0]}?" if near else ""
 
 
 def shown(value: Any) -> str:
-    """A value as people read it."""
+    """A value for people."""
     if value is None:
         return "not set"
     if isinstance(value, bool):

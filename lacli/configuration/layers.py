@@ -1,7 +1,7 @@
-"""The files that apply here, which one wins, and where each value comes from.
+"""The configuration files that apply, their precedence, and where each value comes from.
 
-A project's file before the user's; in each, the command's own table before the top level. What is typed or stands in
-the environment wins over all of it, but that is typer's to see to.
+A project's file wins over the user's; in each, the command's own table wins over the top level. Options on the command
+line and in the environment win over both, which Typer takes care of.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lacli.configuration.document import Document, Where, read
-from lacli.configuration.keys import Problem, Schema, check
+from lacli.configuration.keys import ConfigProblem, Schema, check
 from lacli.configuration.trust import USER_TABLES, refused
 from lacli.errors import UsageError
 
@@ -34,7 +34,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value and where it stands."""
+    """A value and where it is set."""
 
     value: Any
     file: Path
@@ -43,14 +43,14 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What the files say, the strongest first."""
+    """The settings of all files, those that win first."""
 
     layers: tuple[dict[Where, Setting], ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ConfigProblem, ...] = ()
     files: tuple[Path, ...] = ()
 
     def get(self, command: Where, key: str, common: bool = True) -> Setting | None:
-        """The setting of a command's option; `common` ones may stand at the top level, too."""
+        """The setting of a command's option; `common` ones may be set at the top level, too."""
         for layer in self.layers:
             for where in [(*command, key), (key,)] if common else [(*command, key)]:
                 if where in layer:
@@ -58,7 +58,7 @@ class Configuration:
         return None
 
     def settings(self) -> Iterator[tuple[Where, Setting]]:
-        """All that is set and not hidden by a stronger file."""
+        """Every setting that no other file overrides."""
         seen: set[Where] = set()
         for layer in self.layers:
             for where, setting in layer.items():
@@ -67,16 +67,16 @@ class Configuration:
                     yield where, setting
 
     def raise_problems(self) -> None:
-        """Raise the first mistake, and say how many more there are."""
+        """Raise the first problem, and say how many more there are."""
         if self.problems:
-            error = self.problems[0].error()
+            error = self.problems[0].to_error()
             more = len(self.problems) - 1
             others = f"; {more} more: see `lacli config validate`" if more else ""
             raise UsageError(error.message, error.hint + others)
 
 
 def project_files(folders: Iterable[Path]) -> list[Found]:
-    """The file of the project in the nearest of these folders that has one; a mistake where it has two."""
+    """The project's file in the nearest of these folders that has one. Raises UsageError if it has two."""
     for folder in folders:
         own, shared = folder / PROJECT_FILE, folder / "pyproject.toml"
         found = [Found("project", read(own))] if os.path.lexists(own) else []
@@ -91,7 +91,7 @@ def project_files(folders: Iterable[Path]) -> list[Found]:
 
 
 def _configured(path: Path) -> Document | None:
-    """A pyproject.toml that speaks of lacli; one that does not may be as broken as it likes."""
+    """A pyproject.toml that configures lacli; others may be as broken as they like."""
     try:
         document = read(path)
     except UsageError:
@@ -104,41 +104,41 @@ def _configured(path: Path) -> Document | None:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files in this folder that mean to configure lacli, broken ones too."""
+    """The files in this folder that configure lacli, broken ones included."""
     own, shared = folder / PROJECT_FILE, folder / "pyproject.toml"
     try:
-        speaks = os.path.lexists(shared) and _configured(shared) is not None
+        configures = os.path.lexists(shared) and _configured(shared) is not None
     except UsageError:
-        speaks = True
-    return ([own] if os.path.lexists(own) else []) + ([shared] if speaks else [])
+        configures = True
+    return ([own] if os.path.lexists(own) else []) + ([shared] if configures else [])
 
 
 def found_in(path: Path) -> list[Found]:
-    """One file by itself, as what its name says it is."""
+    """One file by itself; its name says whether it is a project's or the user's."""
     if path.name == "pyproject.toml":
         return [Found("project", read(path), _PYPROJECT)]
     return [Found("project" if path.name == PROJECT_FILE else "user", read(path))]
 
 
 def user_file(path: Path, named: bool) -> list[Found]:
-    """The user's file, if there is one; one that was `named` must be there."""
+    """The user's file, if there is one; if it was `named` by the user, it must exist."""
     return [Found("user", read(path))] if named or os.path.lexists(path) else []
 
 
-def _tables_of_the_user(found: Found) -> list[Problem]:
+def _tables_of_the_user(found: Found) -> list[ConfigProblem]:
     """The tables of a project's file that only the user's own may have."""
     data = found.document.below(found.root)
     there = [name for name in USER_TABLES if isinstance(data, dict) and name in data]
     return [
-        Problem(found.document.path, found.document.line((*found.root, name)), f"a project may not set [{name}]")
+        ConfigProblem(found.document.path, found.document.line((*found.root, name)), f"a project may not set [{name}]")
         for name in there
     ]
 
 
 def layered(found: Iterable[Found], schema: Schema) -> Configuration:
-    """The files, checked and put in order."""
+    """Check the files and merge them in order of precedence."""
     layers: list[dict[Where, Setting]] = []
-    problems: list[Problem] = []
+    problems: list[ConfigProblem] = []
     files: list[Path] = []
     for each in found:
         checked = check(each.document, schema, each.root)
@@ -153,7 +153,7 @@ def layered(found: Iterable[Found], schema: Schema) -> Configuration:
             if why is not None:
                 text, hint = why
                 hint += f"; --config {os.devnull} runs without any file"
-                problems.append(Problem(each.document.path, lines[where], text, hint))
+                problems.append(ConfigProblem(each.document.path, lines[where], text, hint))
             else:
                 layer[where] = Setting(value, each.document.path, lines[where])
         layers.append(layer)

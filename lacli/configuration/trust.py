@@ -1,4 +1,4 @@
-"""What the file of a project may set. A repository is written by others, and is entered before it is read.
+"""What a project's file may set. A repository is written by others, and people run commands in it before reading it.
 
 What shapes the reply and its cost is the project's to say. What could write or send something, read what lies outside,
 put words into the model's mouth unseen, hide a warning or loosen what the user decided for privacy is the user's alone,
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-_SHAPES = frozenset(
+_ALLOWED = frozenset(
     (
         *("max-tokens", "temperature", "top-p", "top-k", "seed", "stop", "repetition-penalty", "ctx", "truncate"),
         *("quant", "device", "threads", "window", "ngram", "guesses", "lookahead", "timeout"),
@@ -19,7 +19,7 @@ _SHAPES = frozenset(
     )
 )
 """Keys that are safe with any value, in any table: none of them can do more than make a reply worse or slower."""
-_TIGHTENS = {"no-log": True, "no-learn": True, "offline": True, "sanitize": True, "pool": False}
+_RESTRICTING = {"no-log": True, "no-learn": True, "offline": True, "sanitize": True, "pool": False}
 """Keys a project may set in the direction that keeps, fetches or shows less."""
 
 USER_TABLES = ("tui", "keymap")
@@ -27,11 +27,11 @@ USER_TABLES = ("tui", "keymap")
 
 
 def refused(key: str, value: Any) -> tuple[str, str] | None:
-    """Why a project's file may not say this, with the remedy; None where it may."""
-    if key in _SHAPES:
+    """Why a project's file may not set this, and the remedy; None if it may."""
+    if key in _ALLOWED:
         return None
-    if key in _TIGHTENS:
-        wanted = _TIGHTENS[key]
+    if key in _RESTRICTING:
+        wanted = _RESTRICTING[key]
         if value is wanted:
             return None
         return f"a project may only set {key} to {str(wanted).lower()}", "the other way is yours to choose, not its"
@@ -43,15 +43,15 @@ def refused(key: str, value: Any) -> tuple[str, str] | None:
 
 
 def limits(key: str) -> str:
-    """The same in words, for documents."""
-    if key in _SHAPES:
+    """What a project's file may do with the key, for the documentation."""
+    if key in _ALLOWED:
         return "set it"
-    if key in _TIGHTENS:
-        return f"set it to {str(_TIGHTENS[key]).lower()}"
+    if key in _RESTRICTING:
+        return f"set it to {str(_RESTRICTING[key]).lower()}"
     return "name a registered model" if key == "model" else ""
 
 
 def _is_path(name: str) -> bool:
-    """Whether `-m` may take this for a folder or file rather than a registered name; files may have any name."""
+    """Whether `-m` might read this as a path rather than a registered name."""
     looks_so = "/" in name or os.sep in name or "\\" in name or name.startswith((".", "~"))
     return looks_so or name.lower().endswith(".gguf") or os.path.exists(name)

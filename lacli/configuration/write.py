@@ -12,20 +12,20 @@ from lacli.storage import atomic
 
 
 def replace(path: Path, data: bytes, private: bool = True) -> None:
-    """Put these bytes in the place of the file, which keeps its mode; a new one is the owner's alone where `private`.
+    """Replace the contents of the file, which keeps its mode; if `private`, a new file is readable by its owner only.
 
-    A link stays one: what it leads to is written.
+    A symbolic link stays one: its target is written.
     """
     target = os.path.realpath(path)
     if os.path.lexists(target) and not os.path.isfile(target):  # the null device stays what it is
-        raise UsageError(f"{path} is no regular file", "name a file to write to")
+        raise UsageError(f"{path} is not a regular file", "name a file to write to")
 
-    def dress(beside: str) -> None:
+    def copy_mode(beside: str) -> None:
         with contextlib.suppress(OSError):
             os.chmod(beside, stat.S_IMODE(os.stat(target).st_mode))
 
     try:
         os.makedirs(os.path.dirname(target), mode=0o700 if private else 0o777, exist_ok=True)
-        atomic.put(target, data, 0o600 if private else 0o644, dress)
+        atomic.put(target, data, 0o600 if private else 0o644, copy_mode)
     except OSError as error:
         raise unwritable(path, error, "check its permissions", UsageError) from None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 from lacli import streams
 from lacli.errors import LacliError, PromptTooLong, UsageError, unwritable
 from lacli.storage import atomic
+from lacli.storage.lock import lock_file
 
 MOST_BYTES = 1 << 26
 """Beyond every model's context by far."""
@@ -91,7 +91,7 @@ def replace(stamp: Stamp, name: str, before: bytes, after: bytes, backup: str | 
             )
         check_writable(now, name)
         if backup:
-            atomic.replace(stamp.path + backup, before, dress=lambda beside: _dress(beside, now))
+            atomic.replace(stamp.path + backup, before, copy_metadata=lambda beside: _copy_metadata(beside, now))
         _put(stamp.path, after, now)
 
 
@@ -157,10 +157,10 @@ def _put_or_overwrite(path: str, data: bytes, now: Stamp) -> None:
 
 
 def _put(path: str, data: bytes, like: Stamp) -> None:
-    atomic.put(path, data, dress=lambda beside: _dress(beside, like))
+    atomic.put(path, data, copy_metadata=lambda beside: _copy_metadata(beside, like))
 
 
-def _dress(temporary: str, like: Stamp) -> None:
+def _copy_metadata(temporary: str, like: Stamp) -> None:
     """Give the new file the old one's owner, attributes and mode, as far as the system lets us."""
     if hasattr(os, "chown") and (os.geteuid(), os.getegid()) != like.owner:
         with contextlib.suppress(OSError):
@@ -178,11 +178,6 @@ def _dress(temporary: str, like: Stamp) -> None:
 @contextlib.contextmanager
 def _locked(path: str) -> Iterator[None]:
     """Alone with the file among all lacli, where the system has such locks; a short wait, then without."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
     if not os.path.isfile(path):  # gone, or something else by now
         yield
         return
@@ -192,15 +187,7 @@ def _locked(path: str) -> Iterator[None]:
         yield
         return
     with file:
-        until = time.monotonic() + _LOCK_WAIT_S
-        while time.monotonic() < until:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                time.sleep(0.01)
-            except OSError:  # a file system without locks
-                break
+        lock_file(file, _LOCK_WAIT_S)
         yield
 
 

@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 from lacli.pool.format import Damage, Record
 from lacli.pool.journal import Journal, News, Unusable
 from lacli.storage import files
+from lacli.storage.lock import locked
 
 LOCK_WAIT_S = 2.0
 
@@ -115,7 +116,7 @@ class Keeper:
         if self._holds_lock:
             yield
             return
-        with files.locked(self._path, LOCK_WAIT_S):
+        with locked(self._path, LOCK_WAIT_S):
             self._holds_lock = True
             try:
                 yield

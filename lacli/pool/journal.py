@@ -25,7 +25,7 @@ from lacli.pool.format import (
     header_size,
     impossible,
 )
-from lacli.storage import files
+from lacli.storage import atomic, files
 
 _HEAD_BYTES = 1 << 17
 """More than any header takes."""
@@ -132,7 +132,7 @@ class Journal:
         header = Header(self._tokenizer, vocab_size, self._model, created_ms, nonce)
         header_bytes = encode_header(header)
         data = b"".join([header_bytes, *map(encode_record, records)])
-        files.replace(self.path, self.path.with_name(f"{self.path.name}.tmp"), data)
+        atomic.replace(self.path, data, beside=self.path.with_name(f"{self.path.name}.tmp"))
         self.header, self._header_bytes, self.end = header, header_bytes, len(data)
 
     def header_bytes(self) -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lacli.storage import files
+from lacli.storage import atomic, files
 
 NAME = "numbers.json"
 VERSION = 1
@@ -102,7 +102,7 @@ def write(path: Path, numbers: Numbers) -> None:
         "calibration": numbers.calibration,
         "held": {name: round(value, 3) for name, value in numbers.held.items()},
     }
-    files.replace(path, path.with_name(f"{path.name}.tmp"), json.dumps(fields).encode("ascii"))
+    atomic.replace(path, json.dumps(fields).encode("ascii"), beside=path.with_name(f"{path.name}.tmp"))
 
 
 def _named(name: Any) -> bool:

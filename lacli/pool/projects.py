@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lacli.project import root as identity
-from lacli.storage import files
+from lacli.storage import atomic, files
 
 POOL_NAME = "pool.lacli"
 RECORD_NAME = "project.json"
@@ -66,7 +66,7 @@ def write_record(folder: Path, root: Path) -> None:
     name = os.fsencode(root).decode("utf-8", "surrogateescape")
     fields = {"root": name, "first_commit": commit or "", "asked_s": round(now)}
     beside = folder / f"{RECORD_NAME}.{os.getpid()}.tmp"
-    files.replace(folder / RECORD_NAME, beside, json.dumps(fields).encode("ascii"))
+    atomic.replace(folder / RECORD_NAME, json.dumps(fields).encode("ascii"), beside=beside)
 
 
 def locate(pools: Path, root: Path) -> Path:

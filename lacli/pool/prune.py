@@ -18,7 +18,7 @@ from lacli.pool.evict import Caps
 from lacli.pool.journal import header_at, now_ms
 from lacli.pool.store import Pool
 from lacli.project.root import PoolKey
-from lacli.storage import files
+from lacli.storage.lock import locked
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def _opened(folder: Path, caps: Caps) -> Pool | None:
     root = record.root if record is not None else folder.parent
     key = PoolKey(folder.parent.name, root, header.tokenizer) if header is not None else None
     if header is None or key is None or key.tokenizer_folder() != folder.name:
-        with contextlib.suppress(OSError), files.locked(folder / projects.POOL_NAME, 0.0):
+        with contextlib.suppress(OSError), locked(folder / projects.POOL_NAME, 0.0):
             storage.delete_leftovers(folder)
         return None
     pool = Pool(folder.parent, key, "learn", header.vocab_size, header.model, caps)

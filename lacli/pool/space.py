@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lacli.pool import evict, numbers, projects
-from lacli.storage import files
+from lacli.storage import files, lock
 
 TABLE_NAME = "table.lacli"
 
@@ -92,7 +92,7 @@ def delete(folder: Path, wait_s: float) -> int:
     await it. Raises OSError, and TimeoutError where it is held.
     """
     freed = 0
-    with files.locked(folder / projects.POOL_NAME, wait_s):
+    with lock.locked(folder / projects.POOL_NAME, wait_s):
         for path in _parts(folder):
             freed += path.lstat().st_size
             path.unlink()
@@ -114,7 +114,7 @@ def _parts(folder: Path) -> Iterator[Path]:
     for name in _names(folder):
         path = folder / name
         ours = ".lacli" in name or name.startswith(numbers.NAME)
-        if ours and not name.endswith(files.LOCK_SUFFIX) and (path.is_symlink() or not path.is_dir()):
+        if ours and not name.endswith(lock.SUFFIX) and (path.is_symlink() or not path.is_dir()):
             yield path
 
 

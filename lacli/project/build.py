@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.errors import LacliError, UsageError
-from lacli.project.indexing import Indexer, Place, place_of
+from lacli.project.indexing import Indexer, ProjectPaths, project_paths
 
 if TYPE_CHECKING:
     from lacli.text.tokenizer import Tokenizer
@@ -43,7 +43,7 @@ def build(
     `report` is told files done and files in all. Raises UsageError for what cannot be built, LacliError for the disk.
     """
     started = time.perf_counter()
-    place = place_of(folder, tokenizer.fingerprint, writes=True)
+    place = project_paths(folder, tokenizer.fingerprint, writes=True)
     if place is None:
         raise UsageError(
             f"{folder.absolute()} is no project (the home, temporary and top folder themselves are none)",
@@ -74,7 +74,7 @@ def build(
     return BuildReport(files, skipped, tokens, time.perf_counter() - started, size, place.index)
 
 
-def _check(path: Path, place: Place) -> None:
+def _check(path: Path, place: ProjectPaths) -> None:
     if not os.path.lexists(path):
         raise UsageError(f"there is no {path}", "give files and folders that exist")
     real = Path(os.path.realpath(path.parent)) / path.name if path.name else Path(os.path.realpath(path))

@@ -1,8 +1,8 @@
-"""The project's files as an index to draft from, kept up to date by a quiet thread while a program runs.
+"""The project's files as an index to draft from, kept up to date by a background thread.
 
-Only files that the context seems to quote, and a few that were changed last, are read and tokenised; which they are
-is told by `marks`. The thread works in pieces of about two milliseconds and rests many times as long while a reply is
-written, since Python runs one thread at a time. Whatever goes wrong in it ends in no index, and in nothing else.
+Only files that the context seems to quote (`shingles` tells which), and the most recently changed ones, are read and
+tokenised. The thread works in pieces of about two milliseconds and sleeps many times as long while a reply is written,
+since Python runs one thread at a time. Whatever goes wrong in it costs the index and nothing else.
 """
 
 from __future__ import annotations
@@ -17,43 +17,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.drafts.index import Match, StoredIndex, SuffixIndex
-from lacli.project.indexing import Indexer, place_of
+from lacli.project.indexing import Indexer, project_paths
 from lacli.project.reading import IdArray
 
 if TYPE_CHECKING:
     from lacli.text.tokenizer import Tokenizer
 
 Sink = Callable[[SuffixIndex], None]
-"""Takes the newest index, in the thread; what it did with the one before is its own affair."""
+"""Called with every new index, in the thread."""
 
-_MAX_HOT = 256 << 10
-"""Tokens kept in memory: some 10 MB with their index."""
+_MAX_CACHED = 256 << 10
+"""Tokens held in memory: some 10 MB with their index."""
 _NEWEST = 32 << 10
-"""Tokens of the files changed last that are read whether or not anything quotes them."""
+"""Tokens of recently changed files that are read even if nothing quotes them."""
 _OFFERED_EVERY = 16
 _LAST_OFFERED = 4_096
 _LEAST_SHARED, _LEAST_PART = 1.0, 0.2
-"""A file is quoted that shares so many runs, and so large a part of what the most quoted one shares."""
+"""A file counts as quoted from this score on, and from this fraction of the best score on."""
 _FILES_AT_ONCE = 8
 _SEAL_EVERY = 32
 _SAVE_EVERY_S = 1.5
-"""So that a run that ends soon has not indexed in vain."""
+"""So that a short run has not indexed in vain."""
 _PUBLISH_EVERY = 16 << 10
 _REPLYING_S = 2.0
-"""So long after the last question of the draft source a reply is taken to go on."""
+"""A reply counts as running for so long after the draft source last asked."""
 _RESTS = {"idle": 1.0, "wanted": 3.0, "replying": 19.0}
-"""Time rested for each unit of time worked."""
+"""Sleep per unit of work."""
 _AFTER_REPLY_S = 0.3
 """A program that ends after its reply need not look for changes first."""
 _EXIT_WAIT_S = 0.05
 
 
 class _Closed(Exception):
-    """Ends the thread's work."""
+    """Ends the thread."""
 
 
 class ProjectFiles:
-    """The files of one project; `start` once, `close` at the end or not at all."""
+    """The files of one project. Call `start` once; `close` is optional."""
 
     def __init__(self) -> None:
         self._closing = threading.Event()
@@ -67,15 +67,15 @@ class ProjectFiles:
         self._worked_s = self._saved_s = 0.0
         self._seen: deque[int] = deque(maxlen=_LAST_OFFERED)
         self._fresh: deque[int] = deque()
-        self._hot: OrderedDict[int, IdArray] = OrderedDict()
-        self._hot_size = 0
+        self._cached: OrderedDict[int, IdArray] = OrderedDict()
+        self._cached_size = 0
         self._unpublished = 0
         self._thread: threading.Thread | None = None
 
     def start(self, folder: Path, tokenizer: Tokenizer, sink: Sink, writes: bool = True) -> None:
-        """Begin, in a thread of its own, for the project `folder` lies in; `writes`: keep the index on the disk.
+        """Start the thread for the project that contains `folder`; `writes`: whether to store the index on disk.
 
-        Outside a git repository, and without git, nothing is read but what `lacli pool build PATH` was told to.
+        Outside a git repository, and without git, only what `lacli pool build PATH` was given is read.
         """
         self._asked_s = time.monotonic()
         self._thread = threading.Thread(
@@ -86,12 +86,12 @@ class ProjectFiles:
         atexit.register(self.close)
 
     def refresh(self) -> None:
-        """Between two replies: look whether files have changed. Returns at once."""
+        """Check for changed files, between two replies. Returns at once."""
         self._survey_due = True
         self._wake.set()
 
     def close(self) -> None:
-        """Stop; waits no longer than for one piece of work."""
+        """Stop the thread; waits for one piece of work at most."""
         self._closing.set()
         self._wake.set()
         atexit.unregister(self.close)
@@ -101,7 +101,7 @@ class ProjectFiles:
     # -- in the thread that writes replies ----------------------------------------------------------------------------
 
     def offer(self, context: Sequence[int]) -> None:
-        """A reply goes on after `context`: noted now and then, and looked through by the thread."""
+        """Note every few tokens which context the reply continues, for the thread to search for quotes."""
         self._asked_s = time.monotonic()
         length, seen = len(context), self._offered
         goes_on = 0 < seen <= length and context[seen - 1] == self._last_offered
@@ -116,11 +116,11 @@ class ProjectFiles:
 
     def _run(self, folder: Path, tokenizer: Tokenizer, sink: Sink, writes: bool) -> None:
         with contextlib.suppress(Exception):  # a source fewer; `_Closed` is the ordinary end
-            place = place_of(folder, tokenizer.fingerprint, writes)
+            place = project_paths(folder, tokenizer.fingerprint, writes)
             if place is None:
                 return
             self._worked_s = time.thread_time()
-            indexer = Indexer(place, tokenizer, self._breathe)
+            indexer = Indexer(place, tokenizer, self._pause)
             self._wanted = True  # for the reply that is about to begin
             self._survey(indexer)
             self._wanted = False
@@ -129,8 +129,8 @@ class ProjectFiles:
                 self._work(indexer, sink, writes)
 
     def _work(self, indexer: Indexer, sink: Sink, writes: bool) -> None:
-        """One thing that is to be done, the most urgent first; else wait."""
-        self._breathe()
+        """Do the most urgent piece of work, or wait for one."""
+        self._pause()
         self._wake.clear()
         if self._survey_due:
             self._survey_due = False
@@ -151,68 +151,68 @@ class ProjectFiles:
             self._read_next(indexer)
         elif self._fresh:
             key = self._fresh.popleft()
-            if self._hot_size < _NEWEST and key not in self._hot:
-                self._keep(key, indexer.tokens_of(key))
+            if self._cached_size < _NEWEST and key not in self._cached:
+                self._cache(key, indexer.tokens_of(key))
         else:
             self._wake.wait()
 
     def _survey(self, indexer: Indexer) -> None:
         indexer.survey()
         files = set(indexer.newest)
-        for key in [key for key in self._hot if key not in files]:
+        for key in [key for key in self._cached if key not in files]:
             self._drop(key)
         self._fresh = deque(indexer.newest)
 
     def _read_quoted(self, indexer: Indexer, context: list[int]) -> None:
-        """Read the files that this part of the context quotes."""
+        """Read the files that this part of the context quotes into memory."""
         found = indexer.quoted(context)
         least = max(_LEAST_SHARED, _LEAST_PART * found[0][1]) if found else 0.0
         quoted = [key for key, shared in found[:_FILES_AT_ONCE] if shared >= least]
-        room = _MAX_HOT // 2  # for these; the others may be in use
+        room = _MAX_CACHED // 2  # for these; the others may be in use
         self._wanted = True
         try:
             for key in quoted:
-                if key not in self._hot and room > 0:
-                    self._keep(key, indexer.tokens_of(key))
+                if key not in self._cached and room > 0:
+                    self._cache(key, indexer.tokens_of(key))
                     self._unpublished += _PUBLISH_EVERY  # at once: the reply may quote on
-                room -= len(self._hot.get(key, ()))
+                room -= len(self._cached.get(key, ()))
         finally:
             self._wanted = False
         for key in reversed(quoted):
-            if key in self._hot:
-                self._hot.move_to_end(key)
+            if key in self._cached:
+                self._cached.move_to_end(key)
 
     def _read_next(self, indexer: Indexer) -> None:
-        """Bring the index on by one file; what was changed last is kept to draft from."""
+        """Index one more file; recently changed ones stay in memory to draft from."""
         key, ids = indexer.next_file()
         if ids is None:
             if indexer.left_out(key):
                 self._drop(key)
-        elif key in self._hot or self._hot_size + len(ids) <= _NEWEST:
-            self._keep(key, ids)
+        elif key in self._cached or self._cached_size + len(ids) <= _NEWEST:
+            self._cache(key, ids)
         if len(indexer.todo) % _SEAL_EVERY == 0:
             indexer.seal()
             self._read_quoted(indexer, list(self._seen))  # which may have come before the index knew the file
 
-    def _keep(self, key: int, ids: IdArray | None) -> None:
+    def _cache(self, key: int, ids: IdArray | None) -> None:
         self._drop(key)
         if ids is None or not len(ids):
             return
-        self._hot[key] = ids
-        self._hot_size += len(ids)
+        self._cached[key] = ids
+        self._cached_size += len(ids)
         self._unpublished += len(ids)
-        while self._hot_size > _MAX_HOT:
-            self._drop(next(iter(self._hot)))
+        while self._cached_size > _MAX_CACHED:
+            self._drop(next(iter(self._cached)))
 
     def _drop(self, key: int) -> None:
-        ids = self._hot.pop(key, None)
+        ids = self._cached.pop(key, None)
         if ids is not None:
-            self._hot_size -= len(ids)
+            self._cached_size -= len(ids)
             self._unpublished += 1
 
     def _publish(self, sink: Sink) -> None:
         self._unpublished = 0
-        sink(_Watched(StoredIndex(self._hot.values()), self.offer))
+        sink(_ObservedIndex(StoredIndex(self._cached.values()), self.offer))
 
     def _save(self, indexer: Indexer) -> None:
         self._saved_s = time.monotonic()
@@ -220,8 +220,8 @@ class ProjectFiles:
             indexer.save()
         indexer.unsaved = False  # not tried again before something changes
 
-    def _breathe(self) -> None:
-        """Between two pieces of work: rest in proportion to what was worked, longer while a reply is written."""
+    def _pause(self) -> None:
+        """Sleep in proportion to the work done, longer while a reply is written."""
         if self._closing.is_set():
             raise _Closed
         now = time.thread_time()
@@ -232,8 +232,8 @@ class ProjectFiles:
             raise _Closed
 
 
-class _Watched:
-    """An index that tells which contexts it is asked about."""
+class _ObservedIndex:
+    """An index that reports the contexts it is searched for."""
 
     def __init__(self, index: StoredIndex, offer: Callable[[Sequence[int]], None]) -> None:
         self._index = index

@@ -1,6 +1,6 @@
-"""The ignore files of a project's folders, in gitignore's syntax, for what git itself is not asked about.
+"""The ignore files of a project's folders, in gitignore's syntax, for files that git is not asked about.
 
-Reads the files it is told to look for, once each, and nothing else.
+Reads the ignore files of the given names, once each, and nothing else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_STARS = 3
 
 
 class IgnoreFiles:
-    """Whether the ignore files between the root and a name exclude it; the nearest one that says anything decides."""
+    """Whether the ignore files between the root and a name exclude it; the nearest one with a match decides."""
 
     def __init__(self, root: Path, names: Sequence[str]) -> None:
         self._root = root
@@ -38,9 +38,9 @@ class IgnoreFiles:
         if excluded is None:
             excluded = self._folders[parent] = self.ignores(parent + "/")
         # As in git, what an excluded folder holds cannot be taken back in.
-        return excluded or self._says(name, parent)
+        return excluded or self._matches(name, parent)
 
-    def _says(self, name: str, folder: str) -> bool:
+    def _matches(self, name: str, folder: str) -> bool:
         while True:
             spec = self._spec(folder)
             if spec is not None:
@@ -54,23 +54,23 @@ class IgnoreFiles:
     def _spec(self, folder: str) -> GitIgnoreSpec | None:
         if folder not in self._specs:
             lines = [line for each in self._names for line in _lines(os.path.join(self._root, folder, each))]
-            self._specs[folder] = _parsed(lines) if lines else None
+            self._specs[folder] = _compile(lines) if lines else None
         return self._specs[folder]
 
 
-def _parsed(lines: list[str]) -> GitIgnoreSpec | None:
+def _compile(lines: list[str]) -> GitIgnoreSpec | None:
     from pathspec import GitIgnoreSpec  # deferred: 30 ms
 
     sound = []
-    for line in map(_tamed, lines):
+    for line in map(_limit_stars, lines):
         with contextlib.suppress(ValueError):  # no pattern: the others still count
             GitIgnoreSpec.from_lines([line])
             sound.append(line)
     return GitIgnoreSpec.from_lines(sound)
 
 
-def _tamed(line: str) -> str:
-    """A pattern that can be tried in no time: of many stars the first few, which leaves out the more."""
+def _limit_stars(line: str) -> str:
+    """A pattern with few stars, which matches fast; dropping the rest of it makes it match more."""
     stars = [found.end() for found in re.finditer(r"\*+", line)]
     if len(stars) <= _MOST_STARS:
         return line
@@ -78,7 +78,7 @@ def _tamed(line: str) -> str:
 
 
 def _lines(path: str) -> list[str]:
-    """The lines of an ignore file; none where there is none that can be read."""
+    """The lines of an ignore file; none if it cannot be read."""
     try:
         return os.fsdecode(disk.read(Path(path), limit=_MAX_BYTES)).splitlines()
     except (OSError, ValueError):

@@ -26,7 +26,7 @@ _C = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)\"""", re.M)
 _JS_ENDINGS = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
 
 
-def imported(text: str, name: str, root: Path, language: Language) -> list[str]:
+def imported_files(text: str, name: str, root: Path, language: Language) -> list[str]:
     """Names (relative to `root`, with slashes) of the files that the file `name` with this text imports, in order."""
     here = PurePosixPath(name).parent
     find = {

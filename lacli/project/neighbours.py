@@ -1,4 +1,4 @@
-"""Other files of the project that help to complete one: named by the user, imported by it, changed last.
+"""Other files of the project that help to complete one: named by the user, imported by it, recently changed.
 
 In this order, so that what a model has read of them stays in its cache. Never what holds secrets, is generated,
 minified, ignored or outside the project. Works without git.
@@ -14,10 +14,10 @@ from pathlib import Path
 from lacli.events import Attachment
 from lacli.project import skip
 from lacli.project.ignore import LACLIIGNORE, IgnoreFiles
-from lacli.project.imports import imported
+from lacli.project.imports import imported_files
 from lacli.project.reading import Content, read
 from lacli.project.root import git_output
-from lacli.project.snippets import Snippet, chosen, joined, pieces
+from lacli.project.snippets import Snippet, join, select, split
 from lacli.project.tracked import MAX_FILE_BYTES, SourceFile, list_named
 from lacli.text.languages import Language, of_path
 
@@ -25,7 +25,7 @@ _GIT_WAIT_S = 0.5
 _RECENT = 8
 _MOST_FILES = 24
 MOST_CHARACTERS = 6_000
-"""Of all pieces together: what a model is shown of them at most, in tokens, is less."""
+"""The most characters of all pieces together; the limit in tokens is lower."""
 
 Note = Callable[[str], None]
 
@@ -49,16 +49,16 @@ def neighbours(
     files: dict[str, list[Snippet]] = {}
     for path in named:
         for label, content in _named(root, path, note):
-            files[label] = pieces(label, content)
+            files[label] = split(label, content)
     if searched:
-        for other in (*imported(text, name, root, language), *_recent(root, language)):
+        for other in (*imported_files(text, name, root, language), *_recent(root, language)):
             if len(files) >= _MOST_FILES:
                 break
             if other not in files and other != name and not _left_out(other, ignore) and _is_inside(root, other):
                 content, reason = _content(root, other)
                 if reason is None:
-                    files[other] = pieces(other, content)
-    return tuple(Attachment(*each) for each in joined(chosen(list(files.values()), cursor_text, MOST_CHARACTERS)))
+                    files[other] = split(other, content)
+    return tuple(Attachment(*each) for each in join(select(list(files.values()), cursor_text, MOST_CHARACTERS)))
 
 
 def _named(root: Path, path: Path, note: Note) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,6 @@
-"""One file of a project, from bytes to token ids, in pieces small enough to stand in nobody's way. Writes nothing.
+"""One file of a project, from bytes to token ids, in pieces so small that no other thread has to wait long.
 
-The ids stay in memory.
+Writes nothing: the ids stay in memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lacli.pool.secrets import Refuse
 from lacli.project import skip
-from lacli.project.tracked import MAX_FILE_BYTES, Breathe, SourceFile, changed_ns
+from lacli.project.tracked import MAX_FILE_BYTES, Pause, SourceFile, changed_ns
 
 if TYPE_CHECKING:
     from lacli.text.tokenizer import Tokenizer
@@ -75,34 +75,34 @@ def read(root: Path, file: SourceFile, salt: bytes) -> Content | skip.Reason:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return "binary"
-    return Content(text, digest(data, salt), found.st_size, changed_ns(found))
+    return Content(text, keyed_hash(data, salt), found.st_size, changed_ns(found))
 
 
-def digest(data: bytes, salt: bytes) -> int:
-    """64 bits of a hash that nobody without `salt` can compare with another's."""
+def keyed_hash(data: bytes, salt: bytes) -> int:
+    """64 bits of a keyed hash: without `salt`, hashes of different indexes cannot be compared."""
     return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=salt).digest(), "little")
 
 
-def refused(text: str, refuse: Refuse, breathe: Breathe) -> bool:
-    """Whether a text holds a secret, looked at in overlapping pieces."""
+def holds_secret(text: str, refuse: Refuse, pause: Pause) -> bool:
+    """Whether a text holds a secret, searched in overlapping pieces."""
     start = 0
-    for end in _cuts(text, 2 * _PIECE):
-        breathe()
+    for end in _chunk_ends(text, 2 * _PIECE):
+        pause()
         if refuse(text[max(0, start - _OVERLAP) : end]) is not None:
             return True
         start = end
     return False
 
 
-def tokens(text: str, tokenizer: Tokenizer, breathe: Breathe) -> IdArray:
-    """The ids of a text, cut where a model would cut it, too: before the beginning of a line.
+def tokenize(text: str, tokenizer: Tokenizer, pause: Pause) -> IdArray:
+    """The ids of a text, split where a tokenizer would split it anyway: at the start of a line.
 
-    Control markers in it are left out, for the model itself writes no such text.
+    Control markers are left out, as the model itself does not write them.
     """
     ids: list[int] = []
     start = 0
-    for end in _cuts(text, _PIECE):
-        breathe()
+    for end in _chunk_ends(text, _PIECE):
+        pause()
         for part in tokenizer.split_markers(text[start:end]):
             if isinstance(part, str):
                 ids += tokenizer.encode(part)
@@ -110,8 +110,8 @@ def tokens(text: str, tokenizer: Tokenizer, breathe: Breathe) -> IdArray:
     return np.array(ids, dtype=np.uint32)
 
 
-def _cuts(text: str, size: int) -> Iterator[int]:
-    """Where pieces of about `size` characters end."""
+def _chunk_ends(text: str, size: int) -> Iterator[int]:
+    """The ends of pieces of about `size` characters."""
     start = 0
     while len(text) - start > 2 * size:
         seam = _SEAM.search(text, start + size, start + 2 * size)

@@ -23,7 +23,7 @@ from pathlib import Path
 _SMALL_FILE = 1 << 16
 _GIT_WAIT_S = 1.0
 _running: set[subprocess.Popen[bytes]] = set()
-"""Programs that have been started and have not ended."""
+"""Running processes, to be killed on exit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,13 @@ def project_root(cwd: Path) -> Path | None:
     if not os.path.isdir(here):
         return None
     repository = _repository(here)
-    if repository is not None and not _holds_everything(repository.top):
+    if repository is not None and not _is_no_project(repository.top):
         return repository.top
-    return None if _holds_everything(here) else here
+    return None if _is_no_project(here) else here
 
 
-def _holds_everything(folder: Path) -> bool:
-    """Whether a folder is no project. `tempfile.gettempdir` is not asked, as it writes files to find out."""
+def _is_no_project(folder: Path) -> bool:
+    """Whether a folder is too general to be a project. `tempfile.gettempdir` would write files to find out."""
     names = ["/tmp", "/var/tmp"]
     names += [os.environ.get(name, "") for name in ("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP")]
     with contextlib.suppress(RuntimeError, KeyError):  # no such variable, and no entry in the list of users
@@ -90,7 +90,7 @@ class _Repository:
 
 
 def _repository(here: Path) -> _Repository | None:
-    """Climb as git does, not across a mount point, to the repository `here` belongs to."""
+    """Walk up, as git does not beyond a mount point, to the repository that contains `here`."""
     device = _device(here)
     for folder in (here, *here.parents):
         if _device(folder) != device:
@@ -195,7 +195,7 @@ def first_commit(root: Path, wait_s: float = _GIT_WAIT_S) -> str | None:
         return None
     if os.path.lexists(repository.common / "shallow"):
         return None  # what it has is not the first commit but where the history was cut
-    output = _bounded([program, "-C", str(root), "rev-list", "--max-parents=0", "HEAD"], wait_s) or b""
+    output = _run_with_timeout([program, "-C", str(root), "rev-list", "--max-parents=0", "HEAD"], wait_s) or b""
     lines = output.decode("ascii", "replace").split()
     return lines[-1] if lines and re.fullmatch(r"[0-9a-f]{40,64}", lines[-1]) else None
 
@@ -207,24 +207,24 @@ def checkout(cwd: Path) -> Path | None:
     if repository is None or repository.common is None:
         return None
     found = next((folder for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), None)
-    return None if found is None or _holds_everything(found) else found
+    return None if found is None or _is_no_project(found) else found
 
 
 def git_output(folder: Path, arguments: Sequence[str], wait_s: float) -> bytes | None:
-    """What git prints about the repository of `folder`; None without git, if it refuses, or takes longer.
+    """The output of a git command in `folder`; None without git, if it fails, or takes longer.
 
-    Nothing that the repository's own settings name is started: no hook, no file system monitor.
+    It starts nothing that the repository's own settings name: no hook, no file system monitor.
     """
     program = shutil.which("git")
     if program is None:
         return None
     quiet = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.untrackedCache=false")
     settings = [word for setting in quiet for word in ("-c", setting)]
-    return _bounded([program, "-C", str(folder), *settings, *arguments], wait_s)
+    return _run_with_timeout([program, "-C", str(folder), *settings, *arguments], wait_s)
 
 
-def _bounded(command: list[str], wait_s: float) -> bytes | None:
-    """What a program prints; None if it fails or takes longer. It can ask, fetch and lock nothing."""
+def _run_with_timeout(command: list[str], wait_s: float) -> bytes | None:
+    """The output of a program; None if it fails or takes longer. It can neither prompt, fetch nor lock."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
     environment["GIT_ALLOW_PROTOCOL"] = "none"  # a repository's own settings may name programs to fetch with
@@ -256,7 +256,7 @@ def _bounded(command: list[str], wait_s: float) -> bytes | None:
 
 @atexit.register
 def _kill_running() -> None:
-    """A git that hangs, asked by a thread nobody waits for, must not outlive the program."""
+    """A git that hangs, started by a background thread, must not outlive the program."""
     for process in tuple(_running):
         _kill(process)
         with contextlib.suppress(subprocess.TimeoutExpired):

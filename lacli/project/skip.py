@@ -1,6 +1,6 @@
-"""Which of a project's files drafts are never read from: by name, and by what the text looks like.
+"""Which of a project's files are never drafted from, judged by name and content. Pure.
 
-Pure. What holds secrets is judged by `pool.secrets`, not here.
+Secrets in the content are judged by `pool.secrets`, not here.
 """
 
 from __future__ import annotations
@@ -131,13 +131,13 @@ def by_name(name: str) -> Reason | None:
     return "binary" if _BINARY_ENDINGS.fullmatch(last) else None
 
 
-def folder(name: str) -> bool:
+def skips_folder(name: str) -> bool:
     """Whether a walk need not enter a folder of this (last) name."""
     return name.lower() in _SECRET_FOLDERS or name.lower() in _GENERATED_FOLDERS
 
 
 def by_text(text: str) -> Reason | None:
-    """Why a file is left out by what it says; None if it is not."""
+    """Why a file is left out by its content; None if it is not."""
     head = text[:2_000].split("\n", _HEAD_LINES)[:_HEAD_LINES]
     if any(_SAYS_GENERATED.search(line) for line in head):
         return "generated"

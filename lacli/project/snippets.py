@@ -1,4 +1,4 @@
-"""Pieces of files that a model is shown beside the one it completes: cut, compared, chosen. Pure."""
+"""Pieces of other files to show a model with the one it completes: splitting, comparing, selecting. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from lacli.text.lines import likeness
 
 LINES = 64
-"""Of a piece."""
+"""The most lines of a piece."""
 _MOST = 16
 _OF_ONE_FILE = 2
 _SAME = 0.9
@@ -28,8 +28,8 @@ class Snippet:
     text: str
 
 
-def pieces(name: str, text: str) -> list[Snippet]:
-    """A file in pieces of at most `LINES` lines, cut at blank lines where there are some."""
+def split(name: str, text: str) -> list[Snippet]:
+    """Split a file into pieces of at most `LINES` lines, at blank lines if possible."""
     lines = text.split("\n")
     found: list[Snippet] = []
     start = 0
@@ -44,10 +44,10 @@ def pieces(name: str, text: str) -> list[Snippet]:
     return found
 
 
-def chosen(files: Sequence[Sequence[Snippet]], cursor_text: str, most_characters: int) -> list[Snippet]:
-    """Of each file the pieces that share most words with the text at the cursor, in the order of files and lines.
+def select(files: Sequence[Sequence[Snippet]], cursor_text: str, most_characters: int) -> list[Snippet]:
+    """The pieces of each file that share most words with the text at the cursor, in the order of files and lines.
 
-    A piece that says what another says, or what stands at the cursor already, is left out: it would be repeated.
+    A piece that resembles another one, or the text at the cursor, is left out: the model would repeat it.
     """
     words = set(_WORD.findall(cursor_text))
     kept: list[Snippet] = []
@@ -67,8 +67,8 @@ def chosen(files: Sequence[Sequence[Snippet]], cursor_text: str, most_characters
     return kept
 
 
-def joined(snippets: Iterable[Snippet]) -> list[tuple[str, str]]:
-    """One text for each file, in the order in which the files come."""
+def join(snippets: Iterable[Snippet]) -> list[tuple[str, str]]:
+    """One text per file, in the order of the files."""
     texts: dict[str, list[str]] = {}
     for piece in snippets:
         texts.setdefault(piece.name, []).append(piece.text)

@@ -1,7 +1,7 @@
-"""Which files of a project drafts may be read from: git's list of tracked files, or a walk over folders the user named.
+"""Which files of a project may be drafted from: git's tracked files, or a walk over folders the user named.
 
-Names only: no file is opened but, where git is not asked, `.gitignore` and `.lacliignore`.
-A name is bytes with slashes, relative to the root, as git and the file system have it.
+Names only: no file is opened except, where git is not asked, `.gitignore` and `.lacliignore`. A name is bytes with
+slashes, relative to the root, as in git and the file system.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MAX_NAMES = 20_000
 _GIT_WAIT_S = 5.0
 _MAX_LISTING = 4 << 20
 _MAX_DEPTH = 24
-_BREATH = 64
+_PAUSE_EVERY = 64
 _FURTHEST_NS = (1 << 63) - 1
 
-Breathe = Callable[[], None]
-"""Called between small pieces of work; may wait, and raises to end it."""
+Pause = Callable[[], None]
+"""Called between small pieces of work; may sleep, and may raise to stop it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ def changed_ns(found: os.stat_result) -> int:
     return max(-_FURTHEST_NS, min(_FURTHEST_NS, found.st_mtime_ns))
 
 
-def no_breath() -> None:
-    """For callers who are waited for."""
+def no_pause() -> None:
+    """For callers in the foreground."""
 
 
 def tracked_names(root: Path, wait_s: float = _GIT_WAIT_S) -> tuple[list[bytes], int] | None:
@@ -95,7 +95,7 @@ def walked_names(root: Path) -> list[bytes]:
     """The files that a walk finds below `root` and neither .gitignore nor .lacliignore leaves out."""
     ignore = IgnoreFiles(root, (".gitignore", LACLIIGNORE))
     top = os.path.realpath(root)
-    names = _walk(top, "", ignore, no_breath)
+    names = _walk(top, "", ignore, no_pause)
     return [
         name
         for name in names
@@ -103,18 +103,18 @@ def walked_names(root: Path) -> list[bytes]:
     ]
 
 
-def list_tracked(root: Path, breathe: Breathe = no_breath, wait_s: float = _GIT_WAIT_S) -> Listing | None:
+def list_tracked(root: Path, pause: Pause = no_pause, wait_s: float = _GIT_WAIT_S) -> Listing | None:
     """The tracked files of the working tree at `root`; None where there is none, or git cannot tell."""
     found = tracked_names(root, wait_s)
     if found is None:
         return None
     names, ignored = found
     listing = Listing(skipped=Counter({"ignored": ignored} if ignored else {}))
-    _add(listing, root, names, None, breathe)
+    _add(listing, root, names, None, pause)
     return _capped(listing)
 
 
-def list_named(root: Path, paths: Iterable[Path], breathe: Breathe = no_breath) -> Listing:
+def list_named(root: Path, paths: Iterable[Path], pause: Pause = no_pause) -> Listing:
     """The files at and below `paths`, folders of `root`, tracked or not; .gitignore and .lacliignore are honoured."""
     listing = Listing()
     ignore = IgnoreFiles(root, (".gitignore", LACLIIGNORE))
@@ -126,19 +126,19 @@ def list_named(root: Path, paths: Iterable[Path], breathe: Breathe = no_breath) 
         if os.path.islink(here) or relative.split(os.sep)[0] == os.pardir:  # the named one, or a folder above it
             listing.skipped["link"] += 1
         elif os.path.isdir(here):
-            names.update(dict.fromkeys(_walk(top, "" if relative == "." else _slashed(relative), ignore, breathe)))
+            names.update(dict.fromkeys(_walk(top, "" if relative == "." else _slashed(relative), ignore, pause)))
         else:
             names[os.fsencode(_slashed(relative))] = None
-    _add(listing, root, names, ignore, breathe)
+    _add(listing, root, names, ignore, pause)
     return _capped(listing)
 
 
-def list_known(root: Path, known: Callable[[bytes], bool], breathe: Breathe = no_breath) -> Listing:
+def list_known(root: Path, known: Callable[[bytes], bool], pause: Pause = no_pause) -> Listing:
     """As `list_named` of the whole project, but only the files whose name is known: those built before."""
     listing = Listing()
     ignore = IgnoreFiles(root, (".gitignore", LACLIIGNORE))
-    names = [name for name in _walk(os.path.realpath(root), "", ignore, breathe) if known(name)]
-    _add(listing, root, names, ignore, breathe)
+    names = [name for name in _walk(os.path.realpath(root), "", ignore, pause) if known(name)]
+    _add(listing, root, names, ignore, pause)
     return _capped(listing)
 
 
@@ -168,15 +168,15 @@ def _slashed(relative: str) -> str:
     return relative.replace(os.sep, "/")
 
 
-def _add(listing: Listing, root: Path, names: Iterable[bytes], ignore: IgnoreFiles | None, breathe: Breathe) -> None:
+def _add(listing: Listing, root: Path, names: Iterable[bytes], ignore: IgnoreFiles | None, pause: Pause) -> None:
     """Look at each name and add the file, or count why not; `ignore` is None where git has been asked."""
     folders = _RealFolders(root)
     for count, name in enumerate(names):
         if count >= MAX_NAMES:
             listing.skipped["over the cap"] += 1
             continue
-        if count % _BREATH == 0:
-            breathe()
+        if count % _PAUSE_EVERY == 0:
+            pause()
         found = _look_at(root, os.fsdecode(name), folders, ignore)
         if isinstance(found, str):
             listing.skipped[found] += 1
@@ -221,13 +221,13 @@ class _RealFolders:
         return known
 
 
-def _walk(top: str, start: str, ignore: IgnoreFiles, breathe: Breathe) -> Iterator[bytes]:
+def _walk(top: str, start: str, ignore: IgnoreFiles, pause: Pause) -> Iterator[bytes]:
     """Names of what is no folder below `start`, itself a folder's name below `top` or empty. Links are not followed."""
     waiting = [start]
     seen = 0
     while waiting:
         here = waiting.pop()
-        breathe()
+        pause()
         try:
             entries = sorted(os.scandir(os.path.join(top, here)), key=lambda entry: entry.name)
         except OSError:
@@ -243,6 +243,6 @@ def _walk(top: str, start: str, ignore: IgnoreFiles, breathe: Breathe) -> Iterat
                 continue
             if not is_folder:
                 yield os.fsencode(name)
-            elif name.count("/") < _MAX_DEPTH and not skip.folder(entry.name) and not ignore.ignores(name + "/"):
+            elif name.count("/") < _MAX_DEPTH and not skip.skips_folder(entry.name) and not ignore.ignores(name + "/"):
                 own_repository = os.path.lexists(os.path.join(entry.path, ".git"))
                 waiting += [] if own_repository else [name]

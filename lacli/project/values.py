@@ -1,7 +1,7 @@
-"""The project's own secrets: the values in its `.env` and other ignored settings, so that no reply that holds one is
-kept. They stay in memory; nothing is written.
+"""The project's own secrets: the values in its `.env` and other ignored settings, so that no reply that contains one
+is stored. They stay in memory; nothing is written.
 
-Few files, small ones, and little time: what is not found here is still judged by its looks, by `pool.secrets.refuse`.
+Only a few small files are searched, for a short time: `pool.secrets.refuse` still judges the rest by its looks.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ def secret_values(root: Path) -> frozenset[str]:
         except (OSError, ValueError):
             continue
         trusted = bool(_ENV_FILE.fullmatch(path.name) or _SECRET_FILE.fullmatch(path.name))
-        for value in values_in(text, trusted, quoted_only=bool(_SETTINGS_CODE.fullmatch(path.name))):
+        for value in secrets_in(text, trusted, quoted_only=bool(_SETTINGS_CODE.fullmatch(path.name))):
             values.add(value)
             if len(values) >= _MAX_VALUES:
                 return frozenset(values)
     return frozenset(values)
 
 
-def values_in(text: str, trusted: bool, quoted_only: bool = False) -> Iterator[str]:
+def secrets_in(text: str, trusted: bool, quoted_only: bool = False) -> Iterator[str]:
     """The values of one file; of other settings than `.env` and the like only those whose name says secret.
 
     `quoted_only` is for code, where what is not in quotes is no value.
@@ -104,7 +104,7 @@ def values_in(text: str, trusted: bool, quoted_only: bool = False) -> Iterator[s
 
 
 def _counts(value: str, named: bool) -> bool:
-    """Whether a value tells a secret, and not a word, number, place or address that any reply may hold."""
+    """Whether a value is a secret rather than a word, number, path or address that any reply may contain."""
     if not _SHORTEST <= len(value) <= _LONGEST or _COMMON.fullmatch(value) or len(set(value)) < 4:
         return False
     if _PLAIN.fullmatch(value):

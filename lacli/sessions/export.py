@@ -1,4 +1,4 @@
-"""A session as a document: Markdown to read, JSON for programs. Pure."""
+"""A session as a document: Markdown for people, JSON for programs. Pure."""
 
 from __future__ import annotations
 
@@ -12,62 +12,62 @@ from lacli.text.fences import longer_than_any
 from lacli.text.quoting import Quoting
 
 
-def moment(at: float) -> str:
-    """A time of the user's own day, to the minute."""
+def format_time(at: float) -> str:
+    """A local time, to the minute."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
 def markdown(session: Session) -> str:
-    """All that is kept of a session, attachments too, so that its code blocks stay code blocks."""
+    """A whole session with its attachments, fenced so that its code blocks stay code blocks."""
     return "\n\n".join(_parts(session)) + "\n"
 
 
 def file_name() -> str:
-    """What a chat is saved as where no name is given."""
+    """The default name of a saved chat."""
     return f"chat-{time.strftime('%Y-%m-%d-%H%M%S')}.md"
 
 
-def takes_chat(path: Path) -> bool:
-    """Whether all of a chat belongs into a file of this name, and not the code of its last answer."""
+def is_chat_file(path: Path) -> bool:
+    """Whether a file of this name takes the whole chat rather than the code of its last answer."""
     return path.suffix.lower() in (".md", ".markdown", ".txt")
 
 
 def as_markdown(system: str, turns: Sequence[Turn]) -> str:
-    """A chat as it is read by people, files as the model was shown them."""
+    """A chat for people, with files as they were shown to the model."""
     from lacli.prompts.content import composed
 
     parts = [f"## System\n\n{system}\n"] if system else []
     for turn in turns:
         parts.append(f"## You\n\n{composed(turn.question.text, turn.question.attachments)}\n")
         mark = " (interrupted)" if turn.interrupted else ""
-        parts.append(f"## Assistant{mark}\n\n{said(turn)}\n")
+        parts.append(f"## Assistant{mark}\n\n{quoted_answer(turn)}\n")
     return "\n".join(parts)
 
 
 def _parts(session: Session) -> Iterator[str]:
     yield f"# {session.title or session.id}"
     where = f" in `{session.project}`" if session.project else ""
-    yield f"{session.kind}{where}, {session.model}, {moment(session.begun)}, session {session.id}"
+    yield f"{session.kind}{where}, {session.model}, {format_time(session.started)}, session {session.id}"
     if session.system:
         yield f"## System\n\n{session.system}"
     for number, turn in enumerate(session.turns, 1):
-        yield f"## {number}. Question, {moment(turn.at)}"
+        yield f"## {number}. Question, {format_time(turn.at)}"
         for attachment in turn.question.attachments:
             yield f"`{attachment.label}`:\n\n{_fenced(attachment.text)}"
         if turn.question.text:
             yield turn.question.text.rstrip("\n")
-        yield f"## {number}. Answer{note(turn)}"
+        yield f"## {number}. Answer{completeness(turn)}"
         if turn.answer.text or turn.thought:
-            yield said(turn)
+            yield quoted_answer(turn)
 
 
-def said(turn: Turn) -> str:
-    """An answer for people, what the model thought before it as a quotation."""
+def quoted_answer(turn: Turn) -> str:
+    """An answer with what the model thought before it as a quotation."""
     return Quoting().push(turn.answer.text.rstrip(), turn.thought)
 
 
-def note(turn: Turn) -> str:
-    """What must be said of an answer that is no whole one."""
+def completeness(turn: Turn) -> str:
+    """A remark on an answer that is incomplete; empty if it is complete."""
     if turn.interrupted:
         return " (interrupted)"
     return "" if turn.reason == "stop" else f" (cut: {turn.reason})"
@@ -79,7 +79,7 @@ def _fenced(text: str) -> str:
 
 
 def record(session: Session) -> dict[str, Any]:
-    """All that is kept of a session."""
+    """A session as a JSON object."""
     return {
         "id": session.id,
         "kind": session.kind,
@@ -87,7 +87,7 @@ def record(session: Session) -> dict[str, Any]:
         "model": session.model,
         "system": session.system,
         "title": session.title,
-        "begun": round(session.begun, 3),
+        "begun": round(session.started, 3),
         "turns": [_turn(turn) for turn in session.turns],
     }
 

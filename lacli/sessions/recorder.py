@@ -1,4 +1,4 @@
-"""Has the turns of a conversation kept: `Recorder(kind, say).turn(question, finished)`. Never fails its caller.
+"""Writes the turns of a conversation to the log: `Recorder(kind, notify).turn(question, finished)`. Never raises.
 
 Nothing is read, written or imported before the first turn. A session that another process has changed meanwhile goes
 on as one of its own, which `id` then names. `--no-log` keeps nothing at all, `lacli logs off` the
@@ -25,57 +25,56 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Keeps the turns of one conversation."""
+    """Records the turns of one conversation."""
 
-    def __init__(self, kind: str, say: Callable[[Notice], None], keep: bool = True, system: str = "") -> None:
-        """`kind` is the command's name; `say` tells the user what cannot be kept."""
+    def __init__(self, kind: str, notify: Callable[[Notice], None], keep: bool = True, system: str = "") -> None:
+        """`kind` is the command's name; `notify` tells the user what cannot be kept."""
         self.id = ""
         """The session's id once it is in the log."""
         self._kind = kind
-        self._say = say
+        self._notify = notify
         self._keep = keep
         self._system = system
         self._store: SessionStore | None = None
         self._resumed: list[Session] = []
-        self._waiting: list[tuple[_Change, str]] = []
-        """What could not be written yet."""
+        self._unwritten: list[tuple[_Change, str]] = []
+        """Changes that could not be written yet, each with its session's id."""
         self._failed = False
-        self._begun = ""
-        """The id of a session of which nothing could be written yet."""
+        self._pending_id = ""
+        """The id of a session of which nothing has been written yet."""
         self._written: set[str] = set()
-        self._left: list[str] = []
+        self._left_ids: list[str] = []
         """Ids of the sessions that were left, for `back`."""
 
     def resume(self, session: Session) -> None:
         """Add the following turns to a session that was read."""
-        self._left.clear()
+        self._left_ids.clear()
         self.id = session.id
-        self._begun = ""
+        self._pending_id = ""
         self._written.add(session.id)
         self._resumed.append(session)
 
     def describe(self, system: str) -> None:
-        """The system message was changed: in the session there is, and in those begun later."""
+        """The system message was changed: in the current session, and in those started later."""
         self._system = system
-        if self.id or self._begun:
+        if self.id or self._pending_id:
             self._write(lambda store, id_: store.describe(id_, system))
 
     def new(self) -> None:
         """Begin another session with the next turn, and do not come back to this one."""
-        self._left.clear()
-        self.id = self._begun = ""
+        self._left_ids.clear()
+        self.id = self._pending_id = ""
 
     def leave(self, turns: Sequence[Turn] = (), model: str = "") -> None:
-        """What is said from now on is another session, which begins with these turns; `back` comes back to this one.
-        Their counts are in the log already."""
-        self._left.append(self.id)
-        self.id = self._begun = ""
+        """Start another session with these turns, whose counts are in the log already; `back` returns to this one."""
+        self._left_ids.append(self.id)
+        self.id = self._pending_id = ""
         for turn in turns:
             self.keep(replace(turn, counts=Counts()), model)
 
     def back(self) -> None:
-        """Go on with the session that was left last."""
-        self.id = self._left.pop() if self._left else ""
+        """Continue the session that was left last."""
+        self.id = self._left_ids.pop() if self._left_ids else ""
 
     def turn(self, question: Message, finished: Finished) -> None:
         """Keep a question and its reply; nothing where not a token came of it, unless the model had nothing to say."""
@@ -86,7 +85,7 @@ class Recorder:
 
     def keep(self, turn: Turn, model: str, replaces: bool = False) -> None:
         """Keep a turn, or put it in the place of the last one: its question was asked again."""
-        again = replaces and bool(self.id or self._begun)
+        again = replaces and bool(self.id or self._pending_id)
 
         def change(store: SessionStore, id_: str) -> str:
             return (store.replace_last if again else store.append)(id_, turn, model)
@@ -94,17 +93,17 @@ class Recorder:
         self._write(change, turn, model)
 
     def count(self, counts: Counts) -> None:
-        """Keep the numbers of replies whose words are not kept."""
+        """Record the counts of replies whose text is not recorded."""
         if not self._keep:
             return
         try:
-            self._opened().count(_project(), counts, time.time())
+            self._open_store().count(_project(), counts, time.time())
         except (LacliError, OSError) as error:
-            self._say(Notice(f"{getattr(error, 'message', error)}; the numbers are not kept"))
+            self._notify(Notice(f"{getattr(error, 'message', error)}; the numbers are not kept"))
 
     def undo(self) -> None:
-        """Take the last turn away."""
-        if self.id or self._begun:
+        """Remove the last turn."""
+        if self.id or self._pending_id:
             self._write(lambda store, id_: store.replace_last(id_, None))
 
     def follow(self, change: str, turns: Sequence[Turn], before: int, model: str) -> None:
@@ -123,35 +122,35 @@ class Recorder:
         if not self._keep:
             return
         try:
-            store = self._opened()
+            store = self._open_store()
             if not self._may_keep_words(store, turn):
                 return
-            self._begun = self.id or self._begun or store.begin(self._kind, _project(), model, self._system)
-            self._waiting.append((change, self._begun))
-            self._write_waiting(store)
-            self.id, self._begun = self._begun, ""
+            self._pending_id = self.id or self._pending_id or store.begin(self._kind, _project(), model, self._system)
+            self._unwritten.append((change, self._pending_id))
+            self._write_pending(store)
+            self.id, self._pending_id = self._pending_id, ""
         except (LacliError, OSError) as error:
             if self.id not in self._written:  # set by `back`, to a session that could not be written
                 self.id = ""
             if not self._failed:
                 self._failed = True
-                self._say(Notice(f"{getattr(error, 'message', error)}; what is said is not kept"))
+                self._notify(Notice(f"{getattr(error, 'message', error)}; what is said is not kept"))
 
-    def _write_waiting(self, store: SessionStore) -> None:
-        while self._waiting:
-            change, id_ = self._waiting[0]
+    def _write_pending(self, store: SessionStore) -> None:
+        while self._unwritten:
+            change, id_ = self._unwritten[0]
             now = change(store, id_)
             self._written.add(now)
-            del self._waiting[0]
+            del self._unwritten[0]
             if now != id_:  # another process went on with it: what follows is a session of its own
-                self._waiting = [(each, now if of == id_ else of) for each, of in self._waiting]
-                self._begun = now if self._begun == id_ else self._begun
+                self._unwritten = [(each, now if of == id_ else of) for each, of in self._unwritten]
+                self._pending_id = now if self._pending_id == id_ else self._pending_id
         if self._failed:
             self._failed = False
-            self._say(Notice("the log of conversations can be used again: all of this one is kept"))
+            self._notify(Notice("the log of conversations can be used again: all of this one is kept"))
 
     def _may_keep_words(self, store: SessionStore, turn: Turn | None) -> bool:
-        """Whether logs are on; if not, the numbers alone are kept."""
+        """Whether logging is on; if not, only the counts are recorded."""
         from lacli.sessions import switch
 
         if switch.is_on():
@@ -160,11 +159,11 @@ class Recorder:
             store.count(_project(), turn.counts, turn.at)
         return False
 
-    def _opened(self) -> SessionStore:
+    def _open_store(self) -> SessionStore:
         if self._store is None:
             from lacli.sessions.store import SessionStore, path
 
-            self._store = SessionStore(path(), self._say)
+            self._store = SessionStore(path(), self._notify)
         while self._resumed:
             self._store.know(self._resumed.pop())
         return self._store

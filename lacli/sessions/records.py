@@ -1,6 +1,6 @@
-"""What is kept of conversations, as values. Pure: no database, no files.
+"""What the log holds of conversations, as values. Pure: no database, no files.
 
-Written and read by `store`; the front ends and `conversation` see these and nothing below them.
+`store` writes and reads them; the front ends and `lacli.chat` see these and nothing below.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class NoSuchSession(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question and what came of it."""
+    """A question and its answer."""
 
     question: Message
     answer: Message
@@ -53,7 +53,7 @@ class Turn:
         return self.reason == INTERRUPTED
 
     def without_ids(self) -> Turn:
-        """The same for another model, to which the ids of this one mean nothing."""
+        """The turn without token ids, for another model."""
         return replace(self, answer=replace(self.answer, token_ids=()))
 
 
@@ -72,7 +72,7 @@ class Session:
     title: str
     """The first words of the first question that the user asked."""
     turns: tuple[Turn, ...] = ()
-    begun: float = 0.0
+    started: float = 0.0
     """Seconds since 1970."""
 
 
@@ -86,7 +86,7 @@ class Summary:
     model: str
     title: str
     turns: int
-    begun: float
+    started: float
     used: float
     """When the last turn was added, seconds since 1970."""
     interrupted: bool
@@ -110,10 +110,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much is kept."""
+    """How much the log holds."""
 
     sessions: int
     turns: int
     byte_size: int
     oldest: float
-    """Seconds since 1970; 0 where nothing is kept."""
+    """Seconds since 1970; 0 if the log is empty."""

@@ -1,4 +1,4 @@
-"""Literal search in everything said and attached: no query language, so that no input is an error.
+"""Literal search in all turns and attachments: no query language, so that no input is an error.
 
 All text is read and compared without case: ten thousand turns take a few tenths of a second, and no index has to be
 kept, which would be as large as the text and would have to be repaired with it.
@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli.sessions import rows
-from lacli.sessions.database import only
-from lacli.sessions.kept import whole
+from lacli.sessions.clipping import valid_unicode
+from lacli.sessions.database import single_row
 from lacli.sessions.records import Hit
 
 if TYPE_CHECKING:
     import sqlite3
 
-_AROUND = 60
+_CONTEXT_CHARACTERS = 60
 _IN_SCOPE = "session IN (SELECT id FROM sessions WHERE ? OR project = ?)"
 
 
 @dataclass(slots=True)
-class _Found:
-    """What was found of one session so far."""
+class _Match:
+    """The matches in one session so far."""
 
     matches: int
     number: int
@@ -34,17 +34,17 @@ class _Found:
     text: str
 
 
-def folded(text: str) -> str:
-    """The text as it is compared: without case, and each accented character as one."""
+def fold(text: str) -> str:
+    """The text for comparison: case-folded and in NFC."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
 
 
-def found(
+def search(
     connection: sqlite3.Connection, text: str, project: Path | None, everywhere: bool, limit: int | None
 ) -> list[Hit]:
     """The sessions with this text in a question, an answer or an attachment, the one used last first."""
-    wanted = folded(whole(text))
-    matched = _matched(connection, wanted, (everywhere, rows.stored(project)))
+    wanted = fold(valid_unicode(text))
+    matched = _matched(connection, wanted, (everywhere, rows.project_column(project)))
     hits: list[Hit] = []
     for session in rows.summaries(connection, project, everywhere):
         match = matched.get(session.id)
@@ -56,16 +56,16 @@ def found(
     return hits
 
 
-def _matched(connection: sqlite3.Connection, wanted: str, scope: tuple[bool, str | bytes]) -> dict[str, _Found]:
-    """What was found, by session."""
+def _matched(connection: sqlite3.Connection, wanted: str, scope: tuple[bool, str | bytes]) -> dict[str, _Match]:
+    """The matches by session."""
     attached = _attached(connection, wanted, scope)
-    matched: dict[str, _Found] = {}
+    matched: dict[str, _Match] = {}
     for number, session, question, answer in connection.execute(
         f"SELECT number, session, question, answer FROM turns WHERE {_IN_SCOPE} ORDER BY number DESC", scope
     ):
-        if wanted in folded(rows.text_of(question)):
+        if wanted in fold(rows.text_of(question)):
             where, text = "question", rows.text_of(question)
-        elif wanted in folded(rows.text_of(answer)):
+        elif wanted in fold(rows.text_of(answer)):
             where, text = "answer", rows.text_of(answer)
         elif number in attached:
             where, text = attached[number]
@@ -74,7 +74,7 @@ def _matched(connection: sqlite3.Connection, wanted: str, scope: tuple[bool, str
         if session in matched:
             matched[session].matches += 1
         else:
-            matched[session] = _Found(1, number, where, text)
+            matched[session] = _Match(1, number, where, text)
     return matched
 
 
@@ -89,21 +89,21 @@ def _attached(
     ).fetchall()
     contents = {}
     for number in {content for _, _, content in attachments}:
-        text = rows.text_of(only(connection.execute("SELECT text FROM contents WHERE number = ?", (number,)))[0])
-        if wanted in folded(text):
+        text = rows.text_of(single_row(connection.execute("SELECT text FROM contents WHERE number = ?", (number,)))[0])
+        if wanted in fold(text):
             contents[number] = text
     found: dict[int, tuple[str, str]] = {}
     for turn, label, content in attachments:
         name = rows.text_of(label)
-        if turn not in found and (content in contents or wanted in folded(name)):
+        if turn not in found and (content in contents or wanted in fold(name)):
             found[turn] = (name or "attachment", contents.get(content, name))
     return found
 
 
 def excerpt(text: str, wanted: str) -> str:
-    """The place in a text where `wanted` (folded) first is, with some of what stands around it, on one line."""
-    start = _position(text, folded(text).find(wanted))
-    first, last = max(0, start - _AROUND), start + len(wanted) + _AROUND
+    """The first occurrence of `wanted` (folded) in a text with some context, on one line."""
+    start = _position(text, fold(text).find(wanted))
+    first, last = max(0, start - _CONTEXT_CHARACTERS), start + len(wanted) + _CONTEXT_CHARACTERS
     piece = " ".join(text[first:last].split())
     return f"{'...' if first else ''}{piece}{'...' if last < len(text) else ''}"
 
@@ -112,4 +112,4 @@ def _position(text: str, place: int) -> int:
     """Where in a text a place of its folded form is: folding may make it longer or shorter."""
     if place <= 0 or text.isascii():
         return max(0, place)
-    return bisect_left(range(len(text)), place, key=lambda end: len(folded(text[:end])))
+    return bisect_left(range(len(text)), place, key=lambda end: len(fold(text[:end])))

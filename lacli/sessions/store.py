@@ -1,7 +1,7 @@
-"""Saved conversations: begun, added to, found again, removed. SQLite in one private file below the data folder.
+"""Saved conversations: started, extended, searched, removed. SQLite in one private file in the data folder.
 
-What is kept: questions, the text that was attached to them, answers with the ids the model wrote, which model wrote
-them, when, and in which project. It is the user's own transcript: never sent anywhere, readable by the owner alone.
+Kept are questions, the text that was attached to them, answers with the ids the model wrote, which model wrote them,
+when, and in which project. It is the user's own transcript: never sent anywhere, readable by the owner alone.
 Every method either does its work or raises `StoreUnavailable`; a turn whose `append` returned is on the disk.
 """
 
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from lacli import paths
 from lacli.events import Counts, Notice
 from lacli.sessions import rows, search
+from lacli.sessions.clipping import clipped
 from lacli.sessions.database import Database
-from lacli.sessions.kept import kept
 from lacli.sessions.records import Extent, Hit, NoSuchSession, Session, StoreUnavailable, Summary, Turn
 
 if TYPE_CHECKING:
@@ -28,16 +28,16 @@ __all__ = ["FILE_NAME", "NoSuchSession", "SessionStore", "StoreUnavailable", "op
 
 FILE_NAME = "sessions.db"
 _SHOWN = 5
-"""Most sessions named where an id is not unique."""
+"""The most sessions that are listed if an id prefix is ambiguous."""
 
 
 def path() -> Path:
-    """Where the log is."""
+    """The path of the log."""
     return paths.data_dir() / FILE_NAME
 
 
 def open_store(report: Callable[[Notice], None]) -> SessionStore:
-    """The log for a conversation that is to go on: a damaged file is kept aside at once, and a new one begun."""
+    """Open the log for a conversation; a damaged file is set aside at once, and a new one started."""
     store = SessionStore(path(), report)
     store.check()
     return store
@@ -51,23 +51,23 @@ class SessionStore:
         self._database = Database(path, lambda text: report(Notice(text, "warning")))
         self._report = report
         self._known: dict[str, Session] = {}
-        """Sessions begun or read here, as they are in the file as far as is known here: it may be deleted while they go
-        on, and another process may go on with the same session."""
+        """Sessions started or read here, as they were in the file then: meanwhile it may have been deleted, and another
+        process may have continued the same session."""
         self._counted: set[float] = set()
-        """When the turns were that were added here: one that is put back is not counted again."""
+        """The times of the turns that were added here, so that one that is restored is not counted again."""
 
     def check(self) -> None:
-        """Raise if the file cannot be read; keep a damaged one aside."""
+        """Raise if the file cannot be read; set a damaged one aside."""
         self._database.check()
 
     def begin(self, kind: str, project: Path | None, model: str, system: str = "") -> str:
-        """A new session; its id. It is kept with its first turn."""
-        session = Session(secrets.token_hex(8), kind, project, model, system, "", begun=time.time())
+        """Start a session and return its id. It is stored with its first turn."""
+        session = Session(secrets.token_hex(8), kind, project, model, system, "", started=time.time())
         self.know(session)
         return session.id
 
     def know(self, session: Session) -> None:
-        """Be ready to add to a session that another store has read."""
+        """Make a session that another store has read known here, so that turns can be added to it."""
         self._known[session.id] = session
 
     def append(self, id: str, turn: Turn, model: str = "") -> str:  # noqa: A002 - what it is called everywhere
@@ -85,62 +85,62 @@ class SessionStore:
         return self._change(id, 1, turn, model)
 
     def describe(self, id: str, system: str) -> str:  # noqa: A002
-        """Change the system message of a session that was begun or read here; the id is as of `append`."""
+        """Change the system message of a session that was started or read here; the id is as of `append`."""
 
-        def work(connection: sqlite3.Connection, told: list[Notice]) -> Session:
+        def work(connection: sqlite3.Connection, notices: list[Notice]) -> Session:
             known = self._known[id]
             if connection.execute("SELECT 1 FROM sessions WHERE id = ?", (id,)).fetchone():
-                known, _ = self._prepared(connection, id, told)
-                connection.execute("UPDATE sessions SET system = ? WHERE id = ?", (kept(system), known.id))
-                rows.forget_empty(connection, known.id)
+                known, _ = self._ensure_row(connection, id, notices)
+                connection.execute("UPDATE sessions SET system = ? WHERE id = ?", (clipped(system), known.id))
+                rows.delete_if_empty(connection, known.id)
             return replace(known, system=system)
 
-        return self._written(work)
+        return self._write_session(work)
 
     def _change(self, id: str, dropped: int, turn: Turn | None, model: str) -> str:  # noqa: A002
         """Take away the last turns of a session and add one, in one transaction."""
 
-        def work(connection: sqlite3.Connection, told: list[Notice]) -> Session:
-            known, numbers = self._prepared(connection, id, told)
+        def work(connection: sqlite3.Connection, notices: list[Notice]) -> Session:
+            known, numbers = self._ensure_row(connection, id, notices)
             turns = known.turns[: len(numbers) - dropped] if dropped <= len(numbers) else ()
             for number in numbers[len(turns) :]:
                 connection.execute("DELETE FROM turns WHERE number = ?", (number,))
             if turn is not None:
-                if model and _read_by(connection, known.id, model):
+                if model and _set_model(connection, known.id, model):
                     turns = tuple(each.without_ids() for each in turns)
                 rows.insert_turn(connection, known.id, turn)
                 if turn.at not in self._counted:
                     rows.add_counts(connection, known.project, turn.counts, turn.at)
                 turns = (*turns, turn)
             if dropped:
-                rows.forget_empty(connection, known.id)
-                rows.forget_contents(connection)
+                rows.delete_if_empty(connection, known.id)
+                rows.delete_unused_contents(connection)
             return replace(known, turns=turns, model=model or known.model)
 
-        changed = self._written(work)
+        changed = self._write_session(work)
         if turn is not None:
             self._counted.add(turn.at)
         return changed
 
-    def _written(self, work: Callable[[sqlite3.Connection, list[Notice]], Session]) -> str:
-        """Write a session, and know it as `work` says it is now; its id."""
-        told: list[Notice] = []
+    def _write_session(self, work: Callable[[sqlite3.Connection, list[Notice]], Session]) -> str:
+        """Write a session, and remember it as `work` returns it. Returns its id."""
+        notices: list[Notice] = []
 
         def attempt(connection: sqlite3.Connection) -> Session:
-            told.clear()  # this may be a second one
-            return work(connection, told)
+            notices.clear()  # this may be the second attempt
+            return work(connection, notices)
 
         changed = self._database.write(attempt)
         self.know(changed)
-        for notice in told:
+        for notice in notices:
             self._report(notice)
         return changed.id
 
-    def _prepared(
+    def _ensure_row(
         self,
         connection: sqlite3.Connection,
         id: str,  # noqa: A002
-        told: list[Notice],
+        notices: list[Notice],
     ) -> tuple[Session, list[int]]:
         """A session that has a row and is as it is known here, and the numbers of its turns: the one of this id, or
         another one in its place."""
@@ -153,26 +153,26 @@ class SessionStore:
             return read, numbers
         if row is None:
             if known.turns:
-                told.append(Notice("what was said earlier here is gone from the log; what follows is kept", "warning"))
-                known = replace(known, begun=time.time(), turns=())
+                notices.append(Notice("the earlier turns are gone from the log; what follows is kept", "warning"))
+                known = replace(known, started=time.time(), turns=())
             rows.insert_session(connection, known)
             return known, []
         here = connection.execute("SELECT number, at_s FROM turns WHERE session = ? ORDER BY 1", (id,)).fetchall()
-        same = [rows.moment_of(at) for _, at in here] == [rows.moment_of(turn.at) for turn in known.turns]
-        if same and rows.text_of(row[0]) == kept(known.system):
+        same = [rows.time_of(at) for _, at in here] == [rows.time_of(turn.at) for turn in known.turns]
+        if same and rows.text_of(row[0]) == clipped(known.system):
             return known, [number for number, _ in here]
-        removed = rows.moment_of(row[1]) != rows.moment_of(known.begun)  # and kept again since, by whoever went on
+        removed = rows.time_of(row[1]) != rows.time_of(known.started)  # and stored again by another process
         turns = () if removed else known.turns
-        own = replace(known, id=secrets.token_hex(8), begun=time.time(), turns=turns)
+        own = replace(known, id=secrets.token_hex(8), started=time.time(), turns=turns)
         rows.insert_session(connection, own)
-        what = "was deleted elsewhere" if removed else "was gone on with elsewhere, too"
-        told.append(
+        what = "was deleted elsewhere" if removed else "was continued elsewhere, too"
+        notices.append(
             Notice(f"session {id[:8]} {what}: what is said here is kept as {own.id[:8]} from now on", "warning")
         )
         return own, [rows.insert_turn(connection, own.id, turn) for turn in turns]
 
     def count(self, project: Path | None, counts: Counts, at: float) -> None:
-        """Add to the day's counts alone, for a reply of which no word is to be kept."""
+        """Add to the day's counts alone, for a reply whose text is not to be stored."""
         self._database.write(lambda connection: rows.add_counts(connection, project, counts, at))
 
     def session(self, prefix: str) -> Session:
@@ -181,7 +181,7 @@ class SessionStore:
         def work(connection: sqlite3.Connection) -> tuple[Session, Sequence[int]]:
             return rows.read_session(connection, _full_id(connection, prefix))
 
-        return self._remembered(self._database.read(work))
+        return self._remember(self._database.read(work))
 
     def latest(self, project: Path | None, kinds: Collection[str]) -> Session | None:
         """The session of these kinds used last in this project."""
@@ -190,14 +190,14 @@ class SessionStore:
             marks = ",".join("?" * len(kinds))
             row = connection.execute(
                 f"SELECT id FROM sessions WHERE project = ? AND kind IN ({marks}) ORDER BY {rows.USED_LAST}",
-                (rows.stored(project), *kinds),
+                (rows.project_column(project), *kinds),
             ).fetchone()
             return rows.read_session(connection, row[0]) if row else None
 
         read = self._database.read(work)
-        return None if read is None else self._remembered(read)
+        return None if read is None else self._remember(read)
 
-    def _remembered(self, read: tuple[Session, Sequence[int]]) -> Session:
+    def _remember(self, read: tuple[Session, Sequence[int]]) -> Session:
         session, _ = read
         self.know(session)
         return session
@@ -211,8 +211,8 @@ class SessionStore:
     def search(
         self, text: str, project: Path | None = None, everywhere: bool = False, limit: int | None = None
     ) -> Sequence[Hit]:
-        """Sessions in which this very text was said or attached, whatever its case; for no text all of them."""
-        return self._database.read(lambda connection: search.found(connection, text, project, everywhere, limit))
+        """Sessions whose turns or attachments contain this text, ignoring case; all sessions if it is empty."""
+        return self._database.read(lambda connection: search.search(connection, text, project, everywhere, limit))
 
     def full_id(self, prefix: str) -> str:
         """The id that begins so. Raises NoSuchSession."""
@@ -235,7 +235,7 @@ class SessionStore:
 
         def work(connection: sqlite3.Connection) -> int:
             gone = sum(connection.execute("DELETE FROM sessions WHERE id = ?", (each,)).rowcount for each in ids)
-            rows.forget_contents(connection)
+            rows.delete_unused_contents(connection)
             return gone
 
         if not self._database.read(lambda connection: connection.execute("SELECT 1 FROM sessions").fetchone()):
@@ -249,19 +249,19 @@ class SessionStore:
         return self._database.read(lambda connection: rows.day_counts(connection, project, everywhere))
 
     def extent(self) -> Extent:
-        """How much is kept."""
+        """How much is stored."""
 
         def work(connection: sqlite3.Connection) -> tuple[int, int, float]:
             sessions, oldest = connection.execute("SELECT count(*), min(begun_s) FROM sessions").fetchone()
             turns = connection.execute("SELECT count(*) FROM turns").fetchone()[0]
-            return sessions, turns, rows.moment_of(oldest)
+            return sessions, turns, rows.time_of(oldest)
 
         sessions, turns, oldest = self._database.read(work)
         return Extent(sessions, turns, self._database.byte_size(), oldest)
 
 
-def _read_by(connection: sqlite3.Connection, id: str, model: str) -> bool:  # noqa: A002
-    """Note which model a session is with now; whether it is another one."""
+def _set_model(connection: sqlite3.Connection, id: str, model: str) -> bool:  # noqa: A002
+    """Set the model of a session. Returns whether it has changed."""
     changed = connection.execute(
         "UPDATE sessions SET model = ? WHERE id = ? AND model <> ?", (model, id, model)
     ).rowcount

@@ -19,7 +19,7 @@ def is_on() -> bool:
 
 
 def turn(on: bool) -> None:
-    """Keep them from now on, or keep no more. Raises OSError where the data folder cannot be written."""
+    """Turn logging on or off. Raises OSError if the data folder cannot be written."""
     path = paths.data_dir() / _NAME
     if not on:
         files.make_private(path.parent)

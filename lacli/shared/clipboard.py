@@ -1,6 +1,6 @@
-"""Text to the clipboard: asked of the terminal by an escape sequence (OSC 52), and given to the system's own tool.
+"""Copies text to the clipboard, through the terminal (the escape sequence OSC 52) and through the system's own tool.
 
-The terminal serves over ssh, too, but may refuse without a word; a tool is sure where there is one.
+The terminal works over ssh, too, but may refuse silently; a tool is reliable where there is one.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import subprocess
 
 _SCREEN = "CONOUT$" if os.name == "nt" else "/dev/tty"
 _TOOL_WAIT_S = 2.0
-_MOST_BY_TERMINAL = 74_000
-"""Bytes of base64 that terminals take at most."""
+_MAX_ENCODED_BYTES = 74_000
+"""The most base64 that terminals accept."""
 
 
 def copied(text: str) -> list[str]:
-    """Who was given the text: the name of a tool, `the terminal`; empty for nobody."""
+    """Copy the text. Returns who took it: the name of a tool, `the terminal`; empty for nobody."""
     tool = by_tool(text)
     takers = [tool] if tool else []
     encoded = base64.b64encode(text.encode("utf-8", "replace"))
-    if len(encoded) <= _MOST_BY_TERMINAL and _by_terminal(encoded):
+    if len(encoded) <= _MAX_ENCODED_BYTES and _by_terminal(encoded):
         takers.append("the terminal")
     return takers
 
 
 def _by_terminal(encoded: bytes) -> bool:
-    """Whether there is a terminal to ask; what it does with it is never known."""
+    """Whether there is a terminal to write to; whether it obeys is never known."""
     try:
         with open(_SCREEN, "wb", buffering=0) as screen:
             screen.write(b"\x1b]52;c;" + encoded + b"\x07")
@@ -37,7 +37,7 @@ def _by_terminal(encoded: bytes) -> bool:
 
 
 def by_tool(text: str) -> str:
-    """The name of the tool that took it."""
+    """Copy the text with a tool. Returns its name; empty if none could."""
     for command in _tools():
         if shutil.which(command[0]) is None:
             continue

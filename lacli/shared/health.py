@@ -1,6 +1,6 @@
-"""What is right and wrong on this computer. Each check looks at one thing, changes nothing, and ends in bounded time.
+"""The checks of `lacli doctor`. Each looks at one thing, changes nothing, and ends in bounded time.
 
-PyTorch is imported in a process of its own: one that cannot be loaded may end the program that tries.
+PyTorch is imported in a process of its own: a broken one may crash the program that imports it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,18 @@ from lacli import __version__, paths
 from lacli.config import told_offline
 from lacli.errors import LacliError
 
-_TORCH_WAIT_S = 120.0
-_LITTLE_DISK = 2_000_000_000
-_NEEDED = ("torch", "transformers", "tokenizers", "safetensors", "numpy", "gguf", "huggingface-hub", "prompt-toolkit")
+_TORCH_TIMEOUT_S = 120.0
+_LOW_DISK_BYTES = 2_000_000_000
+_REQUIRED_PACKAGES = (
+    "torch",
+    "transformers",
+    "tokenizers",
+    "safetensors",
+    "numpy",
+    "gguf",
+    "huggingface-hub",
+    "prompt-toolkit",
+)
 _PROBE = """
 import json, torch
 found = {"version": torch.__version__, "cuda": torch.cuda.is_available()}
@@ -42,25 +51,25 @@ print(json.dumps(found))
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was found of one thing."""
+    """The result of a check."""
 
     name: str
     state: Literal["ok", "warn", "fail"]
     text: str
     fix: str = ""
-    """What to do about it."""
+    """What the user can do about it; empty if nothing is wrong."""
 
 
-Named = tuple[str, Callable[[], Check]]
-"""A check and its name, under which it stands where it cannot be made."""
+NamedCheck = tuple[str, Callable[[], Check]]
+"""A check and the name under which its failure is reported."""
 
 
 def checks(
-    model: Callable[[], str | None], config: Sequence[Named] = (), terminal: Sequence[Named] = ()
+    model: Callable[[], str | None], config: Sequence[NamedCheck] = (), terminal: Sequence[NamedCheck] = ()
 ) -> Iterator[Check]:
-    """Every check, as soon as it is done, with those of the front end at their places.
+    """Yield the result of every check as soon as it is done, those of the front end in between.
 
-    `model` tells the name of the model that is taken where none is given; None for the one that is built in.
+    `model` returns the name of the configured default model; None for the built-in one.
     """
     yield from (_python(), *_packages())
     yield from _torch()
@@ -75,13 +84,13 @@ def checks(
         ("git", _git),
         *terminal,
     ):
-        yield _guarded(name, each)
+        yield _run_check(name, each)
     yield from _folders()
-    yield _guarded("log", _log)
+    yield _run_check("log", _log)
 
 
-def _guarded(name: str, check: Callable[[], Check]) -> Check:
-    """The check, or that it could not be made."""
+def _run_check(name: str, check: Callable[[], Check]) -> Check:
+    """The result of the check, or the error that kept it from running."""
     try:
         return check()
     except LacliError as error:
@@ -99,7 +108,7 @@ def _python() -> Check:
 
 def _packages() -> Iterator[Check]:
     missing = []
-    for name in _NEEDED:
+    for name in _REQUIRED_PACKAGES:
         try:
             importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
@@ -133,12 +142,12 @@ def _torch() -> Iterator[Check]:
 
 
 def probe_torch() -> dict[str, Any]:
-    """What PyTorch says of itself; {"error": …} where it cannot be imported."""
+    """What PyTorch reports about itself; {"error": …} if it cannot be imported."""
     try:
         done = subprocess.run(
             [sys.executable, "-P", "-c", _PROBE],
             capture_output=True,
-            timeout=_TORCH_WAIT_S,
+            timeout=_TORCH_TIMEOUT_S,
             stdin=subprocess.DEVNULL,
             cwd=os.path.dirname(sys.executable) or None,  # PyTorch fails in a current folder that was deleted
             check=False,
@@ -148,7 +157,7 @@ def probe_torch() -> dict[str, Any]:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
         return {"error": lines[-1][:300] if lines else f"it ended with code {done.returncode}"}
     except subprocess.TimeoutExpired:
-        return {"error": f"it took more than {_TORCH_WAIT_S:.0f} s"}
+        return {"error": f"it took more than {_TORCH_TIMEOUT_S:.0f} s"}
     except (OSError, ValueError, IndexError) as error:
         return {"error": str(error)}
 
@@ -163,7 +172,7 @@ def _kernels() -> Check:
         "kernels",
         "warn",
         f"{why_not() or 'no C library'}; PyTorch runs instead, several times slower",
-        "install a C compiler and then lacli again",
+        "install a C compiler, then reinstall lacli",
     )
 
 
@@ -187,14 +196,16 @@ def _model(name: str | None) -> Check:
         return Check("model", "ok", f"{spec.alias} is prepared")
     pull = f"lacli models pull {spec.alias if spec.path is None else spec.path}"
     if here.files is not None:
-        return Check("model", "warn", f"{spec.alias} is here, and not prepared: the first question waits for it", pull)
+        return Check(
+            "model", "warn", f"{spec.alias} is downloaded but not prepared: the first question waits for that", pull
+        )
     if told_offline("LACLI_OFFLINE"):
         return Check(
             "model", "fail", f"{spec.alias} is not on this computer, and the network is off", "give another -m"
         )
-    begun = f", but for {here.arrived / 1e6:.0f} MB of it" if here.arrived else ""
-    what = "goes on from there" if here.arrived else "fetches it"
-    return Check("model", "warn", f"{spec.alias} is not on this computer{begun}: the first question {what}", pull)
+    partial = f", except for {here.arrived / 1e6:.0f} MB of it" if here.arrived else ""
+    what = "fetches the rest" if here.arrived else "fetches it"
+    return Check("model", "warn", f"{spec.alias} is not on this computer{partial}: the first question {what}", pull)
 
 
 def _memory(name: str | None) -> Check:
@@ -213,41 +224,46 @@ def _disk() -> Check:
     folder = _existing(paths.models_dir())
     free = shutil.disk_usage(folder).free
     text = f"{free / 1e9:.1f} GB free for models in {paths.models_dir()}"
-    if free < _LITTLE_DISK:
-        return Check("disk", "warn", text, "make room, `lacli models rm` old models, or set LACLI_HOME to another disk")
+    if free < _LOW_DISK_BYTES:
+        return Check(
+            "disk",
+            "warn",
+            text,
+            "free some space, remove old models (`lacli models rm`), or set LACLI_HOME to another disk",
+        )
     return Check("disk", "ok", text)
 
 
 def _network() -> Check:
     if told_offline("LACLI_OFFLINE"):
         return Check("network", "ok", "off, by HF_HUB_OFFLINE or LACLI_OFFLINE: only what is on this computer is used")
-    return Check("network", "ok", "may be used to fetch models, and for nothing else")
+    return Check("network", "ok", "used to fetch models, and for nothing else")
 
 
 def _git() -> Check:
     program = shutil.which("git")
     if program is None:
-        return Check("git", "warn", "not found: which files changed last is not known", "install git")
+        return Check("git", "warn", "not found: which files changed recently is unknown", "install git")
     return Check("git", "ok", program)
 
 
 def _folders() -> Iterator[Check]:
-    """Whether lacli may write where it must; nothing is made to find out."""
-    for name, of in (("cache", paths.cache_dir), ("state", paths.state_dir), ("data", paths.data_dir)):
+    """Whether lacli can write where it has to; nothing is created to find out."""
+    for name, locate in (("cache", paths.cache_dir), ("state", paths.state_dir), ("data", paths.data_dir)):
         try:
-            folder = of()
+            folder = locate()
         except LacliError as error:
             yield Check(name, "fail", error.message, error.hint)
             continue
-        there = _existing(folder)
-        if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        parent = _existing(folder)
+        if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
             yield Check(name, "ok", str(folder))
         else:
-            yield Check(name, "fail", f"{folder} cannot be written to", "correct its owner, or set LACLI_HOME")
+            yield Check(name, "fail", f"{folder} cannot be written to", "fix its owner, or set LACLI_HOME")
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the nearest above it that exists."""
+    """The folder, or its nearest parent that exists."""
     while not os.path.lexists(folder) and folder != folder.parent:
         folder = folder.parent
     return folder
@@ -267,9 +283,11 @@ def _log() -> Check:
         with contextlib.closing(sqlite3.connect(f"{path().absolute().as_uri()}?mode=ro", uri=True, timeout=2)) as log:
             found = log.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.OperationalError as error:  # of the disk, permissions, another program
-        return Check("log", "warn", f"{path()} cannot be read: {error}", "see to the file and its disk")
+        return Check("log", "warn", f"{path()} cannot be read: {error}", "check the file and its disk")
     except sqlite3.Error as error:
         found = str(error)
     if found != "ok":
-        return Check("log", "warn", f"{path()} is damaged: {found}", "the next session puts it aside and begins anew")
+        return Check(
+            "log", "warn", f"{path()} is damaged: {found}", "the next session sets it aside and starts a new one"
+        )
     return Check("log", "ok", f"on, {path()}")

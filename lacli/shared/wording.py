@@ -1,4 +1,4 @@
-"""Statistics, ages and sizes as people and programs read them. Pure, but for the user's home: values in, text out."""
+"""Formats statistics, ages and sizes, for people and as JSON. Pure, except that it reads the user's home folder."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from lacli.events import Attachment, Counts, Finished, Loading, ReplyStats
 if TYPE_CHECKING:
     from lacli.pool.prune import Pruned
 
-BETWEEN = " · "
-"""Stands between the numbers of a line, and is where a narrow terminal breaks it."""
+SEPARATOR = " · "
+"""Between the numbers of a line, and where a narrow terminal breaks it."""
 
 _LEGEND = "guesses: right/tried, share of the text"
 
@@ -29,7 +29,7 @@ _STAGES = {
 
 
 def counts_record(counts: Counts) -> dict[str, Any]:
-    """What decoding took and guessing brought, as JSON: of one reply, of a chat, or of all replies in a project."""
+    """The counts of one reply, a chat or a project as JSON."""
     return {
         "predicted_n": counts.predicted_n,
         "steps": counts.steps,
@@ -50,7 +50,7 @@ def counts_record(counts: Counts) -> dict[str, Any]:
 
 
 def stats_record(stats: ReplyStats) -> dict[str, Any]:
-    """The JSON statistics of one reply; llama.cpp's names where it has them. None where a number has no meaning."""
+    """The JSON statistics of one reply, with llama.cpp's names where it has them. None where a number is undefined."""
     return {
         "model": stats.model,
         "quant": stats.quant,
@@ -81,12 +81,12 @@ def reply_record(finished: Finished) -> dict[str, Any]:
 
 
 def turn_record(finished: Finished, session: str) -> dict[str, Any]:
-    """The same of a turn of the session with this id; empty is one that is not kept."""
+    """The JSON document of a turn; `session` is its session's id, empty if it is not kept."""
     return {**reply_record(finished), "model": finished.stats.model, "session": session or None}
 
 
 def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
-    """One line for people: what was written, how fast, and who guessed it; `without_pool` says that there is none."""
+    """One line of statistics; `without_pool` replaces the size of the pool if there is none."""
     parts = [f"{stats.predicted_n:,} tok in {counted(stats.steps, 'step', 'steps')}"]
     if stats.tokens_per_step is not None:
         parts.append(f"{stats.tokens_per_step:.2f} tok/step")
@@ -100,11 +100,11 @@ def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
         parts.append(f"{stats.reused_n:,} prompt tok reused")
     if stats.kernel:
         parts.append(f"{stats.quant} on {stats.kernel}")
-    return BETWEEN.join(parts)
+    return SEPARATOR.join(parts)
 
 
 def _saved(counts: Counts) -> str:
-    """What guessing saved against plain decoding, or that it cost more than it brought; nothing if neither."""
+    """What drafting saved or lost against plain decoding; empty if neither."""
     parts = [f"saved {counted(counts.saved_n, 'step', 'steps')}"] if counts.saved_n else []
     if counts.saved_ms is not None and abs(counts.saved_ms) >= 1:
         word = "lost " if counts.saved_ms < 0 else "" if parts else "saved "
@@ -113,7 +113,7 @@ def _saved(counts: Counts) -> str:
 
 
 def counts_table(columns: Sequence[tuple[str, Counts]]) -> list[str]:
-    """All counts, a line each, of one or more headed columns; narrow enough for 40 characters with two."""
+    """All counts, one per line, in one or more columns with headings; two fit into 40 characters."""
     counts = [each for _, each in columns]
     lines = [("", [heading for heading, _ in columns])] if any(heading for heading, _ in columns) else []
     lines += [(label, [show(each) for each in counts]) for label, show in _ROWS]
@@ -126,13 +126,13 @@ def counts_table(columns: Sequence[tuple[str, Counts]]) -> list[str]:
 
 
 def _of_source(counts: Counts, name: str) -> str:
-    """Right of tried, and the share of the text."""
+    """Accepted of drafted tokens, and their share of the text."""
     right, tried = counts.accepted_by_source.get(name, 0), counts.drafted_by_source.get(name, 0)
     return f"{short(right)}/{short(tried)} {right / max(1, counts.predicted_n):>4.0%}"
 
 
 def cut_note(finished: Finished, max_tokens: int, remedy: str = "-n N for more") -> str:
-    """That and why a reply is no whole one; nothing where it is, or where none was asked for."""
+    """Why a reply is incomplete; empty if it is complete, or if none was asked for."""
     if finished.reason == "length" and max_tokens:
         thinking = ", while the model was still thinking" if finished.thought and not finished.text else ""
         return f"cut at {counted(max_tokens, 'token', 'tokens')}{thinking}; {remedy}"
@@ -142,7 +142,7 @@ def cut_note(finished: Finished, max_tokens: int, remedy: str = "-n N for more")
 
 
 def live_line(stats: ReplyStats) -> str:
-    """The short line shown while a reply is being written; fits into 40 columns."""
+    """The short line shown while a reply is written; fits into 40 columns."""
     if stats.tokens_per_step is None:
         return f"{stats.predicted_n} tok"
     parts = [f"{stats.tokens_per_step:.2f} tok/step"]
@@ -150,11 +150,11 @@ def live_line(stats: ReplyStats) -> str:
         parts.append(f"{stats.predicted_per_second:.0f} tok/s")
     if stats.saved_ms is not None and stats.draft_n:
         parts.append(f"{'lost' if stats.saved_ms < 0 else 'saved'} {duration(abs(stats.saved_ms))}")
-    return BETWEEN.join(parts)
+    return SEPARATOR.join(parts)
 
 
 def loading_line(event: Loading) -> str:
-    """How far loading is, with a bar where the end is known."""
+    """The progress of loading, with a bar if the total is known."""
     text = _STAGES.get(event.stage, event.stage)
     if event.total <= 0:
         return f"{text}…"
@@ -172,7 +172,7 @@ def _shares(stats: ReplyStats) -> str:
 
 
 def duration(milliseconds: float) -> str:
-    """A time in one unit."""
+    """A duration in one unit."""
     seconds = milliseconds / 1000
     if seconds >= 5_940:
         return f"{seconds / 3_600:.1f} h"
@@ -182,12 +182,12 @@ def duration(milliseconds: float) -> str:
 
 
 def signed_duration(milliseconds: float) -> str:
-    """The same of time saved, which is below 0 where it was lost."""
+    """A duration that may be negative: time saved, or lost."""
     return f"{'-' if milliseconds < 0 else ''}{duration(abs(milliseconds))}"
 
 
 def short(number: int) -> str:
-    """A count in four characters: all of it below a thousand."""
+    """A count in at most four characters."""
     if number < 1_000:
         return str(number)
     for size, unit in ((1_000, "k"), (1_000_000, "M"), (1_000_000_000, "G")):
@@ -202,18 +202,18 @@ def counted(number: int, one: str, many: str) -> str:
 
 
 def number_of(typed: str, most: int) -> int | None:
-    """The number from 1 to `most` that was typed; None for all else, be it longer than Python reads."""
+    """The number from 1 to `most` that was typed; None for anything else."""
     number = int(typed) if typed.isdecimal() and len(typed) < 10 else 0
     return number if 1 <= number <= most else None
 
 
 def unvarying(temperature: float, seed: int | None) -> str:
-    """Why the same question is to be answered the same; nothing where the answer may vary."""
+    """Why the same question will get the same answer; empty if the answer may vary."""
     return "temperature is 0" if temperature == 0 else "a seed is set" if seed is not None else ""
 
 
 def described(attachment: Attachment) -> str:
-    """What is attached, and how long it is: for the model about, in tokens."""
+    """The label of an attachment with its lines and approximate tokens."""
     from lacli.prompts.attach import tokens_of
 
     lines = attachment.text.count("\n") + (not attachment.text.endswith("\n") and bool(attachment.text))
@@ -222,7 +222,7 @@ def described(attachment: Attachment) -> str:
     return f"{attachment.label} ({counted(lines, 'line', 'lines')}, {tokens})"
 
 
-def pruned(done: Pruned) -> str:
+def prune_summary(done: Pruned) -> str:
     """What `lacli pool prune` did, in one line."""
     parts = [f"{counted(done.compacted, 'pool', 'pools')} compacted"] if done.compacted else []
     if done.deleted:
@@ -237,7 +237,7 @@ def pruned(done: Pruned) -> str:
 
 
 def age(since_s: float, now_s: float) -> str:
-    """How long ago, in one unit."""
+    """How long ago it was, in one unit."""
     seconds = max(0.0, now_s - since_s)
     for unit_s, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= unit_s:
@@ -253,14 +253,14 @@ def size(count: int) -> str:
     return f"{max(1, round(count / 1_000))} kB"
 
 
-def short_path(path: Path | None, most: int) -> str:
-    """The end of a path, which tells more than its beginning; the user's home as ~."""
+def short_path(path: Path | None, max_length: int) -> str:
+    """A path shortened from the left, with the home folder as ~."""
     if path is None:
         return "-"
     text, home = str(path), os.path.expanduser("~")
     if text.startswith(home + os.sep):
         text = "~" + text[len(home) :]
-    return text if len(text) <= most else "..." + text[3 - most :]
+    return text if len(text) <= max_length else "..." + text[3 - max_length :]
 
 
 def _rounded(value: float | None, digits: int = 3) -> float | None:

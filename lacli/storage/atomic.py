@@ -1,5 +1,7 @@
 """Replacing a file as a whole: whoever reads it, and whatever is killed or full, finds the old bytes or the new ones.
-What lacli keeps for itself goes through `storage.files`. Raises OSError, which the callers translate.
+
+Every file that lacli replaces, its own and the user's, is written here. Everything may raise OSError, which the callers
+translate.
 
 A file with several names (hard links), or one that is mounted by itself (a container's), cannot be replaced without
 ceasing to be what the other names lead to: it is written into, with a copy of what was in it beside it meanwhile.
@@ -13,40 +15,71 @@ import io
 import os
 import stat
 from collections.abc import Callable, Iterator
+from typing import BinaryIO
 
 from lacli.errors import LacliError
+
+AnyPath = str | os.PathLike[str]
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NAME_LENGTH = 40
 """Letters of the name that the file beside has, too: names are limited to 255 bytes."""
 
 
-def _undressed(beside: str) -> None:
-    """The new file stays as it was made."""
+def _leave_metadata(beside: str) -> None:
+    """The new file keeps the mode and owner it was made with."""
 
 
-def replace(path: str, data: bytes, mode: int = 0o600, dress: Callable[[str], None] = _undressed) -> None:
-    """Put `data` into the file at `path`, by way of a hidden one beside it; where it fails nothing has changed.
+def replace(
+    path: AnyPath,
+    data: bytes,
+    mode: int = 0o600,
+    copy_metadata: Callable[[str], None] = _leave_metadata,
+    beside: AnyPath | None = None,
+) -> None:
+    """Put `data` into the file at `path`, by way of one beside it; where it fails nothing has changed.
 
-    The new file is made with `mode` (less the umask), and `dress` is called with its path before it takes its place: to
-    give it what the old one had.
+    The new file is made with `mode` (less the umask), and `copy_metadata` is called with its path before it takes its
+    place: to give it what the old one had. `beside` names it, for callers that sweep up what a killed process leaves;
+    it must be nobody else's, and what lies there is overwritten.
     """
-    folder = os.path.dirname(os.path.abspath(path))
-    with _beside(path, data, mode) as beside:
-        dress(beside)
+    with _beside(path, data, mode, beside) as written:
+        copy_metadata(written)
+        os.replace(written, path)
+    sync_folder(_folder_of(path))
+
+
+@contextlib.contextmanager
+def writing(path: AnyPath, beside: AnyPath, mode: int = 0o600) -> Iterator[BinaryIO]:
+    """As `replace`, for a file too large to have in memory: the block fills `beside`, and may look at it again.
+
+    Where the block fails, `beside` goes and `path` is as it was.
+    """
+    descriptor = _new_file(beside, mode)
+    with _removed_on_failure(beside):
+        with open(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(beside, path)
-    sync_folder(folder)
+    sync_folder(_folder_of(path))
 
 
-def put(path: str, data: bytes, mode: int = 0o600, dress: Callable[[str], None] = _undressed) -> None:
-    """The same through links of both kinds: what a symbolic one leads to is replaced, and a file that has other names
-    is written into, so that each of them shows `data`."""
+def move(source: AnyPath, target: AnyPath) -> None:
+    """Put a file or folder that is complete into its place."""
+    os.replace(source, target)
+    sync_folder(_folder_of(target))
+
+
+def put(path: AnyPath, data: bytes, mode: int = 0o600, copy_metadata: Callable[[str], None] = _leave_metadata) -> None:
+    """As `replace`, through links of both kinds: the target of a symbolic one is replaced, and a file that has other
+    names is written into, so that each of them shows `data`."""
     path = os.path.realpath(path)
     if _has_other_names(path):
         overwrite(path, data)
         return
     try:
-        replace(path, data, mode, dress)
+        replace(path, data, mode, copy_metadata)
     except OSError as error:
         if error.errno != errno.EBUSY:  # a mount point
             raise
@@ -105,8 +138,7 @@ def _refill(file: io.FileIO, data: bytes) -> None:
 
 
 def create(path: str, data: bytes, mode: int = 0o600) -> None:
-    """The same where nothing is at `path`, not even a link that leads nowhere. Raises FileExistsError where something
-    is."""
+    """Make a new file where nothing is at `path`, not even a link that leads nowhere; otherwise FileExistsError."""
     with _beside(path, data, mode) as beside:
         try:
             os.link(beside, path)
@@ -115,39 +147,62 @@ def create(path: str, data: bytes, mode: int = 0o600) -> None:
         except (OSError, AttributeError, NotImplementedError):  # a file system, or a system, without such links
             _create_in_place(path, data, mode)
         os.unlink(beside)
-    sync_folder(os.path.dirname(os.path.abspath(path)))
+    sync_folder(_folder_of(path))
 
 
 def _create_in_place(path: str, data: bytes, mode: int) -> None:
     descriptor = os.open(path, _FLAGS, mode)
-    try:
+    with _removed_on_failure(path):
         _fill(descriptor, data)
+
+
+@contextlib.contextmanager
+def _beside(path: AnyPath, data: bytes, mode: int, name: AnyPath | None = None) -> Iterator[str]:
+    """A file of these bytes beside the path, hidden unless it is given a name; it is gone where the block fails."""
+    if name is None:
+        folder, base = os.path.split(os.path.abspath(path))
+        name = os.path.join(folder, f".{base[:_NAME_LENGTH]}.lacli-{os.urandom(4).hex()}.tmp")
+    descriptor = _new_file(name, mode)
+    with _removed_on_failure(name):
+        _fill(descriptor, data)
+        yield os.fspath(name)
+
+
+def _new_file(path: AnyPath, mode: int) -> int:
+    """A descriptor of an empty file; what a killed process has left of this name goes."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    return os.open(path, _FLAGS, mode)
+
+
+@contextlib.contextmanager
+def _removed_on_failure(path: AnyPath) -> Iterator[None]:
+    try:
+        yield
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(path)
         raise
 
 
-@contextlib.contextmanager
-def _beside(path: str, data: bytes, mode: int) -> Iterator[str]:
-    """A hidden file of these bytes beside the path, which is gone where the block fails."""
-    folder, base = os.path.split(os.path.abspath(path))
-    beside = os.path.join(folder, f".{base[:_NAME_LENGTH]}.lacli-{os.urandom(4).hex()}.tmp")
-    descriptor = os.open(beside, _FLAGS, mode)
-    try:
-        _fill(descriptor, data)
-        yield beside
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
-        raise
-
-
 def _fill(descriptor: int, data: bytes) -> None:
-    with open(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    """Write, bring to the disk and close; a short write is continued."""
+    try:
+        write_all(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write and bring to the disk; a short write is continued."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.fsync(descriptor)
+
+
+def _folder_of(path: AnyPath) -> str:
+    return os.path.dirname(os.path.abspath(path))
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:

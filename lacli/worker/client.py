@@ -1,8 +1,8 @@
-"""The front end's half of the engine in a process of its own: a `Replier` whose model lives in a child.
+"""An assistant whose model lives in a worker process: the front end's half of `protocol`.
 
-Never imports torch. The child is started by the first call, and again by the next call after it has died; see
-`protocol` for what is said and `worker` for the other half. Safe to close from another thread than the one that is in a
-call.
+Never imports torch. The process is started by the first call, and again by the first call after it has died. Nothing
+here polls: a call sleeps until the worker answers or dies, and a cancel is sent by the thread that cancels. Safe to
+close from another thread than the one that is inside a call.
 """
 
 from __future__ import annotations
@@ -22,60 +22,71 @@ from pathlib import Path
 from typing import IO, cast
 
 import lacli
-from lacli.assistant.base import Cancel as Cancelled
-from lacli.assistant.base import Report, ignore, never
+from lacli.assistant.base import Cancel, Report, ignore, never
+from lacli.assistant.cancel import CancelToken
 from lacli.config import Settings
 from lacli.errors import SMALLER, LacliError, WorkerDied
 from lacli.events import Event, Notice, Preview, Request
 from lacli.worker import protocol
-from lacli.worker.protocol import Call, Cancel, Damaged, Done, Greeting, Hello, Problem, Said
+from lacli.worker.protocol import (
+    Call,
+    CancelCall,
+    ClientMessage,
+    Done,
+    ErrorMessage,
+    EventMessage,
+    Greeting,
+    Hello,
+    InvalidLine,
+)
 
-_POLL_S = 0.02
-"""How often `cancel` is asked while nothing comes."""
-_ASK_S, _TERMINATE_S, _THREAD_S = 2.0, 0.5, 0.2
-"""What closing gives the child to end when asked, and when told; and a thread whose pipe others may hold open."""
+_PREDICATE_S = 0.1
+"""How often a cancel that is a plain function, to which nobody can subscribe, is asked while nothing arrives."""
+_CLOSE_S, _TERMINATE_S, _JOIN_S = 2.0, 0.5, 0.2
+"""How long `close` waits after asking the worker to end, after terminating it, and for each thread."""
 _EXIT_S = 10.0
-"""For a process that says nothing more to end, too."""
-_SAID_BYTES = 4096
+"""How long a worker that has closed its output may take to exit."""
+_STDERR_BYTES = 4096
 
-_Came = Said | Done | Problem | WorkerDied
+_Answer = EventMessage | Done | ErrorMessage | WorkerDied
 
 
 class WorkerAssistant:
-    """See `scripted.Replier`. `command` starts another engine than ours."""
+    """See `base.Replier`. `command` starts another worker than ours."""
 
     def __init__(self, settings: Settings, command: Sequence[str] | None = None) -> None:
-        # A child that is started later must look where this one would, wherever the user has gone meanwhile.
+        # A process that is started later must look where this one would, wherever the user has gone meanwhile.
         self._settings = replace(settings, folder=(settings.folder or Path()).absolute())
         self._command = tuple(command or own_command())
-        self._child: _Child | None = None
-        self._starting = threading.Lock()
-        self._numbers = itertools.count(1)
-        self._unsaid: list[Notice] = []
+        self._process: _WorkerProcess | None = None
+        self._process_lock = threading.Lock()
+        self._call_ids = itertools.count(1)
+        self._pending_notices: list[Notice] = []
+        """For the next call that has a reader."""
 
     @property
     def pid(self) -> int | None:
-        """Of the child, while there is one."""
-        child = self._child
-        return child.pid if child is not None and child.died is None else None
+        """The worker's process id while it lives."""
+        process = self._process
+        return process.pid if process is not None and process.death is None else None
 
     def open(self, report: Report = ignore) -> None:
         """See `Replier.open`. A report that raises cancels it."""
-        with closing(self._events("open")) as events:
+        with closing(self._call("open")) as events:
             for event in events:
                 if not isinstance(event, Done):
                     report(event)
 
-    def reply(self, request: Request, cancel: Cancelled = never) -> Iterator[Event]:
-        """See `Replier.reply`. Raises WorkerDied where the child does not live to finish it."""
-        with closing(self._events("reply", request, cancel)) as events:
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        """See `Replier.reply`. Raises WorkerDied if the worker dies before the reply is finished."""
+        with closing(self._call("reply", request, cancel)) as events:
             for event in events:
                 if not isinstance(event, Done):
                     yield event
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
-        with closing(self._events("preview", request)) as events:
+        with closing(self._call("preview", request)) as events:
             for event in events:
                 if not isinstance(event, Done):
                     report(event)
@@ -83,65 +94,60 @@ class WorkerAssistant:
                     return event.preview
         raise LacliError("the engine gave no preview")
 
-    def warm(self, request: Request, cancel: Cancelled = never) -> None:
+    def warm(self, request: Request, cancel: Cancel = never) -> None:
         """See `Replier.warm`."""
-        with closing(self._events("warm", request, cancel)) as events:
+        with closing(self._call("warm", request, cancel)) as events:
             for event in events:
-                if isinstance(event, Notice):  # nobody is listening: for the next call that has a reader
-                    self._unsaid.append(event)
+                if isinstance(event, Notice):
+                    self._pending_notices.append(event)
 
     def close(self) -> None:
-        """See `Replier.close`. Waits for the child no longer than a few seconds."""
-        child, self._child = self._child, None
-        if child is not None:
-            child.close()
+        """See `Replier.close`. Waits a few seconds at most for the worker to end by itself."""
+        with self._process_lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.close()
 
-    def _events(
-        self, what: str, request: Request | None = None, cancel: Cancelled = never
+    def _call(
+        self, what: str, request: Request | None = None, cancel: Cancel = never
     ) -> Generator[Event | Done, None, None]:
-        """What comes of one call, `Done` last; closing it cancels the call."""
-        child = self._started()
+        """The events of one call, `Done` last; closing the generator cancels the call."""
+        process = self._ensure_started()
         if what != "warm":
-            said, self._unsaid = self._unsaid, []
-            yield from said
-        with child.call(Call(next(self._numbers), what, request or Request())) as call:
-            while True:
-                if cancel():
-                    call.cancel()
-                came = call.next()
-                if isinstance(came, Said):
-                    yield came.event
-                elif isinstance(came, Done):
-                    call.ended = True
-                    yield came
-                    return
-                elif isinstance(came, Problem):
-                    call.ended = True
-                    raise came.error()
-                elif came is not None:
-                    call.ended = True
-                    self._let_go(child)
-                    raise came
+            notices, self._pending_notices = self._pending_notices, []
+            yield from notices
+        with process.call(Call(next(self._call_ids), what, request or Request())) as call, _linked(cancel, call):
+            for answer in call.answers(cancel):
+                if isinstance(answer, EventMessage):
+                    yield answer.event
+                elif isinstance(answer, Done):
+                    yield answer
+                elif isinstance(answer, ErrorMessage):
+                    raise answer.to_error()
+                else:
+                    self._forget(process)
+                    raise answer
 
-    def _let_go(self, child: _Child) -> None:
-        """Of one that died, whose death has been told."""
-        with self._starting:
-            if self._child is child:
-                self._child = None
+    def _forget(self, process: _WorkerProcess) -> None:
+        """Drop a process whose death has been reported."""
+        with self._process_lock:
+            if self._process is process:
+                self._process = None
 
-    def _started(self) -> _Child:
-        """The child, a new one where it has died; of one that died while nothing was asked of it there is a notice."""
-        with self._starting:
-            if self._child is not None and self._child.died is not None:
-                self._unsaid.append(Notice(f"{self._child.died.message}; a new one was started", "warning"))
-                self._child = None
-            if self._child is None:
-                self._child = _Child(self._command, self._settings)
-            return self._child
+    def _ensure_started(self) -> _WorkerProcess:
+        """The process, a new one if it has died; a death while no call was running becomes a notice."""
+        with self._process_lock:
+            if self._process is not None and self._process.death is not None:
+                notice = Notice(f"{self._process.death.message}; a new one was started", "warning")
+                self._pending_notices.append(notice)
+                self._process = None
+            if self._process is None:
+                self._process = _WorkerProcess(self._command, self._settings)
+            return self._process
 
 
 def own_command() -> list[str]:
-    """What starts our worker: this Python and this lacli, whatever lies in the current folder."""
+    """The command that starts our worker: this Python and this lacli, whatever lies in the current folder."""
     root = str(Path(lacli.__file__).resolve().parents[1])
     start = (
         f"import sys; {root!r} in sys.path or sys.path.insert(0, {root!r}); "
@@ -150,23 +156,25 @@ def own_command() -> list[str]:
     return [sys.executable, "-P", "-c", start, "lacli.worker.server"]
 
 
-class _Child:
-    """One process, and threads: one writes to it, one reads its answers, one what it has to say besides.
+class _WorkerProcess:
+    """One process and three threads: one writes to it, one reads its answers, one reads its stderr.
 
     Without locks: a generator that nobody holds any more may cancel its call from inside any of these methods.
     """
 
     def __init__(self, command: Sequence[str], settings: Settings) -> None:
-        """Raises LacliError where no process can be had."""
-        self.died: WorkerDied | None = None
-        """Why it is there no longer."""
-        self._asked_to_end = False
-        self._calls: dict[int, queue.SimpleQueue[_Came]] = {}
+        """Raises LacliError if the process cannot be started."""
+        self.death: WorkerDied | None = None
+        """Why the process has ended; None while it runs."""
+        self._closing = False
+        self._answers: dict[int, queue.SimpleQueue[_Answer]] = {}
+        """The queue of every running call, by its id."""
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._said = b""
-        self._unreadable = ""
-        self._kills = _kills_for_memory()
-        # A group of its own: what the keyboard sends to the front end's does not reach it.
+        self._stderr = b""
+        """The last bytes of it."""
+        self._protocol_error = ""
+        self._kills_before = _kills_for_memory()
+        # A process group of its own: what the keyboard sends to the front end's does not reach it.
         group = {"process_group": 0} if sys.platform != "win32" else {"creationflags": _NEW_GROUP}
         try:
             self._process = subprocess.Popen(
@@ -181,50 +189,51 @@ class _Child:
         except OSError as error:
             raise LacliError(f"the engine's process cannot be started: {error.strerror or error}") from error
         self.pid: int = self._process.pid
-        self._outbox.put(protocol.line(Hello(protocol.PROTOCOL, settings)))
-        self._listening, self._overhearing, self._writing = (
-            threading.Thread(target=work, name=f"engine {self.pid}", daemon=True)
-            for work in (self._listen, self._overhear, self._write)
+        self.send(Hello(protocol.PROTOCOL, settings))
+        self._reader, self._stderr_reader, self._writer = (
+            threading.Thread(target=work, name=f"worker {self.pid}", daemon=True)
+            for work in (self._read_answers, self._read_stderr, self._write)
         )
-        for thread in (self._listening, self._overhearing, self._writing):
+        for thread in (self._reader, self._stderr_reader, self._writer):
             thread.start()
 
-    def call(self, call: Call) -> _Calling:
-        """Ask for it; what comes is the result's to read."""
-        self._outbox.put(protocol.line(call))
-        waiting: queue.SimpleQueue[_Came] = queue.SimpleQueue()
-        self._calls[call.id] = waiting
-        if self.died is not None:  # perhaps after everyone who waited was told so
-            waiting.put(self.died)
-        return _Calling(self, call.id, waiting)
+    def call(self, call: Call) -> _RunningCall:
+        """Send a call; its answers are read from the result."""
+        answers: queue.SimpleQueue[_Answer] = queue.SimpleQueue()
+        self._answers[call.id] = answers  # before it is sent: the answer may come at once
+        self.send(call)
+        if self.death is not None:  # perhaps after it was told to every call
+            answers.put(self.death)
+        return _RunningCall(self, call.id, answers)
 
-    def cancel(self, call: int) -> None:
-        self._outbox.put(protocol.line(Cancel(call)))
+    def send(self, message: ClientMessage) -> None:
+        """Have the message written; never waits."""
+        self._outbox.put(protocol.encode(message))
 
-    def forget(self, call: int) -> None:
-        """Whatever else comes of it has no reader."""
-        self._calls.pop(call, None)
+    def forget(self, call_id: int) -> None:
+        """Drop whatever else arrives for this call."""
+        self._answers.pop(call_id, None)
 
     def close(self) -> None:
-        """Ask it to end, insist after a while; when this returns there is no such process."""
-        self._asked_to_end = True
+        """Ask the process to end, and kill it if it does not; it is gone when this returns."""
+        self._closing = True
         self._outbox.put(None)
-        self._wait(_ASK_S)
+        self._wait(_CLOSE_S)
         if self._process.poll() is None:
             self._process.terminate()
             self._wait(_TERMINATE_S)
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
-        for thread in (self._listening, self._overhearing, self._writing):
-            thread.join(_THREAD_S)
+        for thread in (self._reader, self._stderr_reader, self._writer):
+            thread.join(_JOIN_S)
 
     def _wait(self, seconds: float) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
 
     def _write(self) -> None:
-        """Write what is asked, to the end of the stream; that nobody reads it is found out by who listens."""
+        """Write the outbox until its end; a process that does not read any more is noticed by the reader."""
         stdin = cast(io.RawIOBase, self._process.stdin)
         with stdin:
             while (line := self._outbox.get()) is not None:
@@ -233,113 +242,126 @@ class _Child:
                     while rest:
                         rest = rest[stdin.write(rest) or 0 :]
 
-    def _listen(self) -> None:
-        """Pass on what is said until that ends, and tell every call that waits for more how the process ended."""
+    def _read_answers(self) -> None:
+        """Deliver answers until the stream ends, then tell every running call how the process ended."""
         try:
-            self._hear()
-        except Exception as error:  # whatever it is, nobody may wait for ever
-            self._unreadable = f"{type(error).__name__}: {error}"
-        if not self._unreadable:
+            self._read_messages()
+        except Exception as error:  # whatever it is, no call may wait for ever
+            self._protocol_error = f"{type(error).__name__}: {error}"
+        if not self._protocol_error:
             self._wait(_EXIT_S)
         if self._process.poll() is None:
             self._process.kill()
         status = self._process.wait()
         self._outbox.put(None)
-        self._overhearing.join(_THREAD_S)  # its last words are in the pipe, unless a process of its own holds that
-        self.died = self._death(status)
-        for waiting in list(self._calls.values()):
-            waiting.put(self.died)
+        self._stderr_reader.join(_JOIN_S)  # its last words are in the pipe, unless a process of its own holds that
+        self.death = self._cause_of_death(status)
+        for answers in list(self._answers.values()):
+            answers.put(self.death)
 
-    def _hear(self) -> None:
+    def _read_messages(self) -> None:
         stdout = cast(io.RawIOBase, self._process.stdout)
         with io.BufferedReader(stdout, 1 << 16) as stream:
-            for found in protocol.lines(stream):
-                told = protocol.told(found)
-                if not found.endswith(b"\n") and len(found) < protocol.MOST_BYTES:
-                    return  # it died while it said that
-                if isinstance(told, Damaged):
-                    self._unreadable = told.why
-                elif isinstance(told, Greeting):
-                    if told.protocol != protocol.PROTOCOL:
-                        self._unreadable = f"it speaks version {told.protocol} of the protocol, not {protocol.PROTOCOL}"
-                elif isinstance(told, Problem) and told.id is None:
-                    self._unreadable = told.message
+            for line in protocol.read_lines(stream):
+                message = protocol.parse_event(line)
+                if not line.endswith(b"\n") and len(line) < protocol.MOST_BYTES:
+                    return  # it died in the middle of this line
+                if isinstance(message, InvalidLine):
+                    self._protocol_error = message.reason
+                elif isinstance(message, Greeting):
+                    if message.protocol != protocol.PROTOCOL:
+                        other = f"it speaks version {message.protocol} of the protocol, not {protocol.PROTOCOL}"
+                        self._protocol_error = other
+                elif isinstance(message, ErrorMessage) and message.id is None:
+                    self._protocol_error = message.message
                 else:
-                    self._pass_on(told)
-                if self._unreadable:
+                    self.deliver(message)
+                if self._protocol_error:
                     return
 
-    def _pass_on(self, told: Said | Done | Problem) -> None:
-        waiting = self._calls.get(told.id or 0)
-        if waiting is not None:
-            waiting.put(told)
+    def deliver(self, message: EventMessage | Done | ErrorMessage) -> None:
+        """Pass an answer on to the call it belongs to, if that is still running."""
+        answers = self._answers.get(message.id or 0)
+        if answers is not None:
+            answers.put(message)
 
-    def _overhear(self) -> None:
-        """Keep the last of what it writes to its stderr."""
+    def _read_stderr(self) -> None:
         stderr = cast(IO[bytes], self._process.stderr)
         with stderr, contextlib.suppress(OSError, ValueError):
-            while some := stderr.read(_SAID_BYTES):
-                self._said = (self._said + some)[-_SAID_BYTES:]
+            while chunk := stderr.read(_STDERR_BYTES):
+                self._stderr = (self._stderr + chunk)[-_STDERR_BYTES:]
 
-    def _death(self, status: int) -> WorkerDied:
-        said = self._said.decode(errors="replace")
-        if self._asked_to_end:
-            return WorkerDied("the engine was closed", said=said)
-        if self._unreadable:
-            again = "lacli may have been changed while it ran: leave it and start it again"
-            return WorkerDied(
-                f"the engine's process cannot be understood: {self._unreadable}", again, said, again=False
-            )
+    def _cause_of_death(self, status: int) -> WorkerDied:
+        stderr = self._stderr.decode(errors="replace")
+        if self._closing:
+            return WorkerDied("the engine was closed", stderr=stderr)
+        if self._protocol_error:
+            hint = "lacli may have been changed while it ran: leave it and start it again"
+            message = f"the engine's process cannot be understood: {self._protocol_error}"
+            return WorkerDied(message, hint, stderr, again=False)
         name = _signal_name(-status) if status < 0 else ""
         killed = name == "SIGKILL"
         kills = _kills_for_memory()
-        if self._kills is None or kills is None:
-            maybe, short = "; the system does so where memory runs out", False
+        if self._kills_before is None or kills is None:
+            maybe, out_of_memory = "; the system does so where memory runs out", False
         else:
-            maybe, short = "", kills > self._kills
-        if short if killed else _no_memory(said):
-            return WorkerDied("the engine's process ended as memory ran out", SMALLER, said)
+            maybe, out_of_memory = "", kills > self._kills_before
+        if out_of_memory if killed else _reports_no_memory(stderr):
+            return WorkerDied("the engine's process ended as memory ran out", SMALLER, stderr)
         if killed:
             hint = f"nothing but the rest of that reply is lost{maybe}"
-            return WorkerDied("the engine's process was killed (SIGKILL)", hint, said)
-        what = f"by signal {name}" if name else f"with exit code {status}"
-        return WorkerDied(f"the engine's process ended {what}", _last_line(said), said)
+            return WorkerDied("the engine's process was killed (SIGKILL)", hint, stderr)
+        how = f"by signal {name}" if name else f"with exit code {status}"
+        return WorkerDied(f"the engine's process ended {how}", _last_line(stderr), stderr)
 
 
-class _Calling:
-    """A call at work, as a with block: whoever leaves it early wants nothing more of it."""
+class _RunningCall:
+    """A call that was sent, as a context manager: leaving it before its last answer cancels it."""
 
-    def __init__(self, child: _Child, number: int, waiting: queue.SimpleQueue[_Came]) -> None:
-        self.ended = False
-        self._child = child
-        self._number = number
-        self._waiting = waiting
+    def __init__(self, process: _WorkerProcess, call_id: int, answers: queue.SimpleQueue[_Answer]) -> None:
+        self._process = process
+        self._id = call_id
+        self._answers = answers
+        self._ended = False
         self._cancelled = False
 
-    def next(self) -> _Came | None:
-        """What came next; None where nothing did for a moment."""
-        try:
-            return self._waiting.get(timeout=_POLL_S)
-        except queue.Empty:
-            return None
+    def answers(self, cancel: Cancel) -> Iterator[_Answer]:
+        """Every answer, the last one included; sleeps in between."""
+        pollable = not isinstance(cancel, CancelToken) and cancel is not never
+        while not self._ended:
+            if pollable and cancel():
+                self.cancel()
+            try:
+                answer = self._answers.get(timeout=_PREDICATE_S if pollable else None)
+            except queue.Empty:
+                continue
+            self._ended = not isinstance(answer, EventMessage)
+            yield answer
 
     def cancel(self) -> None:
-        """Say, once, that it is no longer wanted."""
+        """Tell the worker, once, that the call is no longer wanted; never waits."""
         if not self._cancelled:
             self._cancelled = True
-            self._child.cancel(self._number)
+            self._process.send(CancelCall(self._id))
 
-    def __enter__(self) -> _Calling:
+    def __enter__(self) -> _RunningCall:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._child.forget(self._number)
-        if not self.ended:
+        self._process.forget(self._id)
+        if not self._ended:
             self.cancel()
 
 
+@contextlib.contextmanager
+def _linked(cancel: Cancel, call: _RunningCall) -> Iterator[None]:
+    """While the block runs, a cancel is sent to the worker at once, even while nothing arrives."""
+    with cancel.subscribed(call.cancel) if isinstance(cancel, CancelToken) else contextlib.nullcontext():
+        yield
+
+
 def _folder(settings: Settings) -> Path | None:
-    """Where the child is to begin: here, or in the folder it works for, where this one is gone. Raises LacliError."""
+    """Where the process starts: here, or in the folder it works for if this one is gone. Raises LacliError."""
     folder = settings.folder or Path()
     try:
         if folder.is_dir():
@@ -353,7 +375,7 @@ _NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 
 
 def _kills_for_memory() -> int | None:
-    """How many processes the system has ended since it started as memory ran out; None where it does not tell."""
+    """How many processes the system has killed since boot as memory ran out; None if it does not say."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):
@@ -361,9 +383,9 @@ def _kills_for_memory() -> int | None:
     return None
 
 
-def _no_memory(said: str) -> bool:
-    """Whether the last words are those of libraries that end the process when memory runs out."""
-    return any(each in said for each in ("bad_alloc", "MemoryError", "out of memory", "Cannot allocate memory"))
+def _reports_no_memory(stderr: str) -> bool:
+    """Whether these are the last words of a library that aborts when memory runs out."""
+    return any(each in stderr for each in ("bad_alloc", "MemoryError", "out of memory", "Cannot allocate memory"))
 
 
 def _signal_name(number: int) -> str:
@@ -373,6 +395,6 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-def _last_line(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _last_line(stderr: str) -> str:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return f"its last words: {lines[-1]}" if lines else ""

@@ -1,11 +1,11 @@
-"""The engine as a process of its own: `python -P -m lacli.worker.server`. Speaks `protocol` on its stdin and stdout.
+"""The worker process: `python -P -m lacli.worker.server`. Speaks `protocol` on its stdin and stdout.
 
-Started by `worker_client` (the TUI), so that a front end neither waits for torch nor dies with it. Writes no words for
-people: what it and the libraries below it print, on stdout too, goes to stderr, which its parent keeps for a report.
+`client` starts it, so that a front end neither waits for torch nor dies with it. It prints nothing for people: what it
+and the libraries below it print, on stdout too, goes to stderr, which its parent keeps for a report.
 
 One thread decodes and writes; another reads, so that a cancel, and the end of the front end, reach the decoder between
 two steps. Ctrl-C and a terminal that closes are the front end's business and ignored here. When the front end is gone
-the step is finished, what was accepted is in the pool, and the process ends with status 0.
+the current step is finished, what was accepted is in the pool, and the process exits with status 0.
 """
 
 from __future__ import annotations
@@ -22,135 +22,144 @@ from queue import SimpleQueue
 from typing import BinaryIO
 
 import lacli
-from lacli.assistant.base import Cancel as Cancelled
-from lacli.assistant.base import Replier
+from lacli.assistant.base import Cancel, Replier
 from lacli.config import Settings
 from lacli.errors import SMALLER, LacliError, OutOfMemory
 from lacli.events import Event, Finished, ReplyStats, Request
 from lacli.worker import protocol
-from lacli.worker.protocol import Call, Cancel, Close, Damaged, Done, Greeting, Hello, Problem, Said, Told
+from lacli.worker.protocol import (
+    Call,
+    CancelCall,
+    Close,
+    Done,
+    ErrorMessage,
+    EventMessage,
+    Greeting,
+    Hello,
+    InvalidLine,
+    WorkerMessage,
+)
 
 _SAVING_S = 10.0
-"""For the step at work and for saving, once the front end is gone."""
+"""For the current step and for saving, once the front end is gone."""
 _LEAVING_S = 1.0
-"""The same where nothing is to be saved: an import, the preparing of a model."""
+"""The same where nothing needs saving: during an import, or while a model is prepared."""
 
-Ended = Callable[[float], None]
-
-
-class _Cancelled(BaseException):
-    """Out of whatever is loading; no library may take it for a failure of its own."""
+OnDisconnect = Callable[[float], None]
 
 
-class _Gone(BaseException):
-    """Nobody reads any more; for the same reason no ordinary exception."""
+class _CallCancelled(BaseException):
+    """Leaves whatever is being loaded; no library may take it for a failure of its own."""
 
 
-class Serving:
+class _ClientGone(BaseException):
+    """Nobody reads the answers any more; no ordinary exception for the same reason."""
+
+
+class Connection:
     """One front end, from its greeting to its end."""
 
     def __init__(self, writer: BinaryIO) -> None:
         self._writer = writer
-        self._asked: SimpleQueue[Hello | Call | Damaged | None] = SimpleQueue()
-        self._known: set[int] = set()
-        """Calls that came and have not ended."""
+        self._incoming: SimpleQueue[Hello | Call | InvalidLine | None] = SimpleQueue()
+        self._unfinished: set[int] = set()
+        """Calls that have arrived and not ended."""
         self._cancelled: set[int] = set()
         self._closing = False
         self._opened = False
-        self._writes = False
-        """Whether there is a reply at work."""
+        self._replying = False
 
-    def listen(self, reader: BinaryIO, ended: Ended) -> None:
-        """Take what the front end says until it closes; for a thread of its own."""
+    def read(self, reader: BinaryIO, on_disconnect: OnDisconnect) -> None:
+        """Take in messages until the front end closes; for a thread of its own."""
         try:
-            for found in protocol.lines(reader):
-                asked = protocol.asked(found)
-                if isinstance(asked, Close):
+            for line in protocol.read_lines(reader):
+                message = protocol.parse_call(line)
+                if isinstance(message, Close):
                     break
-                if isinstance(asked, Cancel):
-                    if asked.id in self._known:
-                        self._cancelled.add(asked.id)
+                if isinstance(message, CancelCall):
+                    if message.id in self._unfinished:
+                        self._cancelled.add(message.id)
                     continue
-                if isinstance(asked, Call):
-                    self._known.add(asked.id)
-                self._asked.put(asked)
+                if isinstance(message, Call):
+                    self._unfinished.add(message.id)
+                self._incoming.put(message)
         except (OSError, ValueError):  # the stream broke: the same as its end
             pass
         finally:
             self._closing = True
-            self._asked.put(None)
-            ended(_SAVING_S if self._writes else _LEAVING_S)
+            self._incoming.put(None)
+            on_disconnect(_SAVING_S if self._replying else _LEAVING_S)
 
-    def work(self, assistant: Callable[[Settings], Replier]) -> None:
-        """Greet, and do what is asked until the front end is gone."""
-        with contextlib.suppress(_Gone):
-            self._tell(Greeting(protocol.PROTOCOL, lacli.__version__, os.getpid()))
-            hello = self._asked.get()
-            while isinstance(hello, Damaged):
-                self._tell(hello.problem())
-                hello = self._asked.get()
+    def run(self, assistant: Callable[[Settings], Replier]) -> None:
+        """Greet, and run calls until the front end is gone."""
+        with contextlib.suppress(_ClientGone):
+            self._send(Greeting(protocol.PROTOCOL, lacli.__version__, os.getpid()))
+            hello = self._incoming.get()
+            while isinstance(hello, InvalidLine):
+                self._send(hello.to_message())
+                hello = self._incoming.get()
             if not isinstance(hello, Hello) or hello.protocol != protocol.PROTOCOL:
                 return
             with contextlib.closing(assistant(hello.settings)) as replier:
-                while (asked := self._asked.get()) is not None and not self._closing:
-                    if isinstance(asked, Call):
-                        self._do(asked, replier)
-                    elif isinstance(asked, Damaged):
-                        self._tell(asked.problem())
+                while (message := self._incoming.get()) is not None and not self._closing:
+                    if isinstance(message, Call):
+                        self._run_call(message, replier)
+                    elif isinstance(message, InvalidLine):
+                        self._send(message.to_message())
 
-    def _do(self, call: Call, replier: Replier) -> None:
-        """One call, to its `done` or `problem`."""
+    def _run_call(self, call: Call, replier: Replier) -> None:
+        """Run one call up to its `done` or `error`."""
         try:
-            end: Told = self._done(call, replier)
+            end: WorkerMessage = self._dispatch(call, replier)
         except LacliError as error:
-            end = Problem.of(error, call.id)
+            end = ErrorMessage.from_error(error, call.id)
         except MemoryError:
-            end = Problem.of(OutOfMemory("the engine is out of memory", SMALLER), call.id)
+            end = ErrorMessage.from_error(OutOfMemory("the engine is out of memory", SMALLER), call.id)
         except Exception as error:
             traceback.print_exc()
-            first = str(error).splitlines()[:1]
-            what = ": ".join([type(error).__name__, *first])
-            end = Problem.of(LacliError(f"the engine failed: {what}", "this is a mistake in lacli"), call.id)
-        self._known.discard(call.id)
+            what = ": ".join([type(error).__name__, *str(error).splitlines()[:1]])
+            bug = LacliError(f"the engine failed: {what}", "this is a mistake in lacli")
+            end = ErrorMessage.from_error(bug, call.id)
+        self._unfinished.discard(call.id)
         self._cancelled.discard(call.id)
-        self._tell(end)
+        self._send(end)
 
-    def _done(self, call: Call, replier: Replier) -> Done:
-        def say(event: Event) -> None:
-            self._tell(Said(call.id, event))
+    def _dispatch(self, call: Call, replier: Replier) -> Done:
+        def send(event: Event) -> None:
+            self._send(EventMessage(call.id, event))
 
-        def wanted(event: Event) -> None:
-            """While something is loaded a report is the one place where it can be left."""
+        def report(event: Event) -> None:
+            """While something is loaded, a report is the only place where a cancel can be obeyed."""
             if cancel():
-                raise _Cancelled
-            say(event)
+                raise _CallCancelled
+            send(event)
 
         def cancel() -> bool:
             return self._closing or call.id in self._cancelled
 
         try:
             if call.what == "preview":
-                return Done(call.id, replier.preview(call.request, wanted))
+                return Done(call.id, replier.preview(call.request, report))
             if call.what not in protocol.CALLS:
                 raise LacliError(f"the engine knows no call '{call.what}'", f"one of {', '.join(protocol.CALLS)}")
             if not self._opened and (call.what != "reply" or call.request.max_tokens > 0):  # none needs no model
-                replier.open(wanted)
+                replier.open(report)
                 self._opened = True
             if call.what == "warm":
                 replier.warm(call.request, cancel)
             elif call.what == "reply":
                 with self._reply(replier, call.request, cancel) as events:
                     for event in events:
-                        say(event)
-        except _Cancelled:
+                        send(event)
+        except _CallCancelled:
             if call.what == "reply":
-                say(Finished("", (), "cancelled", ReplyStats(replies=0, finish_reason="cancelled")))
+                send(Finished("", (), "cancelled", ReplyStats(replies=0, finish_reason="cancelled")))
         return Done(call.id)
 
     @contextlib.contextmanager
-    def _reply(self, replier: Replier, request: Request, cancel: Cancelled) -> Iterator[Iterator[Event]]:
-        """A reply's events; however they are left, the iterator is closed here, as that saves what was accepted."""
-        self._writes = True
+    def _reply(self, replier: Replier, request: Request, cancel: Cancel) -> Iterator[Iterator[Event]]:
+        """The events of a reply; the iterator is closed here however it is left, as that saves what was accepted."""
+        self._replying = True
         events = replier.reply(request, cancel)
         try:
             yield events
@@ -158,51 +167,51 @@ class Serving:
             close = getattr(events, "close", None)
             if close is not None:
                 close()
-            self._writes = False
+            self._replying = False
 
-    def _tell(self, told: Told) -> None:
+    def _send(self, message: WorkerMessage) -> None:
         try:
-            self._writer.write(protocol.line(told))
+            self._writer.write(protocol.encode(message))
             self._writer.flush()
         except (OSError, ValueError):
-            raise _Gone from None
+            raise _ClientGone from None
 
 
 def serve(
     assistant: Callable[[Settings], Replier],
     reader: BinaryIO,
     writer: BinaryIO,
-    ended: Ended = lambda seconds: None,
+    on_disconnect: OnDisconnect = lambda seconds: None,
 ) -> None:
     """Serve one front end over these streams until it closes, with an assistant of the settings it greets with.
 
-    `ended` is called in another thread as soon as the front end is gone, with the seconds that saving may still take.
+    `on_disconnect` is called in another thread as soon as the front end is gone, with the seconds left for saving.
     """
-    serving = Serving(writer)
-    threading.Thread(target=serving.listen, args=(reader, ended), name="requests", daemon=True).start()
-    serving.work(assistant)
+    connection = Connection(writer)
+    threading.Thread(target=connection.read, args=(reader, on_disconnect), name="requests", daemon=True).start()
+    connection.run(assistant)
 
 
 def run(assistant: Callable[[Settings], Replier]) -> int:
-    """Serve the process that started this one; the exit status."""
+    """Serve the process that started this one. Returns the exit status."""
     for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     reader, writer = _private_streams()
     faulthandler.enable()
-    serve(assistant, reader, writer, _end_soon)
+    serve(assistant, reader, writer, _exit_after)
     return 0
 
 
 def main() -> int:
-    """The real thing."""
+    """Run the real assistant."""
     from lacli.assistant.assistant import Assistant
 
     return run(Assistant)
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Stdin and stdout for the protocol alone: from now on 0 is empty and 1 is stderr, here and in what is started."""
+    """Stdin and stdout for the protocol alone: from now on 0 is empty and 1 is stderr, here and in child processes."""
     reader, writer = os.dup(0), os.dup(1)
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
@@ -211,8 +220,8 @@ def _private_streams() -> tuple[BinaryIO, BinaryIO]:
     return os.fdopen(reader, "rb"), os.fdopen(writer, "wb")
 
 
-def _end_soon(seconds: float) -> None:
-    """What cannot be left, as an import or one long forward, must not outlive the front end for long."""
+def _exit_after(seconds: float) -> None:
+    """Something that cannot be interrupted (an import, a long forward) must not outlive the front end for long."""
     timer = threading.Timer(seconds, os._exit, (0,))
     timer.daemon = True
     timer.start()

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from lacli.config import Settings
 from lacli.events import Counts
-from lacli.shared.wording import age, counted, duration, pruned, short, short_path, size
+from lacli.shared.wording import age, counted, duration, prune_summary, short, short_path, size
 from lacli_tui.actions import PICKER, POOL, bindings_of
 from lacli_tui.background import Came, said
 from lacli_tui.screens.picker import Lister
@@ -249,4 +249,4 @@ def _pruned(caps: object, gone: Iterable[Path]) -> str:
     assert isinstance(caps, Caps)
     with changing(paths.pools_dir()):
         done = prune(paths.pools_dir(), caps, list(gone))
-    return "; ".join([*done.notices, pruned(done)])
+    return "; ".join([*done.notices, prune_summary(done)])

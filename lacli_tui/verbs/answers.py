@@ -67,7 +67,7 @@ class Answers(Reading):
     @work(group="file", exclusive=True)
     async def _save(self, number: str, rest: str) -> None:
         from lacli.chat.targets import file_typed
-        from lacli.sessions.export import as_markdown, file_name, takes_chat
+        from lacli.sessions.export import as_markdown, file_name, is_chat_file
 
         try:
             turns = self.talk.conversation.turns
@@ -78,7 +78,7 @@ class Answers(Reading):
                 return
             typed = rest or await self._path("Save the chat to", file_name())
             path = file_typed(typed)
-            if typed and takes_chat(path) and not number:
+            if typed and is_chat_file(path) and not number:
                 what = "the chat before this question" if self.talk.unfinished else "the chat"
                 await self._put(path, as_markdown(self.talk.conversation.system, turns), what)
             elif typed:

@@ -106,6 +106,9 @@ class Slow(ScriptedAssistant):
 
     def open(self, report=lambda event: None):
         super().open(report)
+        if "LOADS" in os.environ:
+            say("loads")
+            time.sleep(float(os.environ["LOADS"]))
         if "IMPORTS" in os.environ:
             import swallows
         if "SWALLOWS" in os.environ:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from lacli.cli.ask.batch_input import Prompts
+from lacli.cli.ask.batch_input import PromptFile
 from lacli.cli.framework.options import Common
 from lacli.errors import LacliError, PromptTooLong
 from lacli.events import Finished, Piece, ReplyStats
@@ -100,28 +100,28 @@ class TestLines:
     @pytest.mark.parametrize(
         ("line", "said"),
         [
-            ("{", "it is no JSON"),
+            ("{", "it is not JSON"),
             ("3", "neither a string nor an object"),
             ("null", "neither a string nor an object"),
             ('{"promt": "x"}', "the key 'promt' is unknown; did you mean 'prompt'?"),
             ("{}", 'neither "prompt" nor "messages"'),
             ('{"prompt": "a", "messages": []}', "both"),
-            ('{"prompt": 3}', '"prompt" is no string'),
-            ('""', "nothing to ask"),
-            ('{"messages": []}', "no list of messages"),
-            ('{"messages": [{"role": "user"}]}', "no object of role and content"),
+            ('{"prompt": 3}', '"prompt" is not a string'),
+            ('""', "asks nothing"),
+            ('{"messages": []}', "not a list of messages"),
+            ('{"messages": [{"role": "user"}]}', "not an object with role and content"),
             ('{"messages": [{"role": "tool", "content": "x"}]}', "'tool' is unknown"),
             ('{"messages": [{"role": "assistant", "content": "x"}]}', "not the user's"),
             ('{"messages": [{"role": "user", "content": "x"}, {"role": "system", "content": "x"}]}', "not the user's"),
-            ('{"prompt": "a", "max_tokens": 1.5}', '"max_tokens" is no whole number'),
-            ('{"prompt": "a", "max_tokens": true}', "no whole number"),
+            ('{"prompt": "a", "max_tokens": 1.5}', '"max_tokens" is not a whole number'),
+            ('{"prompt": "a", "max_tokens": true}', "not a whole number"),
             ('{"prompt": "a", "temperature": -1}', "out of range"),
             ('{"prompt": "a", "temperature": 1e999}', "out of range"),
             ('{"prompt": "a", "temperature": 1' + 400 * "0" + "}", "out of range; give a number 0 or more"),
-            ('{"prompt": "a", "temperature": NaN}', "no JSON"),
+            ('{"prompt": "a", "temperature": NaN}', "not JSON"),
             ('{"prompt": "a", "top_p": 0}', "out of range"),
             ('{"prompt": "a", "stop": [""]}', '"stop"'),
-            ('{"prompt": "a", "id": NaN}', "no JSON"),
+            ('{"prompt": "a", "id": NaN}', "not JSON"),
             ('{"prompt": "a", "id": [1e999]}', "1e999 is out of range"),
             ("[" * 100_000, "nested too deep"),
         ],
@@ -272,6 +272,18 @@ class TestOutputFile:
         assert (result.code, "another lacli is writing" in result.err, out.read_bytes()) == (2, True, b"")
         assert scripted.run(["ask", "--batch", path, "-o", str(out)]).code == 0
 
+    def test_a_run_of_which_nothing_came_leaves_no_file(self, scripted: Scripted, tmp_path: Path) -> None:
+        out = tmp_path / "out.jsonl"
+        empty, path = tmp_path / "empty", write(tmp_path / "p.jsonl", "a")
+        empty.touch()
+        assert scripted.run(["ask", "--batch", str(empty), "-o", str(out)]).code == 2
+        assert not out.exists()
+        assert scripted.run(["ask", "--batch", path, "-o", str(out)], [interrupted()]).code == 130
+        assert not out.exists()
+        out.touch()
+        assert scripted.run(["ask", "--batch", str(empty), "-o", str(out)]).code == 2
+        assert out.exists()
+
     def test_so_is_the_file_of_the_prompts_and_a_folder(self, scripted: Scripted, tmp_path: Path) -> None:
         path = write(tmp_path / "p.jsonl", "a")
         for out in (path, str(tmp_path), str(tmp_path / "none" / "out")):
@@ -297,7 +309,7 @@ def test_statistics_are_those_of_all_together(scripted: Scripted, tmp_path: Path
 
 def test_a_long_file_is_read_as_it_is_needed(tmp_path: Path) -> None:
     path = write(tmp_path / "p.jsonl", *(f"prompt {number}" for number in range(50_000)))
-    with Prompts(path, Common()) as prompts:
+    with PromptFile(path, Common()) as prompts:
         assert [line.index for line in islice(prompts.lines(), 10)] == list(range(10))
         assert prompts._file.tell() < 1000
 
@@ -336,6 +348,48 @@ class TestProcess:
         assert kept in ([0], [0, 2])
         rest = json.dumps(["two"] if 2 in kept else ["two", "three"])
         assert program.shell(f"lacli ask --batch '{path}' -o '{out}'", SCRIPTS=rest).returncode == 0
+        assert [each["text"] for each in records(out.read_text())] == ["one", "two", "three"]
+
+    def test_a_second_run_onto_a_file_is_refused_and_takes_nothing_from_the_first(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        """The first one has looked at the file and loads its model when the second one comes."""
+        pytest.importorskip("fcntl")
+        path, out = write(tmp_path / "p.jsonl", "a", "b"), tmp_path / "out.jsonl"
+        out.write_text("")
+        first = subprocess.Popen(
+            program.command("ask", "--batch", path, "-o", str(out)),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"SCRIPTS": '["first a", "first b"]', "LOADS": "3"},
+        )
+        assert first.stderr is not None
+        assert first.stderr.readline() == b"loads\n"
+        second = program.shell(f"lacli ask --batch '{path}' -o '{out}'", SCRIPTS='["second a", "second b"]')
+        assert second.returncode == 2
+        assert second.stderr.decode() == (
+            f"lacli: error: another lacli is writing {out}; wait for it, or give another -o\n"
+        )
+        first.communicate(timeout=30)
+        assert first.returncode == 0
+        assert [each["text"] for each in records(out.read_text())] == ["first a", "first b"]
+
+    def test_what_another_run_wrote_while_this_one_started_is_gone_on_with(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        path, out = write(tmp_path / "p.jsonl", "a", "b", "c"), tmp_path / "out.jsonl"
+        scripts = json.dumps(["one", "two", "three"])
+        line = f"lacli ask --batch '{path}' -o '{out}'"
+        runs = [
+            subprocess.Popen(
+                program.command("ask", "--batch", path, "-o", str(out)), env=os.environ | {"SCRIPTS": scripts}
+            )
+            for _ in range(4)
+        ]
+        codes = {run.wait(timeout=60) for run in runs}
+        assert 0 in codes
+        assert codes <= {0, 2}
+        assert program.shell(line, SCRIPTS="[]").returncode == 0
         assert [each["text"] for each in records(out.read_text())] == ["one", "two", "three"]
 
     def test_a_reader_that_goes_away_is_141_after_every_reply_was_closed(

@@ -211,7 +211,7 @@ class TestHistory:
         history = open_history(keep=True)
         history.append_string("one")
         assert list(history.get_strings()) == ["one"]
-        assert capsys.readouterr().err.endswith("chat_history is no regular file\n")
+        assert capsys.readouterr().err.endswith("chat_history is not a regular file\n")
 
     def test_a_line_with_a_secret_is_remembered_and_never_written(self, sandbox: Path) -> None:
         history = open_history(keep=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.complete.cursor import Target, parse_target, placed, spot_of
+from lacli.cli.complete.cursor import CursorTarget, insert_range, parse_target, with_place
 from lacli.edits.textfile import TextFile
 from lacli.errors import PromptTooLong, UsageError
 from lacli.events import Event, Finished, ReplyStats
@@ -54,35 +54,35 @@ def poured(fifo: Path, data: bytes) -> Iterator[int]:
 
 class TestParseTarget:
     def test_line_and_column_are_read_from_the_right(self, folder: Path) -> None:
-        assert parse_target("a.py") == Target("a.py")
-        assert parse_target("a.py:3") == Target("a.py", 3)
-        assert parse_target("a.py:3:4") == Target("a.py", 3, 4)
-        assert parse_target("C:\\b.py:3:4") == Target("C:\\b.py", 3, 4)
-        assert parse_target("-") == Target("-")
-        assert parse_target("-:2:1") == Target("-", 2, 1)
+        assert parse_target("a.py") == CursorTarget("a.py")
+        assert parse_target("a.py:3") == CursorTarget("a.py", 3)
+        assert parse_target("a.py:3:4") == CursorTarget("a.py", 3, 4)
+        assert parse_target("C:\\b.py:3:4") == CursorTarget("C:\\b.py", 3, 4)
+        assert parse_target("-") == CursorTarget("-")
+        assert parse_target("-:2:1") == CursorTarget("-", 2, 1)
 
     def test_an_existing_name_wins(self, folder: Path) -> None:
         (folder / "a.py:3").touch()
-        assert parse_target("a.py:3") == Target("a.py:3")
-        assert parse_target("a.py:3:4") == Target("a.py:3", 4)
-        assert parse_target("a.py:3:4:5") == Target("a.py:3", 4, 5)
+        assert parse_target("a.py:3") == CursorTarget("a.py:3")
+        assert parse_target("a.py:3:4") == CursorTarget("a.py:3", 4)
+        assert parse_target("a.py:3:4:5") == CursorTarget("a.py:3", 4, 5)
         (folder / "a.py:3:4").touch()
-        assert parse_target("a.py:3:4") == Target("a.py:3:4")
+        assert parse_target("a.py:3:4") == CursorTarget("a.py:3:4")
 
     def test_options_give_the_place_once(self) -> None:
-        assert placed(Target("a"), "3:4", None, None) == Target("a", 3, 4)
-        assert placed(Target("a"), "3", None, None) == Target("a", 3)
-        assert placed(Target("a"), None, 7, None) == Target("a", byte=7)
-        assert placed(Target("a"), None, None, "@@") == Target("a", marker="@@")
+        assert with_place(CursorTarget("a"), "3:4", None, None) == CursorTarget("a", 3, 4)
+        assert with_place(CursorTarget("a"), "3", None, None) == CursorTarget("a", 3)
+        assert with_place(CursorTarget("a"), None, 7, None) == CursorTarget("a", byte=7)
+        assert with_place(CursorTarget("a"), None, None, "@@") == CursorTarget("a", marker="@@")
         for at, offset, marker in (("3", 7, None), ("3", None, "x"), ("x", None, None), (None, None, "")):
             with pytest.raises(UsageError):
-                placed(Target("a"), at, offset, marker)
+                with_place(CursorTarget("a"), at, offset, marker)
         with pytest.raises(UsageError, match="a has a place of its own besides --at"):
-            placed(Target("a", 1), "3", None, None)
+            with_place(CursorTarget("a", 1), "3", None, None)
 
 
-def offset(target: Target, text: str = TEXT) -> int:
-    return spot_of(TextFile.of_bytes(text.encode(), "a.py"), target).start
+def offset(target: CursorTarget, text: str = TEXT) -> int:
+    return insert_range(TextFile.of_bytes(text.encode(), "a.py"), target).start
 
 
 class TestSpot:
@@ -104,32 +104,32 @@ class TestSpot:
     def test_lines_and_columns_count_from_one_in_characters(
         self, line: int | None, column: int | None, before: str
     ) -> None:
-        assert READ[: offset(Target("a.py", line, column))] == before
+        assert READ[: offset(CursorTarget("a.py", line, column))] == before
 
     @pytest.mark.parametrize(("line", "column"), [(0, None), (5, None), (99, 1), (1, 0), (1, 4), (2, 6)])
     def test_outside_is_a_usage_error_that_names_the_length(self, line: int, column: int | None) -> None:
         with pytest.raises(UsageError, match=r"a\.py has 3 lines"):
-            offset(Target("a.py", line, column))
+            offset(CursorTarget("a.py", line, column))
 
     def test_an_empty_file_has_one_place(self) -> None:
-        assert offset(Target("e.py"), "") == offset(Target("e.py", 1, 1), "") == 0
+        assert offset(CursorTarget("e.py"), "") == offset(CursorTarget("e.py", 1, 1), "") == 0
 
     def test_bytes_are_counted_in_the_file_as_it_is(self) -> None:
         for byte, before in ((0, ""), (3, "ab\n"), (7, "ab\ncdé"), (10, "ab\ncdé漢"), (12, "ab\ncdé漢\n"), (14, READ)):
-            assert READ[: offset(Target("a.py", byte=byte))] == before
-        assert offset(Target("a.py", byte=3), "\ufeffab") == 0
-        assert offset(Target("a.py", byte=4), "\ufeffab") == 1
+            assert READ[: offset(CursorTarget("a.py", byte=byte))] == before
+        assert offset(CursorTarget("a.py", byte=3), "\ufeffab") == 0
+        assert offset(CursorTarget("a.py", byte=4), "\ufeffab") == 1
         with pytest.raises(UsageError, match=r"byte 8 of a\.py is inside a character"):
-            offset(Target("a.py", byte=8))
+            offset(CursorTarget("a.py", byte=8))
         with pytest.raises(UsageError, match=r"a\.py has 14 bytes, so there is no byte 15"):
-            offset(Target("a.py", byte=15))
+            offset(CursorTarget("a.py", byte=15))
 
     def test_a_marker_stands_once_and_is_replaced(self) -> None:
-        spot = spot_of(TextFile.of_bytes(b"f(<HERE>)", "a.py"), Target("a.py", marker="<HERE>"))
-        assert (spot.start, spot.end) == (2, 8)
+        insert_at = insert_range(TextFile.of_bytes(b"f(<HERE>)", "a.py"), CursorTarget("a.py", marker="<HERE>"))
+        assert (insert_at.start, insert_at.end) == (2, 8)
         for text, found in (("f()", "no '<HERE>'"), ("<HERE><HERE>", "'<HERE>' 2 times")):
             with pytest.raises(UsageError, match=f"a.py has {found}"):
-                offset(Target("a.py", marker="<HERE>"), text)
+                offset(CursorTarget("a.py", marker="<HERE>"), text)
 
 
 class TestText:

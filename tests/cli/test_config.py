@@ -119,15 +119,15 @@ def test_every_command_s_own_option_is_a_key_and_a_variable(
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b'model = "x\n', "config.toml:1: no valid TOML"),
+        (b'model = "x\n', "config.toml:1: not valid TOML"),
         (b"\n\ntemperture = 0.2\n", "config.toml:3: there is no key 'temperture'; did you mean temperature?"),
         (b'temperature = "banana"\n', "config.toml:1: temperature must be a number, and is 'banana'"),
         (b"[ask]\ntop-p = 7\n", "config.toml:2: ask.top-p 7 is out of range; give a number above 0"),
-        (b"project-mb = 3\n", "config.toml:1: there is no key 'project-mb'; it belongs into [pool]"),
-        (b"[pool]\nproject-mb = -3\n", "config.toml:2: pool.project-mb -3 is no size"),
+        (b"project-mb = 3\n", "config.toml:1: there is no key 'project-mb'; it belongs in [pool]"),
+        (b"[pool]\nproject-mb = -3\n", "config.toml:2: pool.project-mb -3 is not a size"),
         (b"temperature = 1" + b"0" * 400 + b"\n", "config.toml:1: temperature 10000"),
         (b"[pool]\nproject-mb = 1" + b"0" * 400 + b"\n", "config.toml:2: pool.project-mb 10000"),
-        (b"[ask]\nsuite = 'code'\n", "config.toml:2: there is no key 'suite' in [ask]; it belongs into [bench]"),
+        (b"[ask]\nsuite = 'code'\n", "config.toml:2: there is no key 'suite' in [ask]; it belongs in [bench]"),
         ("model = 'x'\n".encode("utf-16"), "config.toml:1: the file is UTF-16, not UTF-8; save it as UTF-8"),
         (b"device = 'tpu'\r\n", "config.toml:1: device 'tpu' is unknown; choose one of auto, cpu, cuda"),
         (b"config = 'x'\n", "config.toml:1: there is no key 'config'"),
@@ -260,7 +260,7 @@ def test_set_tells_of_a_model_that_is_unknown(scripted: Scripted) -> None:
         ("top-p", "7", "top-p 7 is out of range"),
         ("top-p", "banana", "must be a number, and is 'banana'"),
         ("pool", "maybe", "must be yes or no"),
-        ("pool.project-mb", "1e9", "is no size"),
+        ("pool.project-mb", "1e9", "is not a size"),
     ],
 )
 def test_a_wrong_value_is_not_written(scripted: Scripted, file: Path, key: str, value: str, words: str) -> None:

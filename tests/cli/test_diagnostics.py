@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lacli import errors
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.diagnostics import guard
 
@@ -22,9 +23,9 @@ Read = Callable[[], str]
 
 
 @pytest.fixture
-def stderr(capsys: pytest.CaptureFixture[str]) -> Read:
+def stderr(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Read:
     """What was written to stderr since the last call."""
-    diagnostics.configure()
+    monkeypatch.setattr(Run, "current", Run())
     return lambda: capsys.readouterr().err
 
 
@@ -74,9 +75,8 @@ def test_foreign_failures_are_one_line_without_a_traceback(
 
 
 def test_a_traceback_is_printed_with_two_v_only(stderr: Read) -> None:
-    diagnostics.configure(verbosity=2)
+    Run.current.verbosity = 2
     failing(ValueError("x"))
-    diagnostics.configure()
     assert "Traceback" in stderr()
 
 
@@ -104,11 +104,10 @@ def test_a_line_the_locale_cannot_say_is_escaped_and_not_lost(monkeypatch: pytes
 
 
 def test_quiet_drops_notes_and_keeps_errors(stderr: Read) -> None:
-    diagnostics.configure(quiet=True)
+    Run.current.quiet = True
     diagnostics.note("n")
     diagnostics.warning("w")
     diagnostics.error("e")
-    diagnostics.configure()
     assert stderr() == "lacli: error: e\n"
 
 

@@ -59,7 +59,7 @@ def test_offline_without_the_model_fails(scripted: Scripted) -> None:
     ("name", "text", "words"),
     [
         ("config", "temprature = 1\n", "config.toml:1: there is no key 'temprature'"),
-        ("config", "model = 'x\n", "config.toml:1: no valid TOML"),
+        ("config", "model = 'x\n", "config.toml:1: not valid TOML"),
         ("models", "nonsense = 1\n", "nonsense"),
     ],
 )
@@ -98,7 +98,7 @@ def test_the_probe_of_torch_tells_a_failure_in_one_line(monkeypatch: pytest.Monk
     monkeypatch.setattr(health, "_PROBE", "import os; os._exit(3)")
     assert health.probe_torch() == {"error": "it ended with code 3"}
     monkeypatch.setattr(health, "_PROBE", "import time; time.sleep(60)")
-    monkeypatch.setattr(health, "_TORCH_WAIT_S", 0.01)
+    monkeypatch.setattr(health, "_TORCH_TIMEOUT_S", 0.01)
     assert "took more than" in health.probe_torch()["error"]
 
 
@@ -120,7 +120,7 @@ def test_a_folder_that_cannot_be_written_to_fails(
 
 def test_little_room_and_no_git_are_warnings(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HF_HUB_OFFLINE")
-    monkeypatch.setattr(health, "_LITTLE_DISK", 1 << 62)
+    monkeypatch.setattr(health, "_LOW_DISK_BYTES", 1 << 62)
     monkeypatch.setenv("PATH", "")
     checks = found(scripted)
     assert checks["disk"]["state"] == checks["git"]["state"] == "warn"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lacli.assistant.scripted import ScriptedAssistant
-from lacli.cli.edit.job import Target, parse_target
+from lacli.cli.edit.job import EditTarget, parse_target
 from lacli.events import Finished, Piece, ReplyStats
 from tests.cli.conftest import Program, Scripted, Terminal
 
@@ -58,23 +58,23 @@ def asked(scripted: Scripted) -> str:
 
 class TestTarget:
     def test_a_range_is_read_from_the_right(self, folder: Path) -> None:
-        assert parse_target("a.py") == Target("a.py")
-        assert parse_target("a.py:3") == Target("a.py", ((3, 3),))
-        assert parse_target("a.py:3-9") == Target("a.py", ((3, 9),))
-        assert parse_target("a.py:3-") == Target("a.py", ((3, None),))
-        assert parse_target("a.py:3-9,12,20-") == Target("a.py", ((3, 9), (12, 12), (20, None)))
-        assert parse_target("C:\\b.py:3-9") == Target("C:\\b.py", ((3, 9),))
-        assert parse_target("-:2-3") == Target("-", ((2, 3),))
-        assert parse_target("a.py:39x") == Target("a.py:39x")
+        assert parse_target("a.py") == EditTarget("a.py")
+        assert parse_target("a.py:3") == EditTarget("a.py", ((3, 3),))
+        assert parse_target("a.py:3-9") == EditTarget("a.py", ((3, 9),))
+        assert parse_target("a.py:3-") == EditTarget("a.py", ((3, None),))
+        assert parse_target("a.py:3-9,12,20-") == EditTarget("a.py", ((3, 9), (12, 12), (20, None)))
+        assert parse_target("C:\\b.py:3-9") == EditTarget("C:\\b.py", ((3, 9),))
+        assert parse_target("-:2-3") == EditTarget("-", ((2, 3),))
+        assert parse_target("a.py:39x") == EditTarget("a.py:39x")
 
     def test_definitions_stand_behind_two_colons(self, folder: Path) -> None:
-        assert parse_target("a.py::A.load") == Target("a.py", (), ("A.load",))
-        assert parse_target("a.py::load,save") == Target("a.py", (), ("load", "save"))
+        assert parse_target("a.py::A.load") == EditTarget("a.py", (), ("A.load",))
+        assert parse_target("a.py::load,save") == EditTarget("a.py", (), ("load", "save"))
 
     def test_an_existing_name_wins(self, folder: Path) -> None:
         (folder / "a.py:3-9").touch()
-        assert parse_target("a.py:3-9") == Target("a.py:3-9")
-        assert parse_target("a.py:3-9:1-2") == Target("a.py:3-9", ((1, 2),))
+        assert parse_target("a.py:3-9") == EditTarget("a.py:3-9")
+        assert parse_target("a.py:3-9:1-2") == EditTarget("a.py:3-9", ((1, 2),))
 
 
 class TestOutput:
@@ -279,7 +279,7 @@ class TestRefusals:
         assert (result.code, (folder / "a.py").read_text()) == (1, OLD)
         assert "`load` is gone" in result.err
         assert "its diff is in bad.diff" in result.err
-        assert "--force takes it all the same" in result.err
+        assert "--force takes it anyway" in result.err
         assert "-def load(path):\n" in (folder / "bad.diff").read_text()
         result = scripted.run([*arguments, "--force"], [bad, bad, bad])
         assert (result.code, (folder / "a.py").read_text()) == (0, "print('x')\n")
@@ -323,7 +323,7 @@ class TestRefusals:
             (["bin", "x"], 2, "bin is a binary file"),
             (["a.py:3-99", "x"], 2, "a.py has 5 lines"),
             (["a.py:0", "x"], 2, "a.py has 5 lines"),
-            (["a.py"], 2, "there is no instruction; say behind the file what is to become of it, or pipe that in"),
+            (["a.py"], 2, "there is no instruction; say after the file what should become of it, or pipe that in"),
             (["-"], 2, "there is no instruction"),
             (["a.py", "x", "--diff", "--full"], 2, "exclude each other"),
             (["a.py", "x", "--backup", ".b"], 2, "--backup is for --in-place"),

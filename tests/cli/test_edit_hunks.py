@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.edit.hunks import chosen
+from lacli.cli.edit.hunks import choose_hunks
 from lacli.edits.textfile import TextFile
 from tests.cli.conftest import Program, Scripted, Terminal
 
@@ -84,7 +84,7 @@ class TestKeys:
         monkeypatch.setattr("lacli.cli.edit.hunks.keys_of", lambda terminal: nullcontext(lambda: next(source, "")))
         monkeypatch.setattr("lacli.cli.edit.hunks.open_terminal", io.StringIO)
         monkeypatch.setattr("lacli.cli.edit.hunks.SCREEN", os.devnull)
-        data = chosen(TextFile.read("a.txt"), NEW.encode())
+        data = choose_hunks(TextFile.read("a.txt"), NEW.encode())
         assert data.decode() == made
         assert "".join(source) in ("", "\n")
 
@@ -94,7 +94,7 @@ class TestKeys:
         monkeypatch.setattr("lacli.cli.edit.hunks.SCREEN", os.devnull)
         for keys, said in (("n\nn\n", ""), ("y\ny\n", ""), ("y\nn\n", "lacli: warning: it does not parse\n")):
             monkeypatch.setattr("lacli.cli.edit.hunks.open_terminal", partial(io.StringIO, keys))
-            chosen(TextFile.read("a.txt"), NEW.encode(), lambda data: "it does not parse")
+            choose_hunks(TextFile.read("a.txt"), NEW.encode(), lambda data: "it does not parse")
             assert capfd.readouterr().err == said
 
 

@@ -53,7 +53,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> At:
 )
 def test_the_answer_is_taken_and_kept(at: At, sandbox: Path, typed: str, name: str) -> None:
     screen = at(typed)
-    assert first_model.chosen(Common()).model == name
+    assert first_model.choose_model(Common()).model == name
     text = screen.getvalue()
     assert "93 MB" in text
     assert "1.1 GB" in text
@@ -67,7 +67,7 @@ def test_the_answer_is_taken_and_kept(at: At, sandbox: Path, typed: str, name: s
 @pytest.mark.parametrize("room", [{"disk_free": 10**9}, {"memory": 10**9}])
 def test_where_there_is_too_little_room_the_small_one_is_recommended(at: At, room: dict[str, int]) -> None:
     screen = at("\n", **room)
-    assert first_model.chosen(Common()).model == SMALL
+    assert first_model.choose_model(Common()).model == SMALL
     assert "Recommended: 1, as there is too little room for 2." in screen.getvalue()
 
 
@@ -84,14 +84,14 @@ def test_where_there_is_too_little_room_the_small_one_is_recommended(at: At, roo
 )
 def test_nobody_else_is_asked(at: At, options: dict[str, Any], streams: dict[str, bool]) -> None:
     screen = at("2\n", **streams)
-    assert first_model.chosen(Common(**options)).model == options.get("model")
+    assert first_model.choose_model(Common(**options)).model == options.get("model")
     assert screen.getvalue() == ""
 
 
 def test_with_the_network_off_nobody_is_asked(at: At, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = at("2\n")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert first_model.chosen(Common()).model is None
+    assert first_model.choose_model(Common()).model is None
     assert screen.getvalue() == ""
 
 
@@ -108,21 +108,21 @@ def test_with_a_model_here_or_chosen_nobody_is_asked(at: At, sandbox: Path, what
         (sandbox / "config").mkdir()
         (sandbox / "config" / "models.toml").write_text('default = "starcoder2-3b"\n')
     screen = at("2\n")
-    assert first_model.chosen(Common()).model is None
+    assert first_model.choose_model(Common()).model is None
     assert screen.getvalue() == ""
 
 
 def test_ctrl_d_leaves(at: At, sandbox: Path) -> None:
     at("")
     with pytest.raises(KeyboardInterrupt):
-        first_model.chosen(Common())
+        first_model.choose_model(Common())
     assert not (sandbox / "config" / "config.toml").exists()
 
 
 def test_an_answer_that_cannot_be_kept_is_good_for_this_run(at: At, sandbox: Path) -> None:
     (sandbox / "config").touch()
     screen = at("1\n")
-    assert first_model.chosen(Common()).model == SMALL
+    assert first_model.choose_model(Common()).model == SMALL
     assert "the choice could not be kept" in screen.getvalue()
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from pathlib import Path
 
 import pytest
 
@@ -148,7 +150,7 @@ def test_a_variable_that_is_none_of_lacli_s_is_one_warning_with_the_nearest_name
     monkeypatch.setenv("LACLI_TOPP", "0.5")
     result = scripted.run(["ask", "hi", "-q"])
     assert result.code == 0
-    assert result.err == "lacli: warning: the variable LACLI_TOPP is none of lacli's; did you mean LACLI_TOP_P?\n"
+    assert result.err == "lacli: warning: the variable LACLI_TOPP is not one of lacli's; did you mean LACLI_TOP_P?\n"
 
 
 def test_every_option_is_in_the_help_of_each_command(scripted: Scripted) -> None:
@@ -158,3 +160,39 @@ def test_every_option_is_in_the_help_of_each_command(scripted: Scripted) -> None
             assert field.name in without or f"--{field.name.replace('_', '-')}" in shown, (command, field.name)
         assert "Examples" in shown
         assert "LACLI_TOP_P" in shown
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("ask hi -n -1", "-n -1 is out of range"),
+        ("ask hi --max-tokens -1", "--max-tokens -1 is out of range"),
+        ("ask hi --seed abc", "--seed: 'abc' is not a whole number"),
+        ("ask hi --temp -1", "--temp -1.0 is out of range"),
+        ("-v bench --limit 2 --max-tokens 0", "--max-tokens 0 is out of range"),
+        ("ask --batch f --session 3fa9", "--batch and --session exclude"),
+        ("ask --batch f -c", "--batch and -c exclude"),
+        ("ask --batch f --continue", "--batch and --continue exclude"),
+        ("ask --batch f --xl", "--batch and --xl exclude"),
+        ("ask --batch f --extract", "--batch and --extract exclude"),
+        ("ask --batch f -x", "--batch and -x exclude"),
+        ("ask hi --jsonl --xl", "--jsonl and --xl exclude"),
+        ("ask hi --jsonl --extract-last", "--jsonl and --extract-last exclude"),
+        ("ask hi --jsonl --output f", "--jsonl and --output exclude"),
+        ("ask hi --jsonl -of", "--jsonl and -o exclude"),
+    ],
+)
+def test_a_message_calls_an_option_as_it_was_typed(scripted: Scripted, line: str, words: str) -> None:
+    result = scripted.run(line.split())
+    assert (result.code, result.err.startswith(f"lacli: error: {words}")) == (2, True), result.err
+
+
+def test_a_message_calls_an_option_that_was_not_typed_by_its_long_name(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LACLI_EXTRACT", "1")
+    assert "--jsonl and LACLI_EXTRACT exclude" in scripted.run(["ask", "hi", "--jsonl"]).err
+    monkeypatch.delenv("LACLI_EXTRACT")
+    (Path(os.environ["LACLI_HOME"]) / "config").mkdir()
+    (Path(os.environ["LACLI_HOME"]) / "config" / "config.toml").write_text("[ask]\nextract = true\n")
+    assert "--jsonl and --extract exclude" in scripted.run(["ask", "hi", "--jsonl"]).err

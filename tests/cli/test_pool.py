@@ -189,7 +189,7 @@ class TestCaps:
         monkeypatch.setenv(name, value)
         result = scripted.run(["ask", "hi"])
         assert result.code == 2
-        assert result.err.startswith(f"lacli: error: {name}={value} is no size; set it to megabytes")
+        assert result.err.startswith(f"lacli: error: {name}={value} is not a size; set it to megabytes")
         assert not scripted.assistants
 
     def test_they_reach_the_settings_and_prune(
@@ -240,7 +240,7 @@ class TestExport:
         for place in (tmp_path, tmp_path / "pipe"):  # a device would be replaced by a file
             code, _, err = run(capfdbinary, "export", str(place), "--force")
             assert code == 2
-            assert "is no regular file" in err
+            assert "is not a regular file" in err
         assert (tmp_path / "pipe").is_fifo()
 
     def test_a_pipe_takes_it_and_a_terminal_does_not(
@@ -273,7 +273,7 @@ class TestExport:
         lacli = [sys.executable, "-c", "import sys; from lacli.cli.main import main; sys.exit(main())", "pool"]
         terminal = Terminal([*lacli, "export", "-"])
         assert terminal.finish() == 2
-        assert b"no text for a terminal" in terminal.seen
+        assert b"not text for a terminal" in terminal.seen
         assert b"LACLI" not in terminal.seen
 
     def test_of_several_pools_one_is_named(self, project: Path, tmp_path: Path, capfdbinary: Captured) -> None:

@@ -289,15 +289,18 @@ class TestChat:
         terminal.send(b"/exit\r")
         assert terminal.finish() == 0
 
-    def test_with_no_pool_nothing_typed_is_kept(self, program: Program, sandbox: Path) -> None:
-        terminal = Terminal(program.command("chat", "--no-pool"))
+    @pytest.mark.parametrize(("option", "kept"), [("--no-log", False), ("--no-pool", True)])
+    def test_what_is_typed_is_kept_as_the_log_is(
+        self, program: Program, sandbox: Path, option: str, kept: bool
+    ) -> None:
+        terminal = Terminal(program.command("chat", option))
         terminal.wait_for(READY)
         terminal.send(b"one?\r")
         terminal.wait_for(b"tok in")
         terminal.wait_for(READY)
         terminal.send(b"\x04")
         assert terminal.finish() == 0
-        assert not (sandbox / "state" / "chat_history").exists()
+        assert (sandbox / "state" / "chat_history").exists() == kept
 
     def test_two_ctrl_c_at_the_empty_prompt_exit_130(self, program: Program) -> None:
         terminal = Terminal(program.command("chat"))

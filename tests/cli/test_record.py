@@ -115,7 +115,7 @@ class TestHeld:
     def test_turns_said_while_the_log_was_held_are_kept_with_the_next_one(
         self, log: SessionStore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(database, "PATIENCE_S", 0.05)
+        monkeypatch.setattr(database, "MAX_WAIT_S", 0.05)
         Recorder("ask", say).turn(Message("user", "0"), finished())
         recorder = Recorder("chat", say)
         with closing(sqlite3.connect(path(), isolation_level=None)) as other:

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from lacli.cli import reference
-from lacli.cli.framework import examples, schema
+from lacli.cli.framework import catalog, examples, schema
+from lacli.cli.framework.parameters import key_name
 from lacli.cli.spec import command as spec
 from lacli.configuration.keys import Key
 from lacli.configuration.trust import limits, refused
 from tests.cli.conftest import Scripted
 
-COMMANDS = [(" ".join(path), command) for path, command in schema.commands()]
+COMMANDS = [(" ".join(path), command) for path, command in catalog.commands()]
 
 
 def test_the_documents_are_what_the_code_says() -> None:
@@ -93,18 +94,18 @@ def test_spec_is_the_whole_command_line(scripted: Scripted) -> None:
 
 def test_every_option_has_a_variable_and_a_key_but_those_that_cannot() -> None:
     for name, command in COMMANDS:
-        if name.split()[0] in schema.FREE_OF_IT:
+        if name.split()[0] in schema.UNCONFIGURED:
             continue
-        keys = schema.table(command)
+        keys = schema.keys_of(command)
         for parameter in command.params:
-            if parameter.param_type_name == "option" and not parameter.hidden and schema.flag(parameter) != "config":
-                assert schema.flag(parameter) in keys
+            if parameter.param_type_name == "option" and not parameter.hidden and key_name(parameter) != "config":
+                assert key_name(parameter) in keys
                 assert parameter.envvar or not parameter.allow_from_autoenv
 
 
 def test_what_the_documents_say_of_a_project_is_what_is_refused() -> None:
     values: dict[str, list[Any]] = {"model": ["a-name", "./path"]}
-    for keys in schema.whole().keys.values():
+    for keys in catalog.whole().keys.values():
         for key in keys.values():
             tried = values.get(key.name, [True, False] if key.kind == "yes or no" else [1])
             allowed = [value for value in tried if refused(key.name, value) is None]

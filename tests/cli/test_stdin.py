@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from lacli.cli.terminal.stdin import Stdin, piped
+from lacli.cli.terminal.stdin import Stdin, piped_stdin
 from lacli.errors import PromptTooLong
 
 
@@ -62,11 +62,11 @@ def test_a_terminal_a_missing_stdin_and_no_stdin_are_not_read(monkeypatch: pytes
     primary, secondary = pty.openpty()
     with open(secondary, encoding="utf-8") as terminal:
         monkeypatch.setattr(sys, "stdin", terminal)
-        assert piped(no_stdin=False) is None
+        assert piped_stdin(no_stdin=False) is None
     os.close(primary)
     monkeypatch.setattr(sys, "stdin", None)
-    assert piped(no_stdin=False) is None
+    assert piped_stdin(no_stdin=False) is None
     with open(os.devnull, encoding="utf-8") as null:
         monkeypatch.setattr(sys, "stdin", null)
-        assert piped(no_stdin=True) is None
-        assert piped(no_stdin=False) is not None
+        assert piped_stdin(no_stdin=True) is None
+        assert piped_stdin(no_stdin=False) is not None

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from lacli.assistant.scripted import ScriptedAssistant
-from lacli.cli.framework import deadline
+from lacli.cli.framework.deadline import Deadline
+from lacli.cli.run import Run
 from lacli.cli.terminal import output
 from lacli.cli.terminal import tty as terminal
 from lacli.errors import TimedOut
@@ -96,7 +97,7 @@ class Endless(ScriptedAssistant):
         time.sleep(self.load_s)
 
     def reply(self, request: object, cancel: object = None) -> Iterator[Event]:
-        deadline.restart()  # a busy machine may have needed all of it to begin
+        Run.current.deadline.restart()  # a busy machine may have needed all of it to begin
         stats, words = ReplyStats(predicted_n=1), 0
         yield Prefill(1, 1, 0)
         while not cancel():  # type: ignore[operator]
@@ -141,15 +142,15 @@ class TestTimeout:
         assert endless.run(["ask", "hi", "--timeout", "0.001"]).code == 6
 
     def test_counts_from_a_restart_and_is_none_unless_allowed(self) -> None:
-        deadline.restart()
-        deadline.allow(None)
+        deadline = Deadline()
         assert not deadline.passed()
-        deadline.allow(1e-9)
+        deadline.seconds = 0.01
+        time.sleep(0.02)
         assert deadline.passed()
         assert isinstance(deadline.failure("so"), TimedOut)
-        deadline.allow(60)
+        deadline.seconds = 60
+        deadline.restart()
         assert not deadline.passed()
-        deadline.allow(None)
 
 
 class TestColour:
@@ -173,12 +174,11 @@ class TestColour:
         with open(os.devnull, "w", encoding="utf-8") as pipe:
             assert terminal.wants_colour(pipe, choice) is wanted
 
-    def test_of_stdout_follows_the_choice(self) -> None:
-        output.configure("always")
+    def test_of_stdout_follows_the_choice(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Run, "current", Run(colour="always"))
         assert output.coloured()
-        output.configure("never")
+        monkeypatch.setattr(Run, "current", Run(colour="never"))
         assert not output.coloured()
-        output.configure()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.cli.terminal.tty import Sanitiser, plain
+from lacli.cli.terminal.tty import StreamSanitizer, sanitize
 
 HOSTILE = (
     "a\x1b[31mred\x1b[0m\x1b]0;title\x07b\x9b2Jc\x1b]8;;http://x\x1b\\link\r\nover\rwrite\x08\x00\tend\n\x1bc\x85é漢"
@@ -13,28 +13,28 @@ CLEAN = "aredbclink\noverwrite\tend\né漢"
 
 
 def test_control_characters_and_sequences_are_removed_and_tab_and_newline_stay() -> None:
-    assert plain(HOSTILE) == CLEAN
+    assert sanitize(HOSTILE) == CLEAN
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_a_sequence_split_between_pieces_is_still_removed(size: int) -> None:
-    sanitiser = Sanitiser()
+    sanitiser = StreamSanitizer()
     pieces = [HOSTILE[start : start + size] for start in range(0, len(HOSTILE), size)]
     assert "".join(map(sanitiser.push, pieces)).replace("\r", "") + sanitiser.finish() == CLEAN
 
 
 def test_what_turns_text_around_unseen_is_marked() -> None:
-    assert plain("ok\u202e \u2066x") == "ok<U+202E> <U+2066>x"
-    assert Sanitiser().push("ok\u202e") == "ok<U+202E>"
+    assert sanitize("ok\u202e \u2066x") == "ok<U+202E> <U+2066>x"
+    assert StreamSanitizer().push("ok\u202e") == "ok<U+202E>"
 
 
 def test_text_behind_an_introducer_without_end_is_shown_after_all() -> None:
-    sanitiser = Sanitiser()
+    sanitiser = StreamSanitizer()
     shown = sanitiser.push("x\x1b]0;") + sanitiser.push("y" * 1000) + sanitiser.finish()
     assert shown.endswith("y" * 1000)
 
 
 def test_what_is_held_back_at_the_end_is_released_without_its_escape() -> None:
-    sanitiser = Sanitiser()
+    sanitiser = StreamSanitizer()
     assert sanitiser.push("ok\x1b[3") == "ok"
     assert "\x1b" not in sanitiser.finish()

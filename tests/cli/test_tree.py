@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.cli.terminal.diagnostics import verbosity
+from lacli.cli.run import Run
 from lacli.configuration import document
 from tests.cli.conftest import Scripted
 
@@ -28,14 +28,14 @@ from tests.cli.conftest import Scripted
 def test_a_global_option_is_heard_wherever_it_stands(scripted: Scripted, arguments: list[str]) -> None:
     result = scripted.run(arguments)
     assert result.code == 0, result.err
-    assert verbosity() == 2
+    assert Run.current.verbosity == 2
 
 
 def test_behind_the_command_wins(scripted: Scripted) -> None:
     assert scripted.run(["-vv", "ask", "-v", "hi"]).code == 0
-    assert verbosity() == 1
+    assert Run.current.verbosity == 1
     assert scripted.run(["-vv", "models", "-v", "list"]).code == 0
-    assert verbosity() == 1
+    assert Run.current.verbosity == 1
 
 
 def test_quiet_and_offline_and_color_before_the_name(scripted: Scripted) -> None:
@@ -50,9 +50,9 @@ def test_a_typed_option_before_the_name_wins_over_its_variable(
 ) -> None:
     monkeypatch.setenv("LACLI_VERBOSE", "1")
     assert scripted.run(["ask", "hi"]).code == 0
-    assert verbosity() == 1
+    assert Run.current.verbosity == 1
     assert scripted.run(["-vv", "ask", "hi"]).code == 0
-    assert verbosity() == 2
+    assert Run.current.verbosity == 2
 
 
 def test_every_option_s_variable_is_known(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,8 +60,8 @@ def test_every_option_s_variable_is_known(scripted: Scripted, monkeypatch: pytes
         monkeypatch.setenv(name, "1")
     monkeypatch.setenv("LACLI_SCOPES", "1")
     result = scripted.run(["ask", "hi"])
-    assert result.err.count("is none of lacli's") == 1
-    assert "LACLI_SCOPES is none of lacli's; did you mean LACLI_SCOPE?" in result.err
+    assert result.err.count("is not one of lacli's") == 1
+    assert "LACLI_SCOPES is not one of lacli's; did you mean LACLI_SCOPE?" in result.err
 
 
 def test_a_file_named_behind_the_command_is_read_in_place_of_a_broken_one(

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lacli.cli.framework import catalog
+from lacli.cli.framework.config_files import ConfigFiles
 from lacli.cli.tui import command as tui
 from lacli.errors import UsageError
 from lacli_tui.app import Start
@@ -33,7 +35,7 @@ def test_a_terminal_that_can_nothing_is_one_line_too(program: Program, name: str
 def test_a_folder_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tui, "_check_terminal", lambda inline: None)
     with pytest.raises(UsageError, match="nowhere"):
-        tui._entered(Path("nowhere"))
+        tui._entered(ConfigFiles(), Path("nowhere"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nobody removes the current folder there")
@@ -178,3 +180,13 @@ def test_what_must_be_done_before_the_model_can_be_loaded_is_known_at_the_start(
     (tmp_path / "some.gguf").write_bytes(b"GGUF")
     scripted.run(["tui", "-m", str(tmp_path / "some.gguf")])
     assert [start.missing for start in begun] == ["fetch", "prepare"]
+
+
+def test_the_origin_of_an_option_is_its_name_as_typed() -> None:
+    root = catalog.root()
+    with root.make_context("lacli", ["tui", "--max-tokens", "9", "--no-mouse"], resilient_parsing=True) as context:
+        command = root.get_command(context, "tui")
+        with command.make_context("tui", ["-n", "9", "--session", "3fa9"], context, resilient_parsing=True) as below:
+            found = tui._origins(below)()
+    assert found["max-tokens"] == "given as -n"
+    assert found["session"] == "given as --session"

@@ -110,19 +110,19 @@ def test_a_byte_order_mark_is_fine() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b'a = 1\nb = "x\n', "c.toml:2: no valid TOML"),
-        (b"a = 1\nb = x\n", "c.toml:2: no valid TOML"),
-        (b"a = 1\na = 2\n", "c.toml:2: no valid TOML"),
-        (b"[a\n", "c.toml:1: no valid TOML"),
+        (b'a = 1\nb = "x\n', "c.toml:2: not valid TOML"),
+        (b"a = 1\nb = x\n", "c.toml:2: not valid TOML"),
+        (b"a = 1\na = 2\n", "c.toml:2: not valid TOML"),
+        (b"[a\n", "c.toml:1: not valid TOML"),
         ("a = 1\n".encode("utf-16"), "c.toml:1: the file is UTF-16"),
         (b"\xfe\xff\0a", "c.toml:1: the file is UTF-16"),
         (b'a = 1\nb = "caf\xe9"\n', "c.toml:2: the file is not UTF-8"),
-        (b"a = 1\0", "c.toml:1: no valid TOML"),
-        (b"a = " + 4000 * b"[", "c.toml:1: no valid TOML"),
-        (b'a = 1\nb = """\nc = 1\n', "c.toml:2: no valid TOML"),
-        (b"a = 1\nb = '''\nc = 1\n", "c.toml:2: no valid TOML"),
-        (b"a = 1\nb = 'x\nc = 1\n", "c.toml:2: no valid TOML"),
-        (b"a = 1\nb = [1,\n", "c.toml:2: no valid TOML"),
+        (b"a = 1\0", "c.toml:1: not valid TOML"),
+        (b"a = " + 4000 * b"[", "c.toml:1: not valid TOML"),
+        (b'a = 1\nb = """\nc = 1\n', "c.toml:2: not valid TOML"),
+        (b"a = 1\nb = '''\nc = 1\n", "c.toml:2: not valid TOML"),
+        (b"a = 1\nb = 'x\nc = 1\n", "c.toml:2: not valid TOML"),
+        (b"a = 1\nb = [1,\n", "c.toml:2: not valid TOML"),
     ],
 )
 def test_what_cannot_be_read_has_its_line(data: bytes, words: str) -> None:
@@ -146,7 +146,7 @@ def test_what_is_no_file_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
 def test_a_pipe_in_the_file_s_place_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match="no regular file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         document.read(tmp_path / "pipe")
 
 

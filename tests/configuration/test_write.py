@@ -27,7 +27,7 @@ def test_a_new_file_is_private_or_not_and_an_old_one_keeps_its_mode(tmp_path: Pa
 
 def test_a_folder_and_a_device_are_left_alone(tmp_path: Path) -> None:
     for path in (tmp_path, Path(os.devnull)):
-        with pytest.raises(UsageError, match="no regular file"):
+        with pytest.raises(UsageError, match="not a regular file"):
             replace(path, b"x")
     assert list(tmp_path.iterdir()) == []
 

@@ -251,11 +251,11 @@ def log(world: World) -> None:
     counts = Counts(1, 40, 16, 39, 60, 24, {"project": 60}, {"project": 24}, 80, 5.0, 800.0, 1200.0)
     store = SessionStore(path())
     first = store.begin("chat", world.site, "smollm2-135m", "Be terse.")
+    old = store.begin("ask", world.site, "smollm2-135m")
+    store.append(old, turn("\x1b[31mred\x1b[0m alert", "don't", NOW - 86_400 * 20, counts=counts))
     shown = (Attachment("src/a.py", "import os\n"),)
     store.append(first, turn("What does\nos.replace do?", "It renames.", NOW - 7200, attachments=shown, counts=counts))
     store.append(first, turn("and 错题?", "half an ans", NOW - 3600, reason="cancelled", counts=counts))
-    old = store.begin("ask", world.site, "smollm2-135m")
-    store.append(old, turn("\x1b[31mred\x1b[0m alert", "don't", NOW - 86_400 * 20, counts=counts))
     store.append(store.begin("edit", Path("/elsewhere"), "large"), turn("fix it", "done", NOW - 60, counts=counts))
 
 

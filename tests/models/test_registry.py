@@ -133,7 +133,7 @@ class TestMistakes:
 
     def test_a_syntax_error_names_file_and_line(self, tmp_path: Path) -> None:
         (found,) = problems_of(tmp_path, GOOD + '\ntitle = "x')
-        assert f"models.toml:{GOOD.count(chr(10)) + 2}: no valid TOML" in str(found)
+        assert f"models.toml:{GOOD.count(chr(10)) + 2}: not valid TOML" in str(found)
 
     def test_a_byte_order_mark_is_no_mistake_and_utf16_is_said_to_be(self, tmp_path: Path) -> None:
         assert problems_of(tmp_path, b"\xef\xbb\xbf" + GOOD.encode()) == []

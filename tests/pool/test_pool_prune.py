@@ -15,7 +15,7 @@ from lacli.pool.lesson import Lesson
 from lacli.pool.prune import prune, vanished
 from lacli.pool.store import Pool, open_pool
 from lacli.project.root import PoolKey, pool_key
-from lacli.storage import files
+from lacli.storage.lock import locked
 
 from .conftest import FINGERPRINT, VOCAB, Opener, table_rows
 from .test_pool_store import replies, reply
@@ -84,7 +84,7 @@ class TestTotalCap:
         aged(busy, 30)
         (tmp_path / "own").mkdir()
         pool = open_pool(pool_key(tmp_path / "own", FINGERPRINT), pools, "learn", VOCAB, caps=Caps(total_bytes=500))
-        with files.locked(busy.path, 1):
+        with locked(busy.path, 1):
             pool.learn(Lesson(reply(1)))
         assert busy.path.exists()
         assert pool.notices == []
@@ -194,7 +194,7 @@ class TestPrune:
         newer, busy = filled(tmp_path, pools, "newer"), filled(tmp_path, pools, "busy")
         data = newer.path.read_bytes()
         newer.path.write_bytes(data[:8] + (9).to_bytes(4, "little") + data[12:])
-        with files.locked(busy.path, 1):
+        with locked(busy.path, 1):
             pruned = prune(pools, Caps())
         assert pruned.compacted == 0
         assert len(pruned.notices) == 1

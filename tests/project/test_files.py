@@ -16,10 +16,10 @@ import pytest
 
 from lacli.drafts.index import SuffixIndex
 from lacli.project import files as project_files
-from lacli.project import marks
+from lacli.project import shingles
 from lacli.project.build import build
 from lacli.project.files import ProjectFiles
-from lacli.project.indexing import Indexer, place_of
+from lacli.project.indexing import Indexer, project_paths
 from lacli.text.tokenizer import Tokenizer
 
 from .conftest import Front, Write, code, git, needs_git, soon, split, write
@@ -56,20 +56,20 @@ class TestDrafts:
         assert soon(lambda: reply.index is not None)
         assert reply.after(context) == ""  # nothing was read before it was asked for
         assert soon(lambda: reply.after(context) == rest)
-        assert len(reply.files._hot) <= project_files._FILES_AT_ONCE
+        assert len(reply.files._cached) <= project_files._FILES_AT_ONCE
 
     def test_what_is_kept_in_memory_is_bounded(
         self, repo: Path, track: Write, front: Callable[[Path], Front], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         track({f"{number}.py": code(number) for number in range(12)})
         size = len(code(1))
-        monkeypatch.setattr(project_files, "_MAX_HOT", 3 * size)
+        monkeypatch.setattr(project_files, "_MAX_CACHED", 3 * size)
         monkeypatch.setattr(project_files, "_NEWEST", 0)
         reply = front(repo)
         for number in range(12):
             context, rest = split(code(number))
             assert soon(lambda context=context, rest=rest: reply.after(context) == rest), number
-            assert reply.files._hot_size <= 3 * size
+            assert reply.files._cached_size <= 3 * size
 
     def test_files_left_out_give_no_drafts(
         self, repo: Path, track: Write, front: Callable[[Path], Front], sandbox: Path
@@ -136,7 +136,7 @@ class TestChanges:
         build(repo, [], vocabulary)
         track({"3.py": code(33)})
         os.utime(repo / "4.py", (1, 1))  # touched: read, and found to be the same
-        place = place_of(repo, vocabulary.fingerprint, writes=False)
+        place = project_paths(repo, vocabulary.fingerprint, writes=False)
         assert place is not None
         indexer = Indexer(place, vocabulary)
         indexer.survey()
@@ -148,7 +148,7 @@ class TestChanges:
     ) -> None:
         track({"a.py": code(1)})
         build(repo, [], vocabulary)
-        place = place_of(repo, vocabulary.fingerprint, writes=False)
+        place = project_paths(repo, vocabulary.fingerprint, writes=False)
         assert place is not None
         indexer = Indexer(place, vocabulary)
         indexer.survey()
@@ -200,7 +200,7 @@ class TestOnDisk:
     ) -> None:
         track({f"{number}.py": code(number) for number in range(30)})
         script = _SCRIPT + (
-            "indexer = Indexer(place_of(folder, tokenizer.fingerprint, True), tokenizer)\n"
+            "indexer = Indexer(project_paths(folder, tokenizer.fingerprint, True), tokenizer)\n"
             "indexer.survey()\nprint('ready', flush=True)\n"
             "while True:\n    indexer.todo and indexer.next_file()\n    indexer.save()\n"
         )
@@ -213,8 +213,8 @@ class TestOnDisk:
             child.wait()
             child.stdout.close()
             for path in index_files(sandbox):
-                if path.name == marks.FILE_NAME:
-                    assert marks.decode(path.read_bytes(), vocabulary.fingerprint) is not None
+                if path.name == shingles.FILE_NAME:
+                    assert shingles.decode(path.read_bytes(), vocabulary.fingerprint) is not None
         assert build(repo, [], vocabulary).files == 30
 
 
@@ -223,7 +223,7 @@ _SCRIPT = """
 import sys
 from pathlib import Path
 from lacli.project.files import ProjectFiles
-from lacli.project.indexing import Indexer, place_of
+from lacli.project.indexing import Indexer, project_paths
 from tests.vocabularies import byte_level, made
 folder, tokenizer = Path(sys.argv[1]), made(byte_level())
 """

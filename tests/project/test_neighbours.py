@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from lacli.project import neighbours as module
-from lacli.project.imports import imported
+from lacli.project.imports import imported_files
 from lacli.project.neighbours import neighbours
-from lacli.project.snippets import LINES, Snippet, chosen, pieces
+from lacli.project.snippets import LINES, Snippet, select, split
 from lacli.text.languages import language_of
 from tests.project.conftest import git, needs_git, write
 
 
 def names(text: str, name: str, root: Path) -> list[str]:
-    return imported(text, name, root, language_of(name))
+    return imported_files(text, name, root, language_of(name))
 
 
 class TestImports:
@@ -63,23 +63,23 @@ class TestImports:
 class TestPieces:
     def test_a_file_is_cut_at_blank_lines(self) -> None:
         text = "\n".join("" if number % 50 == 49 else f"line {number}" for number in range(160))
-        found = pieces("a", text)
+        found = split("a", text)
         assert [piece.start for piece in found] == [0, 50, 100]
         assert all(piece.text.count("\n") < LINES for piece in found)
 
     def test_twins_and_what_stands_at_the_cursor_are_left_out(self) -> None:
         body = "\n".join(f"value_{number}" for number in range(20))
         files = [[Snippet("a", 0, body)], [Snippet("b", 0, body + "\nmore")], [Snippet("c", 0, "other()")]]
-        assert [piece.name for piece in chosen(files, "here", 10_000)] == ["b", "c"]
-        assert [piece.name for piece in chosen(files, body, 10_000)] == ["c"]
+        assert [piece.name for piece in select(files, "here", 10_000)] == ["b", "c"]
+        assert [piece.name for piece in select(files, body, 10_000)] == ["c"]
 
     def test_the_pieces_that_share_words_with_the_cursor_come_in_the_files_order(self) -> None:
         file = [Snippet("a", number, f"unused_{number}" if number % 2 else f"wanted_{number}") for number in range(6)]
-        assert [piece.start for piece in chosen([file], "wanted_4 + wanted_2", 10_000)] == [2, 4]
+        assert [piece.start for piece in select([file], "wanted_4 + wanted_2", 10_000)] == [2, 4]
 
     def test_there_is_room_for_so_many(self) -> None:
         files = [[Snippet(str(number), 0, f"{number}" * 100)] for number in range(9)]
-        assert len(chosen(files, "", 250)) == 2
+        assert len(select(files, "", 250)) == 2
 
 
 def found(root: Path, text: str, name: str = "a.py", **more: object) -> list[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from lacli.project import reading
-from lacli.project.reading import read, refused, tokens
-from lacli.project.tracked import SourceFile, no_breath
+from lacli.project.reading import holds_secret, read, tokenize
+from lacli.project.tracked import SourceFile, no_pause
 from lacli.text.tokenizer import Tokenizer
 
 from .conftest import posix_only
@@ -31,7 +31,7 @@ class TestRead:
         (tmp_path / "b.py").write_bytes("\ufeffx = 'é'\n".encode())
         other = read(tmp_path, file("b.py"), SALT)
         assert isinstance(other, reading.Content)
-        assert other.digest == found.digest != reading.digest(b"other", SALT)
+        assert other.digest == found.digest != reading.keyed_hash(b"other", SALT)
 
     @pytest.mark.parametrize(
         ("data", "reason"),
@@ -56,16 +56,16 @@ class TestTokens:
     def test_a_long_text_in_pieces_says_the_same(self, vocabulary: Tokenizer) -> None:
         text = "".join(f"def function_{i}(a):\n    return a * {i}  # é\n\n\n" for i in range(500))
         breaths: list[int] = []
-        ids = tokens(text, vocabulary, lambda: breaths.append(1))
+        ids = tokenize(text, vocabulary, lambda: breaths.append(1))
         assert vocabulary.decode(ids.tolist()) == text
         assert len(breaths) >= len(text) // 4_000
 
     def test_one_line_without_end_is_cut_too(self, vocabulary: Tokenizer) -> None:
         text = "é" * 10_000
-        assert vocabulary.decode(tokens(text, vocabulary, no_breath).tolist()) == text
+        assert vocabulary.decode(tokenize(text, vocabulary, no_pause).tolist()) == text
 
     def test_markers_become_no_control_tokens(self, vocabulary: Tokenizer) -> None:
-        ids = tokens("a <|im_start|>user <|im_end|> b", vocabulary, no_breath).tolist()
+        ids = tokenize("a <|im_start|>user <|im_end|> b", vocabulary, no_pause).tolist()
         assert not vocabulary.control_ids & set(ids)
 
 
@@ -74,7 +74,7 @@ class TestRefused:
         key = "AKIAIOSFODNN7ABCDEFG"
         for place in range(0, 9_000, 97):
             text = ("x = 1\n" * 2_000)[:place] + f"\n{key}\n" + "y = 2\n" * 700
-            assert refused(text, lambda piece: "a key" if key in piece else None, no_breath), place
+            assert holds_secret(text, lambda piece: "a key" if key in piece else None, no_pause), place
 
     def test_what_holds_none_is_not_refused(self) -> None:
-        assert not refused("x = 1\n" * 3_000, lambda piece: "a key" if "AKIA" in piece else None, no_breath)
+        assert not holds_secret("x = 1\n" * 3_000, lambda piece: "a key" if "AKIA" in piece else None, no_pause)

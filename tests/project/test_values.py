@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from lacli.project import values
-from lacli.project.values import project_refuser, refuser, secret_values, values_in
+from lacli.project.values import project_refuser, refuser, secret_values, secrets_in
 
 from .conftest import git, needs_git, posix_only, write
 
 
 def told(line: str, trusted: bool = True) -> set[str]:
-    return set(values_in(line, trusted))
+    return set(secrets_in(line, trusted))
 
 
 class TestValues:
@@ -72,7 +72,7 @@ class TestValues:
 
     def test_in_code_only_what_is_quoted(self) -> None:
         text = "SECRET_KEY = 'dj4ngo-key-1'\nAUTH_TOKEN = make_token(user, 17)\n"
-        assert set(values_in(text, trusted=False, quoted_only=True)) == {"dj4ngo-key-1"}
+        assert set(secrets_in(text, trusted=False, quoted_only=True)) == {"dj4ngo-key-1"}
 
 
 class TestFiles:

@@ -165,7 +165,7 @@ class TestReading:
             ("prompt = 'x'\ndefaults = 1", "t.toml:2: defaults is not a table"),
             ("prompt = '$a'\n[defaults]\na = 1", "t.toml:3: a is not a text"),
             ("prompt = 'x'\n[options]\ntemperture = 1", "t.toml:3: a template sets no temperture"),
-            ("prompt = 'x", "t.toml:1: no valid TOML"),
+            ("prompt = 'x", "t.toml:1: not valid TOML"),
             ("# nothing", "t.toml:1: neither prompt nor system says anything"),
         ],
     )

@@ -201,7 +201,7 @@ class TestForeign:
         if kind == "pipe" and not hasattr(os, "mkfifo"):
             pytest.skip("no pipes here")
         (os.mkfifo if kind == "pipe" else os.mkdir)(file)
-        with pytest.raises(StoreUnavailable, match="no regular file"):
+        with pytest.raises(StoreUnavailable, match="not a regular file"):
             store.append(store.begin("ask", HERE, "m"), turn())
 
     @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
@@ -235,7 +235,7 @@ class TestShared:
     def test_a_lock_is_waited_for_within_bounds(
         self, file: Path, journal: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(database, "PATIENCE_S", 0.1)
+        monkeypatch.setattr(database, "MAX_WAIT_S", 0.1)
         id_ = begun(SessionStore(file))
         store = SessionStore(file)
         with closing(sqlite3.connect(file, isolation_level=None)) as other:

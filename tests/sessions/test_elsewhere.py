@@ -42,7 +42,7 @@ def test_the_second_one_who_writes_goes_on_in_a_session_of_its_own(
     own = other.append(begun, turn("theirs", at=3.0), "m")
     assert own != begun
     (line,) = told
-    assert line.startswith(f"session {begun[:8]} was gone on with elsewhere")
+    assert line.startswith(f"session {begun[:8]} was continued elsewhere")
     assert own[:8] in line
     assert other.append(own, turn("theirs again", at=4.0), "m") == own
     assert store.append(begun, turn("mine again", at=5.0)) == begun
@@ -94,7 +94,7 @@ def test_what_was_deleted_stays_deleted_and_is_not_added_to(
     own = other.append(begun, turn("theirs", at=3.0))
     assert said(store, begun) == ["mine"]
     assert said(store, own) == ["theirs"]
-    assert told[0].startswith("what was said earlier here is gone")
+    assert told[0].startswith("the earlier turns are gone")
     assert "was deleted elsewhere" in told[1]
 
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from lacli.events import Attachment
+from lacli.sessions.clipping import MOST_CHARACTERS, clipped, title, valid_unicode
 from lacli.sessions.export import markdown, record
-from lacli.sessions.kept import MOST_CHARACTERS, kept, title, whole
 from lacli.sessions.records import Session
 from tests.sessions.turns import turn
 
@@ -41,13 +41,13 @@ def test_json_holds_everything() -> None:
 
 class TestTexts:
     def test_a_text_within_the_bound_is_kept_as_it_is(self) -> None:
-        assert kept("x" * MOST_CHARACTERS) == "x" * MOST_CHARACTERS
+        assert clipped("x" * MOST_CHARACTERS) == "x" * MOST_CHARACTERS
 
     def test_a_longer_one_says_how_much_is_missing(self) -> None:
-        assert "[... 1,000 characters are not kept ...]" in kept("x" * (MOST_CHARACTERS + 1000))
+        assert "[... 1,000 characters are not kept ...]" in clipped("x" * (MOST_CHARACTERS + 1000))
 
     def test_halves_of_a_character_are_joined_and_others_replaced(self) -> None:
-        assert whole("\ud83d\ude00 \ude00\ud83d \udcff") == "\U0001f600 \ufffd\ufffd \ufffd"
+        assert valid_unicode("\ud83d\ude00 \ude00\ud83d \udcff") == "\U0001f600 \ufffd\ufffd \ufffd"
 
     def test_a_title_is_one_line_of_whole_words(self) -> None:
         assert title("  one\n two\t three ") == "one two three"

@@ -14,8 +14,9 @@ from lacli.assistant.base import Cancel, Report, ignore, never
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import Event, Finished, Loading, Preview, Request
+from lacli.shared.background import Call, Ended, What
 from lacli_tui.app import Start
-from lacli_tui.bridge import Bridge, Call, Ended, What
+from lacli_tui.bridge import Bridge
 from lacli_tui.talk import Talk
 
 pytestmark = pytest.mark.usefixtures("impatient")

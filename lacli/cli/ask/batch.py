@@ -14,16 +14,16 @@ import typer
 
 from lacli.assistant.base import BatchReplier, Cancel
 from lacli.cli.ask import batch_output
-from lacli.cli.ask.batch_input import Line, Prompts
+from lacli.cli.ask.batch_input import BatchPrompt, PromptFile
 from lacli.cli.ask.batch_output import Replies
-from lacli.cli.framework import deadline
 from lacli.cli.framework.options import Common
 from lacli.cli.framework.record import recorder
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, live
-from lacli.cli.terminal.interrupt import Interrupt
+from lacli.cli.terminal.interrupt import ReplyInterrupt
 from lacli.errors import LacliError, UsageError
 from lacli.events import Counts, Event, Failed, Finished, Loading, Notice, Piece, Request
-from lacli.shared.wording import BETWEEN, counted, counts_record, reply_record
+from lacli.shared.wording import SEPARATOR, counted, counts_record, reply_record
 
 _REDRAW_S = 0.5
 
@@ -31,8 +31,7 @@ _REDRAW_S = 0.5
 def ask_all(path: str, out: str, common: Common) -> None:
     """Reply to every prompt of the file that has no reply in `out` yet; `out` empty is stdout."""
     batch_output.check(out, path)
-    with Prompts(path, common) as prompts:
-        replies = Replies(out)
+    with PromptFile(path, common) as prompts, Replies(out) as replies:
         count, left = replies.check(prompts.lines())
         if not count:
             raise UsageError(f"{prompts.name} holds no prompt", "give a prompt a line, as JSON")
@@ -41,11 +40,11 @@ def ask_all(path: str, out: str, common: Common) -> None:
         from lacli.assistant.assistant import Assistant
 
         assistant = Assistant(common.settings())
-        run = _Run(prompts, replies, count, left)
+        run = _BatchRun(prompts, replies, count, left)
         try:
             if left:
                 live.load(assistant, common)
-            interrupted = run.all(assistant)
+            interrupted = run.write_all(assistant)
         finally:
             assistant.close()
     run.report(common)
@@ -53,54 +52,55 @@ def ask_all(path: str, out: str, common: Common) -> None:
         recorder(common, "ask").count(run.total)
     if interrupted is not None:
         if interrupted.timed_out:
-            raise deadline.failure("before all replies were")
+            raise Run.current.deadline.failure("before all replies were")
         diagnostics.stopped(f"stopped; the same command goes on with {out}" if out else "stopped")
         raise typer.Exit(diagnostics.INTERRUPTED)
-    run.conclude()
+    run.check_failures()
 
 
-class _Run:
+class _BatchRun:
     """One run over the prompts that have no reply yet."""
 
-    def __init__(self, prompts: Prompts, replies: Replies, count: int, left: int) -> None:
+    def __init__(self, prompts: PromptFile, replies: Replies, count: int, left: int) -> None:
         self._prompts = prompts
         self._replies = replies
         self._count, self._left = count, left
-        self._writing: dict[int, Line] = {}
-        """What is written now, by its place among the requests."""
+        self._running: dict[int, BatchPrompt] = {}
+        """The prompts whose replies are being written, by their place among the requests."""
         self._done = self._tokens = 0
         self.total = Counts()
-        """Of the replies that were written, cancelled ones too."""
+        """Statistics of the replies that were written, cancelled ones included."""
         self._last_failure: Failed | None = None
         self._started = self._drawn_at = time.monotonic()
         self._progress = diagnostics.can_show_progress()
 
-    def all(self, assistant: BatchReplier) -> Interrupt | None:
+    def write_all(self, assistant: BatchReplier) -> ReplyInterrupt | None:
         """Write the replies; who interrupted, if somebody did before all were there."""
         self._started = time.monotonic()
         with (
-            Interrupt() as interrupt,
-            self._replies,
+            ReplyInterrupt() as interrupt,
+            self._replies.writing(),
             contextlib.closing(_events(assistant, self._requests(), interrupt)) as events,
         ):
             try:
                 for place, event in events if self._left else ():
-                    self._hear(place, event)
+                    self._handle(place, event)
             finally:
                 diagnostics.erase_status()
         return interrupt if self._done < self._left else None
 
     def report(self, common: Common) -> None:
-        """What it took, as JSON where asked for or a line for people."""
+        """Print statistics: as JSON for --stats, or as a line for people."""
         seconds = time.monotonic() - self._started
         if common.stats:
             numbers = {"replies": self._done, "failed": self._replies.failed, **counts_record(self.total)}
             diagnostics.plain_line(json.dumps({**numbers, "wall_ms": round(1000 * seconds, 1)}))
         if common.usage or (not common.stats and (common.verbose or self._progress)):
             parts = [counted(self._done, "reply", "replies"), f"{self._tokens:,} tokens in {seconds:.1f} s"]
-            diagnostics.plain_line(BETWEEN.join([*parts, f"{self._tokens / max(seconds, 1e-9):.0f} tok/s"]), BETWEEN)
+            parts.append(f"{self._tokens / max(seconds, 1e-9):.0f} tok/s")
+            diagnostics.plain_line(SEPARATOR.join(parts), SEPARATOR)
 
-    def conclude(self) -> None:
+    def check_failures(self) -> None:
         """End with the failure of a prompt that was alone, or with that of the run where some have no reply."""
         failed, failure = self._replies.failed, self._last_failure
         if self._count == 1 and failure is not None:
@@ -113,11 +113,11 @@ class _Run:
         places = 0
         for line in self._prompts.lines():
             if line.index not in self._replies:
-                self._writing[places] = line
+                self._running[places] = line
                 places += 1
                 yield line.request
 
-    def _hear(self, place: int, event: Event | Failed) -> None:
+    def _handle(self, place: int, event: Event | Failed) -> None:
         if isinstance(event, Notice):
             diagnostics.notice(event)
         elif isinstance(event, Piece):
@@ -126,24 +126,24 @@ class _Run:
             self._done += 1
             self._last_failure = event
             error = {"message": event.message, "hint": event.hint, "exit_code": event.exit_code}
-            self._replies.put(self._writing.pop(place), {"error": error})
+            self._replies.put(self._running.pop(place), {"error": error})
         elif isinstance(event, Finished):
-            line = self._writing.pop(place)
+            line = self._running.pop(place)
             self.total += event.stats
             if event.reason != "cancelled":
                 self._done += 1
                 self._replies.put(line, reply_record(event))
         if self._progress and not isinstance(event, Loading):
-            self._show()
+            self._show_progress()
 
-    def _show(self) -> None:
+    def _show_progress(self) -> None:
         now = time.monotonic()
         if now - self._drawn_at >= _REDRAW_S:
             self._drawn_at = now
             rate = self._tokens / (now - self._started)
             done = self._count - self._left + self._done
             diagnostics.show_status(
-                BETWEEN.join([f"{done:,}/{self._count:,} replies", f"{self._tokens:,} tok", f"{rate:.0f} tok/s"])
+                SEPARATOR.join([f"{done:,}/{self._count:,} replies", f"{self._tokens:,} tok", f"{rate:.0f} tok/s"])
             )
 
 

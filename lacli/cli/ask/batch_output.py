@@ -6,16 +6,18 @@ again; half a line at its end, as an interrupted run leaves it, is cut.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from lacli import streams
-from lacli.cli.ask.batch_input import Line
-from lacli.cli.ask.reply_output import check_place
+from lacli.cli.ask.batch_input import BatchPrompt
+from lacli.cli.ask.reply_output import check_output_path
 from lacli.cli.terminal import diagnostics, output
 from lacli.errors import LacliError, UsageError, unwritable
+from lacli.storage.lock import lock_file
 
 _LINE_ENDS = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
 """Marks that JSON lets stand as they are, and at which many a reader of lines ends one."""
@@ -23,28 +25,68 @@ _ANOTHER = "give another -o, or remove it to begin anew"
 
 
 class Replies:
-    """Puts the lines in order. A context manager: what waits at the end is written, too, with a gap before it."""
+    """Puts the lines in order. As a context manager: the file is open and ours alone while the block runs.
+
+    From before its lines are read until the last one is written, so that what another run appends is never cut.
+    """
 
     def __init__(self, path: str) -> None:
         """path: empty for stdout."""
         self._path = path
-        self._goes_on = (
+        self._continues = (
             bool(path) and not streams.is_stream(path) and (os.path.isfile(path) or not os.path.exists(path))
         )
         """Whether it is a file, and no pipe or device."""
-        self._file: BinaryIO | streams.Patient | None = None
+        self._file: BinaryIO | streams.BlockingWriter | None = None
+        self._created = False
         self._size = 0
+        """Bytes of the lines that stand in order at the beginning of the file."""
         self._next = 0
         self._waiting: dict[int, bytes] = {}
         self.failed = 0
         """Lines that are errors, those of an earlier run among them."""
 
-    def check(self, lines: Iterable[Line]) -> tuple[int, int]:
+    def __enter__(self) -> Replies:
+        """Raises UsageError where another run has the file, or it cannot be written."""
+        if self._continues:
+            try:
+                self._file = self._open_alone()
+            except OSError as error:
+                raise self._unusable(error) from None
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        try:
+            if self._file is not None:
+                if self._created and not os.fstat(self._file.fileno()).st_size:  # nothing came of this run
+                    with contextlib.suppress(OSError):
+                        os.unlink(self._path)
+                self._file.close()
+        except OSError as error:
+            if kind is None:  # else it is of the bytes whose failure is under way
+                raise self._failed(error) from None
+
+    def _open_alone(self) -> BinaryIO:
+        """The file, opened to append and locked until it is closed."""
+        while True:
+            try:
+                file: BinaryIO = open(self._path, "xb")  # noqa: SIM115 - closed by __exit__
+                self._created = True
+            except FileExistsError:
+                file, self._created = open(self._path, "ab"), False  # noqa: SIM115
+            if not lock_file(file):
+                file.close()
+                raise UsageError(f"another lacli is writing {self._path}", "wait for it, or give another -o")
+            if _is_at(file, self._path):
+                return file
+            file.close()  # the run that had made it removed it between our opening and our lock
+
+    def check(self, lines: Iterable[BatchPrompt]) -> tuple[int, int]:
         """How many prompts there are, and how many have no reply in the file yet; nothing is changed.
 
         Raises UsageError where the file answers other prompts than these, or these with other options.
         """
-        keys = self._read() if self._goes_on else {}
+        keys = self._read() if self._continues else {}
         count = 0
         for line in lines:
             count += 1
@@ -59,7 +101,7 @@ class Replies:
         return index < self._next or index in self._waiting
 
     def _read(self) -> dict[int, str]:
-        """The keys of the file's lines by index; remembers how much of it stands in order, and what comes behind."""
+        """The keys of the file's lines by index. Remembers how many bytes are in order, and the lines after them."""
         keys: dict[int, str] = {}
         last = -1
         try:
@@ -69,7 +111,7 @@ class Replies:
                         break
                     record = _record(text)
                     if record is None or record["index"] <= last:
-                        raise UsageError(f"{self._path} line {number} is no reply of a batch", _ANOTHER)
+                        raise UsageError(f"{self._path} line {number} is not a reply of a batch", _ANOTHER)
                     last = record["index"]
                     keys[last] = record["key"]
                     self.failed += "error" in record
@@ -84,22 +126,30 @@ class Replies:
             raise UsageError(f"{self._path} cannot be read: {error.strerror}", "give another file for -o") from None
         return keys
 
-    def __enter__(self) -> Replies:
-        """Open the file and cut what comes behind the first gap: it has its turn again."""
-        if self._path:
-            try:
-                self._file = streams.writer(self._path) if streams.is_stream(self._path) else open(self._path, "ab")
-                if self._goes_on and not _alone(self._file):
-                    self._file.close()
-                    raise UsageError(f"another lacli is writing {self._path}", "wait for it, or give another -o")
-                if self._goes_on:
-                    self._file.truncate(self._size)
-            except OSError as error:
-                raise unwritable(self._path, error, "give another file for -o", UsageError) from None
-        self._flush()
-        return self
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Cut what comes after the first gap; those lines are written again in their turn.
 
-    def put(self, line: Line, record: dict[str, Any]) -> None:
+        Lines that still wait at the end are written, too, after a gap.
+        """
+        try:
+            if self._file is not None:
+                self._file.truncate(self._size)
+            elif self._path:  # a pipe or a device: opening it may wait for its reader, and so comes as late as it can
+                self._file = streams.writer(self._path)
+        except OSError as error:
+            raise self._unusable(error) from None
+        self._flush()
+        try:
+            yield
+        except (output.StdoutClosed, LacliError):
+            raise
+        except BaseException:
+            self._write_waiting()
+            raise
+        self._write_waiting()
+
+    def put(self, line: BatchPrompt, record: dict[str, Any]) -> None:
         """The reply to a prompt, written as soon as those before it are."""
         named = {"index": line.index, **({} if line.id is None else {"id": line.id}), **record, "key": line.key}
         self.failed += "error" in record
@@ -112,18 +162,9 @@ class Replies:
             self._next += 1
             self._write(data)
 
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        try:
-            if kind is None or not issubclass(kind, output.StdoutClosed | LacliError):
-                for index in sorted(self._waiting):
-                    self._write(self._waiting[index])
-        finally:
-            try:
-                if self._file is not None:
-                    self._file.close()
-            except OSError as error:
-                if kind is None:  # else it is of the bytes whose failure is under way
-                    raise self._failed(error) from None
+    def _write_waiting(self) -> None:
+        for index in sorted(self._waiting):
+            self._write(self._waiting[index])
 
     def _write(self, data: bytes) -> None:
         if self._file is None:
@@ -137,22 +178,18 @@ class Replies:
             raise self._failed(error) from None
 
     def _failed(self, error: OSError) -> LacliError:
-        return unwritable(self._path, error, "repeat the command to go on behind what it holds")
+        return unwritable(self._path, error, "repeat the command to go on after what it holds")
+
+    def _unusable(self, error: OSError) -> LacliError:
+        return unwritable(self._path, error, "give another file for -o", UsageError)
 
 
-def _alone(file: BinaryIO | streams.Patient) -> bool:
-    """Keep other runs away from the file until it is closed, where the system has such locks."""
+def _is_at(file: BinaryIO, path: str) -> bool:
+    """Whether this open file is still what the path leads to."""
     try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except OSError:
         return False
-    except OSError:  # a file system without locks
-        return True
-    return True
 
 
 def _record(text: bytes) -> dict[str, Any] | None:
@@ -168,6 +205,6 @@ def check(path: str, source: str) -> None:
     """Refuse a file that cannot be written, or that is the prompts' own, while nothing has been spent on replies."""
     if not path:
         return
-    check_place(path)
+    check_output_path(path)
     if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
         raise UsageError(f"{path} is the file of the prompts", "give another file for -o")

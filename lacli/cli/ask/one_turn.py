@@ -1,6 +1,7 @@
-"""One turn of `ask`: read, load, write, keep, and end as the reply ended. Its beginning is that of `chat`'s, too.
+"""One turn of `ask`: read the prompt, load the model, write the reply, store it, and end as the reply ended.
+`chat` begins the same way.
 
-And the prompt of any request without a reply, which is --dry-run of `ask`, `complete` and `edit`.
+Also prints the prompt of a request without a reply: --dry-run of `ask`, `complete` and `edit`.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lacli.assistant.base import Replier
-from lacli.cli.ask.prompt_input import Question
-from lacli.cli.ask.reply_output import Delivery, put, put_record
-from lacli.cli.ask.tee import Overheard
+from lacli.cli.ask.prompt_input import PromptInput
+from lacli.cli.ask.reply_output import ReplyOutput, write_record, write_text
+from lacli.cli.ask.tee import TeeAssistant
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics, live
 from lacli.events import Message, Request
@@ -18,33 +19,34 @@ from lacli.sessions.recorder import Recorder
 
 
 def one_turn(
-    assistant: Overheard,
-    asked: Question,
+    assistant: TeeAssistant,
+    prompt_input: PromptInput,
     request: Callable[[Message], Request],
-    delivery: Delivery,
-    keeper: Recorder,
+    reply_output: ReplyOutput,
+    session_recorder: Recorder,
     common: Common,
 ) -> None:
-    """Read the question, write the reply, keep it, and end as it ended."""
-    question = read_and_load(assistant, asked, common)
+    """Read the prompt, write the reply, store it, and end as it ended."""
+    question = read_and_load(assistant, prompt_input, common)
     try:
-        finished = live.stream(assistant, request(question), common, silent=delivery.silent)
-    except BaseException:  # the reader went away, or a second Ctrl-C: what was written is kept nevertheless
+        finished = live.stream(assistant, request(question), common, silent=reply_output.silent)
+    except BaseException:  # the reader of stdout has gone, or a second Ctrl-C: the text so far is stored
         if assistant.partial is not None:
-            keeper.turn(question, assistant.partial)
+            session_recorder.turn(question, assistant.partial)
         raise
-    keeper.turn(finished.shown or question, finished)
-    delivery.finish(finished, keeper.id)
+    session_recorder.turn(finished.shown or question, finished)
+    reply_output.finish(finished, session_recorder.id)
     live.report_stats(finished, common)
     live.conclude(finished)
 
 
-def read_and_load(assistant: Replier, asked: Question, common: Common) -> Message:
-    """The question, for a model that is loaded: meanwhile where stdin is slow, else when it is known to be one."""
-    loaded = asked.is_slow()
+def read_and_load(assistant: Replier, prompt_input: PromptInput, common: Common) -> Message:
+    """Read the prompt and load the model: at the same time if stdin is slow, else only once the prompt is known to be
+    valid."""
+    loaded = prompt_input.is_slow()
     if loaded:
         live.load(assistant, common)
-    question = asked.message()
+    question = prompt_input.message()
     if not loaded:
         live.load(assistant, common)
     return question
@@ -52,7 +54,7 @@ def read_and_load(assistant: Replier, asked: Question, common: Common) -> Messag
 
 def show_prompt(assistant: Replier, request: Request, common: Common, path: str = "") -> None:
     """The prompt as the model would be given it, to a file where `path` names one."""
-    with live.progress() as report:
+    with live.show_progress() as report:
         preview = assistant.preview(request, report)
     for note in preview.notes:
         diagnostics.note(note)
@@ -64,7 +66,7 @@ def show_prompt(assistant: Replier, request: Request, common: Common, path: str 
             "token_ids": preview.token_ids,
             "notes": preview.notes,
         }
-        put_record(record, path)
+        write_record(record, path)
         return
-    put(preview.text, path)
+    write_text(preview.text, path)
     diagnostics.note(f"{len(preview.token_ids):,} tokens; the context has {preview.ctx_size:,}")

@@ -1,6 +1,6 @@
-"""What is asked: words, files and standard input by the rules of the pipe, as one message.
+"""Words, files and standard input as one message.
 
-Files are looked at at once, so that a wrong name is said before a model loads; standard input is read meanwhile.
+Files are read at once, so that a wrong name is reported before a model loads; standard input is read meanwhile.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics
-from lacli.cli.terminal.stdin import Stdin, argument, named, piped
+from lacli.cli.terminal.stdin import Stdin, argument_text, dash_for_stdin, piped_stdin
 from lacli.errors import UsageError
 from lacli.events import Attachment, Message
 from lacli.prompts.attach import attached
@@ -24,8 +24,8 @@ STDIN = "stdin"
 _NOTHING = ("there is nothing to ask", "give a prompt, or pipe text into stdin")
 
 
-class Question:
-    """A question whose standard input may still be coming."""
+class PromptInput:
+    """A prompt whose standard input may still be incomplete."""
 
     def __init__(
         self,
@@ -36,11 +36,11 @@ class Question:
         given: Mapping[str, str] | None = None,
         edit: bool = False,
     ) -> None:
-        """`words` that begin with - read stdin whatever the options say; `files` may name it, too.
+        """If `words` begin with -, stdin is read whatever the options say; `files` may name it, too.
 
         `saved` is the template with what is `given` for its parameters; `edit` lets the user write the words.
         """
-        files = [named(path) for path in files]
+        files = [dash_for_stdin(path) for path in files]
         self._place = "-" in files
         self._saved = saved
         self._given = given or {}
@@ -49,21 +49,22 @@ class Question:
         elif given:
             raise UsageError("-p gives a parameter of a template, and none is used", "name one with -t")
         dash = list(words[:1]) == ["-"]
-        text = argument(" ".join(words[1:] if dash else words))
+        text = argument_text(" ".join(words[1:] if dash else words))
         if edit:
             from lacli.cli.terminal.editor import edited
 
             text = edited(text)
         self._words, self._attachments = attached(text, files, diagnostics.note, stdin=str)
         _warn_of_secrets(self._attachments, common.no_log)
-        self._stdin = Stdin() if dash or "-" in files else piped(common.no_stdin)
+        self._stdin = Stdin() if dash or "-" in files else piped_stdin(common.no_stdin)
 
     def is_slow(self) -> bool:
         """Whether standard input is not complete after a short wait."""
         return self._stdin is not None and self._stdin.is_slow()
 
     def message(self, without: tuple[str, str] = _NOTHING) -> Message:
-        """All of it, once standard input has ended. Raises UsageError, this one `without` anything to ask."""
+        """The whole message, once standard input has ended. Raises a UsageError of `without` if there is nothing to
+        ask."""
         words, attachments = self._words, self._attachments
         content = self._stdin.text() if self._stdin is not None else ""
         saved = self._saved if self._saved is not None and self._saved.prompt.strip() else None
@@ -91,12 +92,12 @@ class Question:
 
 
 def _is_place(attachment: Attachment) -> bool:
-    """Whether standard input belongs here: `attached` was given nothing for it."""
+    """Whether standard input is to replace this attachment, which `attached` left empty."""
     return attachment.label == STDIN and not attachment.text
 
 
 def _warn_of_secrets(attachments: Sequence[Attachment], no_log: bool) -> None:
-    """Say so where a file is usually kept from others: whoever names it means it, or a pattern of the shell did."""
+    """Warn about attached files that usually hold secrets: a shell pattern may have matched them by accident."""
     from lacli.project.skip import by_name
 
     for each in attachments:

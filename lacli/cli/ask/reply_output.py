@@ -1,7 +1,7 @@
-"""Where a reply of `ask` goes, and as what: streamed text, code blocks, JSON, a file.
+"""Where the reply of `ask` goes and in which form: streamed text, a code block, JSON, a file.
 
-`Delivery` hears every event while the reply is written and finishes it at the end. Whatever happens to the place it was
-to go to, the text is never lost: it is printed instead.
+`ReplyOutput` is given every event while the reply is written, and writes what is left at its end. Whatever happens to
+the place it was to go to, the text is never lost: it is printed instead.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from lacli import streams
 from lacli.cli.terminal import diagnostics, output
-from lacli.cli.terminal.tty import plain
+from lacli.cli.terminal.tty import sanitize
 from lacli.edits import disk
 from lacli.errors import LacliError, UsageError
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill
@@ -32,8 +33,8 @@ _STOPPED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
-    """What is made of a reply."""
+class ReplyOutput:
+    """What to print or write of a reply, and where."""
 
     json: bool = False
     """One object at the end."""
@@ -46,30 +47,31 @@ class Delivery:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing is written while the reply comes."""
+        """Whether no text is written while the reply is generated."""
         return bool(self.json or self.jsonl or self.extract or self.path)
 
-    def check(self) -> None:
-        """Refuse what excludes each other, and a file that cannot be written."""
+    def check(self, names: Mapping[str, str]) -> None:
+        """Refuse what excludes each other, and a file that cannot be written; `names` are how options were typed."""
         if self.jsonl and (self.json or self.extract or self.path):
-            other = "--json" if self.json else "-x" if self.extract else "-o"
-            raise UsageError(f"--jsonl and {other} exclude each other", "leave one away")
+            extract = "extract_last" if self.extract == "last" else "extract"
+            other = "--json" if self.json else names[extract if self.extract else "out"]
+            raise UsageError(f"--jsonl and {other} exclude each other", "leave one out")
         if self.path:
-            check_place(self.path)
+            check_output_path(self.path)
 
-    def hear(self, event: Event) -> None:
-        """An event of the reply, as it comes."""
+    def on_event(self, event: Event) -> None:
+        """Handle an event of the reply."""
         if self.jsonl and not isinstance(event, Finished):
             if isinstance(event, Piece):  # without its statistics, which would be copied for each
-                told: dict[str, Any] = {"text": event.text, "tokens": len(event.sources)}
-                told |= {"thought": event.thought} if event.thought else {}
+                record: dict[str, Any] = {"text": event.text, "tokens": len(event.sources)}
+                record |= {"thought": event.thought} if event.thought else {}
             else:
-                told = asdict(event)
+                record = asdict(event)
             diagnostics.erase_status()
-            output.document({"event": _NAMES[type(event)], **told})
+            output.document({"event": _NAMES[type(event)], **record})
 
     def finish(self, finished: Finished, session: str) -> None:
-        """Write what was not written yet. A reply that was stopped is no reason to replace a file."""
+        """Write what has not been written yet. A reply that was stopped does not replace a file."""
         path = self.path
         if path and finished.reason in ("cancelled", "timeout"):
             path = ""
@@ -85,10 +87,10 @@ class Delivery:
         if self.jsonl:
             output.document({"event": "finished", **record})
         elif self.json:
-            put_record(record, path)
+            write_record(record, path)
         elif self.silent:
             text = finished.text if code is None else code.text
-            put(text if text.endswith("\n") or not text else f"{text}\n", path)
+            write_text(text if text.endswith("\n") or not text else f"{text}\n", path)
         if self.extract and code is None:
             diagnostics.note("the reply has no code block; this is all of it")
         elif code is not None and not code.closed:
@@ -96,12 +98,12 @@ class Delivery:
             diagnostics.warning(f"the code block is not complete: {why}")
 
 
-def check_place(path: str) -> None:
-    """Refuse a file for -o that cannot be written while nothing has been spent on a reply yet."""
+def check_output_path(path: str) -> None:
+    """Refuse a file for -o that cannot be written, before a reply is generated."""
     if os.path.isdir(path):
         raise UsageError(f"{path} is a folder", "give a file for -o")
     if streams.is_stream(path):
-        if not streams.takes(path):
+        if not streams.is_writable(path):
             raise UsageError(f"{path} cannot be written", "give another file for -o")
         return
     folder = os.path.dirname(os.path.realpath(path))
@@ -111,22 +113,22 @@ def check_place(path: str) -> None:
         raise UsageError(f"{path} cannot be written", "give another file for -o, or change its permissions")
 
 
-def put_record(record: dict[str, Any], path: str) -> None:
+def write_record(record: dict[str, Any], path: str) -> None:
     """Write one JSON value as `put` writes a text."""
     if path:
-        put(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n", path)
+        write_text(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n", path)
     else:
         output.document(record)
 
 
-def put(text: str, path: str) -> None:
+def write_text(text: str, path: str) -> None:
     """Write a text to stdout or to a file; where that fails, to stdout after all."""
     if not path or streams.descriptor_of(path) == _STDOUT:
         output.text(text)
         output.end_text("\n" if output.to_terminal() and not text.endswith("\n") else "")
         return
     try:
-        disk.put(path, (plain(text) if _is_device(path) else text).encode("utf-8", "replace"))
+        disk.put(path, (sanitize(text) if _is_device(path) else text).encode("utf-8", "replace"))
     except LacliError as error:
         output.text(text)
         output.end_text()

@@ -1,4 +1,4 @@
-"""An assistant with someone listening in, so that what was written of a reply is known when it breaks off."""
+"""An assistant whose events go to a listener, too. The text so far of a reply is known if it is interrupted."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from lacli.assistant.base import Cancel, Replier, Report, ignore, never
 from lacli.events import Event, Finished, Loading, Piece, Preview, Request
 
 
-class Overheard:
-    """An assistant whose events someone else hears, too; what was written of a reply is kept for when it breaks off."""
+class TeeAssistant:
+    """Passes every event of an assistant to a listener and collects the text of the reply under way."""
 
     def __init__(self, assistant: Replier, listener: Report = ignore) -> None:
         self._assistant = assistant
@@ -31,7 +31,7 @@ class Overheard:
         """See `Replier.open`."""
 
         def both(event: Event) -> None:
-            self._tell(event)
+            self._notify(event)
             report(event)
 
         self._assistant.open(both)
@@ -43,12 +43,12 @@ class Overheard:
                 self._text.append(event.text)
                 self._thought.append(event.thought)
                 self._last = event
-            self._tell(event)
+            self._notify(event)
             yield event
         self._last = None
 
-    def _tell(self, event: Event) -> None:
-        """A stage of loading that goes on as before is no news."""
+    def _notify(self, event: Event) -> None:
+        """Call the listener, unless a stage of loading is only repeated."""
         if event != self._stage:
             self._listener(event)
         if isinstance(event, Loading):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _use(context: typer.Context, name: str | None) -> str | None:
-    """As a configuration's values, but of this one command line."""
+    """Make the template's settings defaults, as a configuration file does."""
     if name and not context.resilient_parsing:
         from lacli.prompts.saved import load
 
@@ -31,8 +31,8 @@ TemplateOption = Annotated[
 ]
 
 
-def saved_as(name: str | None) -> Saved | None:
-    """The template of this name; None where none is named."""
+def load_template(name: str | None) -> Saved | None:
+    """The template of this name; None without a name."""
     if name is None:
         return None
     from lacli.prompts.saved import load

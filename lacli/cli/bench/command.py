@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lacli.cli.framework import environment
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.terminal import diagnostics, output
-from lacli.cli.terminal.live import Live
+from lacli.cli.terminal.live import ReplyDisplay
 from lacli.errors import UsageError
 from lacli.shared.wording import counted
 
@@ -46,6 +47,7 @@ The options that `ask` has too can be set by a variable: --max-tokens is LACLI_M
 @app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @with_common(only=_OPTIONS, max_tokens=128)
 def bench(
+    context: typer.Context,
     suite: Annotated[
         str, typer.Option(metavar="code|edit|edit-ref|prose|long|sessions|all", help="Which prompts.")
     ] = "code",
@@ -55,7 +57,7 @@ def bench(
     replay: Annotated[
         bool, typer.Option("--replay", help="Decode recorded replies again, without the model: seconds, once recorded.")
     ] = False,
-    rows: Annotated[int | None, typer.Option(help="Allow so many rows a step as if they cost nothing.")] = None,
+    rows: Annotated[int | None, typer.Option(help="Allow this many rows a step as if they cost nothing.")] = None,
     limit: Annotated[int | None, typer.Option(help="Take only the first prompts of each suite.")] = None,
     *,
     common: Common,
@@ -66,12 +68,12 @@ def bench(
     """
     _check("--rows", rows, 2, _MOST_ROWS)
     _check("--limit", limit, 1, 1000)
-    _check("-n", common.max_tokens, 1, 2**20)
+    _check(environment.shown_names(context)["max_tokens"], common.max_tokens, 1, 2**20)
     if exact and replay:
-        raise UsageError("--exact compares what the model says, --replay does not run it", "leave one of them away")
+        raise UsageError("--exact compares what the model says, --replay does not run it", "leave one of them out")
     if suite == "sessions":
         if exact or replay:
-            raise UsageError("--suite sessions is always played by the model", "leave --exact or --replay away")
+            raise UsageError("--suite sessions is always played by the model", "leave --exact or --replay out")
         _sessions(common, rows, limit)
         return
     from lacli.bench.suites import load_suites
@@ -95,7 +97,7 @@ def _load(common: Common) -> Loaded:
     """The model without a pool."""
     from lacli.assistant.loading import load
 
-    live = Live()
+    live = ReplyDisplay()
     try:
         return load(dataclasses.replace(common.settings(), pool=False), live.notify)
     finally:

@@ -1,52 +1,46 @@
-"""An assistant that loads, and reads ahead, in a thread of its own while the user types.
+"""An assistant that loads, and reads ahead, in the background while the user types.
 
-An assistant is for one thread at a time: whoever calls `reply`, `preview` or `close` here gets it only when the thread
-behind has let go of it, which takes one chunk of a prefill at most. Nothing is printed here: what loading has to say is
-kept until `open` is asked for it.
+An assistant is for one thread at a time: whoever calls `reply`, `preview` or `close` here gets it only when the
+background has let go of it, which takes one chunk of a prefill at most. Nothing is printed here: what loading has to
+say is kept until `open` is called.
 """
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from collections.abc import Callable, Iterator
 
 from lacli.assistant.base import Cancel, Replier, Report, ignore, never
 from lacli.events import Event, Loading, Notice, Preview, Request
+from lacli.shared.background import Call, CallThread, Ended
 
-_LOOK_S = 0.05
-"""How often a wait looks up: Ctrl-C is heard between two looks on every platform."""
+_CHECK_S = 0.05
+"""How often a wait returns to Python: Ctrl-C is heard in between on every platform."""
 
 
 class Abandoned(BaseException):
-    """Ends a loading that nobody waits for any more, at its next report."""
+    """What waits for a loading gets where it was closed meanwhile."""
 
 
 class Background:
-    """A `Replier` whose loading and reading ahead happen behind."""
+    """A `Replier` whose loading and reading ahead happen in the background."""
 
     def __init__(self, assistant: Replier, on_change: Callable[[], None] = lambda: None) -> None:
-        """on_change is called from the thread behind, with every stage of loading and at its end."""
+        """on_change is called in another thread, with every stage of loading and at its end."""
         self._assistant = assistant
         self._on_change = on_change
+        self._calls = CallThread(assistant, self._receive)
         self._stage: Loading | None = None
         self._notices: list[Notice] = []
         self._failure: BaseException | None = None
-        self._started = False
-        self._loaded = threading.Event()
-        """Set when loading has ended, well or not."""
-        self._reading: threading.Thread | None = None
-        self._lock = threading.Lock()
-        """Between the end of loading and a wish to read ahead: one of them begins it, not both."""
-        self._abandoned = False
-        self._wanted = threading.Event()
-        """Set while someone in front wants the assistant: reading ahead stops."""
+        self._loading: Call | None = None
         self._ahead: Request | None = None
+        """What to read ahead once loading has started."""
+        self._closed = False
 
     @property
     def stage(self) -> Loading | None:
         """What loading is at; None before it began and once it has ended."""
-        return None if self._loaded.is_set() else self._stage
+        return self._stage
 
     @property
     def failure(self) -> BaseException | None:
@@ -54,24 +48,25 @@ class Background:
         return self._failure
 
     def start(self) -> None:
-        """Begin to load, unless that was done."""
-        if not self._started:
-            self._started = True
-            self._thread(self._load)
+        """Start loading, unless that was done."""
+        if self._loading is None:
+            self._loading = self._calls.call("open")
+            if self._ahead is not None:
+                self.warm(self._ahead)
 
     def open(self, report: Report = ignore) -> None:
         """See `Replier.open`: waits for the loading, reports where it is and what it had to say, raises its failure.
 
-        Where it was not begun, it happens here and now.
+        Where it was not started, it happens here and now.
         """
-        if not self._started:
+        if self._loading is None:
             self._assistant.open(report)
             return
-        told: Loading | None = None
-        while not self._loaded.wait(_LOOK_S):
+        reported: Loading | None = None
+        while not self._loading.wait(_CHECK_S):
             stage = self._stage
-            if stage is not None and stage is not told:
-                told = stage
+            if stage is not None and stage is not reported:
+                reported = stage
                 report(stage)
         notices, self._notices = self._notices, []
         for notice in notices:
@@ -82,69 +77,50 @@ class Background:
     def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
         """See `Replier.reply`."""
         self.open()
-        self._take()
+        self._stop_warming()
         yield from self._assistant.reply(request, cancel)
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
         self.open()
-        self._take()
+        self._stop_warming()
         return self._assistant.preview(request, report)
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
-        """As `Replier.warm`, but behind, as soon as the model is loaded; returns at once."""
-        self._take()
-        self._wanted.clear()
-        with self._lock:
-            self._ahead = request
-            if self._loaded.is_set():
-                self._begin_reading()
+        """As `Replier.warm`, but in the background, after the loading, once that is started; returns at once."""
+        self._ahead = request
+        if self._loading is not None and self._failure is None:
+            self._calls.call("warm", request)
 
     def close(self) -> None:
         """Let go of the model, if it is loaded. A loading ends at its next report, or with the process."""
-        self._abandoned = True
-        self._take()
-        if not self._started or self._loaded.is_set():
+        loading = self._loading is not None and not self._loading.wait(0)
+        self._closed = True
+        self._stop_warming()
+        self._calls.stop()
+        if not loading:
+            self._calls.join()
             self._assistant.close()
 
-    def _take(self) -> None:
-        """Wait until the thread behind does not read ahead any more, and see to it that it does not begin."""
-        with self._lock:
-            self._ahead = None
-            self._wanted.set()
-        while self._reading is not None and self._reading.is_alive():
-            self._reading.join(_LOOK_S)
+    def _stop_warming(self) -> None:
+        """Wait until the background does not read ahead any more."""
+        self._ahead = None
+        warming = self._calls.stop_warming()
+        while warming is not None and not warming.wait(_CHECK_S):
+            pass
 
-    def _load(self) -> None:
-        try:
-            self._assistant.open(self._heard)
-        except BaseException as failure:  # raised again for whoever waits for the model
-            self._failure = failure
-        with self._lock:
-            self._loaded.set()
-            self._begin_reading()
-        self._on_change()
-
-    def _heard(self, event: Event) -> None:
-        if self._abandoned:
-            raise Abandoned
-        if isinstance(event, Notice):
+    def _receive(self, call: Call, event: Event | Ended) -> None:
+        if call.what != "open":  # reading ahead: what goes wrong, the reply will meet, too, and say
+            return
+        if isinstance(event, Ended):
+            self._stage = None
+            self._failure = Abandoned() if self._closed and event.error is None else event.error
+            if self._failure is not None:
+                self._calls.stop_warming()
+        elif isinstance(event, Notice):
             self._notices.append(event)
         elif isinstance(event, Loading):
             self._stage = event
-            self._on_change()
-
-    def _begin_reading(self) -> None:
-        request = self._ahead
-        if request is not None and self._failure is None:
-            self._reading = self._thread(lambda: self._read_ahead(request))
-
-    def _read_ahead(self, request: Request) -> None:
-        with contextlib.suppress(Exception):  # the reply will meet it, too, and say it
-            self._assistant.warm(request, self._wanted.is_set)
-
-    @staticmethod
-    def _thread(work: Callable[[], None]) -> threading.Thread:
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        return thread
+        else:
+            return
+        self._on_change()

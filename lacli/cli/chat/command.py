@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lacli.assistant.base import Replier
-from lacli.cli.ask.template_option import TemplateOption, saved_as
+from lacli.cli.ask.template_option import TemplateOption, load_template
 from lacli.cli.chat import material, resume
 from lacli.cli.chat.loop import Repl
 from lacli.cli.framework.flags import ContinueOption, FileOption, SessionOption
@@ -29,7 +29,7 @@ from lacli.sessions.recorder import Recorder
 from lacli.shared.wording import turn_record
 
 if TYPE_CHECKING:
-    from lacli.cli.ask.prompt_input import Question
+    from lacli.cli.ask.prompt_input import PromptInput
     from lacli.sessions.records import Session
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -58,7 +58,7 @@ def chat(
     continue_: ContinueOption = False,
     session: SessionOption = None,
     interactive: Annotated[
-        bool, typer.Option("-i", "--interactive", help="Ask on at the terminal after a prompt or a pipe.")
+        bool, typer.Option("-i", "--interactive", help="Keep asking at the terminal after a prompt or a pipe.")
     ] = False,
     *,
     common: Common,
@@ -75,7 +75,7 @@ def chat(
 
 
 def converse(
-    asked: Question | None,
+    asked: PromptInput | None,
     going_on: Session | None,
     common: Common,
     keeper: Recorder,
@@ -88,7 +88,7 @@ def converse(
     `files` go with the first one typed, and `template` is put at its prompt. Also what `ask -i` does.
     """
     at_keyboard = diagnostics.stdin_is_terminal()
-    common = first_model.chosen(resume.with_its_model(going_on, common))
+    common = first_model.choose_model(resume.with_its_model(going_on, common))
     conversation = resume.conversation(going_on, common, keeper, asked.system(common) if asked else common.system or "")
     repl = Repl(common, _make, conversation, keeper)
     code = 0
@@ -109,10 +109,10 @@ def converse(
         raise typer.Exit(code)
 
 
-def _question(words: list[str], common: Common, files: list[str], template: str | None) -> Question:
-    from lacli.cli.ask.prompt_input import Question
+def _question(words: list[str], common: Common, files: list[str], template: str | None) -> PromptInput:
+    from lacli.cli.ask.prompt_input import PromptInput
 
-    return Question(words, common, files, saved_as(template))
+    return PromptInput(words, common, files, load_template(template))
 
 
 def _make(common: Common) -> Replier:
@@ -121,7 +121,7 @@ def _make(common: Common) -> Replier:
     return Assistant(common.settings())
 
 
-def _one_turn(repl: Repl, asked: Question, more_follow: bool) -> None:
+def _one_turn(repl: Repl, asked: PromptInput, more_follow: bool) -> None:
     """The turn a prompt or a pipe asks for."""
     from lacli.cli.ask.one_turn import read_and_load
 
@@ -153,7 +153,7 @@ def _talk(repl: Repl, resumed: bool) -> int:
     from lacli.cli.chat.reader import Reader
     from lacli.cli.chat.turns import show_resumed
 
-    history = open_history(keep=repl.common.pool and not repl.common.no_log)
+    history = open_history(keep=not repl.common.no_log)
     repl.history_file = file_of(history)
     reader = Reader(history, ChatCompleter(), wants_colour(sys.stderr, repl.common.color))
     diagnostics.note("/help lists the commands, Ctrl-D leaves")

@@ -18,10 +18,10 @@ from lacli.chat import slash
 from lacli.chat.conversation import Conversation
 from lacli.cli.chat import commands
 from lacli.cli.chat.background import Background
-from lacli.cli.framework import deadline
 from lacli.cli.framework.options import Common
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, live
-from lacli.cli.terminal.interrupt import SECOND_WITHIN_S, Ending
+from lacli.cli.terminal.interrupt import SECOND_WITHIN_S, TerminationHandler
 from lacli.errors import LacliError, PromptTooLong, folder_gone
 from lacli.events import Attachment, Finished, Message, Request
 from lacli.sessions.recorder import Recorder
@@ -52,7 +52,7 @@ class Repl:
         self._before_model: Common | None = None
         self._is_loaded = False
         self._interrupted_at = float("-inf")
-        self._ending = Ending(lambda end: self._reader is not None and self._reader.leave(end))
+        self._ending = TerminationHandler(lambda end: self._reader is not None and self._reader.leave(end))
 
     def run(self, reader: Reader) -> int:
         """Read and answer until the user leaves; returns the exit code. Raises what loading the first model raised."""
@@ -137,7 +137,7 @@ class Repl:
 
     def stream(self, messages: tuple[Message, ...]) -> Finished | None:
         """Write a reply to these messages; None where Ctrl-C was pressed while the model was still loading."""
-        deadline.restart()
+        Run.current.deadline.restart()
         if not self.loaded():
             return None
         self._ending.hold()

@@ -21,7 +21,7 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth, create_output
 from prompt_toolkit.shortcuts import CompleteStyle
 
-from lacli.cli.terminal.interrupt import Told
+from lacli.cli.terminal.interrupt import SignalNotifier
 from lacli.cli.terminal.keyboard import keys_as_typed, typed_lines
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Reader:
 
         app.after_render += rendered
         self.is_stopped = False
-        with Told(self._stop):
+        with SignalNotifier(self._stop):
             try:
                 ahead = typed_lines().decode("utf-8", "surrogateescape") if self._listens else ""
                 is_sent = ahead.count("\n") == 1 and ahead.endswith("\n")  # of several, which may be a paste, none is
@@ -168,14 +168,14 @@ def unquoted(text: str) -> tuple[str, bool]:
 def _decoded(text: str) -> str:
     """The text with bytes that were not understood (a locale without UTF-8, a terminal of another) read once more."""
     from lacli.prompts.content import text_of
-    from lacli.sessions.kept import whole
+    from lacli.sessions.clipping import valid_unicode
 
     if text.isascii():
         return text
     try:
         return text_of(text.encode("utf-8", "surrogateescape"), "")[0]
     except UnicodeEncodeError:  # half of a character, as Windows writes it
-        return whole(text)
+        return valid_unicode(text)
 
 
 def _key_waits(keyboard: Input) -> bool:

@@ -37,7 +37,7 @@ def save(repl: Repl, rest: str) -> None:
     """/save [n] [PATH]"""
     from lacli.chat.blocks import code_of, file_meant, turn_of
     from lacli.chat.targets import file_typed
-    from lacli.sessions.export import as_markdown, file_name, takes_chat
+    from lacli.sessions.export import as_markdown, file_name, is_chat_file
 
     number, rest = numbered(rest)
     turns = repl.conversation.turns
@@ -52,7 +52,7 @@ def save(repl: Repl, rest: str) -> None:
         else:
             rest = answered("save the chat to", file_name())
     path = file_typed(rest)
-    if takes_chat(path) and not number:
+    if is_chat_file(path) and not number:
         text, what = as_markdown(repl.conversation.system, turns), "the chat"
     else:
         text, what = code_of(answer, number)
@@ -105,11 +105,11 @@ def _show(change: Change, place: Place) -> None:
 
 def _agreed(file: TextFile, change: Change, place: Place) -> bytes:
     """What the user wants of it; the old bytes for none of it."""
-    from lacli.cli.edit.hunks import chosen
+    from lacli.cli.edit.hunks import choose_hunks
 
     answer = one_of(f"{change.what}: change {place}?", "interactive")
     if answer == "interactive":
-        return chosen(file, change.data)
+        return choose_hunks(file, change.data)
     return change.data if answer else file.data
 
 

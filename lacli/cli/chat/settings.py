@@ -112,7 +112,7 @@ def checked(flag: str, value: str, default: Common = Common()) -> Any:  # noqa: 
         return getattr(default, field)
     import typer
 
-    from lacli.cli.framework.group import usage_error
+    from lacli.cli.framework.usage_errors import usage_error
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -10,21 +10,21 @@ import typer
 
 from lacli.assistant.base import BatchReplier
 from lacli.cli.terminal import diagnostics
-from lacli.cli.terminal.interrupt import Interrupt
+from lacli.cli.terminal.interrupt import ReplyInterrupt
 from lacli.events import Event, Failed, Finished, Notice, ReplyStats, Request
 
 
-def written(assistant: BatchReplier, request: Request, count: int) -> tuple[list[Finished], Interrupt]:
-    """The replies that begin with each of the likeliest first tokens, and who may have interrupted them.
+def write_replies(assistant: BatchReplier, request: Request, count: int) -> tuple[list[Finished], ReplyInterrupt]:
+    """One reply for each of the likeliest first tokens, and the interrupt that may have stopped them.
 
     One prompt: it is read once, and the others take over what is in the cache.
     """
     requests = [replace(request, begins_again=False, beginning=rank) for rank in range(count)]
     replies: list[Finished] = []
     failed: list[Failed] = []
-    with Interrupt() as interrupt, contextlib.closing(_events(assistant, requests, interrupt)) as events:
+    with ReplyInterrupt() as interrupt, contextlib.closing(_events(assistant, requests, interrupt)) as events:
         for event in events:
-            _hear(event, replies, failed)
+            _on_event(event, replies, failed)
     if failed and not replies:
         diagnostics.error(failed[0].message, failed[0].hint)
         raise typer.Exit(failed[0].exit_code)
@@ -32,12 +32,12 @@ def written(assistant: BatchReplier, request: Request, count: int) -> tuple[list
 
 
 def _events(
-    assistant: BatchReplier, requests: Sequence[Request], interrupt: Interrupt
+    assistant: BatchReplier, requests: Sequence[Request], interrupt: ReplyInterrupt
 ) -> Generator[Event | Failed, None, None]:
     yield from (event for _, event in assistant.replies(requests, interrupt))
 
 
-def _hear(event: Event | Failed, replies: list[Finished], failed: list[Failed]) -> None:
+def _on_event(event: Event | Failed, replies: list[Finished], failed: list[Failed]) -> None:
     if isinstance(event, Notice):
         diagnostics.notice(event)
     elif isinstance(event, Failed):
@@ -46,10 +46,10 @@ def _hear(event: Event | Failed, replies: list[Finished], failed: list[Failed]) 
         replies.append(event)
 
 
-def different(replies: Sequence[Finished], fits: Callable[[str], bool]) -> list[Finished]:
-    """Those that say something, each text once whatever its blanks, the likeliest first; cancelled ones are none.
+def distinct(replies: Sequence[Finished], fits: Callable[[str], bool]) -> list[Finished]:
+    """Replies with text that differs in more than blanks, the likeliest first; without cancelled ones.
 
-    Those that do not fit into the file come after all others.
+    Those whose text does not fit into the file come last.
     """
     found: dict[str, Finished] = {}
     for each in sorted(replies, key=_likelihood, reverse=True):
@@ -58,10 +58,10 @@ def different(replies: Sequence[Finished], fits: Callable[[str], bool]) -> list[
     return sorted(found.values(), key=lambda each: not fits(each.text))
 
 
-def ended(replies: Sequence[Finished], interrupt: Interrupt, fits: Callable[[str], bool]) -> Finished:
-    """How it all ended: as its best text, or as the run where that was interrupted."""
+def overall_result(replies: Sequence[Finished], interrupt: ReplyInterrupt, fits: Callable[[str], bool]) -> Finished:
+    """The result of all: the best reply, marked as interrupted if the run was."""
     cancelled = any(each.reason == "cancelled" for each in replies)
-    best = next(iter([*different(replies, fits), *replies]), Finished("", (), "cancelled", ReplyStats()))
+    best = next(iter([*distinct(replies, fits), *replies]), Finished("", (), "cancelled", ReplyStats()))
     if not cancelled and replies:
         return best
     reason = "timeout" if interrupt.timed_out else "cancelled"

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from lacli.cli.complete.cursor import parse_target, placed
-from lacli.cli.complete.job import View, Wanted, check_once, read
-from lacli.cli.complete.run import Run
+from lacli.cli.complete.cursor import parse_target, with_place
+from lacli.cli.complete.job import CompleteOutput, ContextOptions, check_once, read
+from lacli.cli.complete.run import CompleteRunner
 from lacli.cli.framework.flags import BackupOption, InPlaceOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.models import first_model
@@ -53,7 +53,7 @@ def complete(
         str, typer.Option("--stdin-filename", metavar="NAME", help="What stdin is a file of.", show_default=False)
     ] = "",
     language: Annotated[
-        str, typer.Option("--language", metavar="NAME", help="If the name does not tell it.", show_default=False)
+        str, typer.Option("--language", metavar="NAME", help="If the name does not tell.", show_default=False)
     ] = "",
     full: Annotated[bool, typer.Option("--full", help="Print the whole file with the text in it.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0`.")] = False,
@@ -62,7 +62,7 @@ def complete(
     scope: Annotated[
         str, typer.Option("--scope", metavar="|".join(_SCOPES), help="Where the text must end at the latest.")
     ] = "block",
-    max_lines: Annotated[int, typer.Option("--max-lines", min=0, help="Most lines; 0 is no bound.")] = 0,
+    max_lines: Annotated[int, typer.Option("--max-lines", min=0, help="Most lines; 0 is no limit.")] = 0,
     alternatives: Annotated[
         int,
         typer.Option("--alternatives", metavar="N", min=1, max=8, help="Print N different texts, the likeliest first."),
@@ -73,7 +73,7 @@ def complete(
     ] = None,
     no_context: Annotated[bool, typer.Option("--no-context", help="Show no other files of the project.")] = False,
     prefix_lines: Annotated[int, typer.Option("--prefix-lines", min=0, help="Lines shown before the place.")] = 256,
-    suffix_lines: Annotated[int, typer.Option("--suffix-lines", min=0, help="Lines shown behind it.")] = 64,
+    suffix_lines: Annotated[int, typer.Option("--suffix-lines", min=0, help="Lines shown after it.")] = 64,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the prompt as the model would be given it.")
     ] = False,
@@ -84,10 +84,10 @@ def complete(
         raise UsageError(f"--scope {scope!r} is unknown", f"choose one of {', '.join(_SCOPES)}")
     if language and languages.by_name(language) is None:
         raise UsageError(f"--language {language!r} is unknown", f"choose one of {', '.join(languages.names())}")
-    targets = [placed(parse_target(each), at, offset, marker) for each in file]
-    wanted = Wanted(full, diff, in_place, common.json, backup, len(targets) > 1, alternatives)
-    wanted.check(targets)
-    view = View(
+    targets = [with_place(parse_target(each), at, offset, marker) for each in file]
+    out = CompleteOutput(full, diff, in_place, common.json, backup, len(targets) > 1, alternatives)
+    out.check(targets)
+    context_options = ContextOptions(
         language=language,
         stdin_name=stdin_filename,
         scope=scope,
@@ -97,11 +97,11 @@ def complete(
         paths=tuple(context or ()),
         neighbours=not no_context,
     )
-    for path in view.paths:
+    for path in context_options.paths:
         if not os.path.exists(path):
             raise UsageError(f"--context {path} does not exist", "check the path")
-    common = first_model.chosen(common)
-    run = Run(view, wanted, common, dry_run)
+    common = first_model.choose_model(common)
+    run = CompleteRunner(context_options, out, common, dry_run)
     jobs = [run.attempt(functools.partial(read, target, stdin_filename)) for target in targets]
     found = [job for job in jobs if job is not None]
     if in_place or diff:

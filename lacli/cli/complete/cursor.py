@@ -7,14 +7,14 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 
-from lacli.cli.terminal.stdin import named
+from lacli.cli.terminal.stdin import dash_for_stdin
 from lacli.edits.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.shared.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CursorTarget:
     """A place in a file, as given."""
 
     path: str
@@ -30,7 +30,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class InsertRange:
     """What a completion replaces in a file's text: nothing, or the marker."""
 
     start: int
@@ -45,20 +45,20 @@ class Spot:
         }
 
 
-def parse_target(text: str) -> Target:
+def parse_target(text: str) -> CursorTarget:
     """FILE[:LINE[:COL]], read from the right; a file that is really called so wins."""
     if text == "-" or os.path.exists(text):
-        return Target(named(text))
+        return CursorTarget(dash_for_stdin(text))
     one = re.fullmatch(r"(.+):(\d+)", text, re.DOTALL)
     if one is None:
-        return Target(text)
+        return CursorTarget(text)
     two = re.fullmatch(r"(.+):(\d+)", one[1], re.DOTALL)
     if two is None or os.path.exists(one[1]):
-        return Target(named(one[1]), int(one[2]))
-    return Target(named(two[1]), int(two[2]), int(one[2]))
+        return CursorTarget(dash_for_stdin(one[1]), int(one[2]))
+    return CursorTarget(dash_for_stdin(two[1]), int(two[2]), int(one[2]))
 
 
-def placed(target: Target, at: str | None, offset: int | None, marker: str | None) -> Target:
+def with_place(target: CursorTarget, at: str | None, offset: int | None, marker: str | None) -> CursorTarget:
     """The target at the place that the options give it. Raises UsageError where two places are given."""
     given = [name for name, value in (("--at", at), ("--offset", offset), ("--marker", marker)) if value is not None]
     if not given:
@@ -70,7 +70,7 @@ def placed(target: Target, at: str | None, offset: int | None, marker: str | Non
     if at is not None:
         found = re.fullmatch(r"(\d+)(?::(\d+))?", at)
         if found is None:
-            raise UsageError(f"--at {at!r} is no place", "give LINE or LINE:COL, both from 1")
+            raise UsageError(f"--at {at!r} is not a place", "give LINE or LINE:COL, both from 1")
         return replace(target, line=int(found[1]), column=int(found[2]) if found[2] else None)
     if marker is not None:
         if not marker:
@@ -79,13 +79,13 @@ def placed(target: Target, at: str | None, offset: int | None, marker: str | Non
     return replace(target, byte=offset)
 
 
-def spot_of(file: TextFile, target: Target) -> Spot:
+def insert_range(file: TextFile, target: CursorTarget) -> InsertRange:
     """Where in the file's text the target is. Raises UsageError that names the file's length."""
     if target.marker:
         start = _marked(file, target.marker.replace("\r\n", "\n"))
-        return Spot(start, start + len(target.marker.replace("\r\n", "\n")))
+        return InsertRange(start, start + len(target.marker.replace("\r\n", "\n")))
     at = _at_byte(file, target.byte) if target.byte is not None else _at_line(file, target)
-    return Spot(at, at)
+    return InsertRange(at, at)
 
 
 def position(file: TextFile, offset: int) -> dict[str, int]:
@@ -126,7 +126,7 @@ def _at_byte(file: TextFile, byte: int) -> int:
     return file.starts[line] + low
 
 
-def _at_line(file: TextFile, target: Target) -> int:
+def _at_line(file: TextFile, target: CursorTarget) -> int:
     """The character the cursor stands before."""
     if target.line is None:
         return len(file.text)

@@ -1,6 +1,6 @@
-"""What `complete` is asked to do: files, places in them, and what is done with the inserted text.
+"""A completion job: the file, the place in it, and what to do with the inserted text.
 
-Everything that can be refused is refused here, before a model is loaded.
+All input is checked here, before a model is loaded.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lacli.cli.complete.cursor import Spot, Target, position, spot_of
+from lacli.cli.complete.cursor import CursorTarget, InsertRange, insert_range, position
 from lacli.cli.terminal import diagnostics, output
-from lacli.cli.terminal.stdin import Stdin, argument
+from lacli.cli.terminal.stdin import Stdin, argument_text
 from lacli.completion.window import REACH
 from lacli.edits.diff import label_of, target_of, unified
 from lacli.edits.notebook import BOUNDARY, Notebook, is_notebook
@@ -24,12 +24,12 @@ from lacli.shared.wording import counted, reply_record
 from lacli.text import languages
 
 _DATA = ("json", "toml", "yaml")
-"""Languages of files that a program reads: one with a mistake is worth nothing to it."""
+"""Data languages: a file with a syntax error is useless to the program that reads it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is done with the inserted text; printed alone, unless one of these is set."""
+class CompleteOutput:
+    """What to do with the inserted text; it is printed alone unless one of these is set."""
 
     full: bool = False
     diff: bool = False
@@ -46,7 +46,7 @@ class Wanted:
         """Whether the text is not to be printed while it comes."""
         return self.full or self.diff or self.in_place or self.json
 
-    def check(self, targets: Sequence[Target]) -> None:
+    def check(self, targets: Sequence[CursorTarget]) -> None:
         """Refuse choices that exclude each other."""
         if self.full + self.diff + self.in_place > 1:
             raise UsageError("--full, --diff and --in-place exclude each other", "give one of them")
@@ -67,7 +67,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ContextOptions:
     """How much the model is shown, and where it must end."""
 
     language: str = ""
@@ -83,22 +83,22 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class CompleteJob:
     """A file and the place in it that is completed."""
 
     file: TextFile
-    spot: Spot
+    insert_at: InsertRange
     path: str
     """The name of the file for its language and for the model; empty: unknown."""
     notebook: Notebook | None = None
     """The file's cells, where it is a notebook: they are what the model is shown."""
     span: tuple[int, int] = (0, 0)
-    """The spot in the cells' text."""
+    """The same place in the cells' text."""
 
     @property
     def where(self) -> str:
         """The place as a user would give it."""
-        at = position(self.file, self.spot.start)
+        at = position(self.file, self.insert_at.start)
         return f"{self.file.name}:{at['line']}:{at['column']}"
 
     @property
@@ -106,7 +106,7 @@ class Job:
         """The text that is completed, and where in it."""
         if self.notebook is not None:
             return self.notebook.text, *self.span
-        return self.file.text, self.spot.start, self.spot.end
+        return self.file.text, self.insert_at.start, self.insert_at.end
 
     @property
     def language(self) -> str:
@@ -117,44 +117,44 @@ class Job:
     @property
     def question(self) -> Message:
         """For the log: the place, without the file's text."""
-        return Message("user", argument(self.where))
+        return Message("user", argument_text(self.where))
 
-    def place(self, view: View, context: tuple[Attachment, ...], project: Path | None) -> Place:
+    def place(self, context_options: ContextOptions, context: tuple[Attachment, ...], project: Path | None) -> Place:
         """What the model is asked."""
         text, start, end = self.shown
         return Place(
             prefix=text[max(0, start - REACH) : start],
             suffix=text[end : end + REACH],
-            path=argument(label_of(self.path)) if self.path else "",
-            language=view.language or self.language,
+            path=argument_text(label_of(self.path)) if self.path else "",
+            language=context_options.language or self.language,
             project=project.name if project is not None else "",
-            lines_before=view.lines_before,
-            lines_after=view.lines_after,
-            scope=view.scope,
-            max_lines=view.max_lines,
+            lines_before=context_options.lines_before,
+            lines_after=context_options.lines_after,
+            scope=context_options.scope,
+            max_lines=context_options.max_lines,
             context=context,
             boundary="" if self.notebook is None else BOUNDARY,
         )
 
-    def deliver(self, finished: Finished, wanted: Wanted) -> None:
-        """Do with the inserted text what is wanted; the plain text has been printed while it came."""
+    def write(self, finished: Finished, out: CompleteOutput) -> None:
+        """Print or write the result; plain text has been printed while it was generated."""
         data = self.file.data
-        if wanted.silent and finished.text:
+        if out.silent and finished.text:
             data = self._changed(finished.text)
         changed = data != self.file.data
-        written = wanted.in_place and changed
+        written = out.in_place and changed
         if written:
-            self.file.write(data, wanted.backup)
-        diff = unified(self.file.data, data, target_of(self.path or self.file.name)) if wanted.diff else b""
-        if wanted.json:
-            output.document(self._record(finished, wanted, data, diff))
-        elif wanted.full:
+            self.file.write(data, out.backup)
+        diff = unified(self.file.data, data, target_of(self.path or self.file.name)) if out.diff else b""
+        if out.json:
+            output.document(self._record(finished, out, data, diff))
+        elif out.full:
             output.content(data, lambda: self.file.reads(data))
-        elif wanted.diff:
+        elif out.diff:
             output.content(diff, lambda: diff.decode("utf-8", "replace"))
         if not finished.text:
-            diagnostics.note("nothing to insert here" + (f": {self.where}" if wanted.several else ""))
-        elif written and not wanted.json:
+            diagnostics.note("nothing to insert here" + (f": {self.where}" if out.several else ""))
+        elif written and not out.json:
             lines = finished.text.strip("\n").count("\n") + 1
             diagnostics.note(f"{self.where}: {counted(lines, 'line', 'lines')} inserted")
 
@@ -170,7 +170,7 @@ class Job:
         """The file with this text at the place. Raises LacliError where it would no longer be read as what it is."""
         if self.notebook is not None:
             return self.notebook.replaced(*self.span, text)
-        data = self.file.replaced(self.spot.start, self.spot.end, text)
+        data = self.file.replaced(self.insert_at.start, self.insert_at.end, text)
         from lacli.edits.syntax import is_sound
 
         language = languages.language_of(self.path).name
@@ -185,33 +185,33 @@ class Job:
             )
         return data
 
-    def deliver_several(self, finished: Finished, texts: Sequence[str], wanted: Wanted) -> None:
+    def write_several(self, finished: Finished, texts: Sequence[str], out: CompleteOutput) -> None:
         """Print these texts, each below a line that names it."""
-        if wanted.json:
-            record = self._record(finished, wanted, self.file.data, b"")
+        if out.json:
+            record = self._record(finished, out, self.file.data, b"")
             output.document({**record, "alternatives": list(texts)})
         else:
             for number, text in enumerate(texts, start=1):
                 output.line(f"==> {self.where} ({number} of {len(texts)}) <==")
                 output.line(text.removesuffix("\n"))
         if not texts:
-            diagnostics.note("nothing to insert here" + (f": {self.where}" if wanted.several else ""))
-        elif len(texts) < wanted.alternatives:
+            diagnostics.note("nothing to insert here" + (f": {self.where}" if out.several else ""))
+        elif len(texts) < out.alternatives:
             count = counted(len(texts), "different text", "different texts")
             diagnostics.note(f"only {count}: the others say the same, or nothing")
 
-    def _record(self, finished: Finished, wanted: Wanted, data: bytes, diff: bytes) -> dict[str, Any]:
-        record: dict[str, Any] = {"file": self.file.name, **self.spot.record(self.file), **reply_record(finished)}
-        if wanted.diff:
+    def _record(self, finished: Finished, out: CompleteOutput, data: bytes, diff: bytes) -> dict[str, Any]:
+        record: dict[str, Any] = {"file": self.file.name, **self.insert_at.record(self.file), **reply_record(finished)}
+        if out.diff:
             record["diff"] = diff.decode("utf-8", "replace")
-        if wanted.full:
+        if out.full:
             record["full"] = self.file.reads(data)
-        if wanted.in_place:
+        if out.in_place:
             record["written"] = data != self.file.data
         return record
 
 
-def check_once(jobs: Sequence[Job]) -> None:
+def check_once(jobs: Sequence[CompleteJob]) -> None:
     """Refuse two places of one file: what is inserted at the first moves the second."""
     seen: set[str] = set()
     for job in jobs:
@@ -222,7 +222,7 @@ def check_once(jobs: Sequence[Job]) -> None:
         seen.add(job.file.stamp.path)
 
 
-def read(target: Target, stdin_name: str) -> Job:
+def read(target: CursorTarget, stdin_name: str) -> CompleteJob:
     """The file and the place. Raises UsageError before a model is made."""
     if target.path == "-":
         file = TextFile.of_bytes(Stdin().data(), "stdin")
@@ -235,18 +235,18 @@ def read(target: Target, stdin_name: str) -> Job:
         diagnostics.note(f"{file.name}: {odd} not {file.encoding}, and shown as Latin-1")
     if is_notebook(path, file.data):
         return _in_notebook(file, target, path)
-    return Job(file, spot_of(file, target), path)
+    return CompleteJob(file, insert_range(file, target), path)
 
 
-def _in_notebook(file: TextFile, target: Target, path: str) -> Job:
+def _in_notebook(file: TextFile, target: CursorTarget, path: str) -> CompleteJob:
     """The place in a notebook: a line of the file itself, a marker in a cell's source, or the end of the last cell."""
     notebook = Notebook.of(file)
     if target.marker:
         text = notebook.text
-        found = spot_of(TextFile.of_bytes(text.encode("utf-8", "replace"), file.name), target)
+        found = insert_range(TextFile.of_bytes(text.encode("utf-8", "replace"), file.name), target)
         spelled = json.dumps(target.marker, ensure_ascii=False)[1:-1]
         at = max(0, file.text.find(spelled))
-        return Job(file, Spot(at, at + len(spelled)), path, notebook, (found.start, found.end))
-    spot = spot_of(file, target)
-    at = notebook.end() if target.line is None and target.byte is None else notebook.at(spot.start)
-    return Job(file, spot, path, notebook, (at, at))
+        return CompleteJob(file, InsertRange(at, at + len(spelled)), path, notebook, (found.start, found.end))
+    insert_at = insert_range(file, target)
+    at = notebook.end() if target.line is None and target.byte is None else notebook.at(insert_at.start)
+    return CompleteJob(file, insert_at, path, notebook, (at, at))

@@ -13,7 +13,7 @@ import typer
 from lacli.assistant.base import BatchReplier
 from lacli.cli.ask.one_turn import show_prompt
 from lacli.cli.complete import alternatives
-from lacli.cli.complete.job import Job, View, Wanted
+from lacli.cli.complete.job import CompleteJob, CompleteOutput, ContextOptions
 from lacli.cli.framework import record
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics, live, output
@@ -27,78 +27,79 @@ _HEAD = 1 << 16
 """Characters at a file's beginning in which its imports are looked for."""
 
 
-class Run:
-    """What is common to all files of a run."""
+class CompleteRunner:
+    """Completes the files one after the other."""
 
-    def __init__(self, view: View, wanted: Wanted, common: Common, dry_run: bool) -> None:
+    def __init__(self, context_options: ContextOptions, out: CompleteOutput, common: Common, dry_run: bool) -> None:
         self.worst = 0
-        """The exit code of what went worst."""
-        self._view = view
-        self._wanted = wanted
+        """The highest exit code so far."""
+        self._context_options = context_options
+        self._output = out
         self._common = common
         self._dry_run = dry_run
         self._recorder = record.recorder(common, "complete")
 
     def attempt(self, work: Callable[[], _Result]) -> _Result | None:
-        """Do something for one of several files; with one file alone its failure is the command's."""
+        """Do work for one of several files and report its failure; with a single file the failure is raised."""
         try:
             return work()
         except LacliError as error:
-            if not self._wanted.several:
+            if not self._output.several:
                 raise
             diagnostics.error(error.message, error.hint)
             self.worst = max(self.worst, error.exit_code)
             return None
 
-    def complete(self, assistant: BatchReplier, job: Job) -> None:
-        """Complete one place and do with the text what is wanted."""
-        common, wanted = self._common, self._wanted
+    def complete(self, assistant: BatchReplier, job: CompleteJob) -> None:
+        """Complete one place, then print or insert the text."""
+        common, out = self._common, self._output
         root = _project(job)
-        request = common.request(place=job.place(self._view, self._context(job, root), root), drop_oldest=True)
-        request = replace(request, begins_again=True)
+        place = job.place(self._context_options, self._context(job, root), root)
+        request = replace(common.request(place=place, drop_oldest=True), begins_again=True)
         if self._dry_run:
             show_prompt(assistant, request, common)
             return
-        if wanted.alternatives > 1:
+        if out.alternatives > 1:
             self._several(assistant, job, request)
             return
-        headed = wanted.several and not wanted.silent
+        headed = out.several and not out.silent
         if headed:
             output.line(f"==> {job.where} <==")
-        finished = live.stream(assistant, request, common, silent=wanted.silent, newline=headed, markdown=False)
+        finished = live.stream(assistant, request, common, silent=out.silent, newline=headed, markdown=False)
         self._recorder.turn(job.question, finished)
         try:
             if finished.reason not in ("cancelled", "timeout"):
-                job.deliver(finished, wanted)
-            elif wanted.json:
-                job.deliver(finished, Wanted(json=True))
+                job.write(finished, out)
+            elif out.json:
+                job.write(finished, CompleteOutput(json=True))
         finally:
             live.report_stats(finished, common)
         live.conclude(finished)
 
-    def _several(self, assistant: BatchReplier, job: Job, request: Request) -> None:
+    def _several(self, assistant: BatchReplier, job: CompleteJob, request: Request) -> None:
         """Several completions of one place, the likeliest first."""
-        common, wanted = self._common, self._wanted
-        replies, interrupt = alternatives.written(assistant, request, wanted.alternatives)
-        finished = alternatives.ended(replies, interrupt, job.fits)
+        common, out = self._common, self._output
+        replies, interrupt = alternatives.write_replies(assistant, request, out.alternatives)
+        finished = alternatives.overall_result(replies, interrupt, job.fits)
         self._recorder.turn(job.question, finished)
         try:
-            found = alternatives.different(replies, job.fits)
+            found = alternatives.distinct(replies, job.fits)
             if finished.reason not in ("cancelled", "timeout") or found:
-                job.deliver_several(finished, [each.text for each in found], wanted)
+                job.write_several(finished, [each.text for each in found], out)
         finally:
             live.report_stats(finished, common)
         live.conclude(finished)
 
     def finish(self) -> None:
-        """End with the exit code of what went worst."""
+        """End with the highest exit code."""
         if self.worst:
             raise typer.Exit(self.worst)
 
-    def _context(self, job: Job, root: Path | None) -> tuple[Attachment, ...]:
+    def _context(self, job: CompleteJob, root: Path | None) -> tuple[Attachment, ...]:
         """Pieces of other files, where the model has a form for them or the user named some."""
-        view = self._view
-        if not view.paths and not (view.neighbours and root is not None and _takes_files(self._common.model)):
+        paths = [Path(path) for path in self._context_options.paths]
+        wants_neighbours = self._context_options.neighbours and root is not None
+        if not paths and not (wants_neighbours and _takes_files(self._common.model)):
             return ()
         from lacli.project.neighbours import neighbours
         from lacli.text.languages import language_of
@@ -111,14 +112,14 @@ class Run:
             text[max(0, at - _AROUND) : at + _AROUND],
             name,
             top,
-            language_of(job.path, text[:_HEAD], view.language or job.language),
-            [Path(path) for path in view.paths],
-            view.neighbours and root is not None,
+            language_of(job.path, text[:_HEAD], self._context_options.language or job.language),
+            paths,
+            wants_neighbours,
             diagnostics.note,
         )
 
 
-def _project(job: Job) -> Path | None:
+def _project(job: CompleteJob) -> Path | None:
     from lacli.project.root import project_root
 
     return project_root(Path(os.path.dirname(os.path.abspath(job.path or "x"))))
@@ -130,6 +131,6 @@ def _takes_files(model: str | None) -> bool:
 
     try:
         spec = load_registry().resolve(model)
-    except LacliError:  # said by whoever loads it
+    except LacliError:  # whoever loads the model reports it
         return False
     return spec.path is not None or (spec.fim is not None and bool(spec.fim.file_separator))

@@ -52,19 +52,17 @@ def completion(
 
 
 def answer(arguments: list[str]) -> int:
-    """One completion a line, its help behind a tab. Arguments: how many words are complete, --, the words.
+    """Print one completion per line, its help after a tab. Arguments: how many words are complete, --, the words.
 
-    What the shells' scripts call, and nobody else: `group.run` sends it here before anything is parsed.
+    What the shells' scripts call, and nobody else: `main` sends it here before anything is parsed.
     """
     from lacli.cli.completion.completers import offers
-    from lacli.cli.framework.group import application
+    from lacli.cli.framework import catalog
     from lacli.cli.terminal import output
 
     try:
         complete, words = int(arguments[0]), arguments[2:]
-        found = offers(
-            typer.main.get_command(application), words[:complete], words[complete] if len(words) > complete else ""
-        )
+        found = offers(catalog.root(), words[:complete], words[complete] if len(words) > complete else "")
     except Exception:  # a half-typed command line may be wrong in any way
         return 0
     for offer in found:
@@ -79,7 +77,7 @@ def _shell(name: str) -> str:
     name = {"pwsh": "powershell"}.get(name.lower(), name.lower())
     if name not in SHELLS:
         raise UsageError(
-            f"there is no completion for {name!r}" if name else "it is not known which shell you are in",
+            f"there is no completion for {name!r}" if name else "it is unknown which shell you are in",
             f"name one of {', '.join(SHELLS)}",
         )
     return name

@@ -1,4 +1,4 @@
-"""What may stand at the cursor of a command line: commands, options, their values, models, sessions, templates.
+"""What may follow at the cursor of a command line: commands, options, their values, models, sessions, templates.
 
 Loads no model, makes no file, and never fails: a shell that asks for a completion has no place for an error.
 """
@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from typer._click.shell_completion import _resolve_context, _resolve_incomplete  # the version of typer is pinned
-
-from lacli.cli.framework import schema
+from lacli.cli.framework import catalog
+from lacli.cli.framework.commands import COMMANDS
 from lacli.cli.framework.layers import path_of
+from lacli.cli.framework.parameters import choices, key_name
+from lacli.cli.framework.typer_private import annotation_of, at_cursor
 
 FILES = ":files"
 """Says that the shell's own completion of paths serves here."""
@@ -27,8 +28,8 @@ class Offer(NamedTuple):
     help: str = ""
 
 
-def offers(group: Any, words: Sequence[str], incomplete: str) -> list[Offer]:
-    """What may stand in place of `incomplete` behind `words`."""
+def offers(root: Any, words: Sequence[str], incomplete: str) -> list[Offer]:
+    """What may replace `incomplete` after `words`."""
     if incomplete == "=":  # bash hands `--model=x` on as three words
         incomplete = ""
     complete = [word for word in words if word != "="]
@@ -37,8 +38,7 @@ def offers(group: Any, words: Sequence[str], incomplete: str) -> list[Offer]:
         name, _, incomplete = incomplete.partition("=")
         complete.append(name)
         kept = f"{name}="
-    context = _resolve_context(group, {}, "lacli", complete)
-    place, rest = _resolve_incomplete(context, list(complete), incomplete)
+    context, place, rest = at_cursor(root, complete, incomplete)
     is_parameter = hasattr(place, "param_type_name")
     found = _values(context, place, rest) if is_parameter else list(_names(place, context, rest))
     return [Offer(kept + offer.word, " ".join(offer.help.split())) for offer in found]
@@ -52,13 +52,13 @@ def _names(command: Any, context: Any, incomplete: str) -> Iterator[Offer]:
 
 def _values(context: Any, parameter: Any, incomplete: str) -> list[Offer]:
     """Values of an option or argument."""
-    choices = schema.choices(parameter)
+    few = choices(parameter)
     source = _source(context, parameter)
     found: list[Offer] = []
-    if choices:
-        found = [Offer(choice) for choice in choices]
+    if few:
+        found = [Offer(choice) for choice in few]
     elif source is not None:
-        with contextlib.suppress(Exception):  # whatever is wrong with a registry or a log is said elsewhere
+        with contextlib.suppress(Exception):  # other commands report a broken registry or log
             found = list(source())
     found = [offer for offer in found if offer.word.startswith(incomplete)]
     if not found and _takes_a_path(context, parameter, incomplete):
@@ -78,17 +78,17 @@ def _source(context: Any, parameter: Any) -> Callable[[], Iterator[Offer]] | Non
         groups = {"models": _models, "sessions": _sessions, "templates": _templates}
         return groups.get(path[0]) if path and name in ("name", "names", "id", "ids", "prefix", "session") else None
     flags = {"model": _models, "session": _sessions, "template": _templates}
-    return flags.get(schema.flag(parameter))
+    return flags.get(key_name(parameter))
 
 
 def _takes_a_path(context: Any, parameter: Any, incomplete: str) -> bool:
     metavar = (parameter.metavar or "").strip("[].")
-    annotation = parameter.type_descriptor.annotation
+    annotation = annotation_of(parameter)
     if annotation is Path or Path in getattr(annotation, "__args__", ()) or metavar.startswith(_FILE_WORDS):
         return True
     if parameter.param_type_name == "argument":
         return path_of(context)[:1] in (("ask",), ("chat",), ("complete",), ("edit",), ("models",))
-    return schema.flag(parameter) == "model" and bool(incomplete)
+    return key_name(parameter) == "model" and bool(incomplete)
 
 
 def _models() -> Iterator[Offer]:
@@ -117,21 +117,19 @@ def _templates() -> Iterator[Offer]:
 
 
 def _keys() -> Iterator[Offer]:
-    for table, keys in schema.whole().keys.items():
+    for table, keys in catalog.whole().keys.items():
         for key in keys.values():
             yield Offer(".".join((*table, key.name)), key.help)
 
 
 def _tables() -> Iterator[Offer]:
-    from lacli.cli.framework.group import COMMANDS
-
-    for name, entry in COMMANDS.items():
-        yield Offer(name, entry.help)
+    for name, command in COMMANDS.items():
+        yield Offer(name, command.help)
 
 
 def _config_values(name: str) -> Iterator[Offer]:
     *table, last = name.split(".")
-    key = schema.whole().keys[tuple(table)][last]
+    key = catalog.whole().keys[tuple(table)][last]
     if last == "model":
         yield from _models()
     for choice in ("true", "false") if key.kind == "yes or no" else key.choices:

@@ -40,7 +40,7 @@ def install(shell: str, script: str) -> list[str]:
 
 
 def _text(path: Path) -> str | None:
-    """What a file says; None where there is none."""
+    """The text of a file; None if it does not exist."""
     try:
         return path.read_bytes().decode()
     except FileNotFoundError:

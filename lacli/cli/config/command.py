@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from lacli.cli.framework.flags import JsonOption
+from lacli.cli.run import Run
 from lacli.errors import LacliError, UsageError
 from lacli.shared.wording import counted
 
@@ -50,16 +51,15 @@ def config(context: typer.Context) -> None:
 def path(as_json: JsonOption = False) -> None:
     """Print all the places lacli reads from and writes to."""
     from lacli import paths
-    from lacli.cli.framework import layers as configured
     from lacli.cli.terminal import output
     from lacli.configuration.layers import project_files
 
     try:
-        project = [each.document.path for each in project_files(configured.project_folders())]
+        project = [each.document.path for each in project_files(Run.current.config_files.project_folders())]
     except UsageError:
         project = []
     places = {
-        "config": configured.config_file(),
+        "config": Run.current.config_files.user_file(),
         "project": project[0] if project else None,
         "registry": paths.config_dir() / "models.toml",
         "templates": paths.config_dir() / "templates",
@@ -100,11 +100,11 @@ def show(
 @app.command(epilog="For example: lacli config get top-p  |  lacli config get ask.max-tokens")
 def get(key: KeyArgument, as_json: JsonOption = False) -> None:
     """Print the value that applies here."""
-    from lacli.cli.framework.effective import effective, where_of
+    from lacli.cli.framework.effective import effective, parse_key
     from lacli.cli.terminal import output
     from lacli.configuration.keys import shown
 
-    where = where_of(key)
+    where = parse_key(key)
     value = next(each for each in effective(where[:-1]) if each.key == where[-1])
     if as_json:
         output.document(value.record())
@@ -124,11 +124,10 @@ def set_(
     local: Annotated[bool, typer.Option("--local", help="In lacli.toml of this project, for everyone.")] = False,
 ) -> None:
     """Set a value in the user's file; the rest of the file stays as it is, comments too."""
-    from lacli.cli.framework import layers as configured
     from lacli.cli.framework.effective import set_value
     from lacli.cli.terminal import diagnostics
 
-    target = _project_file() if local else configured.config_file()
+    target = _project_file() if local else Run.current.config_files.user_file()
     diagnostics.note(set_value(target, key, value, project=local))
     if key.rpartition(".")[2] == "model":
         _warn_of_unknown_model(value)
@@ -150,12 +149,11 @@ def edit(
     local: Annotated[bool, typer.Option("--local", help="The project's lacli.toml.")] = False,
 ) -> None:
     """Open a file in your editor, and check it afterwards."""
-    from lacli.cli.framework import layers as configured
     from lacli.cli.terminal import diagnostics
     from lacli.cli.terminal.editor import edit as open_editor
     from lacli.configuration.write import replace
 
-    target = _project_file() if local else configured.config_file()
+    target = _project_file() if local else Run.current.config_files.user_file()
     if not target.exists():
         replace(target, _TEMPLATE.encode(), private=not local)
     open_editor(target)
@@ -174,10 +172,9 @@ def validate(
     as_json: JsonOption = False,
 ) -> None:
     """Name every mistake in the configuration files by file, line and nearest key."""
-    from lacli.cli.framework import layers as configured
     from lacli.cli.terminal import diagnostics, output
 
-    problems = _problems_of(files or configured.files_here())
+    problems = _problems_of(files or Run.current.config_files.paths())
     if as_json:
         output.document(problems)
     else:
@@ -201,24 +198,23 @@ def schema() -> None:
 
 def _project_file() -> Path:
     """The project's file, or where it would be: at the top of the checkout."""
-    from lacli.cli.framework import layers as configured
     from lacli.configuration.layers import PROJECT_FILE, project_files
     from lacli.project.root import checkout, project_root
 
     with contextlib.suppress(UsageError):  # a broken one is found again below, or named when it is read
-        for found in project_files(configured.project_folders()):
+        for found in project_files(Run.current.config_files.project_folders()):
             return found.document.path
     here = Path.cwd()
     root = checkout(here) or project_root(here)
     if root is None:
-        raise UsageError(f"{here} is no project", "change to a folder below it")
+        raise UsageError(f"{here} is not a project", "change to a folder below it")
     return root / PROJECT_FILE
 
 
 def _problems_of(files: list[Path]) -> list[str]:
     """Every mistake of these files, as a line each."""
     from lacli.cli.framework import keymap
-    from lacli.cli.framework.schema import whole
+    from lacli.cli.framework.catalog import whole
     from lacli.configuration.layers import found_in, layered
 
     schema = whole()
@@ -228,9 +224,9 @@ def _problems_of(files: list[Path]) -> list[str]:
             found = found_in(file)
             problems = [*layered(found, schema).problems]
             problems += [
-                problem for each in found if keymap.stands_in(each) for problem in keymap.checked(each).problems
+                problem for each in found if keymap.has_table(each) for problem in keymap.checked(each).problems
             ]
-            errors = [problem.error() for problem in sorted(problems, key=lambda problem: problem.line)]
+            errors = [problem.to_error() for problem in sorted(problems, key=lambda problem: problem.line)]
         except UsageError as error:
             errors = [error]
         lines += map(_line, errors)

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 
+from lacli.cli.run import Run
 from lacli.errors import UsageError
 from lacli.shared import health
 from lacli.shared.health import Check
@@ -18,7 +19,7 @@ def checks() -> Iterator[Check]:
 
 
 def _default_model() -> str | None:
-    """The model that is taken where none is named."""
+    """The model used when none is named."""
     from lacli.cli.models.choice import default_model
 
     with contextlib.suppress(UsageError):  # a broken file has its own check
@@ -27,13 +28,13 @@ def _default_model() -> str | None:
 
 
 def _configuration() -> Check:
-    from lacli.cli.framework import keymap, schema
-    from lacli.cli.framework import layers as configured
+    from lacli.cli.framework import catalog, keymap
 
-    configuration = configured.load(schema.whole())
+    files = Run.current.config_files
+    configuration = files.read_against(catalog.whole())
     try:
         configuration.raise_problems()
-        keymap.of_user(configured.found_files())
+        keymap.of_user(files.read())
     except UsageError as error:
         return Check("config", "fail", error.message, error.hint)
     names = ", ".join(map(str, configuration.files))
@@ -44,7 +45,7 @@ def _terminal() -> Check:
     from lacli.cli.terminal.tty import can_redraw, columns, is_terminal
 
     if not is_terminal(sys.stdout):
-        return Check("terminal", "ok", "stdout is no terminal")
+        return Check("terminal", "ok", "stdout is not a terminal")
     encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("_", "-")
     if not can_redraw(sys.stdout):
         return Check("terminal", "warn", "it cannot draw over a line (TERM=dumb)", "set TERM to what it is")

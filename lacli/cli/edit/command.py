@@ -1,4 +1,4 @@
-"""`lacli edit`: a file, or lines of it, rewritten by an instruction. Prints a diff unless told otherwise."""
+"""`lacli edit`: a file, or lines of it, rewritten by an instruction. Prints a diff by default."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 
 from lacli.assistant.base import Replier
 from lacli.cli.ask.one_turn import show_prompt
-from lacli.cli.edit.job import Job, parse_target, read, requests
-from lacli.cli.edit.result import Wanted, deliver
+from lacli.cli.edit.job import EditJob, parse_target, read, requests
+from lacli.cli.edit.result import EditOutput, write_result
 from lacli.cli.framework import record
 from lacli.cli.framework.flags import BackupOption, InPlaceOption
 from lacli.cli.framework.options import Common, with_common
@@ -43,13 +43,13 @@ def edit(
         str, typer.Argument(metavar="FILE[:A[-B]|::NAME]", help="A file, or lines or definitions of it; - is stdin.")
     ],
     instruction: Annotated[
-        list[str] | None, typer.Argument(help="What is to become of it; without words, stdin says it.")
+        list[str] | None, typer.Argument(help="What should become of it; without words, stdin says it.")
     ] = None,
     *,
     diff: Annotated[bool, typer.Option("--diff", help="Print a diff for `patch -p0`; the default.")] = False,
     in_place: InPlaceOption = False,
     interactive: Annotated[
-        bool, typer.Option("-i", "--interactive", help="Ask of each hunk whether to take it, then change the file.")
+        bool, typer.Option("-i", "--interactive", help="Ask about each hunk whether to take it, then change the file.")
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="Print the whole file as it would be.")] = False,
     backup: BackupOption = None,
@@ -59,7 +59,7 @@ def edit(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt, and load no model.")] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say on stderr what is asked of which part, and what was found.")
+        bool, typer.Option("--explain", help="Say on stderr what is asked about which part, and what was found.")
     ] = False,
     keep_reply: Annotated[
         str,
@@ -79,33 +79,33 @@ def edit(
     the edit is refused.
     """
     target = parse_target(file)
-    wanted = Wanted(diff, in_place or interactive, full, backup, force, explain, keep_reply, interactive)
-    wanted.check(target, common.json)
+    out = EditOutput(diff, in_place or interactive, full, backup, force, explain, keep_reply, interactive)
+    out.check(target, common.json)
     job = read(target, instruction or [], files or [], common)
-    if wanted.in_place:
+    if out.in_place:
         job.file.check_writable()
 
     certain = job.edit.without_model()
     if certain is not None:
-        deliver(job, certain, (), wanted, common)
+        write_result(job, certain, (), out, common)
         return
-    common = first_model.chosen(common)
+    common = first_model.choose_model(common)
     from lacli.assistant.assistant import Assistant
 
     assistant = Assistant(common.settings())
     try:
-        _edit(assistant, job, wanted, common, dry_run)
+        _edit(assistant, job, out, common, dry_run)
     finally:
         assistant.close()
 
 
-def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run: bool) -> None:
-    """Ask for the changed parts and do with them what is wanted."""
+def _edit(assistant: Replier, job: EditJob, out: EditOutput, common: Common, dry_run: bool) -> None:
+    """Ask the model for the changed parts, then print or write the result."""
     from lacli.editing.edit import Interrupted
     from lacli.editing.question import Question
 
     asking = requests(assistant, common)
-    with live.progress() as report:
+    with live.show_progress() as report:
         edit = asking.fitted(job.edit, report)
     if dry_run:
         for question in edit.questions():
@@ -123,7 +123,7 @@ def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run:
 
     try:
         outcome = edit.run(ask)
-        deliver(job, outcome, replies, wanted, common)
+        write_result(job, outcome, replies, out, common)
     except Interrupted:
         pass
     finally:
@@ -133,7 +133,7 @@ def _edit(assistant: Replier, job: Job, wanted: Wanted, common: Common, dry_run:
 
 
 def _to_report(replies: Sequence[Finished]) -> Finished:
-    """All replies as one. They themselves are not shown, and whether they are whole is said of the result."""
+    """All replies as one. They are not shown themselves, and the result already says whether they are complete."""
     finished = joined(replies)
     if finished.reason in ("length", "context"):
         return replace(finished, reason="stop")

@@ -12,7 +12,7 @@ from typing import TextIO
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.editor import edited
 from lacli.cli.terminal.keyboard import SCREEN, keys_of, open_terminal
-from lacli.cli.terminal.tty import plain
+from lacli.cli.terminal.tty import sanitize
 from lacli.edits.choosing import Choosing, Decision, Group
 from lacli.edits.textfile import TextFile
 from lacli.errors import LacliError, UsageError
@@ -32,20 +32,20 @@ _HELP = {
 
 
 def unchecked(data: bytes) -> str:
-    """Nothing speaks against it."""
+    """Accepts every result."""
     return ""
 
 
 def check_terminal() -> None:
-    """Raise UsageError where nobody could answer."""
+    """Raise UsageError if there is no terminal to ask at."""
     keyboard = open_terminal()
     if keyboard is None:
         raise UsageError("--interactive needs a terminal to ask at", "leave it out: a diff is printed")
     keyboard.close()
 
 
-def chosen(file: TextFile, new: bytes, check: Callable[[bytes], str] = unchecked) -> bytes:
-    """What the file becomes by the hunks that the user takes; its old bytes where that is none.
+def choose_hunks(file: TextFile, new: bytes, check: Callable[[bytes], str] = unchecked) -> bytes:
+    """The file with the hunks that the user accepts; its old bytes if there are none.
 
     `check` says what speaks against bytes that are neither the old nor the new ones, and "" where nothing does.
     """
@@ -55,7 +55,7 @@ def chosen(file: TextFile, new: bytes, check: Callable[[bytes], str] = unchecked
         raise UsageError("nobody is here to say which hunks to take", "leave out --interactive")
     choosing = Choosing(file, new)
     with keyboard, open(SCREEN, "w", encoding="utf-8", errors="replace") as screen:
-        data = choosing.result(_Asking(choosing, keyboard, screen).decided())
+        data = choosing.result(_HunkPrompt(choosing, keyboard, screen).decided())
     against = "" if data in (file.data, new) else check(data)
     if against:
         diagnostics.warning(against)
@@ -63,13 +63,13 @@ def chosen(file: TextFile, new: bytes, check: Callable[[bytes], str] = unchecked
 
 
 @dataclass
-class _Asking:
+class _HunkPrompt:
     """The dialogue at the terminal."""
 
     choosing: Choosing
     keyboard: TextIO
     screen: TextIO
-    begun: str = ""
+    unfinished: str = ""
     """What was written in the editor and does not fit yet."""
 
     def decided(self) -> list[tuple[Group, Decision]]:
@@ -85,7 +85,7 @@ class _Asking:
                 shown = group
             key = self._key(f"({len(found) + 1}/{len(groups)})", can_split=len(parts) > 1)
             if key != "e":
-                self.begun = ""
+                self.unfinished = ""
             if key in ("y", "n"):
                 found.append((group, key == "y"))
             elif key == "a":
@@ -106,10 +106,10 @@ class _Asking:
         colours = output.coloured(self.screen)
         for line in (self.choosing.header(group), *self.choosing.body(group)):
             colour = _COLOURS.get(line[0], "") if colours else ""
-            self._say(f"{colour}{plain(line)}{_PLAIN * bool(colour)}")
+            self._say(f"{colour}{sanitize(line)}{_PLAIN * bool(colour)}")
 
     def _key(self, number: str, can_split: bool) -> str:
-        """The key that is pressed; q where nobody answers any more. Enter alone is no answer."""
+        """The key that is pressed; q at the end of input. Enter alone is ignored."""
         keys = ",".join(key for key in _HELP if can_split or key != "s")
         bold, end = (_BOLD, _PLAIN) if output.coloured(self.screen) else ("", "")
         try:
@@ -127,14 +127,14 @@ class _Asking:
 
     def _edited(self, group: Group) -> Decision | None:
         """What the user makes of it; None to ask again: what does not fit is in the editor the next time."""
-        text, self.begun = self.begun or self.choosing.to_edit(group), ""
+        text, self.unfinished = self.unfinished or self.choosing.to_edit(group), ""
         try:
-            text = self.begun = edited(text, ".diff")
+            text = self.unfinished = edited(text, ".diff")
             made = self.choosing.edited(group, text)
         except LacliError as error:
-            self._say(plain("; ".join(filter(None, (error.message, error.hint)))))
+            self._say(sanitize("; ".join(filter(None, (error.message, error.hint)))))
             return None
-        self.begun = ""
+        self.unfinished = ""
         if made is None:
             self._say("nothing is left of it: the hunk is as it was")
         return made

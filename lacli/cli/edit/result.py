@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lacli.cli.edit.hunks import check_terminal, chosen
-from lacli.cli.edit.job import Job, Target
+from lacli.cli.edit.hunks import check_terminal, choose_hunks
+from lacli.cli.edit.job import EditJob, EditTarget
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics, output
-from lacli.cli.terminal.tty import plain
+from lacli.cli.terminal.tty import sanitize
 from lacli.editing.edit import Outcome
 from lacli.edits import disk
 from lacli.edits.apply import EditResult
@@ -30,7 +30,7 @@ _PLAIN = "\x1b[0m"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EditOutput:
     """What is done with the result."""
 
     diff: bool = False
@@ -38,16 +38,16 @@ class Wanted:
     full: bool = False
     backup: str | None = None
     force: bool = False
-    """Whether what speaks against the result is overruled."""
+    """Whether the result is accepted in spite of problems."""
     explain: bool = False
-    """Whether parts, forms and tries are told."""
+    """Whether parts, forms and attempts are reported."""
     keep_reply: str = ""
     """The file that gets the diff of a refused edit, or the reply where there is none."""
     interactive: bool = False
     """Whether each hunk is asked about; `in_place` then, too."""
 
-    def check(self, target: Target, as_json: bool = False) -> None:
-        """Refuse choices that exclude each other, and --interactive where nobody could answer."""
+    def check(self, target: EditTarget, as_json: bool = False) -> None:
+        """Refuse options that exclude each other, and --interactive without a terminal."""
         if self.interactive and (self.diff or self.full or as_json):
             given = "--diff" if self.diff else "--full" if self.full else "--json"
             raise UsageError(f"--interactive and {given} exclude each other", "give one of them")
@@ -68,33 +68,33 @@ class Wanted:
             check_terminal()
 
 
-def deliver(job: Job, outcome: Outcome, replies: Sequence[Finished], wanted: Wanted, common: Common) -> None:
+def write_result(job: EditJob, outcome: Outcome, replies: Sequence[Finished], out: EditOutput, common: Common) -> None:
     """Write or print the result. Raises LacliError where it is refused."""
     result = outcome.result
     nothing = "nothing changed"
-    if wanted.explain:
+    if out.explain:
         for line in outcome.story():
             diagnostics.note(line)
     try:
-        _check(job, outcome, wanted)
+        _check(job, outcome, out)
         for note in result.notes:
             diagnostics.note(note)
-        if wanted.interactive and result.diff:
-            data = chosen(job.file, result.data, job.edit.doubt)
+        if out.interactive and result.diff:
+            data = choose_hunks(job.file, result.data, job.edit.doubt)
             result = replace(result, data=data, diff=unified(job.file.data, data, target_of(job.file.name)))
             nothing = "nothing was changed"
-        written = wanted.in_place and bool(result.diff)
+        written = out.in_place and bool(result.diff)
         if written:
-            job.file.write(result.data, wanted.backup)
+            job.file.write(result.data, out.backup)
     except LacliError as error:
         if common.json:
             output.document(_record(job, outcome, replies, problem=error.message))
         raise
     if common.json:
         output.document(_record(job, outcome, replies, written=written))
-    elif wanted.full or (job.file.stamp is None and not wanted.diff):
+    elif out.full or (job.file.stamp is None and not out.diff):
         output.content(result.data, lambda: job.file.reads(result.data))
-    elif not wanted.in_place:
+    elif not out.in_place:
         _print_diff(job, result)
     if not result.diff:
         diagnostics.note(nothing)
@@ -103,22 +103,22 @@ def deliver(job: Job, outcome: Outcome, replies: Sequence[Finished], wanted: Wan
         diagnostics.note(f"{job.file.name}: {counted(plus, 'line', 'lines')} in, {minus} out")
 
 
-def _check(job: Job, outcome: Outcome, wanted: Wanted) -> None:
+def _check(job: EditJob, outcome: Outcome, out: EditOutput) -> None:
     """Refuse what is no result, or in which something is wrong; what came of it is kept where asked for."""
     result = outcome.result
     untouched = f"{job.file.name} is as it was"
     final = next((problem for problem in result.problems if problem.final), None)
     if final is not None:
-        kept = _kept(wanted.keep_reply, outcome)
+        kept = _kept(out.keep_reply, outcome)
         raise LacliError(f"{final.text}; {untouched}{kept}", _remedy(outcome))
-    if wanted.force:
+    if out.force:
         for problem in result.problems:
             diagnostics.warning(problem.text)
         return
     if result.problems:
-        kept = _kept(wanted.keep_reply, outcome)
+        kept = _kept(out.keep_reply, outcome)
         more = f" (and {len(result.problems) - 1} more)" if len(result.problems) > 1 else ""
-        hint = "say it differently or name the part (FILE::NAME, FILE:A-B); --force takes it all the same"
+        hint = "say it differently or name the part (FILE::NAME, FILE:A-B); --force takes it anyway"
         raise LacliError(f"{result.problems[0].text}{more}; {untouched}{kept}", hint)
 
 
@@ -146,7 +146,7 @@ def _remedy(outcome: Outcome) -> str:
 
 
 def _record(
-    job: Job, outcome: Outcome, replies: Sequence[Finished], written: bool = False, problem: str = ""
+    job: EditJob, outcome: Outcome, replies: Sequence[Finished], written: bool = False, problem: str = ""
 ) -> dict[str, Any]:
     parts = (*outcome.picked.parts, *outcome.picked.beside)
     return {
@@ -167,17 +167,17 @@ def _counts(diff: bytes) -> tuple[int, int]:
     return sum(line.startswith(b"+") for line in lines), sum(line.startswith(b"-") for line in lines)
 
 
-def _print_diff(job: Job, result: EditResult) -> None:
+def _print_diff(job: EditJob, result: EditResult) -> None:
     """As bytes for a program; with colours for people."""
     if not result.diff or not output.coloured() or not output.to_terminal():  # a pipe gets what `patch` takes
         output.content(result.diff, lambda: _diff_text(job, result))
         return
     for number, line in enumerate(_diff_text(job, result).removesuffix("\n").split("\n")):
         colour = _BOLD if number < _HEADER_LINES else _COLOURS.get(line[:1], "")
-        output.drawn(f"{colour}{plain(line)}{_PLAIN * bool(colour)}\n")
+        output.styled(f"{colour}{sanitize(line)}{_PLAIN * bool(colour)}\n")
 
 
-def _diff_text(job: Job, result: EditResult) -> str:
+def _diff_text(job: EditJob, result: EditResult) -> str:
     """The diff as text, whatever the file's encoding."""
     file = job.file
     if file.encoding.startswith(("utf-16", "utf-32")):

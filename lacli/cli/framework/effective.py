@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lacli.cli.framework import environment, keymap
-from lacli.cli.framework import layers as configured
-from lacli.cli.framework import schema as schemas
+from lacli.cli.framework import catalog, environment, keymap
+from lacli.cli.run import Run
 from lacli.configuration.document import Where, parse, read
 from lacli.configuration.keys import Key, Schema, check, shown
 from lacli.configuration.layers import Configuration, found_in
@@ -49,7 +48,7 @@ def effective(table: Where) -> list[Value]:
     schema = schema_for(table)
     if table not in schema.keys:
         raise _no_such_table(table, schema)
-    configuration = configured.load(schema)
+    configuration = Run.current.config_files.read_against(schema)
     configuration.raise_problems()
     values = [_value(configuration, table, key) for key in schema.keys[table].values()]
     if table:
@@ -63,7 +62,7 @@ def effective(table: Where) -> list[Value]:
 
 
 def _value(configuration: Configuration, table: Where, key: Key) -> Value:
-    variable, value = _of_variable(key)
+    variable, value = _from_variable(key)
     if variable:
         return Value(table, key.name, value, variable)
     setting = configuration.get(table, key.name, common=key.common)
@@ -77,7 +76,7 @@ def variable_of(key: Key) -> str:
     return environment.SIZES.get(key.name) or environment.name_of(key.name)
 
 
-def _of_variable(key: Key) -> tuple[str, Any]:
+def _from_variable(key: Key) -> tuple[str, Any]:
     """The variable that sets this key, and what it sets; as text, where that cannot be read."""
     name = variable_of(key)
     negative = environment.name_of(f"no-{key.name}")
@@ -87,15 +86,15 @@ def _of_variable(key: Key) -> tuple[str, Any]:
     if not text:
         return "", None
     try:
-        return name, of_text(key, text)
+        return name, parse_value(key, text)
     except UsageError:
         return name, text
 
 
-def of_text(key: Key, text: str) -> Any:
+def parse_value(key: Key, text: str) -> Any:
     """A value as written on a command line, as TOML has it."""
     if not text.isprintable() and text.encode("utf-8", "replace").decode() != text:
-        raise UsageError(f"the value of {key.name} is no valid text", "give it in UTF-8")
+        raise UsageError(f"the value of {key.name} is not valid text", "give it in UTF-8")
     if key.kind == "text":
         return text
     if key.kind == "list of texts" and not text.startswith("["):
@@ -110,8 +109,8 @@ def of_text(key: Key, text: str) -> Any:
     return value
 
 
-def where_of(name: str) -> Where:
-    """A key by its dotted name; a usage error with the nearest one where there is none."""
+def parse_key(name: str) -> Where:
+    """Find a key by its dotted name. Raises UsageError with the nearest name."""
     where = tuple(name.split("."))
     schema = schema_for(where)
     if where[:-1] in schema.keys and where[-1] in schema.keys[where[:-1]]:
@@ -122,8 +121,8 @@ def where_of(name: str) -> Where:
 
 
 def schema_for(where: Where) -> Schema:
-    """All keys; those of the terminal UI's keys, which are looked up there, only where they are asked for."""
-    schema = schemas.whole()
+    """All keys; those of [keymap], which only the terminal UI knows, if `where` is in that table."""
+    schema = catalog.whole()
     if where[:1] != (keymap.TABLE,):
         return schema
     return Schema({**schema.keys, (keymap.TABLE,): keymap.keys()}, schema.tables - {(keymap.TABLE,)})
@@ -137,10 +136,10 @@ def _no_such_table(table: Where, schema: Schema) -> UsageError:
 
 
 def set_value(file: Path, name: str, text: str, project: bool) -> str:
-    """Set a key in a file and say so. Nothing is written where the value, or the file already, is wrong."""
-    where = where_of(name)
+    """Set a key in a file; returns a message. Nothing is written if the value or the file is invalid."""
+    where = parse_key(name)
     schema = schema_for(where)
-    value = of_text(schema.keys[where[:-1]][where[-1]], text)
+    value = parse_value(schema.keys[where[:-1]][where[-1]], text)
     there = os.path.lexists(file)
     document = read(file) if there else parse(file, b"")
     root = found_in(file)[0].root if there else ()
@@ -148,10 +147,10 @@ def set_value(file: Path, name: str, text: str, project: bool) -> str:
         raise UsageError(*why)
     changed = document.changed(root + where, value)
     new = parse(file, changed.encode())
-    told = check(new, schema, root)
-    problems = told.problems
+    result = check(new, schema, root)
+    problems = result.problems
     if where[0] == keymap.TABLE and not problems:
-        set_ = {place[-1]: keys for place, keys in told.values.items() if place[0] == keymap.TABLE}
+        set_ = {place[-1]: keys for place, keys in result.values.items() if place[0] == keymap.TABLE}
         problems = list(keymap.clashes(new, set_))
     if problems:
         # A mistake elsewhere in the file is named as well: with it, the new value would not be read either.

@@ -1,4 +1,4 @@
-"""The variables that set options, `LACLI_*`: their names, what they say, and a word on those that say nothing to lacli.
+"""The variables that set options, `LACLI_*`: their names, their values, and a warning about unknown ones.
 Values are read by typer; only what it cannot read, the variable of a `--no-x`, is read here.
 """
 
@@ -10,6 +10,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from lacli.cli.framework.parameters import long_name
+from lacli.cli.framework.typer_private import typed_name
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 from lacli.errors import UsageError
 
@@ -29,15 +32,8 @@ OTHERS = {
 }
 """Variables that are no options."""
 MOST_MB = 1_000_000
-configured_sizes: dict[str, float] = {}
-"""What a configuration file says in place of `POOL_MB` and `POOLS_MB`."""
 _YES = ("1", "true", "t", "yes", "y", "on")
 _NO = ("0", "false", "f", "no", "n", "off", "")
-
-
-def long_name(names: Iterable[str]) -> str:
-    """The name of an option by which a variable and a key are called: the first that is spelled out."""
-    return next((name.partition("/")[0] for name in names if name.startswith("--")), "")
 
 
 def name_of(option: str) -> str:
@@ -46,7 +42,7 @@ def name_of(option: str) -> str:
 
 
 def is_true(name: str) -> bool:
-    """Whether this variable is set and says yes."""
+    """Whether this variable is set to yes."""
     text = os.environ.get(name, "").strip().lower()
     if text not in _YES + _NO:
         raise UsageError(f"{name}={text} says neither yes nor no", "set it to 1 or 0")
@@ -57,36 +53,48 @@ def megabytes(name: str) -> float | None:
     """The size this variable or a configuration file sets; None where neither does."""
     text = os.environ.get(name, "").strip()
     if not text:
-        return configured_sizes.get(name)
+        return Run.current.config_files.pool_sizes.get(name)
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not 0 <= value <= MOST_MB:
-        raise UsageError(f"{name}={text} is no size", f"set it to megabytes from 0 (keep nothing) to {MOST_MB:,}")
+        raise UsageError(f"{name}={text} is not a size", f"set it to megabytes from 0 (keep nothing) to {MOST_MB:,}")
     return value
 
 
 def in_range(name: str, value: float) -> float:
     """A size in megabytes, checked."""
     if not 0 <= value <= MOST_MB:
-        raise UsageError(f"{name} {value} is no size", f"give megabytes from 0 (keep nothing) to {MOST_MB:,}")
+        raise UsageError(f"{name} {value} is not a size", f"give megabytes from 0 (keep nothing) to {MOST_MB:,}")
     return value
 
 
-def gave(context: Any, parameter: str | None) -> bool:
+def from_variable(context: Any, parameter: str | None) -> bool:
     """Whether a parameter's value in this typer context comes from its variable."""
     return _source(context, parameter) == "ENVIRONMENT"
 
 
-def typed(context: Any, parameter: str | None) -> bool:
+def was_typed(context: Any, parameter: str | None) -> bool:
     """Whether it was given on the command line, where it wins over every variable."""
     return _source(context, parameter) == "COMMANDLINE"
 
 
-def configured(context: Any, parameter: str | None) -> bool:
+def from_file(context: Any, parameter: str | None) -> bool:
     """Whether it comes from a configuration file."""
     return _source(context, parameter) == "DEFAULT_MAP"
+
+
+def shown_name(context: Any, parameter: Any) -> str:
+    """What a message calls an option: the variable that gave its value, else as it was typed, or its long name."""
+    if from_variable(context, parameter.name):
+        return str(parameter.envvar)
+    return typed_name(context, parameter.name) or long_name(parameter.opts) or str(parameter.opts[0])
+
+
+def shown_names(context: Any) -> dict[str, str]:
+    """`shown_name` of every option and argument of a command."""
+    return {each.name: shown_name(context, each) for each in context.command.params}
 
 
 def _source(context: Any, parameter: str | None) -> str:
@@ -94,7 +102,7 @@ def _source(context: Any, parameter: str | None) -> str:
 
 
 def warn_of_unknown(common: Iterable[str], all_options: Callable[[], Iterable[str]]) -> None:
-    """A line for each variable that looks like one of lacli's and is none, with the nearest name.
+    """Warn about each variable that looks like one of lacli's but is not, with the nearest name.
 
     `all_options` is only asked, as that takes a while, where some variable is none of the `common` ones.
     """
@@ -105,4 +113,4 @@ def warn_of_unknown(common: Iterable[str], all_options: Callable[[], Iterable[st
     for name in strange:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1, 0.0)[0]
-            diagnostics.warning(f"the variable {name} is none of lacli's; did you mean {near}?")
+            diagnostics.warning(f"the variable {name} is not one of lacli's; did you mean {near}?")

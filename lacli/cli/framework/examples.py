@@ -10,7 +10,7 @@ _HEADING = "Examples:"
 
 
 def split(epilog: str | None) -> tuple[list[str], str]:
-    """The command lines, each with what is said of it in brackets, and the text that is left."""
+    """The command lines, each with its remark in brackets, and the remaining text."""
     text = inspect.cleandoc(epilog or "")
     shown: list[str] = []
     rest: list[str] = []

@@ -1,4 +1,4 @@
-"""Options that mean the same in several commands, and are none of `Common`'s. Imports typer only."""
+"""Options that several commands share but that are not in `Common`. Imports typer only."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lacli.configuration.document import Document
-from lacli.configuration.keys import Checked, Key, Problem, Schema, Table, check
+from lacli.configuration.keys import Checked, ConfigProblem, Key, Schema, Table, check
 from lacli.configuration.layers import Found
 
 TABLE = "keymap"
@@ -33,36 +33,36 @@ def keys() -> Table:
     return {action.id: of(action) for action in ui.ACTIONS}
 
 
-def stands_in(found: Found) -> bool:
+def has_table(found: Found) -> bool:
     """Whether this file has the table, and may have it."""
     return found.kind == "user" and TABLE in found.document.data
 
 
 def of_user(files: Iterable[Found]) -> dict[str, str]:
     """What the user's file says, by actions. Raises the first mistake in it."""
-    for found in filter(stands_in, files):
-        told = checked(found)
-        for problem in told.problems:
-            raise problem.error()
-        return {where[-1]: keys for where, keys in told.values.items()}
+    for found in filter(has_table, files):
+        result = checked(found)
+        for problem in result.problems:
+            raise problem.to_error()
+        return {where[-1]: keys for where, keys in result.values.items()}
     return {}
 
 
 def checked(found: Found) -> Checked:
     """What the table of a file says, and what is wrong with it."""
     only = dataclasses.replace(found.document, data={TABLE: found.document.data[TABLE]})
-    told = check(only, Schema({(): {}, (TABLE,): keys()}))
-    told.problems += clashes(found.document, {where[-1]: keys_ for where, keys_ in told.values.items()})
-    return told
+    result = check(only, Schema({(): {}, (TABLE,): keys()}))
+    result.problems += clashes(found.document, {where[-1]: keys_ for where, keys_ in result.values.items()})
+    return result
 
 
-def clashes(document: Document, keymap: Mapping[str, str]) -> Iterator[Problem]:
-    """Where keys that are right by themselves are another action's as well, or cannot be had."""
+def clashes(document: Document, keymap: Mapping[str, str]) -> Iterator[ConfigProblem]:
+    """Problems with valid keys that another action has, too, or that never arrive."""
     ui: Any = importlib.import_module("lacli_tui.keymap")
     for id_ in keymap:
         error = ui.clash(keymap, id_)
         if error is not None:
-            yield Problem(document.path, document.line((TABLE, id_)), error.message, error.hint)
+            yield ConfigProblem(document.path, document.line((TABLE, id_)), error.message, error.hint)
 
 
 def rows() -> list[tuple[str, str, str, str]]:

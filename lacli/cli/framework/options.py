@@ -18,10 +18,11 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from lacli.cli.framework import deadline, environment
-from lacli.cli.terminal import diagnostics, output
+from lacli.cli.framework import environment
+from lacli.cli.framework.parameters import long_name
+from lacli.cli.run import Run
 from lacli.config import Settings, told_offline
-from lacli.errors import LacliError, UsageError
+from lacli.errors import UsageError
 from lacli.events import Message, Place, Request
 from lacli.models.base import Quant
 
@@ -32,12 +33,8 @@ CUTS = ("head", "middle", "tail")
 GLOBAL = ("quiet", "verbose", "config", "color", "offline")
 """Fields that every command has, and that are legal before its name, too."""
 
-CONFIGURATION_ERROR = "lacli.configuration_error"
-VARIABLES: list[str] = []
-"""The names of all variables that set an option; filled where the options are declared."""
-
 _Check = Callable[[str, Any], Any]
-"""Takes what the user gave the value with (an option or a variable) and the value; returns the value or raises."""
+"""Takes the name of the option or variable that gave the value, and the value; returns the value or raises."""
 
 
 def _number(low: float, high: float, above: bool = False) -> _Check:
@@ -60,12 +57,12 @@ def _number(low: float, high: float, above: bool = False) -> _Check:
 
 def _device(name: str, value: Any) -> Any:
     if value in ("mps", "metal"):
-        raise UsageError("Apple GPUs are not used", f"leave {name} away, or choose cpu")
-    return one_of(DEVICES)(name, value)
+        raise UsageError("Apple GPUs are not used", f"leave {name} out, or choose cpu")
+    return check_choice(DEVICES)(name, value)
 
 
-def one_of(choices: tuple[str, ...]) -> _Check:
-    """A check that a value, where one is given, is one of these."""
+def check_choice(choices: tuple[str, ...]) -> _Check:
+    """A check that a value, if there is one, is one of these."""
 
     def check(name: str, value: Any) -> Any:
         if value and value not in choices:
@@ -77,48 +74,34 @@ def one_of(choices: tuple[str, ...]) -> _Check:
 
 def _stops(name: str, values: Any) -> Any:
     if any(not value for value in values or ()):
-        raise UsageError(f"{name} is empty", "give the text to stop before, or leave it away")
+        raise UsageError(f"{name} is empty", "give the text to stop before, or leave it out")
     return values
 
 
 def _option(*names: str, help: str, check: _Check | None = None, **more: Any) -> Any:  # noqa: A002
     """An option with its variable; a pair --x/--no-x has two, of which the one that says no wins."""
-    variable = environment.name_of(environment.long_name(names))
+    variable = environment.name_of(long_name(names))
     negative = next((environment.name_of(name.partition("/")[2]) for name in names if "/" in name), "")
-    VARIABLES.extend(name for name in (variable, negative) if name)
 
     def callback(context: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
-        value = _typed_before(context, param.name, value)
-        if negative and not environment.typed(context, param.name):
+        value = typed_before(context, param.name, value)
+        if negative and not environment.was_typed(context, param.name):
             value = value and not environment.is_true(negative)
         if check is None:
             return value
-        return check(variable if environment.gave(context, param.name) else names[0], value)
+        return check(environment.shown_name(context, param), value)
 
     callback.check = check  # type: ignore[attr-defined]  # for values in a configuration file
+    callback.negative = negative  # type: ignore[attr-defined]  # for `variables`
     return typer.Option(*names, help=help, callback=callback, envvar=variable, show_envvar=False, **more)
 
 
-def _typed_before(context: Any, name: str | None, value: Any) -> Any:
-    """What was typed before the command's name, where that is legal and it was not typed behind it."""
-    while name in GLOBAL and not environment.typed(context, name) and context.parent is not None:
+def typed_before(context: Any, name: str | None, value: Any) -> Any:
+    """The value typed before the command's name, if this option may stand there and was not typed after the name."""
+    while name in GLOBAL and not environment.was_typed(context, name) and context.parent is not None:
         context = context.parent
-        if environment.typed(context, name):
+        if environment.was_typed(context, name):
             return context.params[name] if name in context.params else context.meta[f"lacli.{name}"]
-    return value
-
-
-def _read_configuration(context: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
-    """The files are read before the other options, of which they are the defaults."""
-    value = _typed_before(context, param.name, value)
-    if not context.resilient_parsing:
-        from lacli.cli.framework import layers as configured
-
-        context.meta.pop(CONFIGURATION_ERROR, None)  # of the group's, where another file is named behind it
-        try:
-            configured.apply(context, value)
-        except LacliError as error:  # raised when the command is run: its help is for those who have mistakes, too
-            context.meta[CONFIGURATION_ERROR] = error
     return value
 
 
@@ -182,7 +165,7 @@ class Common:
             metavar="|".join(CUTS),
             help="The part that may be left out of a prompt longer than the context.",
             show_default=False,
-            check=one_of(CUTS),
+            check=check_choice(CUTS),
         ),
     ] = ""
     quant: Annotated[
@@ -191,7 +174,7 @@ class Common:
             "--quant",
             metavar="|".join(QUANTS),
             help="How weights run; by default nf4 on CUDA; on a CPU int4 for 4-bit files, else int8.",
-            check=one_of(QUANTS),
+            check=check_choice(QUANTS),
         ),
     ] = None
     device: Annotated[str, _option("--device", metavar="|".join(DEVICES), help="Where to run.", check=_device)] = "auto"
@@ -221,7 +204,7 @@ class Common:
         _option(
             "--timeout",
             metavar="SECONDS",
-            help="Stop after so long, loading included.",
+            help="Stop after this long, loading included.",
             check=_number(0, _INF, above=True),
         ),
     ] = None
@@ -239,7 +222,7 @@ class Common:
     )
     offline: Annotated[bool, _option("--offline", help="Use only what is on this computer.")] = False
     color: Annotated[
-        str, _option("--color", metavar="|".join(COLOURS), help="Colours on the terminal.", check=one_of(COLOURS))
+        str, _option("--color", metavar="|".join(COLOURS), help="Colours on the terminal.", check=check_choice(COLOURS))
     ] = "auto"
     config: Annotated[
         str | None,
@@ -248,7 +231,6 @@ class Common:
             metavar="PATH",
             help="Read this configuration file and no other.",
             is_eager=True,
-            callback=_read_configuration,
             envvar="LACLI_CONFIG",
             show_envvar=False,
         ),
@@ -298,14 +280,26 @@ class Common:
 
 @functools.cache
 def _annotations() -> dict[str, Any]:
-    """What typer is told of each option; making them takes over a millisecond, and a run asks more than once."""
+    """The annotations that typer reads; cached, as evaluating them takes over a millisecond."""
     return inspect.get_annotations(Common, eval_str=True)
 
 
-def configure_streams(quiet: bool, verbose: int, color: str, sanitize: bool = False) -> None:
-    """What the options say of both streams."""
-    diagnostics.configure(quiet, verbose, color)
-    output.configure(color, sanitize)
+def variables() -> list[str]:
+    """The names of all variables that set a common option."""
+    options = [annotation.__metadata__[0] for annotation in _annotations().values()]
+    return [name for option in options for name in (option.envvar, getattr(option.callback, "negative", "")) if name]
+
+
+def command_of_options(only: Collection[str] | None = None) -> Any:
+    """A command of the common options, or of the global ones and `only` these, and nothing else."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+    @app.command()
+    @with_common(only=only)
+    def nothing(*, common: Common) -> None:
+        """Is never called."""
+
+    return typer.main.get_command(app)
 
 
 def with_common(
@@ -325,8 +319,8 @@ def with_common(
         @functools.wraps(command)
         def run(**values: Any) -> None:
             common = Common(**{field.name: values.pop(field.name) for field in fields})
-            configure_streams(common.quiet, common.verbose, common.color, common.sanitize)
-            deadline.allow(common.timeout)
+            Run.current.set_output(common.quiet, common.verbose, common.color, common.sanitize)
+            Run.current.deadline.seconds = common.timeout
             command(**values, common=common)
 
         own = [

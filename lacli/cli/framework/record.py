@@ -1,4 +1,4 @@
-"""What commands call to have a turn kept: `recorder(common, kind).turn(question, finished)`; see `Recorder`."""
+"""How commands store a turn: `recorder(common, kind).turn(question, finished)`; see `Recorder`."""
 
 from __future__ import annotations
 

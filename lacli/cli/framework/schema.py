@@ -1,31 +1,27 @@
 """The options of the commands as keys of a configuration file; no file is read here.
 
-Knowing the keys of one command imports that one; the whole schema imports every command's module, which is for errors
-and documents only.
+Knowing the keys of one command imports that one; `whole` imports every command's module, which is for errors and
+documents only.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import re
-from collections.abc import Iterable, Iterator
-from typing import Any, get_args, get_origin
-
-import typer
+from collections.abc import Iterator
+from typing import Any
 
 from lacli.cli.framework import environment
-from lacli.cli.framework.options import Common, with_common
+from lacli.cli.framework.commands import COMMANDS
+from lacli.cli.framework.options import Common, command_of_options
+from lacli.cli.framework.parameters import NOT_KEYS, choices, key_name, kind, settable
 from lacli.configuration.document import Where
-from lacli.configuration.keys import Key, Kind, Schema, Table
+from lacli.configuration.keys import Key, Schema, Table
 
-FREE_OF_IT = ("config", "completion", "spec", "doctor")
+UNCONFIGURED = ("config", "completion", "spec", "doctor")
 """Commands that must work while a file is broken, to say so or to correct it: no file sets their options."""
-FREE = (("keymap",),)
+UNCHECKED = (("keymap",),)
 """Tables that others read and check."""
-_NOT_KEYS = ("help", "version", "config", "install")
-_CHOICES = re.compile(r"[a-z0-9][a-z0-9-]*(\|[a-z0-9][a-z0-9-]*)+")
-
 
 _SIZES = {
     "project-mb": Key(
@@ -34,37 +30,15 @@ _SIZES = {
     "total-mb": Key("total-mb", "number", "Most megabytes kept of all projects together.", check=environment.in_range),
 }
 """Keys that are no options: how much of the disk pools may take."""
-
-
-def flag(parameter: Any) -> str:
-    """The name of an option without dashes, which is its key."""
-    return environment.long_name(parameter.opts).lstrip("-")
-
-
-def options(command: Any) -> list[Any]:
-    """The options of a command that can be set in a file."""
-    return options_of(command.params)
-
-
-def options_of(parameters: Iterable[Any]) -> list[Any]:
-    """Those of the parameters that can be set in a file."""
-    return [
-        each
-        for each in parameters
-        if each.param_type_name == "option" and not each.hidden and flag(each) and flag(each) not in _NOT_KEYS
-    ]
-
-
-def choices(parameter: Any) -> tuple[str, ...]:
-    """The values an option has, where they are few."""
-    metavar = (parameter.metavar or "").strip("[]")
-    return tuple(metavar.split("|")) if _CHOICES.fullmatch(metavar) else ()
+COMMON_KEYS = frozenset(
+    field.name.replace("_", "-") for field in dataclasses.fields(Common) if field.name not in NOT_KEYS
+)
 
 
 def key_of(parameter: Any) -> Key:
     """An option as a key."""
     return Key(
-        name=flag(parameter),
+        name=key_name(parameter),
         kind=kind(parameter),
         help=parameter.help or "",
         choices=choices(parameter),
@@ -77,49 +51,23 @@ def key_of(parameter: Any) -> Key:
 
 def is_common(parameter: Any) -> bool:
     """Whether the top level of a file sets this option, too; one that takes no variable is content, not a habit."""
-    return flag(parameter) in COMMON_KEYS and parameter.allow_from_autoenv
+    return key_name(parameter) in COMMON_KEYS and bool(parameter.allow_from_autoenv)
 
 
-def kind(parameter: Any) -> Kind:
-    """What a value of this option must be."""
-    annotation = parameter.type_descriptor.annotation
-    if parameter.nargs not in (1, -1) or get_origin(annotation) is tuple:
-        return "list of pairs"
-    if parameter.multiple or get_origin(annotation) is list:
-        inner = get_args(annotation)
-        return "list of pairs" if inner and get_origin(inner[0]) is tuple else "list of texts"
-    if parameter.is_flag and not parameter.count:
-        return "yes or no"
-    if annotation is int or parameter.count:
-        return "whole number"
-    return "number" if annotation is float else "text"
-
-
-def table(command: Any) -> dict[str, Key]:
+def keys_of(command: Any) -> dict[str, Key]:
     """The keys of a command's table."""
-    return {flag(each): key_of(each) for each in options(command)}
+    return {key_name(each): key_of(each) for each in settable(command.params)}
+
+
+@functools.cache
+def command_of_common() -> Any:
+    """A command of all common options and nothing else."""
+    return command_of_options()
 
 
 def common() -> Table:
     """The keys of the top level: the options that commands share."""
-    return table(command_of_common())
-
-
-def command_of_common() -> Any:
-    """A command of all common options and nothing else."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-    @app.command()
-    @with_common()
-    def nothing(*, common: Common) -> None:
-        """Is never called."""
-
-    return typer.main.get_command(app)
-
-
-COMMON_KEYS = frozenset(
-    field.name.replace("_", "-") for field in dataclasses.fields(Common) if field.name not in _NOT_KEYS
-)
+    return keys_of(command_of_common())
 
 
 def of_command(path: Where, command: Any) -> Schema:
@@ -127,23 +75,20 @@ def of_command(path: Where, command: Any) -> Schema:
 
     Other commands' tables are known by name only. What this finds wrong may be right, as `whole` knows.
     """
-    from lacli.cli.framework.group import COMMANDS
-
     keys: dict[Where, Table] = {path[:length]: {} for length in range(1, len(path))}
-    keys |= {(): common(), ("pool",): _SIZES, path: _with_sizes(path, table(command))}
-    return Schema(keys, frozenset({*FREE, *((name,) for name in COMMANDS if name not in FREE_OF_IT)}))
+    keys |= {(): common(), ("pool",): _SIZES, path: _with_sizes(path, keys_of(command))}
+    others = ((name,) for name in COMMANDS if name not in UNCONFIGURED)
+    return Schema(keys, frozenset({*UNCHECKED, *others}))
 
 
 def _with_sizes(path: Where, keys: dict[str, Key]) -> Table:
     return keys | _SIZES if path == ("pool",) else keys
 
 
-def commands() -> Iterator[tuple[Where, Any]]:
-    """Every command and group, in the order of the help."""
-    from lacli.cli.framework.group import COMMANDS, load
-
+def commands(root: Any) -> Iterator[tuple[Where, Any]]:
+    """Every command and group below the `lacli` command, in the order of the help."""
     for name in COMMANDS:
-        yield from _walk((name,), load(name))
+        yield from _walk((name,), root.get_command(None, name))
 
 
 def _walk(path: Where, command: Any) -> Iterator[tuple[Where, Any]]:
@@ -153,20 +98,19 @@ def _walk(path: Where, command: Any) -> Iterator[tuple[Where, Any]]:
             yield from _walk((*path, name), inner)
 
 
-@functools.cache
-def whole() -> Schema:
+def whole(root: Any) -> Schema:
     """Every key there is."""
     keys: dict[Where, Table] = {(): common()}
-    for path, command in commands():
-        if path[0] in FREE_OF_IT:
+    for path, command in commands(root):
+        if path[0] in UNCONFIGURED:
             continue
-        found = _with_sizes(path, table(command))
+        found = _with_sizes(path, keys_of(command))
         if found or hasattr(command, "commands"):
             keys[path] = found
-    return Schema(keys, frozenset(FREE))
+    return Schema(keys, frozenset(UNCHECKED))
 
 
-def variables() -> list[str]:
+def variables(root: Any) -> list[str]:
     """The variables of all options of all commands."""
-    found = [each.envvar for _, command in commands() for each in options(command) if isinstance(each.envvar, str)]
-    return sorted(set(found))
+    found = {each.envvar for _, command in commands(root) for each in settable(command.params)}
+    return sorted(name for name in found if isinstance(name, str))

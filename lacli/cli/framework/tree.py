@@ -1,4 +1,4 @@
-"""What every command has without asking for it: the global options, the configuration, variables, text with a dash.
+"""What every command has without declaring it: global options, configuration, variables, text that begins with a dash.
 
 The commands' modules declare plain typer apps; `group` has them built here.
 """
@@ -10,38 +10,22 @@ import functools
 from typing import Any
 
 import typer
-from typer._click.core import ParameterSource
-from typer._click.parser import _OptionParser, _ParsingState  # the version of typer is pinned
 from typer.core import TyperCommand, TyperGroup
 
 from lacli.cli.framework import environment, examples
-from lacli.cli.framework.options import CONFIGURATION_ERROR, GLOBAL, Common, configure_streams, with_common
-from lacli.errors import UsageError
+from lacli.cli.framework.options import GLOBAL, command_of_options, typed_before
+from lacli.cli.framework.parameters import long_name, value_name
+from lacli.cli.framework.typer_private import (
+    has_subcommand,
+    hide_type,
+    parse_for_completion,
+    parser_for,
+    skip_conversion,
+)
+from lacli.cli.run import Run
+from lacli.errors import LacliError, UsageError
 
-_ADDED = tuple(name for name in GLOBAL if name != "offline")
-"""A command that fetches nothing is not given --offline."""
-
-
-class _Parser(_OptionParser):
-    """Takes a token that begins with a dash and can be no option for the text that it is."""
-
-    def _process_opts(self, arg: str, state: _ParsingState) -> None:
-        if self._is_text(arg):
-            state.largs.append(arg)
-            return
-        try:
-            super()._process_opts(arg, state)
-        except typer.TyperException as error:
-            error.ctx = getattr(error, "ctx", None) or self.ctx  # type: ignore[attr-defined]  # tells whose help helps
-            raise
-
-    def _is_text(self, token: str) -> bool:
-        """Blanks where an option has its name: `- a list`, `--x is misspelt`, but not `--system=be brief`."""
-        name = token.partition("=")[0]
-        if token.startswith("--"):
-            return any(character.isspace() for character in name)
-        known = token[:2] in self._short_opt
-        return not known and any(character.isspace() for character in token)
+_CONFIGURATION_ERROR = "lacli.configuration_error"
 
 
 class Node:
@@ -52,25 +36,27 @@ class Node:
     def complete_parameters(self) -> None:
         """Add the global options that are missing, and a variable to every option."""
         present = {name for each in self.params for name in each.opts}
-        self.added = [each for each in _global_options() if not present.intersection(each.opts)]
+        missing = [each for each in global_options() if not present.intersection(each.opts)]
+        self.added = [each for each in missing if each.name != "offline"]  # which is for commands that fetch
         self.params = [*self.params, *self.added]
         for each in self.params:
-            name = environment.long_name(each.opts)
+            name = long_name(each.opts)
             is_option = each.param_type_name == "option" and not (each.hidden or each.is_eager)
             if is_option and name and not each.envvar and each.allow_from_autoenv:
                 each.envvar, each.show_envvar = environment.name_of(name), False
             if each.param_type_name == "argument" and not each.metavar:
                 each.metavar = each.name.upper()
+            if each.name == "config":
+                each.callback = _read_files
 
-    def make_parser(self, ctx: Any) -> _OptionParser:
-        """The parser of this command's own parameters."""
-        parser = _Parser(ctx)
-        for each in self.get_params(ctx):  # type: ignore[attr-defined]
-            each.add_to_parser(parser, ctx)
-        return parser
+    def make_parser(self, ctx: Any) -> Any:
+        """See `typer_private`."""
+        return parser_for(self, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """The values of this command's parameters, put into the context."""
+        if hasattr(self, "commands"):  # most values of a group are for a command below it
+            skip_conversion(self.get_params(ctx))  # type: ignore[attr-defined]
         if ctx.resilient_parsing:
             return parse_for_completion(self, ctx, args)
         return list(super().parse_args(ctx, args))  # type: ignore[misc]
@@ -88,11 +74,9 @@ class Node:
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments and options, with what the reference calls their values instead of their types in Python."""
-        from lacli.cli.spec.command import value_name
-
         for each in self.params:
             if each.param_type_name == "argument":
-                each.display_type_rich = lambda ctx: None
+                hide_type(each)
             else:
                 each.metavar = value_name(each) or None
         super().format_options(ctx, formatter)  # type: ignore[misc]
@@ -110,30 +94,30 @@ class Node:
                 formatter.write_text(rest)
 
     def take_added(self, ctx: Any) -> None:
-        """Act on the global options, which the command itself knows nothing of."""
-        error = ctx.meta.get(CONFIGURATION_ERROR)
-        if error is not None and not ctx._protected_args:  # of a group, the command below it says so
+        """Apply the global options, which the command itself does not declare."""
+        error = ctx.meta.get(_CONFIGURATION_ERROR)
+        if error is not None and not has_subcommand(ctx):  # of a group, the command below it says so
             raise error
         given = {each.name: ctx.params.pop(each.name) for each in self.added}
         for name, value in given.items():
-            if environment.typed(ctx, name):  # for the command below a group
+            if environment.was_typed(ctx, name):  # for the command below a group
                 ctx.meta[f"lacli.{name}"] = value
         if "quiet" in given:
-            configure_streams(given["quiet"], given["verbose"], given["color"])
+            Run.of(ctx).set_output(given["quiet"], given["verbose"], given["color"])
 
 
-def parse_for_completion(command: Any, ctx: Any, args: list[str]) -> list[str]:
-    """What a shell that asks for a completion must know: what was typed, as text. Reading values would cost a
-    tenth of a second for pydantic alone, and none of them is used."""
-    parser = command.make_parser(ctx)
-    found, rest, _ = parser.parse_args(args=args)
-    for each in command.get_params(ctx):
-        ctx.params[each.name] = found.get(each.name)
-        source = "COMMANDLINE" if found.get(each.name) is not None else "DEFAULT"
-        ctx.set_parameter_source(each.name, ParameterSource[source])
-    ctx._opt_prefixes.update(parser._opt_prefixes)
-    ctx._protected_args, ctx.args = (rest[:1], rest[1:]) if hasattr(command, "commands") else ([], rest)
-    return list(rest)
+def _read_files(context: Any, parameter: Any, value: Any) -> Any:
+    """The callback of --config: files are read before the other options, of which they are the defaults."""
+    value = typed_before(context, parameter.name, value)
+    if not context.resilient_parsing:
+        from lacli.cli.framework import layers  # reads TOML, which no help needs
+
+        context.meta.pop(_CONFIGURATION_ERROR, None)  # an error of the group's file, if another file is named after it
+        try:
+            layers.apply(Run.of(context).config_files, context, value)
+        except LacliError as error:  # raised when the command is run: its help is for those who have mistakes, too
+            context.meta[_CONFIGURATION_ERROR] = error
+    return value
 
 
 class Command(Node, TyperCommand):
@@ -199,12 +183,6 @@ def _use_our_classes(app: typer.Typer) -> None:
 
 
 @functools.cache
-def _global_options() -> list[Any]:
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-    @app.command()
-    @with_common(only=())
-    def nothing(*, common: Common) -> None:
-        """Is never called."""
-
-    return [each for each in typer.main.get_command(app).params if each.name in _ADDED]
+def global_options() -> tuple[Any, ...]:
+    """The options that every command has, as `Common` declares them."""
+    return tuple(each for each in command_of_options(only=()).params if each.name in GLOBAL)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lacli.cli.framework.flags import JsonOption
+from lacli.cli.run import Run
 from lacli.errors import OutOfMemory, UsageError
 
 
@@ -17,7 +18,6 @@ def default(
     ] = None,
 ) -> None:
     """Print or choose the model taken where none is named."""
-    from lacli.cli.framework import layers as configured
     from lacli.cli.framework.effective import set_value
     from lacli.cli.terminal import diagnostics, output
     from lacli.models.registry.registry import also_here, load_registry
@@ -32,7 +32,7 @@ def default(
     if ambiguous := also_here(spec, name):
         diagnostics.note(ambiguous)
     chosen = str(spec.path) if spec.path is not None else spec.alias
-    diagnostics.note(set_value(configured.config_file(), "model", chosen, project=False))
+    diagnostics.note(set_value(Run.current.config_files.user_file(), "model", chosen, project=False))
     taken, origin = default_model(again=True)
     if taken != chosen and taken:
         diagnostics.warning(f"{origin} says {taken} here, which wins")
@@ -40,12 +40,12 @@ def default(
 
 def default_model(again: bool = False) -> tuple[str, str]:
     """The model that variable or configuration name, and which of them; empty where neither does."""
-    from lacli.cli.framework import layers as configured
-    from lacli.cli.framework import schema
+    from lacli.cli.framework import catalog
 
     if os.environ.get("LACLI_MODEL"):
         return os.environ["LACLI_MODEL"], "LACLI_MODEL"
-    found = configured.load(schema.whole()) if again else configured.current()
+    files = Run.current.config_files
+    found = files.read_against(catalog.whole()) if again else files.applied
     setting = found.get((), "model")
     return (str(setting.value), f"{setting.file}:{setting.line}") if setting else ("", "")
 
@@ -55,7 +55,7 @@ def fit(
         str | None, typer.Argument(metavar="NAME", help="As for `lacli ask -m`; default: the one it takes.")
     ] = None,
     ctx: Annotated[
-        int | None, typer.Option("--ctx", "--ctx-size", min=1, help="So long a context; default: the model's.")
+        int | None, typer.Option("--ctx", "--ctx-size", min=1, help="A context this long; default: the model's.")
     ] = None,
     quant: Annotated[
         str | None,
@@ -71,13 +71,13 @@ def fit(
     Weights, the KV cache of a full context and what a step takes, against what is free now. The exit code is 4 where
     it does not fit.
     """
-    from lacli.cli.framework.options import DEVICES, QUANTS, one_of
+    from lacli.cli.framework.options import DEVICES, QUANTS, check_choice
     from lacli.cli.terminal import output
     from lacli.models.registry.fit import fit as measure
     from lacli.models.registry.registry import load_registry
 
-    one_of(QUANTS)("--quant", quant)
-    one_of(DEVICES)("--device", device)
+    check_choice(QUANTS)("--quant", quant)
+    check_choice(DEVICES)("--device", device)
     spec = load_registry().resolve(name or default_model()[0] or None)
     if ctx and spec.context and ctx > spec.context:
         raise UsageError(

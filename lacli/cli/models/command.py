@@ -167,14 +167,14 @@ def pull(
     The first question does not have to wait then.
     """
     from lacli.cli.terminal import diagnostics
-    from lacli.cli.terminal.live import Live
+    from lacli.cli.terminal.live import ReplyDisplay
     from lacli.events import Loading, Notice
     from lacli.models.fetch.fetch import PLACES, ensure_local, place_file
     from lacli.models.registry.inventory import presence
     from lacli.models.registry.registry import load_registry
 
     spec = load_registry().resolve(name)
-    live = Live()
+    live = ReplyDisplay()
 
     def report(step: Progress) -> None:
         if step.text:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lacli.cli.framework.options import Common
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.tty import is_terminal
 from lacli.config import told_offline
@@ -25,8 +26,8 @@ _DISK = 2_500_000_000
 """Its file, and what is prepared of it."""
 
 
-def chosen(common: Common) -> Common:
-    """The options with the model that was chosen, where there was a choice.
+def choose_model(common: Common) -> Common:
+    """The options with the model the user chose, if there was a choice.
 
     Raises KeyboardInterrupt where the answer is Ctrl-C or Ctrl-D.
     """
@@ -48,7 +49,7 @@ def chosen(common: Common) -> Common:
 
 
 def _is_open(registry: Registry) -> bool:
-    """Whether nothing is on this computer, and the user's own registry names no other default."""
+    """Whether no model is on this computer and the user's registry does not change the default."""
     from lacli.models.registry.inventory import presence
     from lacli.models.registry.registry import load_registry, shipped_file
     from lacli.paths import models_dir
@@ -61,7 +62,7 @@ def _is_open(registry: Registry) -> bool:
 
 
 def _ask(registry: Registry) -> str:
-    """The alias of the model that is wanted."""
+    """Ask which model to fetch; returns its alias."""
     import psutil
 
     from lacli.models.fetch.disk import free_space, megabytes
@@ -102,7 +103,6 @@ def _ask(registry: Registry) -> str:
 
 def _keep(name: str) -> None:
     """As `lacli models default NAME` does."""
-    from lacli.cli.framework import layers as configured
     from lacli.cli.framework.effective import set_value
 
-    diagnostics.note(set_value(configured.config_file(), "model", name, project=False))
+    diagnostics.note(set_value(Run.current.config_files.user_file(), "model", name, project=False))

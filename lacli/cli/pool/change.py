@@ -9,7 +9,7 @@ import typer
 from lacli.cli.framework.flags import JsonOption, YesOption
 from lacli.cli.pool.common import ProjectOption, caps, project_of
 from lacli.cli.terminal.confirm import confirm
-from lacli.shared.wording import pruned, size
+from lacli.shared.wording import prune_summary, size
 
 CLEAR_EXAMPLES = "For example: lacli pool clear  |  lacli pool clear --yes --project ~/src/site"
 PRUNE_EXAMPLES = (
@@ -41,7 +41,7 @@ def clear(project: ProjectOption = None, yes: YesOption = False) -> None:
 
 def prune(
     max_mb: Annotated[
-        float | None, typer.Option(help="Keep so many megabytes of a project; default: LACLI_POOL_MB, or 64.")
+        float | None, typer.Option(help="Keep this many megabytes of a project; default: LACLI_POOL_MB, or 64.")
     ] = None,
     gone: Annotated[
         bool, typer.Option("--gone", help="Delete the pools of projects that no longer exist, too.")
@@ -82,4 +82,4 @@ def prune(
             }
         )
         return
-    output.line(pruned(done))
+    output.line(prune_summary(done))

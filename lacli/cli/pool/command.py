@@ -126,7 +126,7 @@ def _damages(pool: PoolInfo) -> Iterator[tuple[Path, str]]:
     """What is wrong with the files of one pool."""
     from lacli.pool import numbers
     from lacli.pool import space as storage
-    from lacli.project import marks
+    from lacli.project import shingles
 
     if pool.damage:
         yield pool.path, pool.damage
@@ -136,7 +136,7 @@ def _damages(pool: PoolInfo) -> Iterator[tuple[Path, str]]:
     if os.path.lexists(beside) and not numbers.read(beside).held:
         yield beside, "cannot be understood"
     for path in file_indexes(pool.path.parent.parent):
-        if path.parent == pool.path.parent and pool.tokenizer and marks.load(path, pool.tokenizer) is None:
+        if path.parent == pool.path.parent and pool.tokenizer and shingles.load(path, pool.tokenizer) is None:
             yield path, "cannot be understood"
 
 
@@ -174,11 +174,11 @@ def _of_table(pool: PoolInfo) -> str:
 
 def _of_files(pool: PoolInfo) -> Iterator[dict[str, Any]]:
     """The indexes of project files that belong to this pool's tokenizer: one for each worktree."""
-    from lacli.project import marks
+    from lacli.project import shingles
 
     for path in file_indexes(pool.path.parent.parent):
         if path.parent == pool.path.parent:
-            index = marks.load(path, pool.tokenizer)
+            index = shingles.load(path, pool.tokenizer)
             read = [entry.tokens for entry in index.entries.values() if entry.tokens] if index is not None else []
             yield {"path": str(path), "files": len(read), "tokens": sum(read), "bytes": path.lstat().st_size}
 

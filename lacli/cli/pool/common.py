@@ -35,8 +35,9 @@ def root_of(folder: Path | None) -> Path:
     """The project a folder lies in."""
     root = project_at(folder)
     if root is None:
+        place = (folder or Path()).absolute()
         raise UsageError(
-            f"{(folder or Path()).absolute()} is no project (the home, temporary and top folder themselves are none)",
+            f"{place} is not a project (nor are the home, temporary and top folders themselves)",
             "change to a folder below it or give --project DIR",
         )
     return root
@@ -66,7 +67,7 @@ def caps(project_mb: float | None = None) -> Caps:
 
 
 def kept_caps() -> Caps:
-    """As `caps`, for a command that is to put something on the disk."""
+    """As `caps`, for a command that writes to the disk."""
     from lacli.cli.framework import environment
 
     for name in (environment.POOL_MB, environment.POOLS_MB):
@@ -77,6 +78,6 @@ def kept_caps() -> Caps:
 
 def file_indexes(folder: Path) -> list[Path]:
     """The indexes of project files below a project's folder: one for each tokenizer and worktree."""
-    from lacli.project.marks import FILE_NAME
+    from lacli.project.shingles import FILE_NAME
 
     return sorted(folder.glob(f"*/*{FILE_NAME}"))

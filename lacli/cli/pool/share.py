@@ -36,7 +36,7 @@ TokenizerOption = Annotated[
 
 
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; - is stdout, if that is no terminal.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; - is stdout, if that is not a terminal.")],
     tokenizer: TokenizerOption = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
     project: ProjectOption = None,
@@ -52,7 +52,7 @@ def export(
     pool = _one_of(root, described.pools, tokenizer)
     if str(file) == "-":
         if output.to_terminal():
-            raise UsageError("a pool is no text for a terminal", "give a file, or pipe it somewhere")
+            raise UsageError("a pool is not text for a terminal", "give a file, or pipe it somewhere")
         with tempfile.TemporaryDirectory() as folder:  # 0700
             beside = Path(folder) / "pool"
             transfer.export(pool.path, beside)
@@ -61,7 +61,7 @@ def export(
     if os.path.lexists(file) and not force:
         raise UsageError(f"{file} exists", "choose another name, or add --force")
     if file.exists() and not file.is_file():  # a device would be replaced, not written to
-        raise UsageError(f"{file} is no regular file", "give the name of a file, or - for stdout")
+        raise UsageError(f"{file} is not a regular file", "give the name of a file, or - for stdout")
     written = transfer.export(pool.path, file)
     diagnostics.note(f"wrote {pool.tokens:,} tokens to {file} ({size(written)})")
 

@@ -30,7 +30,7 @@ _UNITS = {"h": 3_600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 def rm(
     ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="The beginnings of ids.")] = None,
     older_than: Annotated[
-        str, typer.Option("--older-than", metavar="AGE", help="Those of all projects not used for so long: 30d, 12w.")
+        str, typer.Option("--older-than", metavar="AGE", help="Those of all projects not used for this long: 30d, 12w.")
     ] = "",
     all_in_project: Annotated[
         bool, typer.Option("--all-in-project", help="Those of this project; with --older-than the old ones of them.")
@@ -66,7 +66,7 @@ def _seconds(text: str) -> float:
     """An age as --older-than has it."""
     match = re.fullmatch(r"(\d{1,6})\s*([hdwy])", text.strip().lower())
     if text and not match:
-        raise UsageError(f"--older-than {text!r} is no age", "give a number and h, d, w or y, such as 30d")
+        raise UsageError(f"--older-than {text!r} is not an age", "give a number and h, d, w or y, such as 30d")
     return int(match[1]) * _UNITS[match[2]] if match else 0.0
 
 
@@ -104,7 +104,7 @@ def _write(file: Path, text: str, force: bool) -> None:
     if os.path.lexists(file) and not force:
         raise UsageError(f"{file} exists", "choose another name, or add --force")
     if file.exists() and not file.is_file():
-        raise UsageError(f"{file} is no regular file", "give the name of a file, or - for stdout")
+        raise UsageError(f"{file} is not a regular file", "give the name of a file, or - for stdout")
     try:
         atomic.put(str(file), text.encode("utf-8", "replace"))
     except OSError as error:

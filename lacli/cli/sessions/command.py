@@ -45,7 +45,9 @@ def list_(
     everywhere: AllOption = False,
     number: Annotated[
         int | None,
-        typer.Option("-n", "--number", min=1, max=2**31, help="At most so many; default: 20 on a terminal, else all."),
+        typer.Option(
+            "-n", "--number", min=1, max=2**31, help="At most this many; default: 20 on a terminal, else all."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -110,7 +112,7 @@ def search(
 
 
 def _width() -> int:
-    """Columns to fit a line into; 0 where nobody's screen is too narrow."""
+    """Columns to fit a line into; 0 if stdout is not a terminal."""
     from lacli.cli.terminal import output
     from lacli.cli.terminal.tty import columns
 

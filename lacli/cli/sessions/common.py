@@ -35,7 +35,7 @@ def here() -> Path | None:
 
 
 def session_of(prefix: str) -> Session:
-    """The session whose id begins so; for nothing the one used last here."""
+    """The session whose id begins with `prefix`; without one, the session used last in this project."""
     store = log()
     if prefix:
         return store.session(prefix)
@@ -46,7 +46,7 @@ def session_of(prefix: str) -> Session:
 
 
 def nothing_kept(everywhere: bool) -> str:
-    """That there is nothing to list."""
+    """The message that there is nothing to list."""
     if everywhere:
         return "no session is kept yet"
     return "no session is kept of this project; --all lists those of others"

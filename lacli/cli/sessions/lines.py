@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lacli.cli.terminal.tty import column_after, plain
+from lacli.cli.terminal.tty import column_after, sanitize
 from lacli.shared.wording import age, counted, short_path
 
 if TYPE_CHECKING:
@@ -45,18 +45,18 @@ def place(hit: Hit, width: int) -> str:
 
 def shown(session: Session) -> list[str]:
     """A session for reading."""
-    from lacli.sessions.export import moment, note, said
+    from lacli.sessions.export import completeness, format_time, quoted_answer
 
     where = f" in {session.project}" if session.project else ""
-    lines = [f"{session.id}  {session.kind}{where}, {session.model}, {moment(session.begun)}"]
+    lines = [f"{session.id}  {session.kind}{where}, {session.model}, {format_time(session.started)}"]
     if session.system:
         lines += ["", f"system: {session.system}"]
     for number, turn in enumerate(session.turns, 1):
-        lines += ["", f"--- {number}, {moment(turn.at)}{note(turn)}"]
+        lines += ["", f"--- {number}, {format_time(turn.at)}{completeness(turn)}"]
         for attachment in turn.question.attachments:
             lines.append(f"> [{attachment.label}, {counted(len(attachment.text), 'character', 'characters')}]")
         lines += [f"> {line}" for line in turn.question.text.rstrip("\n").split("\n") if turn.question.text]
-        lines += ["", said(turn)]
+        lines += ["", quoted_answer(turn)]
     return lines
 
 
@@ -69,7 +69,7 @@ def summary_record(each: Summary) -> dict[str, Any]:
         "model": each.model,
         "title": each.title,
         "turns": each.turns,
-        "begun": round(each.begun, 3),
+        "begun": round(each.started, 3),
         "used": round(each.used, 3),
         "interrupted": each.interrupted,
     }
@@ -84,9 +84,9 @@ def hit_record(hit: Hit) -> dict[str, Any]:
 def fitted(text: str, width: int) -> str:
     """One line, cut at this width, where there is one; wide characters take two columns."""
     text = " ".join(text.splitlines())
-    if not width or column_after(0, plain(text)) <= width:
+    if not width or column_after(0, sanitize(text)) <= width:
         return text
-    text = plain(text)[:width]
+    text = sanitize(text)[:width]
     while column_after(0, text) > width - 3:
         text = text[:-1]
     return text + "..."

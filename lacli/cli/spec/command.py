@@ -7,6 +7,8 @@ from typing import Any
 
 import typer
 
+from lacli.cli.framework.parameters import choices, key_name, kind, settable, value_name
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _EXAMPLES = """
@@ -20,7 +22,7 @@ EXIT_CODES = {
     0: "done, also where the most tokens were written or nothing is left to add",
     1: "generation failed, or something else did",
     2: "the command line or a configuration file is wrong",
-    3: "the model cannot be had: missing, gated, damaged or offline",
+    3: "the model is not available: missing, gated, damaged or offline",
     4: "does not fit into memory or onto the disk",
     5: "the prompt is longer than the context",
     6: "the time of --timeout has passed",
@@ -38,19 +40,18 @@ def spec() -> None:
 
 
 def described() -> dict[str, Any]:
-    """Everything that can be typed."""
+    """The whole command line, for JSON."""
     from lacli import __version__
-    from lacli.cli.framework import schema
-    from lacli.cli.framework.group import application
+    from lacli.cli.framework import catalog
 
-    root = typer.main.get_command(application)
+    root = catalog.root()
     return {
         "name": "lacli",
         "version": __version__,
         "help": _help(root),
         "options": [option(each) for each in root.params],
         "exit_codes": {str(code): meaning for code, meaning in EXIT_CODES.items()},
-        "commands": [_command(path, command) for path, command in schema.commands()],
+        "commands": [_command(path, command) for path, command in catalog.commands()],
     }
 
 
@@ -90,30 +91,16 @@ def _argument(parameter: Any) -> dict[str, Any]:
 
 def option(parameter: Any) -> dict[str, Any]:
     """An option as the JSON has it."""
-    from lacli.cli.framework import schema
-
     return {
         "flags": list(parameter.opts),
         "off_flags": list(parameter.secondary_opts),
         "value": value_name(parameter),
-        "kind": schema.kind(parameter),
-        "choices": list(schema.choices(parameter)),
+        "kind": kind(parameter),
+        "choices": list(choices(parameter)),
         "default": parameter.default if not callable(parameter.default) else None,
         "repeated": bool(parameter.multiple or parameter.count),
         "help": parameter.help or "",
         "variable": parameter.envvar if isinstance(parameter.envvar, str) else None,
-        "key": schema.flag(parameter) if schema.options_of([parameter]) else None,
+        "key": key_name(parameter) if settable([parameter]) else None,
         "hidden": parameter.hidden,
     }
-
-
-def value_name(parameter: Any) -> str:
-    """What stands for the value in the help; empty for a switch."""
-    from lacli.cli.framework import schema
-
-    if parameter.is_flag or parameter.count:
-        return ""
-    if parameter.metavar:
-        return str(parameter.metavar)
-    names = {"whole number": "N", "number": "X", "list of texts": "TEXT", "list of pairs": "NAME VALUE"}
-    return names.get(schema.kind(parameter), "TEXT")

@@ -21,7 +21,7 @@ from lacli.shared.wording import counts_record
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _PIPE = 1000
-"""Columns where there is no terminal: nothing is left out."""
+"""Columns without a terminal, where no column is left out."""
 _EXAMPLES = "For example: lacli stats  |  lacli stats --all --weeks 26  |  lacli stats --project ~/src/site --json"
 
 
@@ -31,7 +31,7 @@ def stats(
         Path | None, typer.Option("--project", metavar="DIR", help="The project DIR lies in; default: this folder's.")
     ] = None,
     everywhere: Annotated[bool, typer.Option("--all", help="All projects together.")] = False,
-    weeks: Annotated[int, typer.Option("--weeks", min=1, max=520, help="The last so many weeks.")] = 8,
+    weeks: Annotated[int, typer.Option("--weeks", min=1, max=520, help="The last N weeks.")] = 8,
     as_json: JsonOption = False,
 ) -> None:
     """Show what guessing brought over the last weeks: tokens per step, time saved, and who guessed right.

@@ -111,16 +111,16 @@ def save(
     """
     from lacli.cli.terminal import diagnostics
     from lacli.cli.terminal.confirm import confirm
-    from lacli.cli.terminal.stdin import argument, piped
+    from lacli.cli.terminal.stdin import argument_text, piped_stdin
     from lacli.prompts import saved
 
-    words = argument(" ".join(prompt or []))
-    stdin = piped(no_stdin=bool(words.strip()))
+    words = argument_text(" ".join(prompt or []))
+    stdin = piped_stdin(no_stdin=bool(words.strip()))
     text = words if stdin is None else stdin.text().removesuffix("\n")
     exists = name in saved.names()
     if exists and not confirm(f"there is a template {name}; replace it?", yes):
         raise typer.Exit(1)
-    path = saved.save(saved.Saved(name, text, argument(system)), replace=exists)
+    path = saved.save(saved.Saved(name, text, argument_text(system)), replace=exists)
     diagnostics.note(f"saved as {path}; use it with `lacli ask -t {name}`")
 
 

@@ -1,5 +1,4 @@
-"""A question that wants yes or no, or a line, put to whoever sits at the terminal: never to a pipe, never taken for
-granted.
+"""Asks the user at the terminal for yes or no, or for a line: never a pipe, and without a default answer.
 
 Question and answer go by the terminal itself, whatever the standard streams are.
 """
@@ -10,18 +9,18 @@ import contextlib
 
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.keyboard import SCREEN, open_terminal
-from lacli.cli.terminal.tty import plain
+from lacli.cli.terminal.tty import sanitize
 from lacli.errors import UsageError
 
 
 def confirm(question: str, assume_yes: bool = False) -> bool:
-    """Whether to go on; anything but y or yes is a no. Raises UsageError where nobody can be asked."""
+    """Whether to go on; anything but y or yes is a no. Raises UsageError without a terminal."""
     return assume_yes or one_of(question) == "yes"
 
 
 def one_of(question: str, *others: str) -> str:
-    """`yes`, nothing for no, or one of these other words, each of which its first letter stands for; anything else is a
-    no. Raises UsageError where nobody can be asked."""
+    """`yes`, an empty string for no, or one of these other words, for each of which its first letter is enough;
+    anything else is a no. Raises UsageError without a terminal."""
     keyboard = open_terminal()
     if keyboard is None:
         raise UsageError(f"nobody is here to answer {question!r}", "add --yes")
@@ -29,15 +28,15 @@ def one_of(question: str, *others: str) -> str:
     with keyboard, contextlib.suppress(OSError, ValueError):
         offered = "/".join(("y", "N", *(word[0] for word in others)))
         with open(SCREEN, "w", encoding="utf-8", errors="replace") as screen:
-            screen.write(f"{plain(question)} [{offered}] ")
+            screen.write(f"{sanitize(question)} [{offered}] ")
         typed = keyboard.readline().strip().lower()
         return next((word for word in ("yes", *others) if typed in (word, word[0])), "")
     return ""
 
 
 def answered(question: str, default: str, hint: str = "") -> str:
-    """The line that is typed, `default` for none. Raises UsageError with this hint for neither, and where nobody can be
-    asked; there, without a hint, it is the default, too."""
+    """The line that is typed, or `default`. Raises UsageError with this hint if there is neither, or no terminal;
+    without a hint the default is used then, too."""
     keyboard = open_terminal()
     if keyboard is None:
         if hint:
@@ -46,7 +45,7 @@ def answered(question: str, default: str, hint: str = "") -> str:
     diagnostics.erase_status()
     with keyboard:
         with open(SCREEN, "w", encoding="utf-8", errors="replace") as screen:
-            screen.write(plain(f"{question} [{default}]: " if default else f"{question}: "))
+            screen.write(sanitize(f"{question} [{default}]: " if default else f"{question}: "))
         typed = keyboard.readline().strip() or default
     if not typed:
         raise UsageError("nothing was typed", hint)

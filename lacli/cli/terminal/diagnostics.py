@@ -1,6 +1,6 @@
 """The only writer of stderr, and the owner of exit codes. Notes, warnings, errors, statistics and the live status line.
 
-`guard` wraps the whole program once, in `app.main`. `sys.stderr` is looked up at each call and
+`guard` wraps the whole program once, in `main`. `sys.stderr` is looked up at each call and
 may be missing or closed: then nothing is written and nothing fails. No model text goes through here.
 """
 
@@ -12,8 +12,9 @@ import os
 import sys
 from collections.abc import Callable
 
+from lacli.cli.run import Run
 from lacli.cli.terminal import output
-from lacli.cli.terminal.tty import can_redraw, column_after, columns, is_terminal, plain, wants_colour
+from lacli.cli.terminal.tty import can_redraw, column_after, columns, is_terminal, sanitize, wants_colour
 from lacli.errors import LacliError, folder_gone
 from lacli.events import Notice
 
@@ -21,33 +22,10 @@ INTERRUPTED = 130
 STDOUT_CLOSED = 141
 
 
-class _State:
-    """What the options set once per process."""
-
-    quiet = False
-    verbosity = 0
-    colour = "auto"
-    erase = ""
-    """The sequence that removes the status shown, if one is."""
-
-
-_state = _State()
 _BELOW = "\x1b7\x1b[B\r\x1b[J\x1b8\x1b[K"
-"""Erases all behind the cursor, so that nothing of a status below stays even where its row was guessed wrong. The rows
-below go first: a screen erased from its first cell on at once is kept by tmux as one that has scrolled away."""
-
-
-def configure(quiet: bool = False, verbosity: int = 0, colour: str = "auto") -> None:
-    """Set how much is said, and the choice of --color. `quiet` leaves errors and what was asked for, `verbosity` 2 adds
-    tracebacks to errors."""
-    _state.quiet = quiet
-    _state.verbosity = verbosity
-    _state.colour = colour
-
-
-def verbosity() -> int:
-    """How often -v was given."""
-    return _state.verbosity
+"""Erases everything after the cursor, so that nothing of a status line below it stays even if its row was guessed
+wrong. The rows below go first: tmux keeps a screen that is erased from its first cell at once as if it had scrolled
+away."""
 
 
 def secure_descriptors() -> None:
@@ -70,24 +48,24 @@ def secure_descriptors() -> None:
 
 
 def stdin_is_terminal() -> bool:
-    """Whether someone may be typing."""
+    """Whether stdin is a terminal."""
     return is_terminal(sys.stdin)
 
 
 def note(text: str) -> None:
     """One line for the user; dropped with -q."""
-    if not _state.quiet:
+    if not Run.current.quiet:
         _line(f"lacli: {text}")
 
 
 def warning(text: str) -> None:
-    """One line that something may not be as the user thinks; dropped with -q."""
-    if not _state.quiet:
+    """One line about something the user may not expect; dropped with -q."""
+    if not Run.current.quiet:
         _line(f"lacli: warning: {text}")
 
 
 def notice(event: Notice) -> None:
-    """What an assistant or the log has to say, as the note or warning that it is."""
+    """A notice of an assistant or of the log, as a note or a warning."""
     (warning if event.level == "warning" else note)(event.text)
 
 
@@ -97,7 +75,7 @@ def error(message: str, hint: str = "") -> None:
 
 
 def stopped(text: str = "stopped") -> None:
-    """The line that says that Ctrl-C was heard; stands where the terminal has written ^C."""
+    """The line that confirms Ctrl-C; it replaces the ^C that the terminal has written."""
     if can_show_progress():
         _raw("\r\x1b[K")
     note(text)
@@ -105,18 +83,18 @@ def stopped(text: str = "stopped") -> None:
 
 def plain_line(text: str, between: str = "", dim: bool = False) -> None:
     """A line without prefix: statistics, chat help. A terminal too narrow for it gets lines cut at `between` only.
-    `dim`: set apart from what it stands below, where colours are wanted."""
+    `dim`: faint, if colours are used."""
     _line(text, between, dim and _coloured())
 
 
 def can_show_status() -> bool:
     """Whether a status line may be drawn: both streams are terminals that can redraw, and -q was not given."""
-    return not _state.quiet and can_redraw(sys.stderr) and can_redraw(sys.stdout)
+    return not Run.current.quiet and can_redraw(sys.stderr) and can_redraw(sys.stdout)
 
 
 def can_show_progress() -> bool:
     """Whether a progress line may be drawn: stderr is a terminal that can redraw, wherever stdout goes."""
-    return not _state.quiet and can_redraw(sys.stderr)
+    return not Run.current.quiet and can_redraw(sys.stderr)
 
 
 def show_status(text: str) -> None:
@@ -128,41 +106,41 @@ def show_status(text: str) -> None:
     output.flush()
     erase_status()
     _raw(f"\x1b7\x1b[?7l{_dim(text)}\x1b[K\x1b[?7h\x1b8")
-    _state.erase = "\x1b[K"
+    Run.current.status_eraser = "\x1b[K"
 
 
 def show_status_below(text: str) -> None:
-    """Draw a short text on the line below the cursor's, which is made where there is none, and leave the cursor.
+    """Draw a short text on the line below the cursor's, scrolling if there is none, and leave the cursor in place.
 
     Index (ESC D) goes down in the same column and scrolls at the bottom, so the cursor is saved after it came up again.
     A terminal forgets then that the last column is full: the caller keeps away from it.
     """
     output.flush()
-    if _state.erase != _BELOW:
+    if Run.current.status_eraser != _BELOW:
         erase_status()
     _raw(f"\x1bD\x1b[A\x1b7\x1b[?7l\x1b[B\r{_dim(text)}\x1b[K\x1b[?7h\x1b8")
-    _state.erase = _BELOW
+    Run.current.status_eraser = _BELOW
 
 
 def status_is_shown() -> bool:
     """Whether there is something to erase."""
-    return bool(_state.erase)
+    return bool(Run.current.status_eraser)
 
 
 def erase_status() -> None:
     """Remove the status line, if one is shown; called before anything else is written."""
-    if _state.erase:
-        erase, _state.erase = _state.erase, ""
-        _raw(erase)
+    if Run.current.status_eraser:
+        eraser, Run.current.status_eraser = Run.current.status_eraser, ""
+        _raw(eraser)
 
 
 def _dim(text: str) -> str:
-    """Set apart from the reply: faint, or in brackets where no style is wanted."""
-    return f"\x1b[2m{plain(text)}\x1b[0m" if _coloured() else f"[{plain(text)}]"
+    """The text faint, or in brackets without colours."""
+    return f"\x1b[2m{sanitize(text)}\x1b[0m" if _coloured() else f"[{sanitize(text)}]"
 
 
 def _coloured() -> bool:
-    return wants_colour(sys.stderr, _state.colour)
+    return wants_colour(sys.stderr, Run.current.colour)
 
 
 def guard(run: Callable[[], int]) -> int:
@@ -171,7 +149,7 @@ def guard(run: Callable[[], int]) -> int:
         code = run()
         output.flush()
         return code
-    except BaseException as failure:  # this is the last place anything can be caught
+    except BaseException as failure:  # nothing catches it after this
         return _report(failure)
 
 
@@ -179,7 +157,7 @@ def _report(failure: BaseException) -> int:
     erase_status()
     if isinstance(failure, OSError) and failure.filename == output.NAME:  # of what a library writes there
         failure = output.failure(failure)
-    if _state.verbosity >= 2 and not isinstance(failure, SystemExit):
+    if Run.current.verbosity >= 2 and not isinstance(failure, SystemExit):
         import traceback
 
         _raw("".join(traceback.format_exception(failure)))
@@ -195,13 +173,13 @@ def _report(failure: BaseException) -> int:
     if isinstance(failure, LacliError):
         error(failure.message, failure.hint)
         return failure.exit_code
-    code, message, hint = _foreign(failure)
+    code, message, hint = _untranslated(failure)
     error(message, hint)
     return code
 
 
-def _foreign(failure: BaseException) -> tuple[int, str, str]:
-    """Exit code, message and remedy of a failure that nobody translated."""
+def _untranslated(failure: BaseException) -> tuple[int, str, str]:
+    """Exit code, message and remedy of an exception that is not one of ours."""
     message = getattr(failure, "message", None) or str(failure)
     kind = type(failure).__name__
     if isinstance(failure, MemoryError) or kind == "OutOfMemoryError" or _has_no_room(failure):
@@ -225,7 +203,7 @@ def _has_no_room(failure: BaseException) -> bool:
 def _line(text: str, between: str = " ", dim: bool = False) -> None:
     output.flush()  # the reader sees the two streams in the order of writing
     erase_status()
-    shown = plain(" ".join(text.splitlines()))
+    shown = sanitize(" ".join(text.splitlines()))
     if between and is_terminal(sys.stderr):
         shown = _broken(shown, between, columns(sys.stderr))
     _raw(f"\x1b[2m{shown}\x1b[0m\n" if dim else f"{shown}\n")

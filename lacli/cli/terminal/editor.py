@@ -28,7 +28,8 @@ _USUAL = ("notepad",) if os.name == "nt" else ("sensible-editor", "nano", "vim",
 _SUFFIX = ".md"
 _FATAL = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _ENDING_S = 1.0
-"""For an editor that is told to end, which may keep a copy of what was written; less than the terminal UI's own end."""
+"""How long an editor that is asked to end may take, as it may save a copy; shorter than the terminal UI waits at its
+end."""
 
 
 def edited(text: str, suffix: str = _SUFFIX) -> str:
@@ -50,7 +51,7 @@ def edit(path: Path) -> None:
     command = _editor()
     with contextlib.ExitStack() as stack:
         stdin = None if is_terminal(sys.stdin) else _terminal(stack, "r", subprocess.DEVNULL)
-        # what an editor without a terminal prints is no reply, and must not be taken for one
+        # what an editor without a terminal prints must not be taken for a reply
         stdout = None if is_terminal(sys.stdout) else _terminal(stack, "w", 2)
         try:
             code = _run([*command, str(path)], stdin, stdout)
@@ -127,7 +128,7 @@ def _how(code: int) -> str:
 
 
 def _terminal(stack: contextlib.ExitStack, mode: str, otherwise: int) -> int:
-    """The terminal, wherever our own streams go; where there is none, an editor with a window needs none either."""
+    """The terminal, wherever our own streams go; without one, `otherwise`: an editor with a window needs none."""
     try:
         descriptor = os.open(KEYBOARD, os.O_RDONLY) if mode == "r" else os.open(SCREEN, os.O_WRONLY)
     except OSError:

@@ -16,18 +16,18 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from lacli.cli.framework import deadline
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 
 SECOND_WITHIN_S = 2.0
-"""How soon a second Ctrl-C belongs to the first: it means it."""
+"""A second Ctrl-C within this time means that the user wants to leave at once."""
 _SOON_S = 0.05
 _UNLOADED = "before the model was loaded"
 _FATAL = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-class _Handlers:
-    """A with block in which these signals are handled by `_handle`; before and after as they were."""
+class _SignalHandlers:
+    """A with block in which `_handle` handles these signals; the old handlers are restored after it."""
 
     def __init__(self, *numbers: int) -> None:
         self._numbers = numbers
@@ -50,24 +50,18 @@ class _Handlers:
         raise NotImplementedError
 
 
-class _Pending:
-    """A request to terminate that waits until the reply is kept."""
-
-    number: int | None = None
-
-
-def obey() -> None:
-    """End now as a signal has asked for, if one has."""
-    number, _Pending.number = _Pending.number, None
+def raise_pending() -> None:
+    """End now, if a signal to terminate is pending."""
+    number, Run.current.pending_signal = Run.current.pending_signal, None
     if number is not None:
         signal.raise_signal(number)
 
 
-class Interrupt(_Handlers):
+class ReplyInterrupt(_SignalHandlers):
     """For a reply: a signal sets `asked` instead of ending the program; the block's object is the reply's `cancel`.
 
     A second Ctrl-C soon after raises. A signal to terminate takes its ordinary course once the block is left, or, where
-    that ends the program, at `obey`. The end of the time allowed is one more reason.
+    that ends the program, at `raise_pending`. The end of the time allowed is one more reason.
     """
 
     def __init__(self) -> None:
@@ -79,7 +73,7 @@ class Interrupt(_Handlers):
         self._fatal: int | None = None
 
     def __call__(self) -> bool:
-        if not self.asked and deadline.passed():
+        if not self.asked and Run.current.deadline.passed():
             self.asked = self.timed_out = True
         return self.asked
 
@@ -88,7 +82,7 @@ class Interrupt(_Handlers):
     ) -> None:
         super().__exit__(kind, value, trace)
         if self._fatal is not None and kind is None and signal.getsignal(self._fatal) == signal.SIG_DFL:
-            _Pending.number = self._fatal  # it would end the program before what was written is in the log
+            Run.current.pending_signal = self._fatal  # it would end the program before what was written is in the log
         elif self._fatal is not None:
             signal.raise_signal(self._fatal)
 
@@ -103,7 +97,7 @@ class Interrupt(_Handlers):
         self.asked = True
 
 
-class Told(_Handlers):
+class SignalNotifier(_SignalHandlers):
     """For a prompt: `pressed` is told of a Ctrl-C that comes as a signal, and nothing raises amid what reads keys."""
 
     def __init__(self, pressed: Callable[[], object]) -> None:
@@ -114,7 +108,7 @@ class Told(_Handlers):
         self._pressed()
 
 
-class Ending(_Handlers):
+class TerminationHandler(_SignalHandlers):
     """For a conversation: a request to terminate ends it at once, or, while a reply is written, when that is kept.
 
     `leave` is given the SystemExit to raise, and says whether somebody who reads the keyboard will do it.
@@ -127,11 +121,11 @@ class Ending(_Handlers):
         self._held = False
 
     def hold(self) -> None:
-        """Not now: something is to be finished first."""
+        """Wait with the end until `release`: something must be finished first."""
         self._held = True
 
     def release(self) -> None:
-        """Now it may end, and does where that was asked for."""
+        """End now, if a signal has asked for it meanwhile."""
         self._held = False
         if self._code:
             raise SystemExit(self._code)
@@ -143,7 +137,7 @@ class Ending(_Handlers):
             raise end
 
 
-class Insistent(_Handlers):
+class LoadingInterrupt(_SignalHandlers):
     """For loading: Ctrl-C raises, and raises again at `check` and at the end where other code has swallowed it.
 
     When the time allowed is over the same happens by itself, and the block ends with TimedOut.
@@ -159,14 +153,14 @@ class Insistent(_Handlers):
         self._alarm: threading.Timer | None = None
 
     def check(self) -> None:
-        """Raise if Ctrl-C was pressed, or the time is over, and nobody has listened."""
+        """Raise if Ctrl-C was pressed, or the time is up, and other code has swallowed the exception."""
         if self._asked:
             raise KeyboardInterrupt
 
     def __enter__(self) -> Any:
-        seconds = deadline.left()
+        seconds = Run.current.deadline.left()
         if seconds is not None and seconds < _SOON_S:  # an alarm must not ring before the block is entered
-            raise deadline.failure(_UNLOADED)
+            raise Run.current.deadline.failure(_UNLOADED)
         super().__enter__()
         if seconds is not None and self._before:
             self._alarm = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._ring)
@@ -181,7 +175,7 @@ class Insistent(_Handlers):
             self._alarm.cancel()
         super().__exit__(kind, value, trace)
         if self._late and (kind is None or issubclass(kind, KeyboardInterrupt)):
-            raise deadline.failure(_UNLOADED) from None
+            raise Run.current.deadline.failure(_UNLOADED) from None
         if kind is None or not issubclass(kind, KeyboardInterrupt):
             self.check()
 
@@ -205,7 +199,7 @@ class Insistent(_Handlers):
 
     def _raise(self) -> int:
         if self._late:
-            raise deadline.failure(_UNLOADED)
+            raise Run.current.deadline.failure(_UNLOADED)
         raise KeyboardInterrupt
 
 

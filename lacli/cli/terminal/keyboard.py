@@ -1,5 +1,5 @@
-"""The keyboard while a reply is written: keys are not echoed into the text, and stay for whoever reads next. And the
-keyboard where stdin is something else: `open_terminal`.
+"""The keyboard while a reply is written: keys are not echoed into the text, and are kept for the next reader.
+`open_terminal` gives the keyboard when stdin is something else.
 
 Echo is left alone where there is no termios or no terminal on both sides.
 """
@@ -20,7 +20,7 @@ KEYBOARD, SCREEN = ("CONIN$", "CONOUT$") if os.name == "nt" else ("/dev/tty", "/
 
 
 def open_terminal() -> TextIO | None:
-    """The keyboard, opened anew for someone whose stdin is a pipe or a file; None where nobody sits at a terminal.
+    """The keyboard, opened again when stdin is a pipe or a file; None without a terminal.
 
     The caller closes it. Its text is what was typed, one line at a time; bytes that are no UTF-8 are surrogates.
     """
@@ -72,7 +72,7 @@ def unechoed(prompt_follows: bool = False) -> Iterator[None]:
 
     prompt_follows: a prompt of ours reads next, for which Enter is a CR and LF makes a line within the question.
     Another program that reads lines, a shell say, needs Enter to be the LF it usually becomes.
-    Left alone where stdout is no terminal: its reader, a pager say, may have set the terminal to its own needs.
+    Left alone where stdout is not a terminal: its reader, a pager say, may have set the terminal to its own needs.
     """
     descriptor = _keyboard() if is_terminal(sys.stdout) else None
     if descriptor is None:
@@ -97,7 +97,7 @@ def unechoed(prompt_follows: bool = False) -> Iterator[None]:
 
 
 def typed_lines() -> bytes:
-    """The lines that were typed before anybody read them; empty where there are none or that cannot be known.
+    """The lines that were typed before anything read them; empty if there are none or it cannot be known.
 
     Outside of the block above the terminal has made each Enter an LF, which a prompt of ours takes for Ctrl-J. Raises
     EOFError where the first key was Ctrl-D.
@@ -107,7 +107,7 @@ def typed_lines() -> bytes:
         return b""
     import termios
 
-    if not termios.tcgetattr(descriptor)[3] & termios.ICANON:  # whole lines cannot be told from keys
+    if not termios.tcgetattr(descriptor)[3] & termios.ICANON:  # lines are not distinguishable from keys
         return b""
     lines = bytearray()
     while select.select([descriptor], [], [], 0)[0]:

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from lacli.assistant.base import Replier, Report
-from lacli.cli.framework import deadline
 from lacli.cli.framework.options import Common
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, output
-from lacli.cli.terminal.interrupt import Insistent, Interrupt, obey
+from lacli.cli.terminal.interrupt import LoadingInterrupt, ReplyInterrupt, raise_pending
 from lacli.cli.terminal.keyboard import unechoed
 from lacli.cli.terminal.tty import column_after, columns, size
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, ReplyStats, Request
-from lacli.shared.wording import BETWEEN, cut_note, live_line, loading_line, stats_line, stats_record
+from lacli.shared.wording import SEPARATOR, cut_note, live_line, loading_line, stats_line, stats_record
 from lacli.text.quoting import Quoting
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 _REDRAW_S = 0.5
 _MARGIN = 4
-"""Columns at the right end of a line that the text leaves the status behind for, as its width is a guess."""
+"""Within this many columns of the right edge no status is drawn beside the text, as the width of text is a guess."""
 
 
-class Live:
+class ReplyDisplay:
     """What the terminal shows of one reply: its text, `page` rendering it, and what stands beside it.
 
     `at_end`: nothing of the text before the end, only the numbers. What the model thinks is shown to people only, as a
@@ -67,7 +67,8 @@ class Live:
             self._draw(f"reading the prompt… {event.done}/{event.total}")
 
     def text(self, piece: Piece) -> None:
-        """Write a piece of the reply, and the live numbers below it: at rest while the text stays on its line."""
+        """Write a piece of the reply, and the live numbers below it, which stay still while the text stays on its
+        line."""
         now = time.monotonic()
         due = now - self._drawn_at >= _REDRAW_S
         if due:
@@ -98,14 +99,14 @@ class Live:
         output.end_text("\n" if wanted and not whole.endswith("\n") else "")
 
     def finish(self) -> None:
-        """Remove the status and say what had to wait for the end of the text."""
+        """Remove the status and print the notices that had to wait for the end of the text."""
         diagnostics.erase_status()
         for late in self._late:
             diagnostics.notice(late)
         self._late.clear()
 
     def _shown(self, text: str, thought: str) -> str:
-        """More of the reply, as whoever reads it is shown it."""
+        """The part of the reply that is shown: to people with what the model thinks."""
         return self._quoting.push(text, thought) if output.to_terminal() else text
 
     def _write(self, text: str) -> None:
@@ -127,7 +128,7 @@ class Live:
         self._near_end = change.column + _MARGIN > columns(sys.stderr)
         if change.moves or self._near_end or not self._written:
             diagnostics.erase_status()
-        output.drawn(change.text)
+        output.styled(change.text)
         self._written = True
 
     def _draw(self, text: str) -> None:
@@ -137,19 +138,19 @@ class Live:
 
 def load(assistant: Replier, common: Common) -> None:
     """Load the model with its progress on stderr; Ctrl-C here ends the program."""
-    if common.max_tokens == 0:  # nothing will be asked of it
+    if common.max_tokens == 0:  # the model will not be used
         return
     if common.verbose and common.pool and not _in_project():
-        diagnostics.note("nothing is learned here: the home, temporary and top folder themselves are no projects")
-    with progress() as report:
+        diagnostics.note("nothing is learned here: the home, temporary and top folders themselves are not projects")
+    with show_progress() as report:
         assistant.open(report)
 
 
 @contextlib.contextmanager
-def progress() -> Iterator[Report]:
+def show_progress() -> Iterator[Report]:
     """Shows what is reported of fetching, preparing and loading; Ctrl-C and the end of --timeout end the program."""
-    live = Live()
-    with Insistent() as pressed:
+    live = ReplyDisplay()
+    with LoadingInterrupt() as pressed:
 
         def report(event: Event) -> None:
             pressed.check()
@@ -181,9 +182,9 @@ def stream(
     """
     finished: Finished | None = None
     quiet = unechoed(prompt_follows)
-    with Interrupt() as interrupt, quiet, contextlib.closing(_events(assistant, request, interrupt)) as events:
+    with ReplyInterrupt() as interrupt, quiet, contextlib.closing(_events(assistant, request, interrupt)) as events:
         # Within: this imports, for long enough that Ctrl-C comes meanwhile.
-        live = Live(_page(markdown and not common.plain and not silent), at_end=silent or common.no_stream)
+        live = ReplyDisplay(_page(markdown and not common.plain and not silent), at_end=silent or common.no_stream)
         try:
             for event in events:
                 if isinstance(event, Finished):
@@ -204,12 +205,12 @@ def stream(
     if finished.reason == "cancelled" and interrupt.timed_out:
         finished = replace(finished, reason="timeout", stats=replace(finished.stats, finish_reason="timeout"))
         if prompt_follows:
-            diagnostics.note(deadline.failure("before the reply was").message)
+            diagnostics.note(Run.current.deadline.failure("before the reply was").message)
     return finished
 
 
 def _page(markdown: bool) -> Page | None:
-    """What renders Markdown, where it is wanted and can be drawn."""
+    """The renderer of Markdown, if it is wanted and can be drawn."""
     if not markdown or not output.can_draw():
         return None
     from lacli.cli.terminal.markdown.page import Page
@@ -218,17 +219,17 @@ def _page(markdown: bool) -> Page | None:
 
 
 def conclude(finished: Finished) -> None:
-    """End the command as the reply ended: by the signal that asked for it, with exit code 130 after Ctrl-C, with 6 when
-    the time was over."""
-    obey()
+    """End the command as the reply ended: by a signal to terminate, with exit code 130 after Ctrl-C, with 6 after a
+    timeout."""
+    raise_pending()
     if finished.reason == "timeout":
-        raise deadline.failure("before the reply was")
+        raise Run.current.deadline.failure("before the reply was")
     if finished.reason == "cancelled":
         raise typer.Exit(diagnostics.INTERRUPTED)
 
 
 def report_stats(finished: Finished, common: Common, remedy: str = "-n N for more") -> None:
-    """What is said after a reply: that it was cut, then its statistics, as JSON where asked for or a line for people.
+    """Print a note if the reply was cut, then its statistics: as JSON for --stats, or as a line for people.
 
     `remedy` is what helps where the token budget was too small.
     With --stats or --json the cut is the `finish_reason` there, so that a program reads one line and nothing else.
@@ -249,7 +250,7 @@ def report_stats(finished: Finished, common: Common, remedy: str = "-n N for mor
 def show_stats(stats: ReplyStats, common: Common) -> None:
     """The line for people."""
     nowhere = "pool off" if not common.pool else "" if stats.pool_size or _in_project() else "no pool here"
-    diagnostics.plain_line(stats_line(stats, nowhere), BETWEEN, dim=True)
+    diagnostics.plain_line(stats_line(stats, nowhere), SEPARATOR, dim=True)
 
 
 def _in_project() -> bool:
@@ -258,5 +259,5 @@ def _in_project() -> bool:
     return project_root(Path(".")) is not None
 
 
-def _events(assistant: Replier, request: Request, interrupt: Interrupt) -> Generator[Event, None, None]:
+def _events(assistant: Replier, request: Request, interrupt: ReplyInterrupt) -> Generator[Event, None, None]:
     yield from assistant.reply(request, interrupt)

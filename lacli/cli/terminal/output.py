@@ -1,4 +1,4 @@
-"""The only writer of stdout. Model text, or the one document a command was asked for; nothing else ever.
+"""The only writer of stdout: model text, or the one document a command prints, and nothing else.
 
 UTF-8 and `\\n` whatever the locale or platform, flushed at once, and on a terminal (elsewhere with --sanitize) freed
 of control sequences. A reader that went away raises `StdoutClosed`, which `diagnostics.guard`
@@ -15,36 +15,22 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from lacli.cli.terminal.tty import Sanitiser, can_redraw, is_terminal, plain, wants_colour
+from lacli.cli.run import Run
+from lacli.cli.terminal.tty import can_redraw, is_terminal, sanitize, wants_colour
 from lacli.errors import LacliError
 from lacli.text.invisible import escaped
 
 
 class StdoutClosed(Exception):
-    """Nobody reads stdout any more (or nobody ever did)."""
+    """The reader of stdout has gone (or there never was one)."""
 
 
 NAME = "stdout"
 """What an error of the stream that `app` puts in the place of Python's has as its file."""
 
 
-class _State:
-    """What the options set once per process."""
-
-    colour = "auto"
-    sanitise = False
-
-
-_state = _State()
-_sanitiser = Sanitiser()
 _CONTROLS = {number: f"\\u{number:04x}" for number in range(0x7F, 0xA0)}
 """Control characters that JSON leaves as they are, as JSON can also write them."""
-
-
-def configure(colour: str = "auto", sanitise: bool = False) -> None:
-    """Set the choice of --color, and whether text is freed of control sequences where no terminal is, too."""
-    _state.colour = colour
-    _state.sanitise = sanitise
 
 
 def to_terminal() -> bool:
@@ -53,29 +39,30 @@ def to_terminal() -> bool:
 
 
 def can_draw() -> bool:
-    """Whether stdout is a terminal on which lines can be drawn anew."""
+    """Whether stdout is a terminal on which lines can be redrawn."""
     return can_redraw(sys.stdout)
 
 
 def coloured(stream: Any = None) -> bool:
-    """Whether colours are wanted on a stream, stdout without one; a pipe has them where the user said so. Never for
+    """Whether to use colours on a stream, by default stdout; in a pipe only if the user asked for them. Never for
     model text in a pipe."""
-    return wants_colour(stream or sys.stdout, _state.colour)
+    return wants_colour(stream or sys.stdout, Run.current.colour)
 
 
 def text(piece: str) -> None:
     """Write a piece of model text as it is, without a newline, and flush."""
-    _write(_sanitiser.push(piece) if _state.sanitise or to_terminal() else piece)
+    run = Run.current
+    _write(run.sanitizer.push(piece) if run.sanitize or to_terminal() else piece)
 
 
-def drawn(content: str) -> None:
-    """Write text for a terminal together with the sequences that place and colour it."""
+def styled(content: str) -> None:
+    """Write text for a terminal together with its escape sequences."""
     _write(content)
 
 
 def end_text(final: str = "") -> None:
     """The model text is complete: release what was held back, then write `final`."""
-    _write(_sanitiser.finish() + final)
+    _write(Run.current.sanitizer.finish() + final)
 
 
 def content(data_: bytes, as_text: Callable[[], str]) -> None:
@@ -90,7 +77,7 @@ def content(data_: bytes, as_text: Callable[[], str]) -> None:
 
 def line(content: str = "") -> None:
     """Write one line of a listing."""
-    _write((plain(content) if to_terminal() else content) + "\n")
+    _write((sanitize(content) if to_terminal() else content) + "\n")
 
 
 def document(value: Any) -> None:
@@ -99,7 +86,7 @@ def document(value: Any) -> None:
 
 
 def flush() -> None:
-    """Flush stdout; a reader that went away is left for the next write to find."""
+    """Flush stdout; if the reader has gone, the next write finds out."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
 
@@ -128,14 +115,14 @@ def data(content: bytes) -> None:
         stream.flush()  # whatever another library printed comes first
         stream.buffer.write(content)
         stream.buffer.flush()
-    except ValueError:  # closed by someone in this process
+    except ValueError:  # closed by other code of this process
         raise StdoutClosed from None
     except OSError as error:
         raise failure(error) from None
 
 
 def failure(error: OSError) -> Exception:
-    """What a write to stdout that has failed means; nothing more is written to it."""
+    """The exception for a failed write to stdout; nothing more is written to it."""
     if error.errno in (errno.EPIPE, errno.EBADF) or (os.name == "nt" and error.errno == errno.EINVAL):
         return StdoutClosed()
     abandon()

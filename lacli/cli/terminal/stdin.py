@@ -12,7 +12,7 @@ import sys
 import threading
 
 from lacli import streams
-from lacli.cli.framework import deadline
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.tty import is_terminal
 from lacli.errors import PromptTooLong
@@ -30,7 +30,7 @@ class Stdin:
         self._data = bytearray()
         self._failure: OSError | PromptTooLong | None = None
         self._done = threading.Event()
-        self._notice = threading.Timer(_NOTICE_AFTER_S, self._say_waiting)
+        self._notice = threading.Timer(_NOTICE_AFTER_S, self._show_waiting)
         self._notice.daemon = True
         self._notice.start()
         threading.Thread(target=self._read, daemon=True).start()
@@ -41,13 +41,13 @@ class Stdin:
 
     def text(self) -> str:
         """All of it as text with \\n line ends, once the other side has closed it."""
-        return decoded(self.data(), "stdin").replace("\r\n", "\n")
+        return decode(self.data(), "stdin").replace("\r\n", "\n")
 
     def data(self) -> bytes:
         """The same as it came."""
-        while not self._done.wait(0.1):  # in short waits, so that Ctrl-C is heard on every platform
-            if deadline.passed():
-                raise deadline.failure("before stdin was")
+        while not self._done.wait(0.1):  # in short waits, so that Ctrl-C works on every platform
+            if Run.current.deadline.passed():
+                raise Run.current.deadline.failure("before stdin was")
         if self._failure is not None:
             raise self._failure
         return bytes(self._data)
@@ -56,7 +56,7 @@ class Stdin:
         try:
             descriptor = self._descriptor
             # os.read and not sys.stdin: a daemon thread inside a buffered read aborts the interpreter at exit
-            while chunk := streams.some(descriptor) if descriptor is not None else sys.stdin.buffer.read():
+            while chunk := streams.read_chunk(descriptor) if descriptor is not None else sys.stdin.buffer.read():
                 self._notice.cancel()
                 self._data += chunk
                 if len(self._data) > MOST_BYTES:
@@ -70,23 +70,23 @@ class Stdin:
                 with contextlib.suppress(OSError):
                     os.close(self._descriptor)
 
-    def _say_waiting(self) -> None:
+    def _show_waiting(self) -> None:
         diagnostics.note("reading stdin… (--no-stdin or </dev/null to skip)")
 
 
-def piped(no_stdin: bool) -> Stdin | None:
+def piped_stdin(no_stdin: bool) -> Stdin | None:
     """Standard input if something is piped into it and the user wants it read."""
     if no_stdin or sys.stdin is None or is_terminal(sys.stdin):
         return None
     return Stdin()
 
 
-def named(path: str) -> str:
+def dash_for_stdin(path: str) -> str:
     """The path of a file as it was given, or - for every name of standard input."""
     return "-" if streams.descriptor_of(path) == 0 else path
 
 
-def decoded(data: bytes, name: str) -> str:
+def decode(data: bytes, name: str) -> str:
     """Bytes from outside as text, with a note where they are not UTF-8."""
     text, remark = text_of(data, name)
     if remark:
@@ -94,9 +94,9 @@ def decoded(data: bytes, name: str) -> str:
     return text
 
 
-def argument(text: str) -> str:
+def argument_text(text: str) -> str:
     """An argument as its UTF-8 text, whatever the locale made of its bytes."""
-    return decoded(os.fsencode(text), "the prompt")
+    return decode(os.fsencode(text), "the prompt")
 
 
 def _descriptor() -> int | None:

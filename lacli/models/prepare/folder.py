@@ -106,13 +106,12 @@ def _write(folder: Path, name: str, making: Making, report: Report) -> None:
                 write_text(beside / document, text)
             _write_record(beside, making, {name: (beside / name).stat().st_size})
             atomic.sync_folder(beside)
-            os.replace(beside, folder)
-            atomic.sync_folder(folder.parent)
+            atomic.move(beside, folder)
         return
     beside = folder / f".{name}.tmp-{os.getpid()}"
     with _removed_on_failure(beside):
         _write_weights(beside, making, report, name)
-        os.replace(beside, folder / name)
+        atomic.move(beside, folder / name)
         record = read_record(folder) or {}
         _write_record(folder, making, {**record.get("weights", {}), name: (folder / name).stat().st_size})
 
@@ -163,13 +162,9 @@ def sweep(folder: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write beside, flush to disk, rename."""
-    beside = path.with_name(f".{path.name}.tmp-{os.getpid()}")
-    with beside.open("w", encoding="utf-8", newline="\n") as handle:
-        handle.write(text)
-        handle.flush()
-        os.fsync(handle.fileno())
-    os.replace(beside, path)
+    """Replace a document of a prepared folder."""
+    beside = path.with_name(f".{path.name}.tmp-{os.getpid()}")  # as `sweep` expects it
+    atomic.replace(path, text.encode(), 0o666, beside=beside)
 
 
 def with_facts(spec: ModelSpec, config: Mapping[str, Any], template: str | None) -> ModelSpec:

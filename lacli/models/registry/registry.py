@@ -170,7 +170,7 @@ def _placed(problem: Problem) -> Problem:
     if problem.line or not problem.key:
         return problem
     try:
-        places = read(problem.file).places
+        places = read(problem.file).positions
     except Unreadable:  # it has changed since
         return problem
     lines = {".".join(where): entry.line for where, entry in places.entries.items()} | {

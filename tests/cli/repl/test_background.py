@@ -86,11 +86,24 @@ def test_reading_ahead_begins_with_the_end_of_loading_and_stops_before_the_reply
     assert assistant.reads.wait(10)
     assert list(background.reply(QUESTION))
     assert assistant.used == ["warm", "reply"]
-    background.warm(QUESTION)
-    background.warm(QUESTION)  # the one before stops first
+    for _ in range(2):  # the one before stops first
+        assistant.reads.clear()
+        background.warm(QUESTION)
+        assert assistant.reads.wait(10)
     background.close()
     assert assistant.closed
     assert len(assistant.warmed) == 3
+
+
+def test_reading_ahead_may_be_asked_for_before_loading_starts() -> None:
+    assistant = Held()
+    assistant.may_load.set()
+    background = Background(assistant)
+    background.warm(QUESTION)
+    assert not assistant.reads.wait(0.05)
+    background.start()
+    assert assistant.reads.wait(10)
+    background.close()
 
 
 def test_a_wish_to_read_ahead_does_not_outlive_the_question() -> None:

@@ -37,11 +37,11 @@ _COLOURS = {
     "Token.Generic.Subheading": _NUMBER,
 }
 _SPANNING = (("/*", "*/"), ("<!--", "-->"), ("`", "`"))
-"""What lexers find with one expression from begin to end, so that a begin alone says nothing to them."""
+"""Tokens that lexers match with a single expression, so that they miss one that does not end on its line."""
 
 
 def highlighter(language: str) -> Highlighter | None:
-    """What colours this language, by the word behind the opening fence; None where nobody knows it."""
+    """The highlighter for the word after the opening fence; None for an unknown language."""
     found = lexer_of(language)
     return Highlighter(found()) if found else None
 
@@ -56,7 +56,7 @@ class Highlighter:
         self._steps = isinstance(lexer, RegexLexer) and (
             type(lexer).get_tokens_unprocessed is RegexLexer.get_tokens_unprocessed
         )
-        """Whether it can be led from state to state by us; others see each line alone."""
+        """Whether we can carry the lexer's state from line to line; other lexers see each line alone."""
         self._stack = ["root"]
         self._inside: tuple[str, str] | None = None
         """The end of what is open, and its colour."""
@@ -64,13 +64,13 @@ class Highlighter:
         self._broken = False
 
     def line(self, text: str, complete: bool = True) -> list[Part]:
-        """This line, without its end, in colours; one that is not complete changes nothing for the next."""
+        """This line, without its end, in colours; an incomplete line does not change the state."""
         if self._broken or len(text) > _LONGEST:
             return [Part(text)]
         before = list(self._stack), self._inside
         try:
             parts = list(self._line(text))
-        except Exception:  # a lexer of 500, on text that may be anything
+        except Exception:  # one of 500 lexers, on arbitrary text
             parts = []
         if "".join(part.text for part in parts) != text:
             self._broken = True
@@ -92,7 +92,7 @@ class Highlighter:
         stack = list(self._stack)
         tokens = self._tokens(text + "\n")
         opened = self._opened(text, tokens)
-        if opened is not None:  # what the lexer made of the rest says nothing
+        if opened is not None:  # the lexer's tokens for the rest are meaningless
             self._stack = stack
             tokens = self._tokens(text[:opened])
         for _, kind, value in tokens:
@@ -101,7 +101,7 @@ class Highlighter:
             yield Part(text[opened:], self._inside[1])
 
     def _opened(self, text: str, tokens: list[tuple[int, Any, str]]) -> int | None:
-        """Where something begins that does not end on this line; it is then remembered."""
+        """Where a token begins that does not end on this line; it is remembered."""
         for begin, end, colour in self._spans:
             at = text.rfind(begin)
             if at < 0 or text.find(end, at + len(begin)) >= 0 or (begin == end and text.count(begin) % 2 == 0):

@@ -36,13 +36,13 @@ class Part:
 
     text: str
     sgr: str = ""
-    """The parameters of the sequence that sets the style; empty is none."""
+    """The parameters of the sequence that sets the style; empty for none."""
     start: int = field(default=-1, compare=False)
     """Where it begins in the line it was made of; -1 where it is not of it."""
 
 
 @dataclass(slots=True)
-class _Run:
+class _DelimiterRun:
     """Text or a run of marks between the text."""
 
     text: str
@@ -65,7 +65,7 @@ _TARGET = re.compile(r"[a-z][a-z0-9+.-]*:|[/#.]|[\w-]+(?:[./][\w-]+)+", re.IGNOR
 
 
 def parts_of(source: str, base: Style = Style.NONE, is_open: bool = False, offset: int = 0) -> list[Part]:
-    """The text of a line without its marks. `is_open`: more may follow, so that what is begun counts as meant;
+    """The text of a line without its marks. `is_open`: more may follow, so that an unfinished mark counts as one;
     `offset`: where `source` begins in the line."""
     runs = list(_runs(source, is_open))
     _pair(runs)
@@ -74,7 +74,7 @@ def parts_of(source: str, base: Style = Style.NONE, is_open: bool = False, offse
     return [Part(run.text, _SGR_OF[run.style | base], run.start + offset) for run in runs if run.text]
 
 
-def _runs(source: str, is_open: bool) -> Iterator[_Run]:
+def _runs(source: str, is_open: bool) -> Iterator[_DelimiterRun]:
     """Text, code and links in their styles, and the runs of marks still to be paired."""
     position = 0
     while match := _MARK.search(source, position):
@@ -82,55 +82,55 @@ def _runs(source: str, is_open: bool) -> Iterator[_Run]:
         if found[0] == "`":
             end = _end_of_code(source, match.end(), len(found))
             if end < 0 and not (is_open and match.end() < len(source)):
-                yield _Run(source[position : match.end()], position)
+                yield _DelimiterRun(source[position : match.end()], position)
                 position = match.end()
                 continue
             inner = source[match.end() : end - len(found) if end >= 0 else len(source)]
             skipped = len(inner) > 2 and inner[0] == inner[-1] == " " and bool(inner.strip())
-            yield _Run(source[position:start], position)
-            yield _Run(inner[1:-1] if skipped else inner, match.end() + skipped, Style.CODE)
+            yield _DelimiterRun(source[position:start], position)
+            yield _DelimiterRun(inner[1:-1] if skipped else inner, match.end() + skipped, Style.CODE)
             position = end if end >= 0 else len(source)
             continue
         if match["url"] is not None and not _TARGET.match(match["url"]):
-            yield _Run(source[position : start + 1], position)
+            yield _DelimiterRun(source[position : start + 1], position)
             position = start + 1
             continue
-        yield _Run(source[position:start], position)
+        yield _DelimiterRun(source[position:start], position)
         position = match.end()
         if match["name"]:
-            yield _Run(found, start)
+            yield _DelimiterRun(found, start)
         elif found[0] == "\\":
-            yield _Run(found[1], start)
+            yield _DelimiterRun(found[1], start)
         elif match["url"] is not None:
             if match["label"] and match["label"] != match["url"]:
-                yield _Run(match["label"], match.start("label"), Style.LINK)
-                yield _Run(f" ({match['url']})", match.end("label"), Style.DIM)
+                yield _DelimiterRun(match["label"], match.start("label"), Style.LINK)
+                yield _DelimiterRun(f" ({match['url']})", match.end("label"), Style.DIM)
             else:
-                yield _Run(match["url"], match.start("url"), Style.LINK)
+                yield _DelimiterRun(match["url"], match.start("url"), Style.LINK)
         else:
             yield _marks(source, start, found)
-    yield _Run(source[position:], position)
+    yield _DelimiterRun(source[position:], position)
 
 
 def _end_of_code(source: str, position: int, count: int) -> int:
-    """Where the code that began before `position` ends, behind its closing backticks; -1 if it does not."""
+    """Where the code that began before `position` ends, after its closing backticks; -1 if it does not."""
     for match in re.compile("`+").finditer(source, position):
         if len(match[0]) == count:
             return match.end()
     return -1
 
 
-def _marks(source: str, start: int, found: str) -> _Run:
+def _marks(source: str, start: int, found: str) -> _DelimiterRun:
     before = source[start - 1 : start] or " "
     after = source[start + len(found) : start + len(found) + 1] or " "
     opens = not after.isspace() and (after.isalnum() or before.isspace() or not before.isalnum())
     closes = not before.isspace() and (before.isalnum() or after.isspace() or not after.isalnum())
     if found[0] == "_":  # snake_case has none
         opens, closes = opens and not before.isalnum(), closes and not after.isalnum()
-    return _Run(found, start, Style.NONE, opens, closes)
+    return _DelimiterRun(found, start, Style.NONE, opens, closes)
 
 
-def _pair(runs: list[_Run]) -> None:
+def _pair(runs: list[_DelimiterRun]) -> None:
     """Give what stands between two fitting runs of marks its style, and take the marks away."""
     openers: list[int] = []
     for index, run in enumerate(runs):
@@ -147,8 +147,8 @@ def _pair(runs: list[_Run]) -> None:
             openers.append(index)
 
 
-def _close_open_ends(runs: list[_Run]) -> None:
-    """What two marks have opened and nothing has closed yet, as if it were closed at the end."""
+def _close_open_ends(runs: list[_DelimiterRun]) -> None:
+    """Treat a double mark that is still open as if it were closed at the end."""
     for index, run in enumerate(runs):
         if run.opens and len(run.text) == 2 and any(later.text for later in runs[index + 1 :]):
             _set(runs[index + 1 :], _style_of(run.text[0], 2))
@@ -159,7 +159,7 @@ def _style_of(mark: str, count: int) -> Style:
     return Style.STRIKE if mark == "~" else Style.BOLD if count == 2 else Style.ITALIC
 
 
-def _set(runs: Sequence[_Run], style: Style) -> None:
+def _set(runs: Sequence[_DelimiterRun], style: Style) -> None:
     for run in runs:
         run.style |= style
 

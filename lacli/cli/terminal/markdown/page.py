@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 from lacli.cli.terminal.markdown.inline import Part, Row, Style, parts_of, row_of, wrapped
 from lacli.cli.terminal.markdown.region import Region, height
 from lacli.cli.terminal.markdown.table import Table, is_delimiter
-from lacli.cli.terminal.tty import Sanitiser, column_after
+from lacli.cli.terminal.tty import StreamSanitizer, column_after
 from lacli.text.fences import Fence, fence_of
 
 if TYPE_CHECKING:
     from lacli.cli.terminal.markdown.code import Highlighter
 
 _APPEND_S, _REDRAW_S = 0.04, 0.1
-"""Between two drawings of the open line: where something is added to it, and where it changes."""
+"""Seconds between two drawings of the open line: when text is added, and when it changes."""
 _COST = 20
-"""The open line is drawn so seldom that it takes at most one part in this many of the time."""
+"""Drawing the open line may take at most one part in this many of the time."""
 _UNDECIDED = re.compile(r"[ \t]*(?:[-*+_#=~`>|]*|\d{1,9}[.)]?)[ \t]*")
 """The beginning of a line that may become anything."""
 _MARKS_AT_END = re.compile(r"[*_~`\\!]+\Z|!?\[[^\]\n]*\]?\Z")
@@ -58,14 +58,14 @@ class Page:
         self._size = size
         self._coloured = coloured
         self._clock = clock
-        self._sanitiser = Sanitiser()
+        self._sanitiser = StreamSanitizer()
         self._region = Region()
         self._written: list[str] = []
         self._drawn_at = float("-inf")
         self._wait_s = 0.0
         self._line = ""
         self._printed = 0
-        """How much of the open line stands above the region and is never drawn again."""
+        """How much of the open line is above the region and is not redrawn."""
         self._drawn_to = 0
         """How much of it stands anywhere."""
         self._beyond = False
@@ -133,7 +133,7 @@ class Page:
         self._begin_fence(line)
 
     def _may_be_header(self, line: str, rows: Sequence[Row]) -> bool:
-        """Whether the next line may make a table of this one, all of which can still be drawn anew."""
+        """Whether the next line may make a table of this one, all of which can still be redrawn."""
         fits = not self._printed and sum(height(row, self._size()[0]) for row in rows) <= self._most()
         return fits and "|" in line and _fence(line) is None
 
@@ -150,7 +150,7 @@ class Page:
             self._settle([row_of(self._coloured_code(line, True))])
 
     def _begin_fence(self, line: str) -> None:
-        """Whether code begins with this line, behind the marker of a list item or not."""
+        """Whether code begins with this line, possibly after the marker of a list item."""
         item = _ITEM.match(line)
         content = line[item.end() :] if item else line
         self._fence = _fence(content)
@@ -197,7 +197,7 @@ class Page:
         return True
 
     def _shown(self, rows: Sequence[Row], since: float) -> bool:
-        """Draw the open line; not yet where that means to draw anew what was drawn a moment ago."""
+        """Draw the open line, unless it was redrawn only a moment ago."""
         if not self._region.grows(rows) and since < _REDRAW_S:
             return False
         while sum(height(row, self._size()[0]) for row in rows) > self._most() and len(rows) > 1:
@@ -210,7 +210,7 @@ class Page:
         return True
 
     def _most(self) -> int:
-        """Rows that can be drawn anew: those on the screen, and one for the numbers below."""
+        """Rows that can be redrawn: those on the screen, and one for the numbers below."""
         return max(1, self._size()[1] - 3)
 
     def _draw(self, rows: Sequence[Row]) -> None:
@@ -248,7 +248,7 @@ class Page:
             self._settle(self._text_rows(header, False))
 
     def _after_resize(self) -> None:
-        """Where a narrower terminal has broken our rows, nobody knows where they are: they stay, and we go on below."""
+        """If a narrower terminal has rewrapped our rows, their position is unknown: leave them and continue below."""
         width = self._size()[0]
         if not self._region.rows or self._region.survives(width):
             return
@@ -264,7 +264,7 @@ class Page:
         return self._code.line(line, complete) if self._code is not None else [Part(line, start=0)]
 
     def _add_beyond(self, line: str, complete: bool) -> None:
-        """Code behind what is printed of its line; the terminal wraps it, so that a copy of it is one line."""
+        """The rest of a line of code; the terminal wraps it, so that it is copied as one line."""
         self._written.append(row_of(self._coloured_code(line, complete)).since(self._printed))
         self._printed = len(line)
 
@@ -272,7 +272,7 @@ class Page:
         return Part(text, "2" if self._coloured else "", 0)
 
     def _text_rows(self, line: str, is_open: bool) -> list[Row]:
-        """The rows of a line that is no code, without what stands above the region."""
+        """The rows of a line that is not code, without what stands above the region."""
         width = self._size()[0]
         indent = len(line) - len(line.lstrip())
         if not line.strip():

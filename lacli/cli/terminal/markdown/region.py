@@ -12,7 +12,7 @@ from lacli.cli.terminal.tty import column_after
 
 
 class Region:
-    """The rows at the end of the screen that may be drawn anew, the cursor behind the last of them."""
+    """The rows at the end of the screen that may be redrawn; the cursor is after the last of them."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -52,7 +52,7 @@ def _over(rows: Sequence[Row], width: int) -> str:
     """These rows written over what is there; the screen is never erased from its first cell on, as tmux puts what is
     erased so among the lines that have scrolled away."""
     wide = [column_after(0, row.text) for row in rows]
-    if any(cells >= width and not cells % width for cells in wide):  # there, erasing behind a row would take its end
+    if any(cells >= width and not cells % width for cells in wide):  # there, erasing after a row would remove its end
         return "\x1b[J" + "\n".join(row.since() for row in rows)
     ends = ["\x1b[K" if cells > width else "" for cells in wide]
     return "\n".join(f"\x1b[K{row.since()}{end}" for row, end in zip(rows, ends, strict=True)) + "\x1b[J"

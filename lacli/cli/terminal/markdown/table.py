@@ -20,7 +20,7 @@ def is_delimiter(line: str, header: str) -> bool:
 
 
 def _cells(line: str) -> list[str]:
-    """The cells of a line; a bar behind a backslash, or within code, stands for itself."""
+    """The cells of a line; a bar after a backslash, or within code, is text."""
     line = line.strip().removeprefix("|")
     found = re.findall(r"((?:\\.|`[^`]*`|[^|])*)(?:\||$)", line)
     if found and not found[-1].strip():
@@ -49,7 +49,7 @@ class Table:
         self._lines.append(self._parts(line, Style.NONE))
 
     def rows(self, width: int) -> list[Row]:
-        """What is not yet printed for good, in at most this many columns if that can be."""
+        """The rows that may still change, in at most this many columns if possible."""
         widths = self._widths or self._fitting(width)
         rows: list[Row] = []
         for index, line in enumerate(self._lines[self._printed :], self._printed):
@@ -60,7 +60,7 @@ class Table:
         return rows
 
     def settle(self, width: int) -> None:
-        """The rows are printed for good: they no longer fit the screen. The columns stay as wide as they are."""
+        """The rows are final, as they no longer fit the screen. The columns stay as wide as they are."""
         self._widths = self._widths or self._fitting(width)
         self._printed = len(self._lines)
 

@@ -1,4 +1,4 @@
-"""Engines to be started as processes, by `command(KIND, ARGUMENT…)`. Quick, without a model."""
+"""Workers to be started as processes, by `command(KIND, ARGUMENT…)`. Quick, without a model."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from typing import Any
 from lacli.assistant.base import Cancel, Report, ignore, never
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.events import Event, Finished, Loading, Notice, Piece, ReplyStats, Request
+from lacli.worker import protocol
 from lacli.worker import server as worker
+from lacli.worker.protocol import Call, Done
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TEXT = "some words and more "
 
 
@@ -37,6 +39,15 @@ class Slow(Quick):
             count += 1
             yield Piece("x", ("",), ReplyStats(predicted_n=count))
         yield Finished("x" * count, tuple(range(count)), "cancelled", ReplyStats(predicted_n=count))
+
+
+class Silent(Quick):
+    """Says nothing at all until it is cancelled."""
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        while not cancel():
+            time.sleep(0.001)
+        yield Finished("", (), "cancelled", ReplyStats())
 
 
 class Prints(Quick):
@@ -146,21 +157,28 @@ class Learns(Quick):
 
 def command(kind: str, *arguments: str) -> list[str]:
     """What starts one."""
-    start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests import engine_child as child; "
+    start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.worker import worker_child as child; "
     return [sys.executable, "-P", "-c", f"{start}sys.exit(child.main(*sys.argv[1:]))", kind, *arguments]
 
 
 def main(kind: str, *arguments: str) -> int:
+    if kind == "instant":
+        print('{"type":"greeting","protocol":2}', flush=True)
+        for line in protocol.read_lines(sys.stdin.buffer):
+            message = protocol.parse_call(line)
+            if isinstance(message, Call):
+                os.write(1, protocol.encode(Done(message.id)))
+        return 0
     if kind == "deaf":
         if hasattr(signal, "SIGTERM"):
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        print('{"type":"greeting","protocol":1}', flush=True)
+        print('{"type":"greeting","protocol":2}', flush=True)
         time.sleep(600)
     if kind == "babbles":
-        print('{"type":"greeting","protocol":1}\nSegmentation fault?', flush=True)
+        print('{"type":"greeting","protocol":2}\nSegmentation fault?', flush=True)
         time.sleep(600)
     if kind == "torn":
-        print('{"type":"greeting","protocol":1}\n{"type":"said","id":1,"ev', end="", flush=True)
+        print('{"type":"greeting","protocol":2}\n{"type":"event","id":1,"ev', end="", flush=True)
         os._exit(9)
     if kind == "later":
         print('{"type":"greeting","protocol":99}', flush=True)
@@ -171,6 +189,7 @@ def main(kind: str, *arguments: str) -> int:
     made: dict[str, Any] = {
         "quick": Quick,
         "slow": Slow,
+        "silent": Silent,
         "prints": Prints,
         "loads": Loads,
         "stuck": Stuck,

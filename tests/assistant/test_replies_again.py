@@ -9,8 +9,8 @@ import pytest
 
 from lacli.edits.syntax import is_sound
 from lacli.events import Finished, Piece, Place, Request
+from tests.assistant.test_replies import few_places
 from tests.assistants import Make, loaded, make
-from tests.test_replies import few_places
 
 __all__ = ["loaded", "make"]
 pytestmark = pytest.mark.model

@@ -1,4 +1,4 @@
-"""marks.py: the file beside the pool tells which files a context quotes, and nothing else to anybody."""
+"""shingles.py: the file beside the pool tells which files a context quotes, and nothing else to anybody."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lacli.project import marks
-from lacli.project.marks import Entry, Marks, decode, encode, load, marks_of, save
+from lacli.project import shingles
+from lacli.project.shingles import FileEntry, ShingleIndex, decode, encode, load, save, shingles_of
 
 PRINT = "0123456789abcdef" * 4
 
@@ -20,11 +20,11 @@ def ids(seed: int, count: int = 2_000) -> np.ndarray:
     return np.array([draw.randrange(49_152) for _ in range(count)], dtype=np.uint32)
 
 
-def filled(files: int = 20) -> Marks:
-    index = Marks()
+def filled(files: int = 20) -> ShingleIndex:
+    index = ShingleIndex()
     for number in range(files):
-        own = marks_of(ids(number), index.salt)
-        index.entries[number + 7] = Entry(number << 59 | number, 10 * number, -(1 << 60), len(ids(number)), own)
+        own = shingles_of(ids(number), index.salt)
+        index.entries[number + 7] = FileEntry(number << 59 | number, 10 * number, -(1 << 60), len(ids(number)), own)
     index.seal()
     return index
 
@@ -40,14 +40,16 @@ class TestCandidates:
 
     def test_a_context_that_quotes_nothing_has_none(self) -> None:
         assert filled().candidates(ids(99)) == []
-        assert Marks().candidates(ids(1)) == []
+        assert ShingleIndex().candidates(ids(1)) == []
         assert filled().candidates(ids(1)[:3]) == []
 
     def test_what_every_file_holds_says_nothing(self) -> None:
-        index = Marks()
+        index = ShingleIndex()
         licence = ids(50, 200)
         for number in range(40):
-            index.entries[number] = Entry(1, 1, 1, 1, marks_of(np.concatenate([licence, ids(number)]), index.salt))
+            index.entries[number] = FileEntry(
+                1, 1, 1, 1, shingles_of(np.concatenate([licence, ids(number)]), index.salt)
+            )
         index.seal()
         assert index.candidates(licence) == []
         assert index.candidates(ids(3)[:200])[0][0] == 3
@@ -56,7 +58,7 @@ class TestCandidates:
 class TestOnDisk:
     def test_a_round_trip_keeps_everything(self, tmp_path: Path) -> None:
         index = filled()
-        index.entries[1 << 63] = Entry(3, 4, 5, 0, np.empty(0, np.uint32), "secret", True)
+        index.entries[1 << 63] = FileEntry(3, 4, 5, 0, np.empty(0, np.uint32), "secret", True)
         save(index, tmp_path / "deep" / "files.lacli", PRINT)
         found = load(tmp_path / "deep" / "files.lacli", PRINT)
         assert found is not None
@@ -64,7 +66,7 @@ class TestOnDisk:
         assert found.entries.keys() == index.entries.keys()
         for key, entry in index.entries.items():
             other = found.entries[key]
-            assert np.array_equal(entry.marks, other.marks)
+            assert np.array_equal(entry.shingles, other.shingles)
             assert (entry.content, entry.size, entry.mtime_ns, entry.tokens, entry.left_out, entry.built) == (
                 (other.content, other.size, other.mtime_ns, other.tokens, other.left_out, other.built)
             )
@@ -109,24 +111,24 @@ class TestOnDisk:
         assert load(path, PRINT) is None
 
     def test_two_indexes_of_one_text_cannot_be_compared(self) -> None:
-        one, two = Marks(), Marks()
-        assert not set(marks_of(ids(1), one.salt)) & set(marks_of(ids(1), two.salt))
+        one, two = ShingleIndex(), ShingleIndex()
+        assert not set(shingles_of(ids(1), one.salt)) & set(shingles_of(ids(1), two.salt))
 
     def test_a_text_cannot_be_followed_from_run_to_run(self) -> None:
         """Whoever knows three tokens and the salt finds the fourth only where its run was kept, once in four."""
-        index, text = Marks(), ids(1, 400)
-        kept = set(marks_of(text, index.salt).tolist())
-        found = [bool(kept & set(marks_of(text[at : at + 4], index.salt).tolist())) for at in range(len(text) - 3)]
+        index, text = ShingleIndex(), ids(1, 400)
+        kept = set(shingles_of(text, index.salt).tolist())
+        found = [bool(kept & set(shingles_of(text[at : at + 4], index.salt).tolist())) for at in range(len(text) - 3)]
         assert 0.15 < sum(found) / len(found) < 0.35
         runs = "".join("x" if each else " " for each in found).split()
         assert max(map(len, runs)) < 10
 
     def test_a_million_tokens_are_small_and_soon_ready(self, tmp_path: Path) -> None:
-        index = Marks()
+        index = ShingleIndex()
         for number in range(500):
-            own = marks_of(np.random.default_rng(number).integers(0, 49_152, 2_000), index.salt)
-            index.entries[number] = Entry(1, 1, 1, 2_000, own)
-        assert save(index, tmp_path / "files.lacli", PRINT) < 1.1 * marks._RECORD.itemsize * 500 + 1_100_000
+            own = shingles_of(np.random.default_rng(number).integers(0, 49_152, 2_000), index.salt)
+            index.entries[number] = FileEntry(1, 1, 1, 2_000, own)
+        assert save(index, tmp_path / "files.lacli", PRINT) < 1.1 * shingles._RECORD.itemsize * 500 + 1_100_000
         found = load(tmp_path / "files.lacli", PRINT)
         assert found is not None
-        assert sum(len(entry.marks) for entry in found.entries.values()) > 240_000
+        assert sum(len(entry.shingles) for entry in found.entries.values()) > 240_000

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lacli.assistant.base import Cancel as Cancelled
+from lacli.assistant.base import Cancel as Cancel
 from lacli.assistant.base import Report, ignore, never
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.config import Settings
@@ -19,7 +19,18 @@ from lacli.errors import LacliError, OutOfMemory, PromptTooLong
 from lacli.events import Attachment, Event, Finished, Loading, Message, Notice, Piece, Prefill, ReplyStats, Request
 from lacli.worker import protocol
 from lacli.worker import server as worker
-from lacli.worker.protocol import Asked, Call, Cancel, Close, Done, Greeting, Hello, Problem, Said, Told
+from lacli.worker.protocol import (
+    Call,
+    CancelCall,
+    ClientMessage,
+    Close,
+    Done,
+    ErrorMessage,
+    EventMessage,
+    Greeting,
+    Hello,
+    WorkerMessage,
+)
 
 QUESTION = Request((Message("user", "hi"),))
 ENOUGH_S = 20.0
@@ -48,8 +59,8 @@ class FrontEnd:
         self.thread = threading.Thread(target=serve, daemon=True)
         self.thread.start()
 
-    def say(self, *records: Asked | bytes) -> None:
-        rest = memoryview(b"".join(each if isinstance(each, bytes) else protocol.line(each) for each in records))
+    def say(self, *records: ClientMessage | bytes) -> None:
+        rest = memoryview(b"".join(each if isinstance(each, bytes) else protocol.encode(each) for each in records))
         while rest:
             rest = rest[os.write(self._out, rest) :]
 
@@ -57,19 +68,19 @@ class FrontEnd:
         self.say(Hello(protocol.PROTOCOL, settings or Settings()))
         assert isinstance(self.heard(), Greeting)
 
-    def heard(self) -> Told:
-        found = protocol.told(self.reader.readline())
-        assert not isinstance(found, protocol.Damaged)
+    def heard(self) -> WorkerMessage:
+        found = protocol.parse_event(self.reader.readline())
+        assert not isinstance(found, protocol.InvalidLine)
         return found
 
-    def all_of(self, call: int) -> list[Event | Done | Problem]:
+    def all_of(self, call: int) -> list[Event | Done | ErrorMessage]:
         """What comes of a call, to its end."""
-        found: list[Event | Done | Problem] = []
+        found: list[Event | Done | ErrorMessage] = []
         while True:
             told = self.heard()
             assert not isinstance(told, Greeting)
             assert told.id == call
-            if not isinstance(told, Said):
+            if not isinstance(told, EventMessage):
                 return [*found, told]
             found.append(told.event)
 
@@ -106,12 +117,12 @@ class Stepping(ScriptedAssistant):
     def __init__(self, steps: int = 100) -> None:
         super().__init__([])
         self.may = threading.Semaphore(0)
-        self.cancel: Cancelled = never
+        self.cancel: Cancel = never
         self.steps = steps
         self.begun = self.taken = 0
         self.saved: list[int] = []
 
-    def reply(self, request: Request, cancel: Cancelled = never) -> Iterator[Event]:
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
         self.cancel = cancel
         self.begun = self.taken = 0
         try:
@@ -188,7 +199,7 @@ class TestACall:
         there.greet()
         there.say(Call(1, "sing"), Call(2, "reply", QUESTION))
         (problem,) = there.all_of(1)
-        assert isinstance(problem, Problem)
+        assert isinstance(problem, ErrorMessage)
         assert "'sing'" in problem.message
         assert there.all_of(2)[-1] == Done(2)
 
@@ -200,7 +211,7 @@ class Fails(ScriptedAssistant):
         super().__init__(["a"])
         self.error: BaseException | None = error
 
-    def reply(self, request: Request, cancel: Cancelled = never) -> Iterator[Event]:
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
         error, self.error = self.error, None
         if error is not None:
             yield Prefill(1, 1, 0)
@@ -226,8 +237,8 @@ class TestAFailure:
         there.greet()
         there.say(Call(1, "reply", QUESTION), Call(2, "reply", QUESTION))
         *_, problem = there.all_of(1)
-        assert isinstance(problem, Problem)
-        assert type(problem.error()) is kind
+        assert isinstance(problem, ErrorMessage)
+        assert type(problem.to_error()) is kind
         assert message in problem.message
         assert "\n" not in problem.message
         assert there.all_of(2)[-1] == Done(2)
@@ -240,9 +251,9 @@ class TestAFailure:
         there.say(b"\xff\xfe\n", b'{"type":"call","id":8,"what":[]}\n', Call(9, "reply", QUESTION))
         told = [there.heard() for _ in range(3)]
         assert [(type(each), getattr(each, "id", 0)) for each in told] == [
-            (Problem, None),
-            (Problem, None),
-            (Problem, 8),
+            (ErrorMessage, None),
+            (ErrorMessage, None),
+            (ErrorMessage, 8),
         ]
         assert there.all_of(9)[-1] == Done(9)
 
@@ -255,9 +266,9 @@ class TestCancel:
         there.say(Call(1, "reply", QUESTION))
         assistant.may.release(3)
         for number in (1, 2, 3):
-            assert there.heard() == Said(1, Piece("x", ("",), ReplyStats(predicted_n=number)))
+            assert there.heard() == EventMessage(1, Piece("x", ("",), ReplyStats(predicted_n=number)))
         until(lambda: assistant.begun == 4)
-        there.say(Cancel(1))
+        there.say(CancelCall(1))
         until(assistant.cancel)
         assistant.may.release(90)
         piece, finished, done = there.all_of(1)
@@ -271,7 +282,7 @@ class TestCancel:
         assistant = Stepping(2)
         there = front_end(assistant)
         there.greet()
-        there.say(Call(1, "reply", QUESTION), Call(2, "reply", QUESTION), Cancel(2))
+        there.say(Call(1, "reply", QUESTION), Call(2, "reply", QUESTION), CancelCall(2))
         assistant.may.release(2)
         assert len(there.all_of(1)) == 4
         finished, _ = there.all_of(2)
@@ -281,9 +292,9 @@ class TestCancel:
     def test_of_what_is_not_at_work_is_ignored(self, front_end: Callable[[Any], FrontEnd]) -> None:
         there = front_end(ScriptedAssistant(["a", "b"]))
         there.greet()
-        there.say(Cancel(2), Call(1, "reply", QUESTION))
+        there.say(CancelCall(2), Call(1, "reply", QUESTION))
         assert there.all_of(1)[-1] == Done(1)
-        there.say(Cancel(1), Cancel(2), Call(2, "reply", QUESTION))
+        there.say(CancelCall(1), CancelCall(2), Call(2, "reply", QUESTION))
         *_, finished, _done = there.all_of(2)
         assert isinstance(finished, Finished)
         assert finished.reason == "stop"
@@ -311,7 +322,7 @@ class TestCancel:
         there.greet()
         there.say(Call(1, "reply", QUESTION))
         there.heard()
-        there.say(Cancel(1))
+        there.say(CancelCall(1))
         assistant.told.set()
         *_, finished, done = there.all_of(1)
         assert isinstance(finished, Finished)
@@ -330,7 +341,7 @@ class TestCancel:
             before = assistant.taken
             time.sleep(0.1)
         big = Request((Message("user", "y" * 10_000_000),))
-        there.say(Cancel(1), Call(2, "reply", big), Cancel(2))  # would wait for ever if the engine did not read
+        there.say(CancelCall(1), Call(2, "reply", big), CancelCall(2))  # would wait for ever if the engine did not read
         *_, finished, _done = there.all_of(1)
         assert isinstance(finished, Finished)
         assert finished.reason == "cancelled"
@@ -390,7 +401,9 @@ class TestTheEnd:
         assert assistant.closed
 
     @pytest.mark.parametrize("first", [Hello(protocol.PROTOCOL + 1), Call(1, "open")])
-    def test_comes_at_once_for_who_speaks_otherwise(self, front_end: Callable[[Any], FrontEnd], first: Asked) -> None:
+    def test_comes_at_once_for_who_speaks_otherwise(
+        self, front_end: Callable[[Any], FrontEnd], first: ClientMessage
+    ) -> None:
         there = front_end(ScriptedAssistant([]))
         there.say(first)
         assert isinstance(there.heard(), Greeting)

@@ -15,14 +15,16 @@ from pathlib import Path
 import psutil
 import pytest
 
+from lacli.assistant.cancel import CancelToken
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.chat.conversation import Conversation
 from lacli.config import Settings
 from lacli.errors import LacliError, OutOfMemory, WorkerDied
 from lacli.events import Attachment, Event, Finished, Loading, Message, Notice, Piece, ReplyStats, Request
 from lacli.sessions.store import SessionStore, path
-from lacli.worker.client import WorkerAssistant
-from tests.engine_child import ROOT, TEXT, command
+from lacli.worker.client import WorkerAssistant, _WorkerProcess
+from lacli.worker.protocol import Call, ClientMessage, Done
+from tests.worker.worker_child import ROOT, TEXT, command
 
 QUESTION = Request((Message("user", "hi"),))
 ENOUGH_S = 20.0
@@ -53,7 +55,7 @@ def engines() -> list[psutil.Process]:
 
 def _is_ours(process: psutil.Process) -> bool:
     try:
-        return any("engine_child" in each for each in process.cmdline())
+        return any("worker_child" in each for each in process.cmdline())
     except psutil.Error:
         return False
 
@@ -165,6 +167,72 @@ class TestAReply:
         assert not any(isinstance(each, Notice | Loading) for each in rest)
 
 
+class TestAnAnswer:
+    def test_that_comes_before_the_sending_has_returned_is_not_lost(
+        self, start: Start, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        send = _WorkerProcess.send
+
+        def answered(process: _WorkerProcess, message: ClientMessage) -> None:
+            if isinstance(message, Call):
+                process.deliver(Done(message.id))
+            else:
+                send(process, message)
+
+        monkeypatch.setattr(_WorkerProcess, "send", answered)
+        asking = threading.Thread(target=start("deaf").open, daemon=True)
+        asking.start()
+        asking.join(ENOUGH_S)
+        assert not asking.is_alive()
+
+    def test_that_comes_at_once_reaches_every_one_of_many_calls(self, start: Start) -> None:
+        engine = start("instant")
+
+        def ask() -> None:
+            for _ in range(300):
+                engine.open()
+
+        asking = [threading.Thread(target=ask, daemon=True) for _ in range(3)]
+        for each in asking:
+            each.start()
+        for each in asking:
+            each.join(ENOUGH_S)
+        assert not any(each.is_alive() for each in asking)
+
+
+class TestACancel:
+    def test_wakes_a_call_of_which_nothing_comes(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("lacli.worker.client._PREDICATE_S", 1000.0)  # nothing is asked again and again
+        engine, token = start("silent"), CancelToken()
+        cancelling = threading.Timer(0.3, token.cancel)
+        cancelling.start()
+        (finished,) = engine.reply(QUESTION, token)
+        assert isinstance(finished, Finished)
+        assert finished.reason == "cancelled"
+
+    def test_that_comes_before_the_call_ends_it(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("lacli.worker.client._PREDICATE_S", 1000.0)
+        token = CancelToken()
+        token.cancel()
+        (finished,) = start("silent").reply(QUESTION, token)
+        assert isinstance(finished, Finished)
+
+    def test_that_is_a_plain_function_is_heard_while_nothing_comes(self, start: Start) -> None:
+        asked = threading.Event()
+        threading.Timer(0.3, asked.set).start()
+        (finished,) = start("silent").reply(QUESTION, asked.is_set)
+        assert isinstance(finished, Finished)
+
+    @posix_only
+    def test_is_not_needed_for_a_call_whose_process_dies(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("lacli.worker.client._PREDICATE_S", 1000.0)
+        engine = start("silent")
+        engine.open()
+        threading.Timer(0.3, kill, (engine,)).start()
+        with pytest.raises(WorkerDied):
+            list(engine.reply(QUESTION, CancelToken()))
+
+
 class TestDeath:
     @posix_only
     def test_in_the_middle_of_a_reply_ten_times_is_told_and_leaves_nothing_behind(
@@ -225,7 +293,7 @@ class TestDeath:
         assert caught.value.message == message
         assert caught.value.hint.startswith(hint)
         if how == "segv":
-            assert "Fatal Python error: Segmentation fault" in caught.value.said
+            assert "Fatal Python error: Segmentation fault" in caught.value.stderr
 
     @posix_only
     def test_by_the_system_as_memory_ran_out_is_told_from_a_kill(
@@ -250,7 +318,7 @@ class TestDeath:
         with pytest.raises(WorkerDied, match="exit code 1") as caught:
             start("refuses").open()
         assert caught.value.hint == "its last words: Traceback: no module named torch"
-        assert caught.value.said.strip() == "Traceback: no module named torch"
+        assert caught.value.stderr.strip() == "Traceback: no module named torch"
 
     def test_in_the_middle_of_a_line_is_its_death_and_not_nonsense(self, start: Start) -> None:
         with pytest.raises(WorkerDied, match="exit code 9"):
@@ -276,7 +344,7 @@ class TestDeath:
         folder.mkdir()
         engine.open()
 
-    @pytest.mark.parametrize(("kind", "why"), [("babbles", "no JSON"), ("later", "version 99")])
+    @pytest.mark.parametrize(("kind", "why"), [("babbles", "not JSON"), ("later", "version 99")])
     def test_is_what_comes_to_one_that_cannot_be_understood(self, start: Start, kind: str, why: str) -> None:
         with pytest.raises(WorkerDied, match=why) as caught:
             start(kind).open()
@@ -303,7 +371,7 @@ class TestClosing:
         assert not engines()
 
     def test_of_one_that_does_not_listen_comes_to_an_end(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("lacli.worker.client._ASK_S", 0.3)
+        monkeypatch.setattr("lacli.worker.client._CLOSE_S", 0.3)
         monkeypatch.setattr("lacli.worker.client._TERMINATE_S", 0.3)
         engine = start("deaf")
         asking = threading.Thread(target=_swallow, args=(engine, Request((Message("user", "x" * 5_000_000),))))
@@ -339,8 +407,9 @@ import sys
 sys.path.insert(0, sys.argv.pop(1))
 from lacli.config import Settings
 from lacli.events import Message, Request
-from lacli.worker.client import WorkerAssistant
-from tests.engine_child import command
+from lacli.worker.client import WorkerAssistant, _WorkerProcess
+from lacli.worker.protocol import Call, ClientMessage, Done
+from tests.worker.worker_child import command
 engine = WorkerAssistant(Settings(), command(*sys.argv[1:]))
 for number, event in enumerate(engine.reply(Request((Message("user", "hi"),)))):
     if number == 3:

@@ -1,4 +1,4 @@
-"""What the log keeps of a text: what SQLite can hold, and of a huge one the beginning and the end. Pure.
+"""How the log stores a text: as valid Unicode, and of a huge one only the beginning and the end. Pure.
 
 A resumed conversation shows the model the same shortened text, with the mark of the cut, and never the whole again.
 """
@@ -8,22 +8,22 @@ from __future__ import annotations
 import re
 
 MOST_CHARACTERS = 200_000
-"""Of one text. Usual contexts hold less, so that what a model saw of a text is nearly always kept whole."""
+"""Per text. Usual contexts hold less, so what a model saw of a text is nearly always stored whole."""
 _HEAD_SHARE = 0.75
 _TITLE_CHARACTERS = 100
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def whole(text: str) -> str:
-    """The text with what cannot be written as UTF-8 replaced by U+FFFD; halves of one character are joined."""
+def valid_unicode(text: str) -> str:
+    """The text with lone surrogates replaced by U+FFFD and surrogate pairs joined."""
     if _SURROGATES.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def kept(text: str) -> str:
-    """The text as the log keeps it."""
-    text = whole(text)
+def clipped(text: str) -> str:
+    """The text as the log stores it."""
+    text = valid_unicode(text)
     if len(text) <= MOST_CHARACTERS:
         return text
     head = int(MOST_CHARACTERS * _HEAD_SHARE)
@@ -33,8 +33,8 @@ def kept(text: str) -> str:
 
 def title(question: str) -> str:
     """The first words of a question, on one line; of several paragraphs the first, where what is wanted stands."""
-    begin = whole(question[: 8 * _TITLE_CHARACTERS]).strip()
-    words = " ".join(begin.partition("\n\n")[0].split())
+    start = valid_unicode(question[: 8 * _TITLE_CHARACTERS]).strip()
+    words = " ".join(start.partition("\n\n")[0].split())
     if len(words) <= _TITLE_CHARACTERS:
         return words
     cut = words[:_TITLE_CHARACTERS]

@@ -1,12 +1,13 @@
-"""Which files hold which runs of tokens, as a small file of hashes beside the pool: never a token, a text or a name.
+"""Which files hold which runs of tokens (shingles), as a small file of hashes beside the pool: never a token, a text
+or a name.
 
-Of a file's runs of four tokens one in four is kept, chosen by its hash, as 32 bits of a salted hash in no order. That
-is enough to tell from a context which files it quotes, so that only those are read and tokenised in a run; and too
-little to follow a text from run to run. Pure but for `load` and `save`.
+Of a file's runs of four tokens one in four is kept, chosen by its hash, as 32 bits of a salted hash, unordered. That
+is enough to tell from a context which files it quotes, so that only those are read and tokenised; and too little to
+reconstruct a text from its runs. Pure except for `load` and `save`.
 
-    header   magic, version, count of files and of marks, fingerprint of the tokenizer, salt, CRC-32 of all the rest
-    files    one record each: hashes of name and content, size, time, tokens, state, count of marks
-    marks    uint32, file by file, ascending within a file
+    header   magic, version, count of files and of shingles, fingerprint of the tokenizer, salt, CRC-32 of all the rest
+    files    one record each: hashes of name and content, size, time, tokens, state, count of shingles
+    shingles uint32, file by file, ascending within a file
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacli.project import skip
+from lacli.storage import atomic
 from lacli.storage import files as disk
 
 FILE_NAME = "files.lacli"
-MarkArray = NDArray[np.uint32]
+HashArray = NDArray[np.uint32]
 
 _MAGIC = b"LACLIFIX"
 _VERSION = 1
@@ -38,7 +40,7 @@ _VERSION = 1
 _HEADER = struct.Struct("<8sHxxII32s16sI")
 _RECORD = np.dtype(
     {
-        "names": ["name", "content", "mtime_ns", "size", "tokens", "marks", "state"],
+        "names": ["name", "content", "mtime_ns", "size", "tokens", "shingles", "state"],
         "formats": ["<u8", "<u8", "<i8", "<u4", "<u4", "<u4", "<u4"],
     }
 )
@@ -55,7 +57,7 @@ _REASONS = get_args(skip.Reason)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class FileEntry:
     """What is known of one file."""
 
     content: int
@@ -66,33 +68,33 @@ class Entry:
     """When it was read."""
     tokens: int
     """How many it has; 0 if it is left out."""
-    marks: MarkArray
-    """Its marks, ascending."""
+    shingles: HashArray
+    """Hashes of its runs, ascending."""
     left_out: skip.Reason | None = None
     """Why it is not read again before it changes; None if it can be."""
     built: bool = False
     """Read because the user named it, not because it is tracked."""
 
 
-class Marks:
+class ShingleIndex:
     """The index in memory. `entries` may be changed; `seal` makes the changes count in `candidates`."""
 
-    def __init__(self, salt: bytes = b"", entries: Mapping[int, Entry] | None = None) -> None:
+    def __init__(self, salt: bytes = b"", entries: Mapping[int, FileEntry] | None = None) -> None:
         self.salt = salt or secrets.token_bytes(16)
-        self.entries: dict[int, Entry] = dict(entries or {})
+        self.entries: dict[int, FileEntry] = dict(entries or {})
         """By the hash of the file's name."""
         self._names = np.empty(0, np.uint64)
         self._sorted = np.empty(0, np.uint64)
 
     def seal(self) -> None:
-        """Sort all marks with the files behind them."""
-        held = [(name, entry.marks) for name, entry in self.entries.items() if len(entry.marks)]
+        """Sort all shingles together with their files."""
+        held = [(name, entry.shingles) for name, entry in self.entries.items() if len(entry.shingles)]
         self._names = np.array([name for name, _ in held], dtype=np.uint64)
         if not held:
             self._sorted = np.empty(0, np.uint64)
             return
-        owners = np.repeat(np.arange(len(held), dtype=np.uint64), [len(marks) for _, marks in held])
-        joined = np.concatenate([marks for _, marks in held]).astype(np.uint64)
+        owners = np.repeat(np.arange(len(held), dtype=np.uint64), [len(hashes) for _, hashes in held])
+        joined = np.concatenate([hashes for _, hashes in held]).astype(np.uint64)
         self._sorted = np.sort((joined << np.uint64(32)) | owners)
 
     def candidates(self, context: NDArray[np.int64]) -> list[tuple[int, float]]:
@@ -100,12 +102,12 @@ class Marks:
 
         A run that several files hold counts as a share for each.
         """
-        wanted = marks_of(context, self.salt).astype(np.uint64) << np.uint64(32)
+        wanted = shingles_of(context, self.salt).astype(np.uint64) << np.uint64(32)
         low = np.searchsorted(self._sorted, wanted, "left")
         high = np.searchsorted(self._sorted, wanted | np.uint64(0xFFFFFFFF), "right")
         shares = high - low
-        told = (shares > 0) & (shares <= _WIDESPREAD)
-        low, shares = low[told], shares[told]
+        specific = (shares > 0) & (shares <= _WIDESPREAD)
+        low, shares = low[specific], shares[specific]
         if not len(low):
             return []
         steps = np.arange(int(shares.sum())) - np.repeat(np.cumsum(shares) - shares, shares)
@@ -115,8 +117,8 @@ class Marks:
         return [(int(self._names[index]), float(scores[index])) for index in best]
 
 
-def marks_of(token_ids: NDArray[np.int64] | NDArray[np.uint32], salt: bytes) -> MarkArray:
-    """The marks of a text, ascending, each once."""
+def shingles_of(token_ids: NDArray[np.int64] | NDArray[np.uint32], salt: bytes) -> HashArray:
+    """The shingles of a text, ascending, each once."""
     ids = np.asarray(token_ids).astype(np.uint64)
     count = len(ids) - _RUN + 1
     if count <= 0:
@@ -132,57 +134,57 @@ def marks_of(token_ids: NDArray[np.int64] | NDArray[np.uint32], salt: bytes) -> 
     return np.unique((kept >> np.uint64(24)).astype(np.uint32))
 
 
-def encode(index: Marks, fingerprint: str) -> bytes:
+def encode(index: ShingleIndex, fingerprint: str) -> bytes:
     """The file's bytes."""
     rows = [(name, *_fields(entry)) for name, entry in index.entries.items()]
     records = np.array(rows, dtype=_RECORD)
-    marks = [entry.marks.astype("<u4").tobytes() for entry in index.entries.values()]
-    body = b"".join([records.tobytes(), *marks])
-    count = sum(len(entry.marks) for entry in index.entries.values())
-    head = (_MAGIC, _VERSION, len(records), count, _print_of(fingerprint), index.salt)
+    shingles = [entry.shingles.astype("<u4").tobytes() for entry in index.entries.values()]
+    body = b"".join([records.tobytes(), *shingles])
+    count = sum(len(entry.shingles) for entry in index.entries.values())
+    head = (_MAGIC, _VERSION, len(records), count, _fingerprint_digest(fingerprint), index.salt)
     checked = zlib.crc32(body, zlib.crc32(_HEADER.pack(*head, 0)))
     return _HEADER.pack(*head, checked) + body
 
 
-def _fields(entry: Entry) -> tuple[int, ...]:
+def _fields(entry: FileEntry) -> tuple[int, ...]:
     reason = 0 if entry.left_out is None else 1 + _REASONS.index(entry.left_out)
     state = reason | _BUILT * entry.built
-    return entry.content, entry.mtime_ns, entry.size, entry.tokens, len(entry.marks), state
+    return entry.content, entry.mtime_ns, entry.size, entry.tokens, len(entry.shingles), state
 
 
-def decode(data: bytes, fingerprint: str) -> Marks | None:
+def decode(data: bytes, fingerprint: str) -> ShingleIndex | None:
     """The index in these bytes; None if they are damaged, of another version or for another tokenizer."""
     if len(data) < _HEADER.size:
         return None
     magic, version, files, count, tokenizer, salt, checked = _HEADER.unpack_from(data)
     body = memoryview(data)[_HEADER.size :]
-    if (magic, version, tokenizer) != (_MAGIC, _VERSION, _print_of(fingerprint)):
+    if (magic, version, tokenizer) != (_MAGIC, _VERSION, _fingerprint_digest(fingerprint)):
         return None
     head = _HEADER.pack(magic, version, files, count, tokenizer, salt, 0)
     if len(body) != files * _RECORD.itemsize + 4 * count or zlib.crc32(body, zlib.crc32(head)) != checked:
         return None
     records = np.frombuffer(body, _RECORD, files)
-    marks = np.frombuffer(body, "<u4", count, files * _RECORD.itemsize)
-    if int(records["marks"].sum()) != count:
+    hashes = np.frombuffer(body, "<u4", count, files * _RECORD.itemsize)
+    if int(records["shingles"].sum()) != count:
         return None
-    return Marks(salt, dict(_entries(records, marks)))
+    return ShingleIndex(salt, dict(_entries(records, hashes)))
 
 
-def _entries(records: NDArray[np.void], all_marks: MarkArray) -> Iterator[tuple[int, Entry]]:
+def _entries(records: NDArray[np.void], all_hashes: HashArray) -> Iterator[tuple[int, FileEntry]]:
     start = 0
     for name, content, mtime_ns, size, tokens, count, state in records.tolist():
-        own = all_marks[start : start + count]
+        own = all_hashes[start : start + count]
         reason = state & (_BUILT - 1)
         left_out = _REASONS[reason - 1] if 0 < reason <= len(_REASONS) else None
-        yield name, Entry(content, size, mtime_ns, tokens, own, left_out, bool(state & _BUILT))
+        yield name, FileEntry(content, size, mtime_ns, tokens, own, left_out, bool(state & _BUILT))
         start += count
 
 
-def _print_of(fingerprint: str) -> bytes:
+def _fingerprint_digest(fingerprint: str) -> bytes:
     return hashlib.sha256(fingerprint.encode("utf-8", "surrogatepass")).digest()
 
 
-def load(path: Path, fingerprint: str) -> Marks | None:
+def load(path: Path, fingerprint: str) -> ShingleIndex | None:
     """The index of a file; None where there is none that can be used: it is made again, nothing is lost."""
     try:
         return decode(disk.read(path, limit=_MAX_BYTES), fingerprint)
@@ -190,11 +192,11 @@ def load(path: Path, fingerprint: str) -> Marks | None:
         return None
 
 
-def save(index: Marks, path: Path, fingerprint: str) -> int:
+def save(index: ShingleIndex, path: Path, fingerprint: str) -> int:
     """Put the index in the place of the file, and give its size. May raise OSError."""
     data = encode(index, fingerprint)
     disk.make_private(path.parent)
-    disk.replace(path, path.with_name(f"{path.name}.{os.getpid()}.tmp"), data)
+    atomic.replace(path, data, beside=path.with_name(f"{path.name}.{os.getpid()}.tmp"))
     _sweep(path)
     return len(data)
 

@@ -21,12 +21,22 @@ from lacli.errors import LacliError, PromptTooLong
 from lacli.events import Attachment, Finished, Message, Notice, Piece, ReplyStats, Request
 from lacli.sessions.records import StoreUnavailable
 from lacli.worker import protocol
-from lacli.worker.protocol import Call, Cancel, Close, Damaged, Done, Greeting, Hello, Problem, Said
+from lacli.worker.protocol import (
+    Call,
+    CancelCall,
+    Close,
+    Done,
+    ErrorMessage,
+    EventMessage,
+    Greeting,
+    Hello,
+    InvalidLine,
+)
 
 RECORDS = [
     *(each for each in vars(events).values() if isinstance(each, type) and dataclasses.is_dataclass(each)),
     Settings,
-    *(Hello, Greeting, Call, Cancel, Close, Said, Done, Problem),
+    *(Hello, Greeting, Call, CancelCall, Close, EventMessage, Done, ErrorMessage),
 ]
 _DOC = protocol.__doc__ or ""
 SCALARS: dict[Any, list[Any]] = {
@@ -60,32 +70,34 @@ def test_every_record_is_the_same_after_the_journey(kind: Any) -> None:
     rng = random.Random(kind.__name__)
     for _ in range(50):
         before = some(kind, rng)
-        assert protocol.record(kind, json.loads(json.dumps(protocol.plain(before)))) == before
+        assert protocol.from_json(kind, json.loads(json.dumps(protocol.to_json(before)))) == before
 
 
-@pytest.mark.parametrize("kind", [Hello, Call, Cancel, Close])
+@pytest.mark.parametrize("kind", [Hello, Call, CancelCall, Close])
 def test_what_a_front_end_says_is_one_line_of_ascii(kind: Any) -> None:
     for seed in range(50):
         before = some(kind, random.Random(seed))
-        line = protocol.line(before)
+        line = protocol.encode(before)
         assert line.endswith(b"\n")
         assert line.count(b"\n") == 1
         assert line.isascii()
-        assert protocol.asked(line) == before
+        assert protocol.parse_call(line) == before
 
 
-@pytest.mark.parametrize("kind", [Greeting, Said, Done, Problem])
+@pytest.mark.parametrize("kind", [Greeting, EventMessage, Done, ErrorMessage])
 def test_what_the_engine_says_is_read_as_it_was_meant(kind: Any) -> None:
     for seed in range(50):
         before = some(kind, random.Random(seed))
-        assert protocol.told(protocol.line(before)) == before
+        assert protocol.parse_event(protocol.encode(before)) == before
 
 
 def test_a_number_that_is_not_finite_is_json_that_others_read_too() -> None:
-    line = protocol.line(Said(1, Piece("", (), ReplyStats(step_ms=math.inf, draft_ms=-math.inf, saved_ms=math.nan))))
+    line = protocol.encode(
+        EventMessage(1, Piece("", (), ReplyStats(step_ms=math.inf, draft_ms=-math.inf, saved_ms=math.nan)))
+    )
     json.loads(line, parse_constant=lambda name: pytest.fail(name))
-    found = protocol.told(line)
-    assert isinstance(found, Said)
+    found = protocol.parse_event(line)
+    assert isinstance(found, EventMessage)
     assert isinstance(found.event, Piece)
     stats = found.event.stats
     assert (stats.step_ms, stats.draft_ms) == (math.inf, -math.inf)
@@ -97,12 +109,14 @@ def test_numbers_of_other_libraries_travel_as_numbers() -> None:
     import numpy as np
 
     stats = ReplyStats(step_ms=np.float64(1.5))
-    assert protocol.record(ReplyStats, json.loads(json.dumps(protocol.plain(stats)))) == stats
+    assert protocol.from_json(ReplyStats, json.loads(json.dumps(protocol.to_json(stats)))) == stats
 
 
 def test_a_subclass_of_stats_keeps_what_counts_lack() -> None:
-    found = protocol.told(protocol.line(Said(1, Finished("x", (1,), "stop", ReplyStats(model="m", ctx_used=3)))))
-    assert isinstance(found, Said)
+    found = protocol.parse_event(
+        protocol.encode(EventMessage(1, Finished("x", (1,), "stop", ReplyStats(model="m", ctx_used=3))))
+    )
+    assert isinstance(found, EventMessage)
     assert isinstance(found.event, Finished)
     assert found.event.stats == ReplyStats(model="m", ctx_used=3)
 
@@ -111,22 +125,22 @@ def test_the_examples_of_the_specification_are_messages() -> None:
     examples = re.findall(r'{"type": "(\w+)".*}', _DOC)
     found = [json.loads(each[0].replace("{…}", "{}")) for each in re.finditer(r'{"type".*?}(?=`|\s{2,}|$)', _DOC, re.M)]
     assert [each["type"] for each in found] == examples
-    assert {"hello", "greeting", "call", "cancel", "close", "said", "done", "problem"} == set(examples)
+    assert {"hello", "greeting", "call", "cancel", "close", "event", "done", "error"} == set(examples)
     for each in found:
         line = json.dumps(each).encode() + b"\n"
-        read = [protocol.asked(line), protocol.told(line)]
-        (one,) = [record for record in read if not isinstance(record, Damaged)]
-        assert set(each) - {"type"} <= set(protocol.plain(one))
+        read = [protocol.parse_call(line), protocol.parse_event(line)]
+        (one,) = [record for record in read if not isinstance(record, InvalidLine)]
+        assert set(each) - {"type"} <= set(protocol.to_json(one))
 
 
 class TestOtherVersions:
     def test_a_member_that_is_not_known_is_passed_over(self) -> None:
-        line = b'{"type":"said","id":1,"event":{"type":"notice","text":"a","colour":"red"},"more":[]}\n'
-        assert protocol.told(line) == Said(1, Notice("a"))
+        line = b'{"type":"event","id":1,"event":{"type":"notice","text":"a","colour":"red"},"more":[]}\n'
+        assert protocol.parse_event(line) == EventMessage(1, Notice("a"))
 
     def test_a_member_that_is_missing_has_its_default(self) -> None:
         line = b'{"type":"call","id":1,"what":"reply","request":{"messages":[{"role":"user","text":"hi"}]}}\n'
-        assert protocol.asked(line) == Call(1, "reply", Request((Message("user", "hi"),)))
+        assert protocol.parse_call(line) == Call(1, "reply", Request((Message("user", "hi"),)))
 
 
 @pytest.mark.parametrize(
@@ -134,60 +148,60 @@ class TestOtherVersions:
     [
         (b"", "no end"),
         (b'{"type":"close"}', "no end"),
-        (b"\n", "no JSON"),
-        (b"\x00\xff\xfe\n", "no JSON"),
+        (b"\n", "not JSON"),
+        (b"\x00\xff\xfe\n", "not JSON"),
         (b"null\n", "not an object"),
         (b"[" * 100_000 + b"\n", "nested"),
-        (b"1" * 5_000 + b"\n", "no JSON"),
+        (b"1" * 5_000 + b"\n", "not JSON"),
         (b"{}\n", "type is none of"),
         (b'{"type":["close"]}\n', "type is none of"),
-        (b'{"type":"said","id":1}\n', "type is none of"),
+        (b'{"type":"event","id":1}\n', "type is none of"),
         (b'{"type":"cancel"}\n', "id is missing"),
         (b'{"type":"cancel","id":true}\n', "id is not a whole number"),
         (b'{"type":"cancel","id":1.0}\n', "id is not a whole number"),
-        (b'{"type":"hello","protocol":1,"settings":{"pool_mb":"1"}}\n', "settings.pool_mb is not a number"),
-        (b'{"type":"hello","protocol":1,"settings":{"pool_mb":1' + b"0" * 400 + b"}}\n", "settings.pool_mb is not"),
+        (b'{"type":"hello","protocol":2,"settings":{"pool_mb":"1"}}\n', "settings.pool_mb is not a number"),
+        (b'{"type":"hello","protocol":2,"settings":{"pool_mb":1' + b"0" * 400 + b"}}\n", "settings.pool_mb is not"),
         (b'{"type":"call","id":1,"what":"reply","request":{"messages":{}}}\n', "request.messages is not a list"),
         (b'{"type":"call","id":1,"what":"reply","request":{"stops":"x"}}\n', "request.stops is not a list"),
     ],
 )
 def test_a_line_that_cannot_be_read_says_why(line: bytes, why: str) -> None:
-    found = protocol.asked(line)
-    assert isinstance(found, Damaged)
-    assert why in found.why
-    assert why in found.problem().message
+    found = protocol.parse_call(line)
+    assert isinstance(found, InvalidLine)
+    assert why in found.reason
+    assert why in found.to_message().message
 
 
 def test_the_call_that_was_wrong_is_named_where_it_can_be() -> None:
-    found = protocol.asked(b'{"type":"call","id":7,"what":3}\n')
-    assert isinstance(found, Damaged)
-    assert found.problem().id == 7
+    found = protocol.parse_call(b'{"type":"call","id":7,"what":3}\n')
+    assert isinstance(found, InvalidLine)
+    assert found.to_message().id == 7
 
 
 def test_no_damage_is_an_exception() -> None:
     rng = random.Random(6)
     request = Request((Message("user", "hi", (1, 2), (Attachment("a.py", "x = [1]"),)),), seed=3)
-    whole = protocol.line(Call(1, "reply", request))
+    whole = protocol.encode(Call(1, "reply", request))
     for _ in range(3_000):
         damaged = bytearray(whole)
         for _ in range(rng.randrange(1, 4)):
             damaged[rng.randrange(len(damaged) - 1)] = rng.choice(b'"{}[]:,\\0a\xff\x00 ')
-        protocol.asked(bytes(damaged))
-        protocol.told(bytes(damaged))
+        protocol.parse_call(bytes(damaged))
+        protocol.parse_event(bytes(damaged))
     for end in range(len(whole) - 1):
-        assert isinstance(protocol.asked(whole[:end] + b"\n"), Damaged)
+        assert isinstance(protocol.parse_call(whole[:end] + b"\n"), InvalidLine)
 
 
 class TestLines:
     def test_of_a_stream_come_one_by_one(self) -> None:
-        assert list(protocol.lines(io.BytesIO(b"a\nbc\n\nd"))) == [b"a\n", b"bc\n", b"\n", b"d"]
+        assert list(protocol.read_lines(io.BytesIO(b"a\nbc\n\nd"))) == [b"a\n", b"bc\n", b"\n", b"d"]
 
     def test_one_without_end_is_damaged_and_the_next_one_whole(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(protocol, "MOST_BYTES", 20)
-        close = protocol.line(Close())
+        close = protocol.encode(Close())
         for size in (20, 21, 39, 40, 41, 100):
-            found = [protocol.asked(each) for each in protocol.lines(io.BytesIO(b"x" * size + b"\n" + close))]
-            assert isinstance(found[0], Damaged), size
+            found = [protocol.parse_call(each) for each in protocol.read_lines(io.BytesIO(b"x" * size + b"\n" + close))]
+            assert isinstance(found[0], InvalidLine), size
             assert found[1:] == [Close()], size
 
 
@@ -196,16 +210,18 @@ class TestErrors:
         kinds = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, LacliError)]
         assert len(kinds) > 5
         for kind in kinds:
-            found = protocol.told(protocol.line(Problem.of(kind("what was found", "what to do"), 3)))
-            assert isinstance(found, Problem)
-            error = found.error()
+            found = protocol.parse_event(
+                protocol.encode(ErrorMessage.from_error(kind("what was found", "what to do"), 3))
+            )
+            assert isinstance(found, ErrorMessage)
+            error = found.to_error()
             assert type(error) is kind
             assert (found.id, error.message, error.hint) == (3, "what was found", "what to do")
             assert error.exit_code == kind.exit_code
 
     def test_one_of_a_floor_arrives_as_what_it_is_a_kind_of(self) -> None:
-        assert type(Problem.of(StoreUnavailable("no log")).error()) is LacliError
+        assert type(ErrorMessage.from_error(StoreUnavailable("no log")).to_error()) is LacliError
 
     def test_one_of_a_later_version_is_an_error_still(self) -> None:
-        assert type(Problem(1, "FireAndWater", "it burns").error()) is LacliError
-        assert type(Problem(1, "PromptTooLong", "too long").error()) is PromptTooLong
+        assert type(ErrorMessage(1, "FireAndWater", "it burns").to_error()) is LacliError
+        assert type(ErrorMessage(1, "PromptTooLong", "too long").to_error()) is PromptTooLong
