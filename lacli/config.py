@@ -28,6 +28,11 @@ class Settings:
     pool_mb: float | None = None
     """Most megabytes kept of one project, and below of all; None is the store's default, 0 keeps nothing."""
     pools_mb: float | None = None
+    keep_prompts: bool = False
+    """Whether the KV cache of what was read is kept on disk, and used again."""
+    kv_mb: float | None = None
+    """Most megabytes of that for one project, and below for all; None is the store's default, 0 keeps nothing."""
+    kvs_mb: float | None = None
     window: int | None = None
     """Most columns of the Jacobi window; None leaves it to the device's default. The same for the next two."""
     ngram: int | None = None

@@ -61,6 +61,11 @@ def pools_dir() -> Path:
     return state_dir() / "pools"
 
 
+def kv_dir() -> Path:
+    """KV caches of what was read, a folder per project."""
+    return state_dir() / "kv"
+
+
 def data_dir() -> Path:
     """The user's own data: saved conversations."""
     return _dir("data")

@@ -1,10 +1,9 @@
-"""All that can be done, in one table: key bindings, footer, help screen, palette, slash commands and keymap read it.
+"""Everything the user can do, in one table: key bindings, footer, help, palette, slash commands and keymap read it.
 
-An action is added as one line of `ACTIONS` and one method `action_<id with _ for ->` on the node its `where` names: the
-app, the main screen (its verbs are the mixins in `lacli_tui/verbs/`), the prompt, a message. That node's class has
-`BINDINGS = bindings_of(WHERE)`; the footer shows what `footer` names. Whatever stands in the palette or has a slash
-command is called by `App.perform(id, rest)`, which finds the node; the method then takes `rest` if `takes` is set. The
-`[keymap]` table of the configuration gives an id other keys. Imports textual's Binding only.
+To add an action, add an entry to `ACTIONS` and what does it: for `where` MAIN an entry in the table of `screens.main`,
+else a method `action_<id with _ for ->` on the app, the prompt or the message. That node's class has `BINDINGS =
+bindings_of(WHERE)`. The `[keymap]` table of the configuration gives an id other keys. Of Textual this imports Binding
+only.
 """
 
 from __future__ import annotations
@@ -13,21 +12,18 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding, BindingType
 
-from lacli.chat import slash
+from lacli.chat import commands
 from lacli.errors import UsageError
-from lacli_tui.keynames import wrong
+from lacli_tui.keynames import key_problem
 
-if TYPE_CHECKING:
-    from textual.app import App
-
+_COMMANDS = {each.name: each for each in commands.commands("tui")}
 _KEY = re.compile(r"(?:(?:ctrl|shift|alt|super)\+)*[a-z0-9_?!@#$%&*/.;:<>=+-]+")
 APP, MAIN, PROMPT, MESSAGE = "app", "main", "prompt", "message"
 OFFERS = "offers"
-"""The list above the prompt while a file or a command is being typed; its keys are taken by the prompt."""
+"""The list above the prompt while a file or a command is typed; the prompt handles its keys."""
 DIALOG, PICKER = "dialog", "picker"
 """Every screen over the main one, and every one with a list to choose from."""
 SESSIONS, POOL, CONFIRM, DIFF, LINE, SETTINGS = "sessions", "pool", "confirm", "diff", "line", "settings"
@@ -36,11 +32,9 @@ HELP = "help"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something a user can do."""
-
     id: str
     keys: str
-    """Separated by commas, as textual names them; empty where only palette and slash command lead to it."""
+    """Separated by commas, named as in Textual; empty if only the palette or a slash command leads to it."""
     title: str
     """A few words: for the palette and the help screen."""
     help: str = ""
@@ -48,19 +42,20 @@ class Action:
     where: str = MAIN
     palette: bool = True
     footer: str = ""
-    """What the footer calls it; empty: not shown there."""
+    """Its name in the footer; empty: not shown there."""
     slash: str = ""
-    """The slash command of the same, without its slash."""
-    takes: str = ""
-    """What may follow the slash command, as the help shows it."""
-    values: str = ""
-    """What is offered there: file (`n file` where a number may come first), model, session, template, option, theme."""
+    """Its slash command, if any: a name in `lacli.chat.commands`."""
     priority: bool = False
     """Whether the key works wherever the focus is, before the widget that has it."""
 
     @property
+    def takes(self) -> str:
+        """What may follow the slash command, as the help shows it."""
+        return _COMMANDS[self.slash].arguments if self.slash else ""
+
+    @property
     def method(self) -> str:
-        """The name of the method that does it, without `action_`."""
+        """The method that carries it out, without `action_`."""
         return self.id.replace("-", "_")
 
 
@@ -76,16 +71,8 @@ ACTIONS: tuple[Action, ...] = (
         footer="send",
     ),
     Action("newline", "ctrl+j,shift+enter", "New line", where=PROMPT, palette=False, footer="new line"),
-    Action(
-        "attach",
-        "ctrl+f",
-        "Attach a file",
-        "Shows the model a file; @ does the same.",
-        slash="file",
-        takes="PATH",
-        values="file",
-    ),
-    Action("detach", "", "Take away an attached file", "Without n, the last one.", slash="drop", takes="[n]"),
+    Action("attach", "ctrl+f", "Attach a file", "Shows the model a file; @ does the same.", slash="file"),
+    Action("detach", "", "Take away an attached file", "Without n, the last one.", slash="drop"),
     Action("edit", "", "Write the question in your editor", "$VISUAL or $EDITOR.", slash="edit"),
     Action(
         "template",
@@ -93,8 +80,6 @@ ACTIONS: tuple[Action, ...] = (
         "Fill in a saved template",
         "With the draft; K=V behind its name is what it is to say for $K.",
         slash="template",
-        takes="[NAME …]",
-        values="template",
     ),
     Action("to-messages", "shift+tab,ctrl+up", "Go to the messages", where=PROMPT, palette=False),
     Action("undo-typing", "ctrl+underscore", "Take back what was typed last", where=PROMPT, palette=False),
@@ -113,30 +98,18 @@ ACTIONS: tuple[Action, ...] = (
     Action("retry", "", "Ask the last question again", slash="retry"),
     Action("undo", "", "Take back what was done last", "A question, /clear, /drop or a retry.", slash="undo"),
     Action("clear", "", "Forget the conversation", "Undo brings it back.", slash="clear"),
-    Action("system", "", "Show or set the system message", slash="system", takes="[TEXT]"),
-    Action(
-        "set", "", "Set an option of the replies", "Such as temperature.", slash="set", takes="[K V]", values="option"
-    ),
+    Action("system", "", "Show or set the system message", slash="system"),
+    Action("set", "", "Set an option of the replies", "Such as temperature.", slash="set"),
     Action("compact", "", "Replace older turns by a summary", slash="compact"),
     # the last answer
-    Action("copy", "", "Copy the last answer", "Or its n-th code block.", slash="copy", takes="[n]"),
-    Action(
-        "save",
-        "",
-        "Save the chat or a code block",
-        "With n, the n-th block; without PATH it asks.",
-        slash="save",
-        takes="[n] [PATH]",
-        values="n file",
-    ),
+    Action("copy", "", "Copy the last answer", "Or its n-th code block.", slash="copy"),
+    Action("save", "", "Save the chat or a code block", "With n, the n-th block; without PATH it asks.", slash="save"),
     Action(
         "apply",
         "",
         "Apply a code block to a file",
         "A diff first; without PATH it asks, and offers the file that the answer names.",
         slash="apply",
-        takes="[n] [PATH]",
-        values="n file",
     ),
     # a message that has the focus
     Action("message-copy", "y", "Copy the message", where=MESSAGE, palette=False, footer="copy"),
@@ -181,8 +154,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("sources", "ctrl+g", "Colour tokens by who guessed them", "Of the last reply; g does it on a message."),
     # sessions, model, screens
     Action("new", "ctrl+n", "New chat", slash="new"),
-    Action("resume", "ctrl+r", "Go on with another chat", slash="sessions", takes="[ID]", values="session"),
-    Action("models", "ctrl+t", "Choose another model", slash="model", takes="[NAME]", values="model"),
+    Action("resume", "ctrl+r", "Go on with another chat", slash="sessions"),
+    Action("models", "ctrl+t", "Choose another model", slash="model"),
     Action("pool", "", "What this project has taught the drafts", slash="pool"),
     Action("settings", "", "Settings and what this program knows of itself", slash="settings"),
     Action("stats", "", "Numbers of the last reply and of the chat", slash="stats"),
@@ -201,16 +174,7 @@ ACTIONS: tuple[Action, ...] = (
         palette=False,
         priority=True,
     ),
-    Action(
-        "theme",
-        "",
-        "Choose another theme",
-        "Seen while the mark moves.",
-        where=APP,
-        slash="theme",
-        takes="[NAME]",
-        values="theme",
-    ),
+    Action("theme", "", "Choose another theme", "Seen while the mark moves.", where=APP, slash="theme"),
     Action("suspend", "ctrl+z", "Go to the shell", "`fg` there comes back.", where=APP, priority=True),
     Action("leave", "ctrl+q", "Quit", where=APP, footer="quit", slash="exit", priority=True),
     # screens over the main one
@@ -260,11 +224,11 @@ ACTIONS: tuple[Action, ...] = (
 
 
 def bindings_of(where: str) -> list[BindingType]:
-    """The bindings of the node that does these actions."""
+    """The bindings of the node that carries out these actions."""
     return [
         Binding(
             key,
-            f"{action.method}({key!r})" if action.id == "message-block" else action.method,
+            _call(action, key),
             action.footer or action.title,
             show=bool(action.footer),
             priority=action.priority,
@@ -276,8 +240,19 @@ def bindings_of(where: str) -> list[BindingType]:
     ]
 
 
+def _call(action: Action, key: str) -> str:
+    """The call that Textual is to make."""
+    if action.where == MAIN:
+        return f"command({action.id!r})"
+    if action.id == "message-block":
+        return f"{action.method}({key!r})"
+    if action.where == MESSAGE and action.id != "message-copy":
+        return f"request({action.id!r})"
+    return action.method
+
+
 def checked_keymap(keymap: Mapping[str, object]) -> dict[str, str]:
-    """The table [keymap] as textual takes it. Raises UsageError for what names no action or no key."""
+    """The table [keymap] as Textual takes it. Raises UsageError for unknown actions and keys."""
     found = {}
     for id_, keys in keymap.items():
         if id_ not in _BY_ID:
@@ -286,7 +261,7 @@ def checked_keymap(keymap: Mapping[str, object]) -> dict[str, str]:
         if not isinstance(keys, str) or not all(_KEY.fullmatch(key.strip()) for key in keys.split(",")):
             raise UsageError(f"[keymap] {id_} must be keys like {_BY_ID[id_].keys or 'f12'!r}", "several by commas")
         for key in map(str.strip, keys.split(",")):
-            if near := wrong(key):
+            if near := key_problem(key):
                 raise UsageError(f"[keymap] {id_} = {key!r} is no key", near)
         found[id_] = ",".join(key.strip() for key in keys.split(","))
     return found
@@ -297,27 +272,14 @@ def action_of(id_: str) -> Action:
     return _BY_ID[id_]
 
 
-def slash_actions() -> Mapping[str, Action]:
-    """The actions by their slash commands."""
-    return _BY_SLASH
-
-
-def keys_of(id_: str, app: App[Any]) -> list[str]:
-    """The keys of this action, as the user has them."""
-    return app._keymap.get(id_, action_of(id_).keys).split(",")
-
-
 def slash_command(typed: str) -> tuple[Action, str] | None:
-    """The action that a slash command leads to, and what stands behind it; None where this is a question.
-
-    Raises UsageError for what is neither.
-    """
-    found = slash.command(typed, {word: bool(action.takes) for word, action in _BY_SLASH.items()})
-    return None if found is None else (_BY_SLASH[found[0]], found[1])
+    """The action and argument of a slash command; None if this is a question. Raises UsageError for what is neither."""
+    found = commands.parse(typed, SLASH_WORDS)
+    return None if found is None else (_BY_SLASH[found[0].name], found[1])
 
 
 _BY_ID = {action.id: action for action in ACTIONS}
-_BY_SLASH = {action.slash: action for action in ACTIONS if action.slash} | {
-    "quit": _BY_ID["leave"],
-    "?": _BY_ID["help"],
-}
+_BY_SLASH = {action.slash: action for action in ACTIONS if action.slash}
+SLASH_WORDS = {name: replace(_COMMANDS[name], help=action.title) for name, action in _BY_SLASH.items()}
+"""The slash commands by what is typed, aliases last, described as in palette and help."""
+SLASH_WORDS |= {each.alias: each for each in SLASH_WORDS.values() if each.alias}

@@ -1,4 +1,4 @@
-"""What textual itself draws beyond ASCII, drawn otherwise on a console that has no more: scroll bars, names of keys."""
+"""ASCII versions of what Textual itself draws with other characters: scroll bars, names of keys."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _KEYS |= {"↑": "up", "↓": "down", "←": "left", "→": "right"}
 
 
 class _WholeCells(ScrollBarRender):
-    """Colours only: ends of a bar fall on whole cells."""
+    """A scroll bar whose ends fall on whole cells."""
 
     VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
     HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
-def draw_plainly(plain: bool) -> None:
-    """Of all scroll bars, from now on."""
+def use_ascii_scrollbars(plain: bool) -> None:
+    """Set how all scroll bars are drawn from now on."""
     ScrollBar.renderer = _WholeCells if plain else ScrollBarRender
 
 
-def plain_key(shown: str) -> str:
-    """The name of a key as textual shows it, in ASCII."""
+def ascii_key(shown: str) -> str:
+    """The name of a key, as Textual shows it, in ASCII."""
     return "".join(_KEYS.get(sign, sign) for sign in shown)

@@ -1,9 +1,9 @@
-"""Work that may wait for a disk, a lock or another program, in a thread of its own; what comes of it is a message.
+"""Runs work that may wait for a disk, a lock or another program in a thread of its own.
 
-`Behind(node).do(what, work)` posts `Came(what, …)` to the node. Of calls with the same name only the newest is still
-wanted: while one runs, the next one waits and takes the place of any that waits already, and what an older one found is
-told only where no newer one was asked for. `await done(work)` is for whoever can wait: an async worker. Threads end
-with the program, which never waits for them, as it would for those of textual's own workers.
+`Background(node).run(name, work)` posts the outcome to the node as `BackgroundResult(name, …)`. Of several calls with
+the same name only the newest matters: while one runs, the next one waits, replacing any that was already waiting, and
+an outdated result is not posted. `await in_thread(work)` is for coroutines. The threads are daemons, so that the
+program never waits for them on exit, as it would for those of Textual's own workers.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from textual.message_pump import MessagePump
 Value = TypeVar("Value")
 
 
-class Came(Message, bubble=False):
-    """What came of a piece of work."""
+@dataclass
+class BackgroundResult(Message, bubble=False):
+    """The outcome of a piece of work."""
 
-    def __init__(self, what: str, value: object, error: Exception | None = None) -> None:
-        super().__init__()
-        self.what = what
-        self.value = value
-        self.error = error
-        """A failure, to be told to the user; `value` is None then."""
+    name: str
+    value: object
+    error: Exception | None = None
+    """To be shown to the user; `value` is None then."""
 
 
 @dataclass(slots=True)
@@ -38,30 +37,29 @@ class _Queue:
     busy: bool = False
 
 
-class Behind:
-    """The work of one widget or screen."""
+class Background:
+    """The background work of one widget or screen."""
 
     def __init__(self, node: MessagePump) -> None:
         self._node = node
         self._lock = threading.Lock()
         self._queues: dict[str, _Queue] = {}
 
-    def do(self, what: str, work: Callable[[], object]) -> None:
-        """Have this done; returns at once."""
+    def run(self, name: str, work: Callable[[], object]) -> None:
+        """Start the work, or queue it behind the one with the same name; returns at once."""
         with self._lock:
-            queue = self._queues.setdefault(what, _Queue())
+            queue = self._queues.setdefault(name, _Queue())
             queue.waiting = work
             if queue.busy:
                 return
             queue.busy = True
-        threading.Thread(target=self._run, args=(what, queue), name=f"behind-{what}", daemon=True).start()
+        threading.Thread(target=self._run, args=(name, queue), name=f"background-{name}", daemon=True).start()
 
-    def tell(self, what: str, value: object) -> None:
-        """From within the work: something that is known already."""
-        with contextlib.suppress(RuntimeError):  # the program has ended meanwhile
-            self._node.post_message(Came(what, value))
+    def report(self, name: str, value: object) -> None:
+        """Post a partial result; called by the work itself."""
+        self._post(BackgroundResult(name, value))
 
-    def _run(self, what: str, queue: _Queue) -> None:
+    def _run(self, name: str, queue: _Queue) -> None:
         while True:
             with self._lock:
                 work, queue.waiting = queue.waiting, None
@@ -69,26 +67,29 @@ class Behind:
                     queue.busy = False
                     return
             try:
-                came = Came(what, work())
+                result = BackgroundResult(name, work())
             except Exception as error:
-                came = Came(what, None, error)
+                result = BackgroundResult(name, None, error)
             if queue.waiting is None:
-                with contextlib.suppress(RuntimeError):  # as above
-                    self._node.post_message(came)
+                self._post(result)
+
+    def _post(self, result: BackgroundResult) -> None:
+        with contextlib.suppress(RuntimeError):  # the event loop has been closed meanwhile
+            self._node.post_message(result)
 
 
-async def done(work: Callable[[], Value]) -> Value:
-    """What comes of this. Whoever waits can be cancelled; the work itself goes on then, and nobody hears of it."""
+async def in_thread(work: Callable[[], Value]) -> Value:
+    """Run the work in a thread and return its result. Cancelling the caller abandons the thread, which runs on."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Value] = loop.create_future()
 
-    def tell(value: Value | None, error: BaseException | None) -> None:
-        if future.done():  # it is not waited for any more
+    def settle(value: Value | None, error: BaseException | None) -> None:
+        if future.done():  # the caller was cancelled
             return
         if error is not None:
             future.set_exception(error)
         else:
-            future.set_result(value)  # type: ignore[arg-type]  # it is there where there is no error
+            future.set_result(value)  # type: ignore[arg-type]  # set where there is no error
 
     def run() -> None:
         value, error = None, None
@@ -96,15 +97,15 @@ async def done(work: Callable[[], Value]) -> Value:
             value = work()
         except Exception as raised:
             error = raised
-        with contextlib.suppress(RuntimeError):  # the program has ended meanwhile
-            loop.call_soon_threadsafe(tell, value, error)
+        with contextlib.suppress(RuntimeError):  # the event loop has been closed meanwhile
+            loop.call_soon_threadsafe(settle, value, error)
 
-    threading.Thread(target=run, name="behind", daemon=True).start()
+    threading.Thread(target=run, name="background", daemon=True).start()
     return await future
 
 
-def said(error: Exception) -> str:
-    """A failure in one line."""
+def error_line(error: Exception) -> str:
+    """The error and its hint in one line."""
     hint = getattr(error, "hint", "")
     text = getattr(error, "message", "") or str(error) or type(error).__name__
     return f"{text}; {hint}" if hint else text

@@ -1,4 +1,4 @@
-"""What the steps of a reply add up to, and which characters of it who guessed. Pure; fed by `messages.Stats`."""
+"""What the steps of a reply add up to, and which source guessed which of its characters. Pure."""
 
 from __future__ import annotations
 
@@ -9,39 +9,30 @@ from dataclasses import dataclass
 
 from lacli_tui.messages import Decoded
 
-SOURCES = {
-    "prompt": "p",
-    "session": "s",
-    "project": "j",
-    "files": "f",
-    "successor": "u",
-    "window": "w",
-}
-"""Who guesses, in the order shown, with the letter that stands for each where colours are not seen."""
+SOURCES = {"prompt": "p", "session": "s", "project": "j", "files": "f", "successor": "u", "window": "w"}
+"""The sources in the order shown, each with the letter that stands for it where there are no colours."""
 
-_NOW = 16
-_SEEN = 256
+_RECENT = 16
+_CHARTED = 256
 
 
-class Tally:
-    """The steps of one reply."""
-
+class StepStats:
     def __init__(self) -> None:
         self.steps = 0
-        self.accepted: deque[int] = deque(maxlen=_SEEN)
-        """Guesses kept in each of the latest steps."""
+        self.accepted: deque[int] = deque(maxlen=_CHARTED)
+        """How many guesses each of the last steps kept."""
         self.counts: list[int] = []
         """How many steps kept 0, 1, 2 … guesses."""
-        self._tokens: deque[int] = deque(maxlen=_NOW)
-        self._begun = False
+        self._tokens: deque[int] = deque(maxlen=_RECENT)
+        self._started = False
 
     def add(self, steps: Sequence[Decoded], begins: bool) -> None:
-        """More steps; `begins`: they are the first of a reply, and the very first of them is what prefill gave."""
+        """Add steps; `begins`: they are the first of a reply, and the very first is the token that prefill gave."""
         if begins:
             self.__init__()  # type: ignore[misc]
         for step in steps:
-            if not self._begun:
-                self._begun = True
+            if not self._started:
+                self._started = True
                 continue
             kept = sum(map(bool, step.sources))
             self.steps += 1
@@ -52,40 +43,38 @@ class Tally:
 
     @property
     def now(self) -> float | None:
-        """Tokens per step of the last 16; None before the first."""
+        """Tokens per step over the last 16 steps; None before the first."""
         return sum(self._tokens) / len(self._tokens) if self._tokens else None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Neighbouring characters of a reply that the same source guessed, in one step."""
+    """Neighbouring characters of a reply that one source guessed in one step."""
 
     text: str
     source: str
-    """"" where nobody did."""
+    """"" if no source did."""
 
 
-class Trace:
-    """Who guessed which characters of a reply, in a few bytes a step, as it is kept as long as the chat is open."""
+class SourceTrace:
+    """Which source guessed which characters, in a few bytes a step, as it is kept as long as the chat is open."""
 
     __slots__ = ("_lengths", "_names", "_who", "tokens")
 
     def __init__(self, steps: Sequence[Decoded] = ()) -> None:
         self.tokens: Counter[str] = Counter()
-        """How many tokens each source guessed; those of "" nobody did."""
+        """How many tokens each source guessed; "" counts those that none did."""
         self._names = [""]
         self._who = bytearray()
-        """Of each run, the place of its source in `_names`."""
+        """For each run the index of its source in `_names`."""
         self._lengths = array("I")
-        """Of each run, its characters."""
+        """For each run the number of its characters."""
         self.add(steps)
 
     def __bool__(self) -> bool:
-        """Whether anything is known."""
         return bool(self._who)
 
     def add(self, steps: Sequence[Decoded]) -> None:
-        """More was decoded."""
         for decoded in steps:
             self.tokens.update(decoded.sources)
             begins = True
@@ -101,12 +90,12 @@ class Trace:
                 begins = False
 
     def runs(self) -> Iterator[tuple[str, int]]:
-        """Source and characters of each run."""
+        """The source and length of each run."""
         return ((self._names[who], length) for who, length in zip(self._who, self._lengths, strict=True))
 
 
-def runs(text: str, trace: Trace) -> list[Run]:
-    """A reply, cut by who guessed its tokens; what no step accounts for comes last, guessed by nobody."""
+def runs(text: str, trace: SourceTrace) -> list[Run]:
+    """Split a reply by source; text that no step accounts for comes last, without a source."""
     found: list[Run] = []
     at = 0
     for source, length in trace.runs():

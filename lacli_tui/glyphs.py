@@ -1,4 +1,4 @@
-"""The characters that charts and frames are drawn with: fine ones, or ASCII where a terminal has no others. Pure."""
+"""The characters that charts and frames are drawn with: fine ones, or ASCII if the terminal has no others. Pure."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
-    """One set; every character is one cell wide."""
+    """A set of characters, each one cell wide."""
 
     levels: str
-    """From nothing to a full cell, bottom up: what a column ends with."""
+    """From empty to full, bottom up: the top cell of a column."""
     parts: str
-    """The same from the left to the right: what a bar ends with."""
+    """From empty to full, left to right: the last cell of a bar."""
     between: str
-    """Stands between values of a line."""
+    """Between the values of a line."""
     dots: str
-    """Something was left out, or goes on."""
+    """For something left out or still to come."""
     about: str
-    """Before a value that is not exact."""
+    """Before an approximate value."""
     times: str
     plain: bool
-    """Whether it is the ASCII one."""
+    """Whether this is the ASCII set."""
     speck: str
-    """A place in a chart where nothing is yet."""
+    """A place in a chart without a value yet."""
 
 
 FINE = Glyphs(" ▁▂▃▄▅▆▇█", " ▏▎▍▌▋▊▉█", "·", "…", "≈", "×", False, "·")
 PLAIN = Glyphs(" .:-=+*#", " -=", "|", "~", "~", "x", True, ".")
 
 
-def plain_terminal(environment: Mapping[str, str] = os.environ, encoding: str | None = None) -> bool:
-    """Whether a terminal cannot be relied on to draw more than ASCII."""
+def is_ascii_terminal(environment: Mapping[str, str] = os.environ, encoding: str | None = None) -> bool:
+    """Whether the terminal cannot be relied on to draw more than ASCII."""
     if encoding is None:
         encoding = getattr(sys.__stdout__, "encoding", None) or "ascii"
     narrow = encoding.lower().replace("-", "").replace("_", "") not in ("utf8", "utf8sig", "utf16", "utf32")
@@ -42,13 +42,12 @@ def plain_terminal(environment: Mapping[str, str] = os.environ, encoding: str | 
 
 
 def glyphs(plain: bool) -> Glyphs:
-    """The set for a terminal."""
     return PLAIN if plain else FINE
 
 
 _LIKE = str.maketrans("…›→·−–—“”‘’×≈•✓", "~>>|---\"\"''x~**")
 
 
-def drawable(text: str) -> str:
-    """Our own words with signs that every terminal has, where this one may have no others; cell for cell."""
-    return text.translate(_LIKE) if plain_terminal() else text
+def to_terminal(text: str) -> str:
+    """Replace the special characters of our own texts by ASCII, cell for cell, if the terminal needs that."""
+    return text.translate(_LIKE) if is_ascii_terminal() else text

@@ -1,4 +1,4 @@
-"""Code as lines of coloured runs, made bit by bit so that a long block never holds up a key press.
+"""Code as lines of coloured runs, produced bit by bit so that a long block never delays a key press.
 
 The kinds are those of `widgets.fence`, which has a colour for each. Imports pygments when the first block is closed.
 """
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from lacli.text.lexers import lexer_of
 
 Run = tuple[int, str]
-"""So many characters of one kind."""
+"""A number of characters, and their kind."""
 
 _MOST, _LONGEST = 200_000, 2_000
-"""Characters of a block and of a line; what is longer stays plain: some expressions of lexers take for ever on it."""
+"""The most characters of a block and of a line; beyond them some regular expressions of lexers take for ever."""
 _KINDS = (
     ("Token.Comment", "comment"),
     ("Token.Literal.String", "string"),
@@ -35,7 +35,7 @@ _KINDS = (
 
 
 def highlighted(code: str, language: str) -> Iterator[list[Run]]:
-    """The runs of each line in turn; nothing where the language is not known."""
+    """The runs of each line in turn; nothing if the language is unknown."""
     readable = len(code) <= _MOST and max(map(len, code.split("\n"))) <= _LONGEST
     lexer_class = lexer_of(language) if readable else None
     if lexer_class is None:

@@ -1,6 +1,5 @@
-"""The table [keymap] of the configuration: which action has which keys, where these work, and whether two share one.
-
-Pure, over the registry of actions.
+"""The table [keymap] of the configuration: which action has which keys, where they work, and whether two collide.
+Pure.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ PLACES = {
     actions.SETTINGS: "in the settings",
     actions.HELP: "in the help",
 }
-"""Where an action's keys work, in words."""
+"""Where the keys of an action work."""
 _CHAT = (actions.MAIN, actions.PROMPT, actions.OFFERS, actions.MESSAGE)
 _APART = ({actions.PROMPT, actions.MESSAGE}, {actions.OFFERS, actions.MESSAGE})
-"""Places of the chat that never have the focus together."""
+"""Places in the chat that never have the focus together."""
 _WITH_LISTS = (actions.PICKER, actions.SESSIONS)
 _TYPED = (actions.PROMPT, actions.OFFERS, actions.PICKER, actions.SESSIONS, actions.LINE)
 """Where letters are typed."""
@@ -42,22 +41,22 @@ _SAME = {
     "return": "enter",
     "esc": "escape",
 }
-"""What a terminal sends the same for."""
+"""Keys for which a terminal sends the same."""
 _DIGITS = "message-block"
 
 
 def checked(keymap: Mapping[str, object]) -> dict[str, str]:
-    """The table as textual takes it. Raises UsageError for what names no action or no key, for a key that two actions
-    have at one place, and for one that is typed there."""
+    """The table as Textual takes it. Raises UsageError for unknown actions and keys, for a key that two actions share
+    in one place, and for one that types a letter there."""
     found = checked_keymap(keymap)
     for id_ in found:
-        if (problem := clash(found, id_)) is not None:
+        if (problem := collision(found, id_)) is not None:
             raise problem
     return found
 
 
-def clash(keymap: Mapping[str, str], id_: str) -> UsageError | None:
-    """What is wrong with the keys of this action beside all others, as the table has them."""
+def collision(keymap: Mapping[str, str], id_: str) -> UsageError | None:
+    """What is wrong with the keys of this action, beside all others."""
     action = action_of(id_)
     if id_ == _DIGITS:
         return UsageError(f"[keymap] the keys of {_DIGITS} are the numbers of the blocks", "leave it away")
@@ -67,7 +66,7 @@ def clash(keymap: Mapping[str, str], id_: str) -> UsageError | None:
             return UsageError(f"[keymap] {id_} = {key!r} could no longer be typed", f"a key like 'f12' or 'ctrl+{key}'")
         for other in ACTIONS:
             same = key in _keys(keymap.get(other.id, other.keys))
-            if same and other.id != id_ and _meet(action, other) and not _share(action, other, key):
+            if same and other.id != id_ and _work_together(action, other) and not _share_by_default(action, other, key):
                 where = PLACES[other.where]
                 return UsageError(
                     f"[keymap] {id_} = {written.strip()!r} is the key of {other.id} ({other.title}) {where}, too",
@@ -77,7 +76,7 @@ def clash(keymap: Mapping[str, str], id_: str) -> UsageError | None:
 
 
 def rows(keymap: Mapping[str, str] | None = None) -> Iterator[tuple[str, str, str, str]]:
-    """Of every action that may have keys: its name in the table, its keys, what it does, where they work."""
+    """For each action that may have keys: its name in the table, its keys, what it does, where they work."""
     for action in ACTIONS:
         if action.id != _DIGITS:
             keys = (keymap or {}).get(action.id, action.keys)
@@ -88,13 +87,13 @@ def _keys(keys: str) -> list[str]:
     return [_SAME.get(key.strip(), key.strip()) for key in keys.split(",") if key.strip()]
 
 
-def _share(one: Action, other: Action, key: str) -> bool:
-    """Whether both have this key as they are built in: then they take turns."""
+def _share_by_default(one: Action, other: Action, key: str) -> bool:
+    """Whether both have this key by default: then they take turns."""
     return key in _keys(one.keys) and key in _keys(other.keys)
 
 
-def _meet(one: Action, other: Action) -> bool:
-    """Whether the keys of both work at one place."""
+def _work_together(one: Action, other: Action) -> bool:
+    """Whether the keys of both work in one place."""
     places = {one.where, other.where}
     if len(places) == 1:
         return True

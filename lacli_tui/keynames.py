@@ -1,4 +1,4 @@
-"""Which keys there are, by the names that textual has for them. Pure."""
+"""Which keys exist, by Textual's names for them. Pure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from textual.keys import KEY_TO_UNICODE_NAME, REPLACED_KEYS, Keys
 
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 _NAMES = frozenset(key.value.rpartition("+")[2] for key in Keys if key.value[:1] != "<" and "-" not in key.value)
-_SAID = {"control": "ctrl", "option": "alt", "cmd": "super", "command": "super", "esc": "escape", "return": "enter"}
-"""What people call them, and textual does not."""
+_ALIASES = {"control": "ctrl", "option": "alt", "cmd": "super", "command": "super", "esc": "escape", "return": "enter"}
+"""What people call them, and Textual does not."""
 
 
-def wrong(key: str) -> str:
-    """Of a key that no terminal can send, the nearest that there is, or what it should look like; empty of others."""
+def key_problem(key: str) -> str:
+    """For a key that no terminal can send, a suggestion of what was meant; empty for others."""
     *modifiers, name = key.split("+") if len(key) > 1 and not key.endswith("+") else [key]
-    if name not in _SAID and _is_name(name) and all(each in _MODIFIERS for each in modifiers):
+    if name not in _ALIASES and _is_name(name) and all(each in _MODIFIERS for each in modifiers):
         return ""
-    near = [_SAID.get(each) or next(iter(difflib.get_close_matches(each, _MODIFIERS, 1)), "") for each in modifiers]
-    last = _SAID.get(name, name)
+    near = [_ALIASES.get(each) or next(iter(difflib.get_close_matches(each, _MODIFIERS, 1)), "") for each in modifiers]
+    last = _ALIASES.get(name, name)
     if not _is_name(last):
         last = next(iter(difflib.get_close_matches(last, _NAMES, 1)), "")
     return f"did you mean {'+'.join([*near, last])}?" if all((*near, last)) else "a key like 'f12' or 'ctrl+x'"

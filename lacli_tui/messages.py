@@ -1,13 +1,9 @@
-"""What widgets and screens are told. All values are plain and frozen; nothing here knows an assistant.
+"""The messages of our widgets, screens and threads. All values are plain and not changed; nothing here knows an engine.
 
-Up, from below: `Arrived` (the bridge has something; posted from its thread, at most one at a time), and what widgets of
-ours say to the screen that holds them (`Sent`, `Wanted`). Down, from the main screen: `Stats`, posted five times a
-second at most while a reply is written, and once at its end, to every widget of the main screen that has the CSS class
-`stats`; such a widget takes it as `on_stats` (or `@on(Stats)`) and keeps what it needs: `reply` is all of the reply
-so far (`events.ReplyStats`), `session` the Counts of the whole chat, `steps` the decoding steps since the last `Stats`
-with the source of each token, `begins` is set where they are the first of a reply. `About` is posted to the same
-widgets when one of its values changed: project, model, quantisation, the `phase` of the engine. `Around`
-comes from `verbs.watch`: the memory the engine takes, once a second at most, and what the project's pool holds.
+Upwards: `UpdatesReady` (posted by the bridge's thread), and what widgets ask of the screen that holds them:
+`QuestionSent`, `ActionRequested`. Downwards, from the main screen to every widget with the CSS class `stats`: `Stats`,
+five times a second at most while a reply is written and once at its end; `About` and `Resources` when one of their
+values has changed.
 """
 
 from __future__ import annotations
@@ -26,90 +22,72 @@ Phase = Literal["loading", "idle", "prefill", "decoding", "stopping", "dead"]
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """One step of decoding."""
+    """One decoding step."""
 
     text: str
     """May be empty, as a `Piece`'s."""
     sources: tuple[str, ...]
-    """For each token who guessed it, "" where nobody did."""
+    """The source that guessed each token, "" where none did."""
     lengths: tuple[int, ...] = ()
-    """For each token how many characters of the reply it completes, as a `Piece`'s."""
+    """How many characters of the reply each token completes, as a `Piece`'s."""
 
 
-class Arrived(Message):
-    """The bridge has something to take."""
+class UpdatesReady(Message):
+    """The engine has sent something. At most one at a time."""
 
 
-class Sent(Message):
-    """The user sends what stands at the prompt."""
+@dataclass
+class QuestionSent(Message):
+    """The user sends the draft."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
-
-
-class Wanted(Message):
-    """The user wants something done: the id of an action, on the message with this number where it is about one."""
-
-    def __init__(self, action: str, rest: str = "", turn: int | None = None, block: int | None = None) -> None:
-        super().__init__()
-        self.action = action
-        self.rest = rest
-        self.turn = turn
-        """Of the conversation, counted from 0; None is the last."""
-        self.block = block
-        """Of its answer, counted from 1; None is the last."""
+    text: str
 
 
+@dataclass
+class ActionRequested(Message):
+    """A widget asks for an action by its id; some are about a message."""
+
+    action: str
+    rest: str = ""
+    turn: int | None = None
+    """The turn of the conversation, counted from 0; None is the last."""
+    block: int | None = None
+    """The code block of its answer, counted from 1; None is the last."""
+
+
+@dataclass
 class Stats(Message, bubble=False):
-    """The numbers of the reply that is being written, and of the chat."""
+    """The numbers of the reply being written, or the last one, and of the chat."""
 
-    def __init__(
-        self,
-        reply: ReplyStats | None,
-        session: Counts,
-        steps: Sequence[Decoded] = (),
-        begins: bool = False,
-    ) -> None:
-        super().__init__()
-        self.reply = reply
-        """None after a session was opened or begun anew."""
-        self.session = session
-        """All replies of the chat, this one included."""
-        self.steps = tuple(steps)
-        self.begins = begins
+    reply: ReplyStats | None
+    """All of the reply so far; None in a new or resumed chat."""
+    session: Counts
+    """All replies of the chat, including this one."""
+    steps: Sequence[Decoded] = ()
+    """The steps since the last message."""
+    begins: bool = False
+    """Whether they are the first of a reply."""
 
 
-class Around(Message, bubble=False):
-    """What stands around the replies."""
+@dataclass
+class Resources(Message, bubble=False):
+    """What the program takes and keeps."""
 
-    def __init__(self, memory_mb: float | None, pool: PoolFacts | None) -> None:
-        super().__init__()
-        self.memory_mb = memory_mb
-        """Of the engine's process; None: not known."""
-        self.pool = pool
-        """None: not read yet, or the folder is no project."""
+    memory_mb: float | None
+    """Used by the engine's process; None if unknown."""
+    pool: PoolFacts | None
+    """What the project has learned; None if not read yet, or if the folder is no project."""
 
 
+@dataclass
 class About(Message, bubble=False):
-    """What the header shows."""
+    """Project, model and what the engine is doing."""
 
-    def __init__(
-        self,
-        project: str = "",
-        model: str = "",
-        quant: str = "",
-        phase: Phase = "loading",
-        loading: Loading | None = None,
-        prefill: Prefill | None = None,
-        system: bool = False,
-    ) -> None:
-        super().__init__()
-        self.project = project
-        self.model = model
-        self.quant = quant
-        self.phase = phase
-        self.loading = loading
-        self.prefill = prefill
-        self.system = system
-        """Whether a system message is set."""
+    project: str = ""
+    model: str = ""
+    quant: str = ""
+    phase: Phase = "loading"
+    loading: Loading | None = None
+    prefill: Prefill | None = None
+    system: bool = False
+    """Whether a system message is set."""

@@ -1,32 +1,44 @@
-"""What is said about a moment: on the main screen above the prompt, in a dialog above its keys. Nothing pops up."""
+"""Tells the user something: in the bar above the prompt, or in the transcript if it is part of the conversation."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from textual.app import App
-from textual.events import Event, Key
-
-from lacli_tui.screens.dialog import Dialog
-from lacli_tui.verbs import Verbs
-
-_LEVELS = {"warning": "warning", "error": "error"}
+from lacli.chat.outcome import Line, fault
+from lacli_tui.widgets.notice_bar import NoticeBar
+from lacli_tui.widgets.transcript import Transcript
 
 
-class Telling(App[str]):
-    """An app whose `notify` covers nothing."""
+class Notifications:
+    """Nothing pops up."""
 
-    def notify(self, message: str, *, severity: Any = "information", **others: Any) -> None:
-        """Say this where the user looks."""
-        if isinstance(self.screen, Dialog):
-            self.screen.say(message)
-        elif isinstance(self.screen, Verbs):
-            self.screen.moment.tell(message, _LEVELS.get(severity, "note"))
-        else:
-            super().notify(message, severity=severity, **others)
+    def __init__(self, bar: NoticeBar, transcript: Transcript, notify: Callable[[str], None]) -> None:
+        """`notify` shows a text on the topmost screen, which may be a dialog."""
+        self._bar = bar
+        self._transcript = transcript
+        self.notify = notify
 
-    async def on_event(self, event: Event) -> None:
-        """With a key, what was said before it is over."""
-        if isinstance(event, Key) and isinstance(self.screen, Verbs):
-            self.screen.moment.passes()
-        await super().on_event(event)
+    def show(self, text: str, level: str = "note", hint: str = "") -> None:
+        """Show a line above the prompt, for the moment."""
+        self._bar.show(text, level, hint)
+
+    def withdraw(self, text: str) -> None:
+        """Remove this line from above the prompt: it no longer holds."""
+        self._bar.withdraw(text)
+
+    async def add_to_chat(self, text: str, level: str = "note", hint: str = "") -> None:
+        """Add a line to the transcript."""
+        await self._transcript.add_notice(text, level, hint)
+
+    async def show_lines(self, lines: Sequence[Line], in_chat: bool = False) -> None:
+        """Show these as one notice, above the prompt or in the transcript."""
+        if lines:
+            text, last = "\n".join(each.text for each in lines), lines[-1]
+            if in_chat:
+                await self.add_to_chat(text, last.level, last.hint)
+            else:
+                self.show(text, last.level, last.hint)
+
+    async def report(self, error: BaseException, in_chat: bool = False) -> None:
+        """Show a failure."""
+        await self.show_lines([fault(error)], in_chat)

@@ -1,4 +1,4 @@
-"""What stands around the replies: the project's pool on disk, the memory that the engine takes. Slow: for threads."""
+"""The project's pool on disk and the memory the engine uses. Slow: to be called in threads."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class PoolFacts:
     tokens: int = 0
     """In the pool that was written last."""
     counts: Counts = field(default_factory=Counts)
-    """Of all replies that were ever given in this project."""
+    """Over all replies ever given in this project."""
 
 
 def pool_facts(folder: Path) -> PoolFacts | None:
-    """Of the project that a folder belongs to; None where its pools cannot be found. Reads a few small files."""
+    """For the project a folder belongs to; None if it has no pools. Reads a few small files."""
     from lacli import paths
     from lacli.pool import projects
     from lacli.pool.inventory import project_info
@@ -39,7 +39,7 @@ def pool_facts(folder: Path) -> PoolFacts | None:
 
 
 def memory_mb(pid: int | None) -> float | None:
-    """Megabytes a process holds in memory; None where it is gone or does not say."""
+    """The memory a process uses; None if it is gone or does not say."""
     import psutil
 
     if pid is None:

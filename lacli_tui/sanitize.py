@@ -1,6 +1,4 @@
-"""Text that cannot act: control characters as pictures where a model wrote them or a draft has them, gone where they
-were pasted. Pure.
-"""
+"""Makes text harmless for the terminal: control characters are shown as pictures, or removed from pastes. Pure."""
 
 from __future__ import annotations
 
@@ -15,25 +13,25 @@ _SEQUENCE = re.compile(
     r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # OSC and other strings
     r"|\x1b[()*+][0-9A-Za-z]"  # a set of characters
 )
-"""Whole ones only: of what begins like one and does not end, the escape alone goes, and no text is lost."""
+"""Complete sequences only: of an unfinished one just the escape is removed, so that no text is lost."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def shown(text: str) -> str:
-    """The text with a picture for every control character but tabs and line ends, and a mark for what is not seen; a
-    lone surrogate as U+FFFD."""
+def visible(text: str) -> str:
+    """Replace control characters, but for tabs and line ends, by pictures, invisible characters by marks, and lone
+    surrogates by U+FFFD."""
     text = text.replace("\r\n", "\n").translate(_CONTROLS)
     return text if text.isascii() else marked(text.encode("utf-8", "replace").decode())
 
 
-def in_place(text: str) -> str:
-    """What can be edited, character by character: a sign for each that acts, is not seen or cannot be written."""
+def visible_in_place(text: str) -> str:
+    """The same character by character, for text that is edited."""
     if text.isascii() and text.isprintable():
         return text
     return signed(text.translate(_CONTROLS)).encode("utf-8", "replace").decode()
 
 
-def pasted(text: str) -> str:
-    """The text with \\n line ends, without whole escape sequences and without control characters."""
+def clean_paste(text: str) -> str:
+    """With \n as line end, without complete escape sequences and control characters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", _SEQUENCE.sub("", text)) if _CONTROL.search(text) else text

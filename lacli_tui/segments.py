@@ -1,7 +1,7 @@
-"""A reply cut into prose and code while it is still being written. Pure text; the answer's widget shows what is here.
+"""A reply split into prose and code while it is being written. Pure.
 
-Fences are told apart by `lacli.text.fences`, so that the n-th code block on the screen is the n-th of /copy and /save.
-The whole text is looked at again only when a line came that may open or close a fence.
+Fences are found by `lacli.text.fences`, so that the n-th code block on the screen is the n-th of /copy and /save. The
+whole text is parsed again only after a line that may open or close a fence.
 """
 
 from __future__ import annotations
@@ -13,26 +13,23 @@ from lacli.text.fences import blocks
 
 _FENCES = ("```", "~~~")
 _MOST = 100
-"""Code blocks that are shown by themselves; what comes behind them is one stretch, as each costs time at every key."""
-_PERHAPS_FENCE = re.compile(r" *(?:`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*)")
+"""The most code blocks shown as such; what follows is one segment, as each costs time at every key press."""
+_POSSIBLE_FENCE = re.compile(r" *(?:`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a reply."""
-
     text: str
-    """Of code what stands between the fences."""
+    """For code, what is between the fences."""
     code: bool = False
     language: str = ""
     closed: bool = True
-    """False of code that is still being written; prose is never closed."""
+    """False for code that is still being written; prose is never closed."""
     number: int = 0
     """Of code, counted from 1."""
 
 
 def segments(text: str) -> list[Segment]:
-    """Prose and code of a text, in order."""
     found: list[Segment] = []
     at = 0
     for number, block in enumerate(blocks(text)[:_MOST], 1):
@@ -46,32 +43,32 @@ def segments(text: str) -> list[Segment]:
 
 
 class Segments:
-    """The segments of a reply so far."""
+    """The segments of a growing reply."""
 
     def __init__(self) -> None:
         self.text = ""
         self._known: list[Segment] = []
-        self._looked = 0
-        """So much of the text, whole lines, is in `_known`."""
-        self._margin = True
-        """Whether the block that is open began at the margin: then nothing but a fence ends it."""
+        self._parsed = 0
+        """How much of the text, in whole lines, `_known` covers."""
+        self._opened_at_margin = True
+        """Whether the open block began at the margin: then nothing but a fence ends it."""
 
     def append(self, text: str) -> list[Segment]:
-        """The segments, with this behind what came before."""
+        """Add text and return all segments."""
         self.text += text
         end = self.text.rfind("\n") + 1
-        lines = self.text[self._looked : end]
+        lines = self.text[self._parsed : end]
         if lines:
-            if self._is_more(lines):
+            if self._only_continues(lines):
                 self._known[-1] = replace(self._known[-1], text=self._known[-1].text + lines)
             else:
                 self._known = segments(self.text[:end])
-                self._margin = self._opens_at_margin(end)
-            self._looked = end
+                self._opened_at_margin = self._opens_at_margin(end)
+            self._parsed = end
         return self._with_rest(self.text[end:])
 
-    def _is_more(self, lines: str) -> bool:
-        """Whether these lines are but more of the last segment."""
+    def _only_continues(self, lines: str) -> bool:
+        """Whether these lines only continue the last segment."""
         if not self._known:
             return False
         last = self._known[-1]
@@ -79,7 +76,7 @@ class Segments:
             return not any(mark in lines for mark in _FENCES)
         return (
             not last.closed
-            and self._margin
+            and self._opened_at_margin
             and not any(line.lstrip(" ").startswith(_FENCES) for line in lines.split("\n"))
         )
 
@@ -90,8 +87,8 @@ class Segments:
         return self.text.startswith(_FENCES, opening)
 
     def _with_rest(self, rest: str) -> list[Segment]:
-        """With the last, unfinished line, unless it may become a fence."""
-        if not rest.strip() or _PERHAPS_FENCE.fullmatch(rest):
+        """Add the unfinished last line, unless it may become a fence."""
+        if not rest.strip() or _POSSIBLE_FENCE.fullmatch(rest):
             return list(self._known)
         last = self._known[-1] if self._known else None
         if last is None or (last.code and last.closed):

@@ -1,9 +1,9 @@
-"""What textual's reading of the terminal lacks, put right before the program runs; its version is pinned.
+"""Fixes to how Textual reads and writes the terminal, installed before the app runs.
 
-A paste that holds escape sequences came out of its parser with pieces missing and the rest as keys, and one of many
-thousand lines took seconds, a character at a time, and as long again to be wrapped; bytes that are no UTF-8 ended the
-program, and so did a terminal that another program had set to non-blocking. Of a terminal that is gone nobody was told:
-the thread that writes died, and what was written to it waited for ever.
+Without them a paste that contains escape sequences loses pieces of itself and turns the rest into keys, and one of many
+thousand lines takes seconds to parse and as long again to wrap; bytes that are not UTF-8 end the program, and so does a
+terminal that another program has set to non-blocking. Nobody hears of a terminal that is gone: the writing thread dies,
+and whoever writes to it waits for ever.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import functools
-import importlib
 import os
 import signal
 import threading
@@ -19,45 +18,45 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
-from textual import _xterm_parser, events
-from textual.drivers._writer_thread import WriterThread
+from textual import events
 from textual.message import Message
 
 from lacli.streams import blocking
-from lacli_tui.wrapping import wrap_fast
+from lacli_tui.textual_private import WriterThread, XTermParser, drain, use_in_drivers, use_wrapping
+from lacli_tui.wrapping import tab_widths, wrap_offsets
 
-_AS_BEFORE = (
+_RESET_MODES = (
     b"\x1b[?2004l\x1b[?7h\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l\r\n"
 )
-"""Ends the modes that textual's driver begins."""
-_REST_S = 0.1
-"""Between two looks at a terminal that is gone."""
+"""Ends the modes that Textual's driver switches on."""
+_PAUSE_S = 0.1
+"""Between two reads from a terminal that is gone."""
 _WRITING_S = 0.5
-"""For the last that is written, to a terminal that may take nothing."""
-_LEAST_POURED = 32
-"""Fewer characters are keys."""
+"""The longest wait for the last write, to a terminal that may accept nothing."""
+_LEAST_PASTED = 32
+"""Fewer characters are taken for keys."""
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
 
 
-class Poured(events.Paste):
-    """Lines that came at once, from a terminal that does not mark its pastes."""
+class UnmarkedPaste(events.Paste):
+    """Lines that arrived at once, from a terminal without bracketed paste."""
 
 
-Poured.handler_name = events.Paste.handler_name  # whoever takes a paste takes this
+UnmarkedPaste.handler_name = events.Paste.handler_name  # so that handlers of a paste receive it
 
 
-class PasteParser(_xterm_parser.XTermParser):
-    """Takes pastes as they are, and leaves everything else to textual."""
+class PasteParser(XTermParser):
+    """Takes pastes literally, and leaves everything else to Textual."""
 
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
         self._pasting = False
         self._pasted: list[str] = []
         self._held = ""
-        """The end of what was read, where it may be the beginning of a mark."""
+        """The end of what was read, where a mark may have begun."""
 
     def feed(self, data: str) -> Iterable[Message]:
-        """The events of what was read."""
+        """The events in what was read."""
         if not data:
             yield from super().feed(data)
             return
@@ -66,12 +65,12 @@ class PasteParser(_xterm_parser.XTermParser):
             mark = _END if self._pasting else _BEGIN
             before, found, data = data.partition(mark)
             if not found:
-                size = _begun(before, mark, least=1 if self._pasting else 2)  # a lone ESC is a key
+                size = _partial_mark(before, mark, least=1 if self._pasting else 2)  # a lone ESC is a key
                 before, self._held = before[: len(before) - size], before[len(before) - size :]
             if self._pasting:
                 self._pasted.append(before)
-            elif _is_poured(before):
-                yield Poured(before)
+            elif _is_unmarked_paste(before):
+                yield UnmarkedPaste(before)
             elif before:
                 yield from super().feed(before)
             if found and self._pasting:
@@ -81,85 +80,75 @@ class PasteParser(_xterm_parser.XTermParser):
                 self._pasted = []
 
 
-def _is_poured(text: str) -> bool:
-    """Whether nobody typed this: a line end and more behind it in what was read at once, and nothing but text."""
-    if len(text) < _LEAST_POURED or not ("\r" in text[:-1] or "\n" in text[:-1]):
+def _is_unmarked_paste(text: str) -> bool:
+    """Whether nobody can have typed this: nothing but text, with a line end inside, in a single read."""
+    if len(text) < _LEAST_PASTED or not ("\r" in text[:-1] or "\n" in text[:-1]):
         return False
     return text.replace("\r", "").replace("\n", "").replace("\t", "").isprintable()
 
 
-def _begun(text: str, mark: str, least: int) -> int:
-    """How many characters at the end of the text may be the beginning of the mark."""
+def _partial_mark(text: str, mark: str, least: int) -> int:
+    """How many characters at the end of the text may be the start of the mark."""
     return next((size for size in range(len(mark) - 1, least - 1, -1) if text.endswith(mark[:size])), 0)
 
 
 class Writer(WriterThread):
-    """Writes until the terminal is gone, which is told once; what comes then is thrown away."""
+    """Writes until the terminal is gone, reports that once, and drops whatever is written later."""
 
     def __init__(self, gone: Callable[[], None], file: TextIO) -> None:
         super().__init__(blocking(file) or file)
         self._gone = gone
 
     def run(self) -> None:
-        """Until it is told to stop."""
+        """Write until told to stop."""
         try:
             super().run()
         except (OSError, ValueError):
             self._gone()
-            while self._queue.get() is not None:
-                pass
+            drain(self)
 
 
-def put_right(gone: Callable[[], None]) -> None:
-    """Have textual's drivers use what is here; `gone` is called, from other threads, where the terminal is."""
-    wrap_fast()
-    for name in ("linux_driver", "linux_inline_driver", "win32"):
-        try:
-            driver = importlib.import_module(f"textual.drivers.{name}")
-        except ImportError:  # of another system
-            continue
-        driver.XTermParser = PasteParser  # type: ignore[attr-defined]
-        if hasattr(driver, "getincrementaldecoder"):
-            driver.getincrementaldecoder = functools.partial(_forgiving, gone)  # type: ignore[attr-defined]
-        if hasattr(driver, "WriterThread"):
-            driver.WriterThread = functools.partial(Writer, gone)  # type: ignore[attr-defined]
+def install_fixes(gone: Callable[[], None]) -> None:
+    """Have Textual use what is here; `gone` is called, from other threads, when the terminal has disappeared."""
+    use_wrapping(wrap_offsets, tab_widths)
+    use_in_drivers(PasteParser, functools.partial(_lenient_decoder, gone), functools.partial(Writer, gone))
 
 
-def give_back(attributes: list[Any] | None) -> None:
-    """The terminal as it was, where textual does not come to it; one that takes nothing is not waited for."""
+def restore(attributes: list[Any] | None) -> None:
+    """Restore the terminal where Textual cannot; does not wait for one that accepts nothing."""
     with contextlib.suppress(ImportError, OSError, AttributeError):
         import termios
 
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])  # set from the background it would stop us
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])  # setting it from the background would stop us
         if attributes is not None:
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(0, termios.TCSANOW, attributes)
-        # What it is set to holds for all who have it, so that nothing may be set in order not to wait.
-        written = threading.Thread(target=_as_before, name="giving back", daemon=True)
-        written.start()
-        written.join(_WRITING_S)
+        # Non-blocking mode would apply to everybody who shares the terminal, hence a thread.
+        writing = threading.Thread(target=_reset_modes, name="restoring", daemon=True)
+        writing.start()
+        writing.join(_WRITING_S)
 
 
-def _as_before() -> None:
+def _reset_modes() -> None:
     with contextlib.suppress(OSError):
-        os.write(2, _AS_BEFORE)
+        os.write(2, _RESET_MODES)
 
 
-def _forgiving(gone: Callable[[], None], encoding: str) -> Callable[[], _Bytes]:
-    return functools.partial(_Bytes, gone, codecs.getincrementaldecoder(encoding)("replace"))
+def _lenient_decoder(gone: Callable[[], None], encoding: str) -> Callable[[], _Decoder]:
+    return functools.partial(_Decoder, gone, codecs.getincrementaldecoder(encoding)("replace"))
 
 
-class _Bytes:
-    """Decodes what is read; nothing is read where the terminal is gone, and is read again and again then."""
+class _Decoder:
+    """Decodes what is read. From a terminal that is gone the driver reads nothing, again and again: slow it down."""
 
     def __init__(self, gone: Callable[[], None], decoder: codecs.IncrementalDecoder) -> None:
         self._gone: Callable[[], None] | None = gone
         self._decoder = decoder
 
     def decode(self, data: bytes, final: bool = False) -> str:
-        """The characters that are whole."""
+        """The complete characters."""
         if not data:
-            time.sleep(_REST_S)
+            time.sleep(_PAUSE_S)
             if self._gone is not None:
                 self._gone()
                 self._gone = None
@@ -167,8 +156,7 @@ class _Bytes:
 
 
 def has_shell() -> bool:
-    """Whether a shell that knows of jobs started this, and can bring it to the front again: what is stopped without one
-    stays so for ever."""
+    """Whether a shell with job control started this and can resume it: without one, what is stopped stays stopped."""
     try:
         return os.getsid(os.getppid()) == os.getsid(0) != os.getpgrp()
     except (AttributeError, OSError):  # Windows; a parent that has ended

@@ -1,7 +1,7 @@
-"""Colours: the themes `dark`, `light` and `ansi` (the terminal's own 16), and which of them a terminal asks for. Data.
+"""The themes `dark`, `light` and `ansi` (the terminal's own 16 colours), and which of them suits a terminal.
 
-Any other theme that textual knows can be chosen, too. Who guessed a token is told by the variables `$source-prompt` and
-so on, which every theme has; `$line` is for the thin lines between parts of the screen.
+Any theme of Textual can be chosen, too. Every theme gets the variables `$source-prompt` and so on, the colours of the
+sources, and `$line`, that of thin lines between parts of the screen.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LIGHT = Theme(
 ANSI = dataclasses.replace(BUILTIN_THEMES["ansi-dark"], name="ansi")
 THEMES = (DARK, LIGHT, ANSI)
 OURS = {"dark": "", "light": "", "ansi": "the terminal's own"}
-"""Their names, with what is to be said of them."""
+"""Their names, each with a remark."""
 
 _SOURCES = ("prompt", "session", "project", "files", "successor", "window")
 _ON_DARK = ("#8ab4f8", "#c9a2f5", "#8fce9f", "#f2b872", "#f49db5", "#74d0cf")
@@ -57,16 +57,16 @@ _ON_ANSI = ("ansi_blue", "ansi_magenta", "ansi_green", "ansi_yellow", "ansi_red"
 
 
 def variables(theme: Theme) -> dict[str, str]:
-    """What our looks name and textual's themes lack."""
+    """The variables our styles use and Textual's themes lack."""
     colours = _ON_ANSI if theme.ansi else _ON_DARK if theme.dark else _ON_LIGHT
     line = {"line": "ansi_bright_black" if theme.ansi else "#4b5362" if theme.dark else "#a9a9a2"}
     return line | {f"source-{name}": colour for name, colour in zip(_SOURCES, colours, strict=True)}
 
 
 def theme_for(wanted: str, few_colours: bool, environment: Mapping[str, str] = os.environ) -> str:
-    """The name of the theme to use: the one that is wanted, else what the terminal tells of its own colours.
+    """The name of the theme to use: the one asked for, else the one that suits the terminal's background.
 
-    few_colours: it has 16 at most, or none are wanted; then those it is set up with are the readable ones.
+    few_colours: it has 16 at most, or none are wanted; then the colours it is set up with are the readable ones.
     """
     if wanted:
         return wanted
@@ -77,7 +77,7 @@ def theme_for(wanted: str, few_colours: bool, environment: Mapping[str, str] = o
 
 
 def checked_theme(name: str) -> str:
-    """The name, where there is such a theme. Raises UsageError."""
+    """The name, if there is such a theme. Raises UsageError."""
     known = [*OURS, *sorted(BUILTIN_THEMES)]
     if name and name not in known:
         near = difflib.get_close_matches(name.lower(), known, 1, 0.0)[0]

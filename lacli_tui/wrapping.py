@@ -1,30 +1,17 @@
-"""Where the lines of a draft are wrapped, found fast: textual's way takes a second for a long paste, a word at a time.
+"""Where the lines of a draft are wrapped, found fast: Textual takes a second for a long paste, word by word.
 
-The places are textual's own, and all but plain lines are left to it. Pure, but for `wrap_fast`, which puts it in the
-place of textual's functions; their version is pinned.
+The places are Textual's own, and all but plain lines are left to it. Pure.
 """
 
 from __future__ import annotations
 
-from textual._wrap import compute_wrap_offsets
-from textual.document import _wrapped_document
 from textual.expand_tabs import get_tab_widths
 
-
-def wrap_fast() -> None:
-    """From now on, in all areas of text."""
-    _wrapped_document.compute_wrap_offsets = wrap_offsets  # type: ignore[attr-defined]
-    _wrapped_document.get_tab_widths = tab_widths  # type: ignore[attr-defined]
-    _wrapped_document.WrappedDocument.height = property(_height)  # type: ignore[assignment]
-
-
-def _height(self: _wrapped_document.WrappedDocument) -> int:
-    """The rows, each of which has an entry; textual counts those of every line whenever it is asked."""
-    return len(self._offset_to_line_info)
+from lacli_tui.textual_private import compute_wrap_offsets
 
 
 def tab_widths(line: str, tab_size: int = 4) -> list[tuple[str, int]]:
-    """The parts of a line before its tabs, and the cells of each tab."""
+    """The parts of a line before its tabs, with the width of each tab."""
     return get_tab_widths(line, tab_size) if "\t" in line else [(line, 0)] if line else []
 
 
@@ -35,7 +22,7 @@ def wrap_offsets(
     fold: bool = True,
     precomputed_tab_sections: list[tuple[str, int]] | None = None,
 ) -> list[int]:
-    """Where the rows begin of a line that is wrapped at so many cells, but for the first."""
+    """Where the rows of a wrapped line begin, but for the first."""
     if text.isascii() and len(text.expandtabs(max(1, tab_size))) <= width:
         return []
     if not (fold and width > 0 and text.isascii() and text.isprintable()):
@@ -49,7 +36,7 @@ def wrap_offsets(
 
 
 def _last_word(text: str, start: int, end: int) -> int:
-    """Where the last word begins behind the start and not behind the end; 0 where none does."""
+    """Where the last word between start and end begins; 0 if none does."""
     while end > start:
         blank = text.rfind(" ", start, end)
         if blank < 0:

@@ -48,9 +48,11 @@ def loaded(prepared_default: Any) -> Any:
 @pytest.fixture
 def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
     """An assistant in a project of its own; a second one opens the pool that the first has written."""
+    from lacli.assistant.kept_prompts import open_kept
     from lacli.assistant.loading import _limits, _open_pool, _sources
     from lacli.engine.controller import Controller
     from lacli.engine.cost import CostCurve
+    from lacli.engine.sequence import CachedSequence
 
     def made(
         lookahead: bool = True, project: Path = tmp_path, curve: CostCurve | None = None, **settings: Any
@@ -60,9 +62,12 @@ def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
             chosen, project, loaded.tokenizer, loaded.cached.runner.vocab_size, "test", lambda event: None
         )
         assistant = Assistant(chosen)
+        cached = CachedSequence(loaded.cached.runner.sibling()) if chosen.keep_prompts else loaded.cached
         assistant._loaded = dataclasses.replace(
             loaded,
             pool=opened,
+            cached=cached,
+            kept=open_kept(chosen, opened, cached, loaded.prepared),
             sources=_sources(opened, None) if lookahead else [],
             controller=Controller(curve or CostCurve.flat(), dataclasses.replace(_limits(chosen), max_rows=24)),
         )

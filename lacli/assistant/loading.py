@@ -1,7 +1,6 @@
 """From settings to everything a reply needs: model, tokenizer, runner, cost curve, draft sources, pool.
 
-Torch is imported inside the functions only, so that front ends may import the assistant before they know that they need
-a model.
+PyTorch is imported only where it computes: on CUDA, for families our C step does not serve, and without the C library.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from lacli import paths
+from lacli import __version__, paths
 from lacli.assistant.base import Report
+from lacli.assistant.kept_prompts import KeptPrompts, open_kept
 from lacli.config import Settings
 from lacli.errors import LacliError, UsageError
 from lacli.events import Loading, Notice
@@ -60,11 +60,13 @@ class Loaded:
     quant: str
     device: str
     import_ms: float
-    """Time to import torch and the engine."""
+    """Time to import the engine, and PyTorch where it computes."""
     load_ms: float
     """Time from the prepared folder to the first possible forward, imports not counted."""
     files: ProjectFiles | None = None
     """What watches the project's files in the background; None where none are read."""
+    kept: KeptPrompts | None = None
+    """What was read before in this project; None where that is not kept."""
     primer: Table | None = None
     """What the successor table began with; None with --no-lookahead, or where a model cannot branch."""
 
@@ -90,14 +92,10 @@ def load(settings: Settings, report: Report) -> Loaded:
     report(Loading("load"))
     started = time.perf_counter()
     _wait_without_spinning()
-    if threading.current_thread() is not threading.main_thread():
-        _map_torch()
     with _lasting_objects():
-        import torch  # noqa: F401 - timed here, used by everything below
-
         from lacli.engine.controller import Controller
         from lacli.engine.sequence import CachedSequence
-        from lacli.models.runners.load import choose_device, load_runner
+        from lacli.models.runners.load import choose_device, load_runner, needs_torch
         from lacli.text.tokenizer import Tokenizer
 
     import_ms = _since(started)
@@ -105,9 +103,11 @@ def load(settings: Settings, report: Report) -> Loaded:
     quant = _quant(settings, spec, device, report)
     prepared = _prepare(spec, quant, settings.offline, report)
     report(Loading("load"))
+    context = _context(settings, prepared.spec.context, prepared.spec.alias)
+    if needs_torch(prepared, prepared.quant, device, context):
+        import_ms += _import_torch()
     started = time.perf_counter()
     tokenizer = Tokenizer.load(prepared.folder)
-    context = _context(settings, prepared.spec.context, prepared.spec.alias)
     runner = load_runner(prepared, prepared.quant, device, settings.threads, context)
     for note in (*runner.notes, *_without_kernels(runner.kernel, device, prepared.quant)):
         report(Notice(note))
@@ -131,6 +131,7 @@ def load(settings: Settings, report: Report) -> Loaded:
         import_ms=import_ms,
         load_ms=_since(started),
         files=files,
+        kept=open_kept(settings, pool, cached, prepared),
         primer=primed,
     )
 
@@ -184,6 +185,16 @@ def _wait_without_spinning() -> None:
         busy = busy or os.getloadavg()[0] > (os.cpu_count() or 1)
     if busy:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+def _import_torch() -> float:
+    """Import it, and return how many milliseconds that took."""
+    started = time.perf_counter()
+    if threading.current_thread() is not threading.main_thread():
+        _map_torch()
+    with _lasting_objects():
+        import torch  # noqa: F401
+    return _since(started)
 
 
 def _map_torch() -> None:
@@ -317,9 +328,7 @@ def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed
 
     if not needed or not cached.runner.can_branch:
         return CostCurve.flat()
-    import torch
-
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-torch{torch.__version__}")
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-{_computes()}")
     for kept, lasts_s in ((f"{name}.json", math.inf), (f"{name}.busy.json", _BUSY_LASTS_S)):
         with contextlib.suppress(LacliError, OSError, ValueError, TypeError, AttributeError, OverflowError):
             file = paths.cache_dir() / "curves" / kept
@@ -337,8 +346,14 @@ def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed
     return curve
 
 
+def _computes() -> str:
+    """What computes, with its version: a measured cost is of no use for another."""
+    torch = sys.modules.get("torch")
+    return f"lacli{__version__}" if torch is None else f"torch{torch.__version__}"
+
+
 def _current_folder() -> Path:
-    """Where the user stands; torch itself cannot be loaded from a folder that is gone."""
+    """Where the user stands, which may be gone."""
     try:
         return Path.cwd()
     except FileNotFoundError:

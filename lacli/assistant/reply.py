@@ -67,7 +67,10 @@ class Reply:
         finally:
             look_for_changes(self._loaded)
             self.leave()
-        yield from self.end()
+        try:
+            yield from self.end()
+        finally:
+            self._keep_read()
 
     def begin(self) -> Iterator[Notice]:
         """What is to be said of the prompt."""
@@ -177,6 +180,8 @@ class Reply:
 
         prompt, cached = self._prompt.token_ids, self._loaded.cached
         self._prompt_started = time.perf_counter()
+        if self._loaded.kept is not None and self._request.max_tokens > 0:
+            self._loaded.kept.restore(prompt)
         self._reused_n = cached.reusable(prompt)
         self._prompt_n = len(prompt) - self._reused_n if self._request.max_tokens > 0 else 0
         with failures_named():
@@ -253,6 +258,13 @@ class Reply:
         """Forget tokens of which no text was delivered: the beginning of a stop string that was then completed."""
         self._accepted.subtract(source for source in self._sources[delivered:] if source)
         del self._ids[delivered:], self._sources[delivered:]
+
+    def _keep_read(self) -> None:
+        """Have what the KV cache holds of it kept on disk, once it has been shown."""
+        if self._loaded.kept is not None and self._ids:
+            read_ms = (self._first_at - self._prompt_started) * 1e3
+            text = self._loaded.tokenizer.decode(self._ids)
+            self._loaded.kept.keep(self._prompt.text, text, self._prompt_n, read_ms)
 
     def _teach(self) -> None:
         """Give the pool what this reply was shown to say, and what the sources learned while it was written."""

@@ -81,7 +81,8 @@ def _raise(scores: Scores, slots: Sequence[int], token_ids: Sequence[int]) -> No
     take as long as a step."""
     rows, raised = list(slots), np.array(token_ids, dtype=scores.top_ids.dtype)
     logits = scores.top_logits[rows, 0] + np.float32(_RAISED)
-    scores.logits[rows, list(token_ids)] = torch.from_numpy(logits).to(scores.logits)
+    all_logits = torch.as_tensor(scores.logits)  # the same memory, where they are an array of numpy
+    all_logits[rows, list(token_ids)] = torch.from_numpy(logits).to(all_logits)
     # The token goes to the front, from its place among the best or from below them; those before it move back by one.
     best = scores.top_ids[rows]
     among = best == raised[:, None]

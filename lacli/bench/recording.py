@@ -111,7 +111,7 @@ class RecordingRunner(RunnerAround):
 
     def _note(self, nodes: Sequence[int], scores: Scores) -> None:
         best = torch.from_numpy(scores.top_logits).double()
-        chances = torch.exp(best - scores.logits.double().logsumexp(dim=-1, keepdim=True).cpu())
+        chances = torch.exp(best - torch.as_tensor(scores.logits).double().logsumexp(dim=-1, keepdim=True).cpu())
         for node, ids, values in zip(nodes, scores.top_ids.tolist(), chances.tolist(), strict=True):
             padding = BEST - len(ids)
             self._best.setdefault(node, (ids + [0] * padding, values + [0.0] * padding))

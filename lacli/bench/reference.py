@@ -51,7 +51,9 @@ def perplexity(runner: Runner, token_ids: Sequence[int]) -> float:
         scores = runner.forward(Rows(tuple(chunk), tuple(range(-1, count - 1)), tuple(range(count))))
         runner.keep(range(count))
         following = torch.tensor(token_ids[start + 1 : start + 1 + count])
-        total += float(torch.nn.functional.cross_entropy(scores.logits.double(), following, reduction="sum"))
+        total += float(
+            torch.nn.functional.cross_entropy(torch.as_tensor(scores.logits).double(), following, reduction="sum")
+        )
     runner.truncate(0)
     return math.exp(total / (len(token_ids) - 1))
 

@@ -1,4 +1,4 @@
-"""How much of a file the model can be shown, before the question is asked."""
+"""How large an attached file may be, before a model is loaded."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from lacli.errors import LacliError
 
 
 def context_of(model: str | None, wanted: int | None, truncate: str = "") -> int:
-    """Most tokens of prompt and reply, as the engine is going to have them.
+    """The context size the engine will have, in tokens; `wanted` is that of --ctx. Reads the registry.
 
-    0 where that is not known, or where what is too long is to be cut and all of it may be read. Reads the registry.
+    0 if it is not known, or if what is too long will be truncated and may be read in full.
     """
     if truncate or wanted:
         return 0 if truncate else wanted or 0

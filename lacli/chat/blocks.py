@@ -1,7 +1,6 @@
-"""What is taken of an answer: one of its code blocks, or what it makes of a file. Reads and writes nothing.
+"""Code blocks of an answer, and the change to a file they stand for. Reads and writes nothing.
 
-A block is named as it is typed, by its number; without one it is the last that is code: what a program prints is often
-shown below it.
+A block is chosen by its number as typed; the default is the last one that is code, as sample output often follows it.
 """
 
 from __future__ import annotations
@@ -21,31 +20,31 @@ from lacli.shared.wording import counted, number_of
 from lacli.text.fences import Block, blocks
 
 _PRINTED = ("", "text", "txt", "plaintext", "plain", "output", "console", "stdout", "log")
-"""Languages of blocks that may be what a program prints."""
+"""Languages of blocks that may be sample output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an answer makes of a file."""
+    """The change an answer makes to a file."""
 
     what: str
-    """What of the answer it is."""
+    """The part of the answer, in words."""
     data: bytes
     diff: str
-    """Lines ended by \\n; empty where nothing changes."""
+    """Lines ended by \\n; empty if nothing changes."""
     remarks: tuple[str, ...]
-    """What is to be known before it is made: any of them speaks against it."""
+    """Warnings to show before it is made."""
 
 
 def turn_of(turns: Sequence[Turn], number: int | None = None) -> Turn:
-    """A turn, counted from 0; the last one without a number. Raises UsageError where it is not there."""
+    """A turn, counted from 0, by default the last one. Raises UsageError if there is none."""
     if not turns or (number is not None and number >= len(turns)):
         raise UsageError("there is no answer yet", "ask a question first")
     return turns[-1 if number is None else number]
 
 
 def block_of(answer: str, number: str, hint: str = "") -> Block:
-    """A code block of the answer. Raises UsageError where there is none of this number, and says how many there are."""
+    """A code block of the answer. Raises UsageError, which says how many there are, for a wrong number."""
     found = blocks(answer)
     chosen = number_of(number, len(found))
     if chosen is None:
@@ -55,15 +54,15 @@ def block_of(answer: str, number: str, hint: str = "") -> Block:
 
 
 def named_block(answer: str, number: str, hint: str = "") -> tuple[str, str]:
-    """The text of a code block as it is copied, and what it is called. Raises UsageError as `block_of`."""
+    """The text of a code block as it is copied, and its name. Raises UsageError as `block_of`."""
     block = block_of(answer, number, hint)
     return block.text.rstrip("\n"), _name(blocks(answer), block)
 
 
 def code_of(answer: str, number: str = "") -> tuple[str, str]:
-    """The text of a code block and what it is called; without a number all of an answer that has none.
+    """The text of a code block and its name; the whole answer if it has no block and no number is given.
 
-    Raises UsageError where it is not there, or not complete.
+    Raises UsageError if the block does not exist or is not complete.
     """
     found = blocks(answer)
     if not number and not found:
@@ -76,19 +75,19 @@ def code_of(answer: str, number: str = "") -> tuple[str, str]:
 
 
 def so_far(written: str) -> str:
-    """What can be taken of an answer that is still written: all before the block that is not closed yet."""
+    """The usable part of an unfinished answer: everything before a block that is still open."""
     return next((written[: each.start] for each in blocks(written) if not each.closed), written)
 
 
 def new_file_of(answer: str, number: str = "") -> tuple[str, str]:
-    """What a file that is not there yet is made of. Raises UsageError where the answer has no code block."""
+    """The content of a new file, and its name. Raises UsageError if the answer has no code block."""
     if not blocks(answer):
         raise UsageError("the answer has no code block", "ask for the whole file in one")
     return code_of(answer, number)
 
 
 def file_made(path: str | Path, answer: str, number: str = "") -> Change:
-    """The file that a code block makes where there is none. Raises UsageError as `new_file_of`."""
+    """The change that creates a file from a code block. Raises UsageError as `new_file_of`."""
     code, what = new_file_of(answer, number)
     data = code.encode("utf-8", "replace")
     diff = unified(b"", data, target_of(str(path))).decode("utf-8", "replace")
@@ -96,7 +95,7 @@ def file_made(path: str | Path, answer: str, number: str = "") -> Change:
 
 
 def change_of(file: TextFile, turn: Turn, number: str = "") -> Change:
-    """What an answer makes of a file. Raises UsageError where that cannot be."""
+    """The change an answer makes to a file. Raises UsageError if it cannot be applied."""
     file.check_writable()
     said, asked = turn.answer.text, turn.question.text
     if number:
@@ -112,9 +111,9 @@ def change_of(file: TextFile, turn: Turn, number: str = "") -> Change:
 
 
 def file_meant(answer: str, attachments: Iterable[Attachment], number: str = "") -> str:
-    """The file that a block is for, where nobody named one: what the answer says, else the only one that was attached.
+    """The file that a block is for if the user names none: the one the answer names, else the only attached one.
 
-    Empty where neither is known. Raises UsageError where there is no such block.
+    Empty if there is neither. Raises UsageError if there is no such block.
     """
     labels = list(dict.fromkeys(each.label for each in attachments if each.label not in ("stdin", "pipe")))
     if blocks(answer):
@@ -125,13 +124,13 @@ def file_meant(answer: str, attachments: Iterable[Attachment], number: str = "")
 
 
 def unnamed(attachments: Iterable[Attachment]) -> UsageError:
-    """What to raise where it is not known which file is meant."""
+    """The error to raise if it is not known which file is meant."""
     found = "several files are attached" if any(attachments) else "no file is attached"
     return UsageError(f"{found}, and the answer names none, so it is not known which is meant", "/apply PATH names one")
 
 
 def _meant(answer: str, number: str) -> Block:
-    """The block of this number, else the last that is code."""
+    """The block with this number, by default the last one that is code."""
     if number:
         return block_of(answer, number, f"a file of that name is ./{number}")
     found = blocks(answer)

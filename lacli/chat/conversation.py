@@ -1,7 +1,7 @@
-"""What has been said in a chat, and what the model is sent of it. Knows no front end, no model and no file.
+"""The turns of a chat, and what of them is sent to the model. Knows no front end, no model and no file.
 
-Questions and answers as turns; answers keep the ids the model wrote, so that only what is new is ever prefilled: after
-the next question, after going back, and after a session was opened again.
+Answers keep the token ids the model wrote, so that only what is new is ever prefilled: after the next question, after
+going back, and after a session was opened again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _SUMMARISE = (
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What `undo` goes back to."""
+    """A state that `undo` returns to."""
 
     turns: tuple[Turn, ...]
     left_out: int
     change: str
-    """What was done after it."""
+    """The change that followed it."""
 
 
 class Conversation:
@@ -34,22 +34,22 @@ class Conversation:
     def __init__(self, system: str = "", turns: Sequence[Turn] = ()) -> None:
         self._system = system
         self.changed = False
-        """Whether what would be sent with the last question is not what its answer was an answer to."""
+        """Whether the last question would now be sent with other messages before it than when it was answered."""
         self.pending: list[Attachment] = []
-        """What goes with the next question."""
+        """Files that go with the next question."""
         self._turns = tuple(turns)
         self._left_out = 0
-        """Oldest turns that are not sent any more, as they no longer fit."""
+        """How many of the oldest turns no longer fit and are not sent."""
         self._question: Message | None = None
         self._waited: list[Attachment] = []
-        """What had been pending when that was asked."""
+        """The files that were pending when it was asked."""
         self._again = False
         self._before: list[_State] = []
 
     @staticmethod
     def of(session: Session, system: str = "", model: str | None = None) -> Conversation:
-        """A saved conversation, to go on with; `system` replaces its own where one is given. `model` goes on with it;
-        without one, that of the session."""
+        """A saved conversation to continue. `system`, if given, replaces its system message; `model`, if given and not
+        the one of the session, continues it."""
         found = Conversation(session.system, session.turns)
         found.system = system or session.system
         if model is not None and model != session.model:
@@ -58,7 +58,7 @@ class Conversation:
 
     @property
     def system(self) -> str:
-        """What the model is told before everything else."""
+        """The system message."""
         return self._system
 
     @system.setter
@@ -68,7 +68,7 @@ class Conversation:
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """All that was said and not taken back, also what is no longer sent."""
+        """All turns that were not taken back, including those no longer sent."""
         return self._turns
 
     @property
@@ -78,29 +78,29 @@ class Conversation:
 
     @property
     def question(self) -> Message | None:
-        """What is being answered."""
+        """The question being answered."""
         return self._question
 
     @property
     def counts(self) -> Counts:
-        """What all answers took together."""
+        """Totals of all answers."""
         return sum((turn.counts for turn in self._turns), Counts())
 
     @property
     def attachments(self) -> list[Attachment]:
-        """Those of past questions that are still sent, in order, then those that wait for the next one."""
+        """Files of past questions that are still sent, in order, then those pending."""
         sent = [each for turn in self._turns[self._left_out :] for each in turn.question.attachments]
         return sent + self.pending
 
     def attach(self, attachment: Attachment) -> None:
-        """This goes with the next question, in the place of one of the same label that waits already."""
+        """Send this with the next question; it replaces a pending file of the same label."""
         self.pending[:] = _with(self.pending, attachment)
 
     def ask(self, text: str, attachments: Sequence[Attachment] = ()) -> tuple[Message, ...]:
-        """The messages of a request for the next answer; `answered` or `failed` says what became of it.
+        """Begin a turn and return its messages; `answered` or `failed` ends it.
 
-        `attachments` are what the words themselves name. Where no answer comes of it, they are named by whoever sends
-        the words again, and only what had been attached before waits for the next question.
+        `attachments` are the files that the words name. If there is no answer, they are not kept: whoever sends the
+        words again names them again. Files attached before are pending again.
         """
         files = self._waited = list(self.pending)
         for each in attachments:
@@ -111,7 +111,7 @@ class Conversation:
         return (*self._messages(), self._question)
 
     def retry(self) -> tuple[Message, ...]:
-        """The same for the question of the last turn, whose answer is replaced if another comes; empty without one."""
+        """The same for the question of the last turn, whose answer a new one replaces; empty without a turn."""
         if not self._turns:
             return ()
         self._question = self._turns[-1].question
@@ -119,16 +119,16 @@ class Conversation:
         return (*self._messages(without_last=True), self._question)
 
     def ahead(self) -> tuple[Message, ...]:
-        """The same while the words of the question are not known yet: for reading ahead; empty where nothing is."""
+        """The messages before the next question, with its files, for reading ahead; empty if there are none."""
         before = self._messages()
         if not before and not self.pending:
             return ()
         return (*before, Message("user", "", attachments=tuple(self.pending)))
 
     def answered(self, finished: Finished) -> Turn | None:
-        """Keep the answer to the question asked last, an interrupted one too. None where it has not a single token:
-        such a turn never happened, or templates that want roles to alternate would break. Text without ids is what was
-        seen of an answer whose engine died."""
+        """Add the answer to the question asked last, also an interrupted one. None if it has no token: such a turn
+        never happened, or templates that require alternating roles would break. Text without ids is what arrived of an
+        answer whose engine died."""
         question = self._asked()
         self._leave_out(finished.dropped)
         if not finished.token_ids and not finished.text:
@@ -142,14 +142,14 @@ class Conversation:
         return turn
 
     def failed(self) -> None:
-        """There was no answer; what was attached before the question waits for the next one."""
+        """End the turn without an answer; files attached before it are pending again."""
         self._asked()
         self._question = None
         if not self._again:
             self.pending[:0] = self._waited
 
     def undo(self) -> str:
-        """Take back what was done last and say what: question, retry, back, clear, drop or compact; empty: nothing."""
+        """Undo the last change and return its kind: question, retry, back, clear, drop, compact or empty for none."""
         if self._before:
             state = self._before.pop()
             self._turns = state.turns
@@ -165,19 +165,19 @@ class Conversation:
         return state.change
 
     def go_back(self, number: int) -> None:
-        """Forget this turn, counted from 0, and all behind it, as if they had never been; `undo` brings them back."""
+        """Remove this turn, counted from 0, and all after it; `undo` brings them back."""
         self._change("back", self._turns[:number])
         self._left_out = min(self._left_out, number)
 
     def clear(self) -> None:
-        """Forget everything but the system message."""
+        """Remove everything but the system message."""
         self.pending.clear()
         if self._turns:
             self._change("clear", ())
             self._left_out = 0
 
     def drop(self, number: int) -> Attachment:
-        """Take away one of `attachments`, counted from 1. Raises IndexError."""
+        """Remove one of `attachments`, counted from 1. Raises IndexError."""
         if not 1 <= number <= len(self.attachments):
             raise IndexError(number)
         dropped = self.attachments[number - 1]
@@ -198,11 +198,11 @@ class Conversation:
         return dropped
 
     def summary_request(self) -> tuple[Message, ...]:
-        """The messages that ask for a summary of all that is sent; what is in the cache already is not read again."""
+        """Messages that ask for a summary of all that is sent; they extend what is in the KV cache already."""
         return (*self._messages(), Message("user", _SUMMARISE))
 
     def compact(self, finished: Finished) -> int:
-        """Put the summary in the place of all turns but the last; returns how many went."""
+        """Replace all turns but the last by the summary; returns how many were replaced."""
         *old, last = self._turns
         turn = Turn.of(Message("user", SUMMARISED), finished)
         self.changed = True
@@ -211,7 +211,7 @@ class Conversation:
         return len(old)
 
     def forget_ids(self) -> None:
-        """Another model reads on: ids of the one before mean nothing to it."""
+        """Drop token ids, which mean nothing to another model."""
         self.changed = True
         self._turns = tuple(turn.without_ids() for turn in self._turns)
         self._before = [
@@ -227,7 +227,7 @@ class Conversation:
         return said
 
     def _leave_out(self, messages: int) -> None:
-        """The oldest messages, of whole turns, were left out of a request: they never come back by themselves."""
+        """Note that the oldest messages, of whole turns, were left out of a request; they stay out."""
         while messages > 0 and self._left_out < len(self._turns):
             answer = self._turns[self._left_out].answer
             messages -= 2 if answer.text or answer.token_ids else 1
@@ -244,7 +244,7 @@ class Conversation:
 
 
 def _with(files: Sequence[Attachment], more: Attachment) -> list[Attachment]:
-    """One more, at the place of one of the same label: it has been read anew."""
+    """Add a file; it replaces one of the same label, as it was read anew."""
     labels = [each.label for each in files]
     if more.label not in labels:
         return [*files, more]

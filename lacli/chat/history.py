@@ -1,7 +1,7 @@
-"""What was typed in a chat, for the arrow keys: a private file that both front ends share, or memory.
+"""The history of typed lines, for the arrow keys: a private file that both front ends share, or none.
 
-The file is in prompt_toolkit's format. What judges secrets is imported with the first line that is kept, when the
-prompt has long been drawn.
+The file has prompt_toolkit's format. The check for secrets is imported when the first line is stored, long after the
+prompt was drawn.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from lacli import paths
 from lacli.errors import LacliError
 
 _MOST_BYTES = 1 << 20
-"""Of the file: it is read before the first prompt. What is beyond goes, the oldest first."""
+"""Size limit of the file, which is read before the first prompt; the oldest entries go first."""
 
 
 class Typed:
-    """A file readable by its owner alone; what looks like a secret, or is one of the project's, does not reach it."""
+    """A file readable by its owner alone; neither what looks like a secret nor a secret of the project is stored."""
 
     def __init__(self, file: Path | None) -> None:
         self.file = file
-        """None where nothing is kept."""
+        """None if nothing is stored."""
         self._refuse: Callable[[str], object] | None = None
 
     def load(self) -> list[str]:
-        """What was typed, the oldest first."""
+        """All entries, the oldest first."""
         if self.file is None:
             return []
         found: list[str] = []
@@ -43,7 +43,7 @@ class Typed:
         return found
 
     def store(self, text: str) -> None:
-        """Keep this, if it may be."""
+        """Store an entry, unless it holds a secret."""
         if self.file is None:
             return
         self._refuse = self._refuse or _refuser()
@@ -54,9 +54,9 @@ class Typed:
 
 
 def open_typed(keep: bool) -> Typed:
-    """The history in the state folder, or one without a file where it is not to be kept.
+    """The history in the state folder, or one without a file if nothing is to be kept.
 
-    Raises OSError or LacliError where that folder cannot be written.
+    Raises OSError or LacliError if the folder cannot be written.
     """
     from lacli.sessions import switch
 
@@ -75,7 +75,7 @@ def open_typed(keep: bool) -> Typed:
 
 
 def _shorten(file: Path) -> None:
-    """Keep the newest half of what may be kept, from where an entry begins."""
+    """Keep the newest half of the limit, from the start of an entry."""
     from lacli.storage import atomic
 
     with open(file, "rb") as opened:

@@ -1,7 +1,7 @@
-"""Which file a code block is meant for, as the answer says it. Pure.
+"""Which file a code block is meant for, according to the answer. Pure.
 
-Models name it behind the opening fence, in the line before the block, or in a comment at its top. A name is only ever
-offered: it is the model's word, so nothing absolute and nothing that leads out of the folder is taken.
+Models name it behind the opening fence, in the line before the block, or in a comment at its top. The name is only a
+suggestion from the model, so absolute paths and paths out of the folder are ignored.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _ENDING = re.compile(r"[\w-][\w.-]*\.[A-Za-z][A-Za-z0-9]{0,7}")
 
 
 def file_of(answer: str, block: Block, known: Iterable[str] = ()) -> str:
-    """The file that a block of an answer is meant for, empty where nothing says; one of those `known` (attached ones)
-    where only the end of its path was written."""
+    """The file that a block is meant for, empty if the answer does not say. If it is the end of the path of one of the
+    `known` (attached) files, that one."""
     known = list(known)
     found = next((name for name in _said(answer, block) if _is_offered(name)), "")
     if not found:
@@ -43,7 +43,7 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def _said(answer: str, block: Block) -> Iterable[str]:
-    """What may be a name, the surest first."""
+    """Candidates for a name, the most likely first."""
     keyed = _KEYED.search(block.info)
     yield keyed[1] if keyed else ""
     for word in block.info.split():

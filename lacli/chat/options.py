@@ -1,6 +1,6 @@
-"""The options of a reply that /set changes between two, by the names of their flags. Pure.
+"""The options of a reply that /set can change, by the names of their flags. Pure.
 
-Whether a value will do is checked by whoever has the flags.
+Values are checked by the command line, which has the flags.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ OPTIONS = {
     "stop": "stops",
     "truncate": "truncate",
 }
-"""What each is called in a `Request`."""
+"""Flags to fields of `Request`."""
 USE = "/set temperature 0.7 sets one; none is the default again"
 
 
-def wish(typed: str) -> tuple[str, str]:
-    """Which option is meant, and the value, empty where it is only to be shown. Raises UsageError with the nearest."""
+def parse(typed: str) -> tuple[str, str]:
+    """Parse an option and its value, empty if there is none. Raises UsageError with the nearest name."""
     name, _, value = typed.partition(" ")
     flag = name.lstrip("-").replace("_", "-").lower()
     if flag not in OPTIONS:
@@ -37,13 +37,13 @@ def wish(typed: str) -> tuple[str, str]:
 
 
 def changed(request: Request, flag: str, value: Any) -> Request:
-    """The request with this option set to a value that was checked."""
+    """The request with an option set to a checked value."""
     field: dict[str, Any] = {OPTIONS[flag]: tuple(value or ()) if flag == "stop" else value}
     return dataclasses.replace(request, **field)
 
 
 def shown(request: Request, flag: str) -> str:
-    """The value of an option, as it is read."""
+    """The value of an option as text."""
     value = getattr(request, OPTIONS[flag])
     if value is None or value in ("", ()):
         return "none"
@@ -51,5 +51,5 @@ def shown(request: Request, flag: str) -> str:
 
 
 def line(request: Request, flag: str) -> str:
-    """An option and its value, below others."""
+    """An option and its value as a line of a table."""
     return f"{flag:20}{shown(request, flag)}"

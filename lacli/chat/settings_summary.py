@@ -1,4 +1,4 @@
-"""What is in force, in words: a name as `lacli config show` has it, and what it comes to. Pure."""
+"""The settings in force, in words, by their names in `lacli config show`. Pure."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from lacli.shared.wording import size
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing that shapes replies or engine."""
+    """One setting."""
 
     key: str
-    """The option's name without dashes: a key of the configuration."""
+    """Its key in the configuration."""
     text: str
     changed: bool = False
-    """Whether it was set since the program began."""
+    """Whether it was changed since the start of the program."""
 
 
 def replies(request: Request, begun: Request) -> list[Row]:
-    """What `/set` changes; `begun` is what the program began with."""
+    """The options of replies; `begun` has those of the start of the program."""
     return [
         Row(flag, _reply(request, flag), getattr(request, field) != getattr(begun, field))
         for flag, field in options.OPTIONS.items()
@@ -31,7 +31,7 @@ def replies(request: Request, begun: Request) -> list[Row]:
 
 
 def engine(settings: Settings) -> list[Row]:
-    """How the model runs."""
+    """The settings of the engine."""
     by_device = "by the device, none" if not settings.lookahead else "by the device"
     return [
         Row("quant", settings.quant or "what suits the model and this computer"),
@@ -50,7 +50,7 @@ def engine(settings: Settings) -> list[Row]:
 
 
 def kept(settings: Settings, keeps: bool) -> list[Row]:
-    """What stays on the disk."""
+    """What is stored on disk."""
     caps = Caps()
     return [
         Row("pool", "on: what the project has taught is guessed from" if settings.pool else "off"),

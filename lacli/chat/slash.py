@@ -1,8 +1,7 @@
-"""What is typed at a prompt as a slash command: which word, what stands behind it, and what a wrong one may have meant.
+"""Parsing of what is typed at a prompt: a slash command with its arguments, or a question.
 
-A line `/word …` is a command or nothing: it is never sent, unless `/word` is a path that exists. A blank before it
-makes it a question, which is sent without the blank. Pure, but for that look at a path. Which commands there are is
-each front end's own.
+A line `/word …` is a command or an error: it is never sent, unless `/word` is a path that exists. A blank before it
+makes it a question, which is sent without the blank. Pure, but for the look at that path.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ _SENDS = " blank before it sends it as a question"
 
 
 def command(typed: str, known: Mapping[str, bool]) -> tuple[str, str] | None:
-    """Which of the known commands this is, and what stands behind it; None where it is a question.
+    """The command that was typed and its arguments; None if this is a question.
 
-    `known` says which of them take something. Raises UsageError for what is neither.
+    `known` tells which commands take arguments. Raises UsageError if it is neither.
     """
     found = _TYPED.fullmatch(typed)
     if found is None:
@@ -42,7 +41,7 @@ def command(typed: str, known: Mapping[str, bool]) -> tuple[str, str] | None:
 
 
 def _is_at_root(name: str) -> bool:
-    """Whether there is such a file or folder. It is not looked at itself: it may be a disk that does not answer."""
+    """Whether there is such a file or folder. Only its name is looked up: it may be on a disk that hangs."""
     try:
         return name in os.listdir("/")
     except OSError:
@@ -50,23 +49,23 @@ def _is_at_root(name: str) -> bool:
 
 
 def question(typed: str) -> str:
-    """What is sent of a question: the blank that kept it from being a command is not."""
+    """A question as it is sent, without the blank that kept it from being a command."""
     words = typed.lstrip(" \t")
     return words if _TYPED.fullmatch(words) else typed
 
 
 def as_typed(question: str) -> str:
-    """A question as it must stand at the prompt to be one."""
+    """A question as it must be typed, with a blank if it looks like a command."""
     return f" {question}" if _TYPED.fullmatch(question) else question
 
 
 def numbered(rest: str) -> tuple[str, str]:
-    """The whole number at the start of what stands behind a command, empty where there is none, and what follows it."""
+    """The number that arguments begin with, empty if there is none, and the rest."""
     found = _NUMBERED.fullmatch(rest)
     return ("", rest) if found is None else (found[1], found[2] or "")
 
 
 def path_of(typed: str) -> Path:
-    """A path as it was typed behind a command, in quotes or not."""
+    """A path that was typed as an argument, with or without quotes."""
     quoted = len(typed) > 1 and typed[0] == typed[-1] and typed[0] in "\"'"
     return Path(os.path.expanduser(typed[1:-1] if quoted else typed))

@@ -1,7 +1,7 @@
-"""Where a text of a chat is put: what is there already, where it really lies, which folders are missing.
+"""Where a text of a chat is written: what is there already, where links lead, which folders are missing.
 
-A regular file or nothing: a pipe, a terminal or a device may wait for ever, and holds nothing afterwards. Looks at the
-disk, so the terminal UI calls it behind.
+Only regular files: a pipe, a terminal or a device may block for ever, and keeps nothing. Looks at the disk, so the
+terminal UI calls it in a thread.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ _STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A path that can be written to."""
+class WriteTarget:
+    """A path that can be written."""
 
     path: Path
-    """As it was given."""
+    """As given."""
     real: Path
-    """Links followed."""
+    """With links resolved."""
     exists: bool
     link: bool
-    """Whether it leads elsewhere than it says."""
+    """Whether the path is a link."""
     outside: bool
-    """Whether it really lies outside the project."""
+    """Whether the real path is outside the project."""
     missing: Path | None = None
-    """The folder that is to be made for it."""
+    """The folder that must be created first."""
     version: tuple[int, ...] = ()
-    """Which file is there, and since when; empty where none is."""
+    """Identity, size and time of the file that is there; empty if there is none."""
 
     def __str__(self) -> str:
-        """The path, and what a reader of it would not expect."""
+        """The path, with what the user might not expect of it."""
         return ", ".join([str(self.path), *self._odd])
 
     @property
     def is_odd(self) -> bool:
-        """Whether it is to be asked about, whatever is put there."""
+        """Whether the user must be asked, whatever is written there."""
         return bool(self._odd)
 
     @property
@@ -57,7 +57,7 @@ class Place:
         return parts + (["inside .git"] if any(part.lower() == ".git" for part in self.real.parts) else [])
 
     def read(self) -> TextFile:
-        """The text that is there. Raises LacliError where it is another file than the user was told of."""
+        """Read the file. Raises LacliError if it is no longer the file the user was asked about."""
         file = TextFile.read(self.path)
         if file.stamp is None or file.stamp.path != str(self.real):
             raise _changed(self)
@@ -65,12 +65,12 @@ class Place:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is to be known before a change that is shown is made there."""
+        """Warnings to show before a change is made there."""
         odd = (str(self),) if self.is_odd else ()
         return odd if self.missing is None else (*odd, f"there is no folder {self.missing} yet; it is made, too")
 
     def question(self, what: str) -> str:
-        """What is asked before this is put there; empty where nothing need be."""
+        """What to ask before `what` is written there; empty if nothing need be asked."""
         if self.exists:
             return f"{self} exists; overwrite it with {what}?"
         if self.missing is not None:
@@ -79,15 +79,15 @@ class Place:
 
 
 def file_typed(typed: str) -> Path:
-    """The file that is meant by a path as it was typed. Raises UsageError where that is the name of a folder."""
+    """The path of a file as typed. Raises UsageError if it ends like a folder."""
     path = path_of(typed)
     if typed.rstrip("\"'").endswith(("/", os.sep, "/.", os.sep + ".")):
         raise UsageError(f"{typed} is a folder", "give the name of a file in it")
     return path
 
 
-def place_of(path: Path, folder: Path | None = None) -> Place:
-    """What this path is, seen from a project's folder. Raises UsageError where nothing can be written there."""
+def write_target(path: Path, folder: Path | None = None) -> WriteTarget:
+    """Look at a path from a project's folder. Raises UsageError if it cannot be written."""
     try:
         real = Path(os.path.realpath(path))
         found = _found(path)
@@ -106,17 +106,17 @@ def place_of(path: Path, folder: Path | None = None) -> Place:
     link = real != Path(os.path.realpath(path.parent)) / path.name
     missing = None if mode is not None else _missing(path, real)
     version = () if found is None else (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
-    return Place(path, real, mode is not None, link, _is_outside(real, folder), missing, version)
+    return WriteTarget(path, real, mode is not None, link, _is_outside(real, folder), missing, version)
 
 
-def put(place: Place, data: bytes) -> None:
-    """Put the bytes there, with the folders that are missing; where it fails none of them stays.
+def put(target: WriteTarget, data: bytes) -> None:
+    """Write the bytes, creating missing folders, which are removed again if it fails.
 
-    Raises LacliError, also where what is there is not what the place was when the user was asked.
+    Raises LacliError, also if what is there has changed since the user was asked.
     """
-    now = place_of(place.path)
-    if (now.real, now.missing, now.version) != (place.real, place.missing, place.version):
-        raise _changed(place)
+    now = write_target(target.path)
+    if (now.real, now.missing, now.version) != (target.real, target.missing, target.version):
+        raise _changed(target)
     if now.exists:
         disk.put(now.real, data)
         return
@@ -131,20 +131,20 @@ def put(place: Place, data: bytes) -> None:
             with contextlib.suppress(OSError):  # somebody else's file is in it by now
                 folder.rmdir()
         if isinstance(error, FileExistsError):
-            raise _changed(place) from None
+            raise _changed(target) from None
         if isinstance(error, OSError):
-            raise unwritable(place.path, error, "give another path") from None
+            raise unwritable(target.path, error, "give another path") from None
         raise
 
 
-def _changed(place: Place) -> LacliError:
+def _changed(target: WriteTarget) -> LacliError:
     return LacliError(
-        f"what is at {place.path} is not what it was when you were asked; it is left as it is", "do it again"
+        f"what is at {target.path} is not what it was when you were asked; it is left as it is", "do it again"
     )
 
 
 def completions(typed: str) -> list[str]:
-    """What a path that is being typed may become; nothing where its folder cannot be read."""
+    """Completions of a typed path; none if its folder cannot be read."""
     ahead = typed[: typed.rfind("/") + 1]
     return [ahead + name for name in entries(typed)]
 
@@ -157,7 +157,7 @@ def _found(path: Path) -> os.stat_result | None:
 
 
 def _missing(path: Path, real: Path) -> Path | None:
-    """The folder to be made. Raises UsageError where one cannot be."""
+    """The folder that must be created. Raises UsageError if it cannot be."""
     if real.parent.is_dir():
         return None
     there = next(each for each in _above(real.parent) if os.path.lexists(each))

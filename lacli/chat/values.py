@@ -1,7 +1,6 @@
-"""What may stand behind a slash command: names of models, sessions, templates and options, entries of folders.
+"""Values that completion offers as arguments: names of models, sessions, templates and options, entries of folders.
 
-Reads folders, the models' names, the log of sessions and the saved prompts, and offers nothing where one cannot be
-read.
+Reads folders, the registry, the log of sessions and the saved prompts; what cannot be read offers nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lacli.errors import LacliError
-from lacli.text.invisible import can_be_typed
+from lacli.text.invisible import can_be_typed, marked
 
 _MOST = 200
 _SESSIONS = 20
@@ -20,7 +19,7 @@ _ID = 8
 
 
 def names(kind: str) -> list[tuple[str, str]]:
-    """Of this kind (model, session, template or option), each with a few words on it; none of any other kind."""
+    """The values of a kind (model, session, template or option), each with a short note; none of another kind."""
     known: dict[str, Callable[[], list[tuple[str, str]]]] = {
         "model": _models,
         "session": _sessions,
@@ -31,12 +30,12 @@ def names(kind: str) -> list[tuple[str, str]]:
         found = known[kind]() if kind in known else []
     except (LacliError, OSError):
         return []
-    return [(name, note) for name, note in found if can_be_typed(name)]
+    return [(name, _line(note)) for name, note in found if can_be_typed(name)]
 
 
 def entries(typed: str) -> list[str]:
-    """What is in the folder that the typed path leads to and goes on as it does: folders end with a slash, hidden ones
-    are there where a dot was typed, and none whose name could act on a terminal."""
+    """Entries of the folder of a typed path that begin with its last part. Folders end with a slash; hidden entries
+    need a typed dot; names that could act on a terminal are left out."""
     folder, _, begun = typed.rpartition("/")
     where = os.path.expanduser(folder + "/") if "/" in typed else "."
     try:
@@ -52,6 +51,11 @@ def entries(typed: str) -> list[str]:
     except (OSError, ValueError):
         return []
     return sorted(shown, key=lambda name: (name.startswith("."), name.lower()))[:_MOST]
+
+
+def _line(note: str) -> str:
+    """A note on one line, with marks for characters that act on a terminal or are invisible."""
+    return "".join(each if each.isprintable() else "\ufffd" for each in marked(" ".join(note.split())))
 
 
 def _models() -> list[tuple[str, str]]:

@@ -87,7 +87,7 @@ class Sampler:
         if begin is None and not self._weighs and self._options.temperature == 0.0 and not self._penalises:
             token_id: int = scores.top_ids.item(row, 0)
         else:
-            logits: _Floats = scores.logits[row].cpu().numpy()
+            logits: _Floats = scores.row(row)
             token_id = self._chosen(logits) if begin is None else self._begun(logits, begin)
             if self._weighs:
                 self.log_probabilities.append(_log_probability(logits, token_id))

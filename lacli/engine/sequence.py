@@ -33,6 +33,16 @@ class CachedSequence:
         del self._ids[kept:]
         return kept
 
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The tokens held."""
+        return tuple(self._ids)
+
+    def grown(self, token_ids: Sequence[int]) -> None:
+        """The runner's cache has been given these tokens behind those it held, by other means than a forward."""
+        self._ids.extend(token_ids)
+        assert len(self._ids) == self.runner.length
+
     def adopt(self, other: CachedSequence, length: int) -> None:
         """Hold the first `length` tokens of another sequence of the same model; both runners can share."""
         assert isinstance(self.runner, SharingRunner)

@@ -315,6 +315,18 @@ class Cache:
         self.keys[:, :, :blocks] = other.keys[:, :, :blocks]
         self.values[:, :, :filled] = other.values[:, :, :filled]
 
+    def taken_out(self, first: int, count: int) -> bytes:
+        """Keys and values of `count` slots, both numbers multiples of `SLOTS`."""
+        keys = self.keys[:, :, first // SLOTS : (first + count) // SLOTS]
+        return keys.tobytes() + self.values[:, :, first : first + count].tobytes()
+
+    def put_back(self, first: int, count: int, data: memoryview) -> None:
+        """What `taken_out` gave, into slots there is room for."""
+        keys = self.keys[:, :, first // SLOTS : (first + count) // SLOTS]
+        values = self.values[:, :, first : first + count]
+        keys[...] = np.frombuffer(data[: keys.nbytes], dtype=keys.dtype).reshape(keys.shape)
+        values[...] = np.frombuffer(data[keys.nbytes :], dtype=values.dtype).reshape(values.shape)
+
     def _allocate(self, capacity: int) -> None:
         dtype = np.float32 if self.kind == "f32" else np.float16
         layers, heads, width = len(self.model.layers), self.model.sizes.kv_heads, self.model.sizes.head_dim

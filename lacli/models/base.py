@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 from lacli.errors import LacliError
 
@@ -28,8 +28,9 @@ TOP = 8
 class Scores:
     """What a forward says of its wanted rows."""
 
-    logits: Tensor
-    """float32 (float64 where the model computes in that) [rows, vocab]; good until the next forward."""
+    logits: np.ndarray | Tensor
+    """float32 (float64 where the model computes in that) [rows, vocab]; good until the next forward. In numpy from our
+    C kernels, in PyTorch from the runners that compute in it."""
     top_ids: np.ndarray
     """int32 [rows, min(TOP, vocab)]: the likeliest tokens, best first, the lower id first on a tie."""
     top_logits: np.ndarray
@@ -37,6 +38,11 @@ class Scores:
 
     def __len__(self) -> int:
         return len(self.top_ids)
+
+    def row(self, index: int) -> np.ndarray:
+        """The logits of one row [vocab], on the CPU."""
+        logits: Any = self.logits[index]
+        return logits.cpu().numpy() if hasattr(logits, "cpu") else logits
 
 
 def not_finite() -> LacliError:

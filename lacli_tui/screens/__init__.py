@@ -9,6 +9,6 @@ None (an id) · `palette.PaletteScreen(actions, keymap)` -> str | None (the id o
 name).
 
 All but the main one are a `dialog.Dialog`: a frame, and the keys that apply in a line below. Those with a list are a
-`picker.Lister`, those that search in it while one types a `picker.Picker`. What may wait for a disk is done
+`picker.ListDialog`, those that search in it while one types a `picker.Picker`. What may wait for a disk is done
 `lacli_tui.background`. Each imports nothing heavy and is imported when it is opened.
 """

@@ -1,6 +1,6 @@
-"""What all screens over the main one share: a frame with a title, what is in it, and one line with the keys of it.
+"""What all screens over the main one share: a frame with a title, and a line with their keys below.
 
-A screen gives `TITLE`, `WHERES` (its actions) and `body`; `close` leaves it with None. Nothing here knows a model.
+A screen gives `TITLE`, `PLACES` (its actions) and `body`; `close` leaves it with None.
 """
 
 from __future__ import annotations
@@ -15,44 +15,19 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lacli_tui.actions import ACTIONS, DIALOG, bindings_of, keys_of
-from lacli_tui.background import Behind
-from lacli_tui.glyphs import drawable, plain_terminal
-from lacli_tui.sanitize import shown
+from lacli_tui.actions import ACTIONS, DIALOG, bindings_of
+from lacli_tui.background import Background
+from lacli_tui.glyphs import is_ascii_terminal, to_terminal
+from lacli_tui.keys import key_name, keys_of
+from lacli_tui.sanitize import visible
 from lacli_tui.widgets.hints import Hints
 
 Result = TypeVar("Result")
 
-_KEYS = {
-    "escape": "esc",
-    "pageup": "pgup",
-    "pagedown": "pgdn",
-    "question_mark": "?",
-    "underscore": "_",
-    "up": "↑",
-    "down": "↓",
-    "left": "←",
-    "right": "→",
-}
-
-
-def key_name(key: str) -> str:
-    """A key as people write it."""
-    *held, last = key.split("+")
-    name = _KEYS.get(last, last)
-    return "+".join([*held, last if not name.isascii() and plain_terminal() else name])
-
-
-def scrolling() -> str:
-    """The keys of a page to read, for the lower edge of its frame."""
-    return " ".join([*map(key_name, ("up", "down", "pageup", "pagedown", "home", "end")), "scroll"])
-
 
 class Dialog(ModalScreen[Result | None]):
-    """A frame over the main screen."""
-
     TITLE = ""
-    WHERES: Sequence[str] = ()
+    PLACES: Sequence[str] = ()
     """Whose actions it has, besides those of every dialog."""
     BINDINGS = bindings_of(DIALOG)
     AUTO_FOCUS = "*"
@@ -84,53 +59,50 @@ class Dialog(ModalScreen[Result | None]):
         scrollbar-background-hover: $surface;
         scrollbar-background-active: $surface;
     }
-    Dialog > #frame > #said { height: auto; color: $warning; display: none; }
+    Dialog > #frame > #notice { height: auto; color: $warning; display: none; }
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.behind = Behind(self)
+        self.background = Background(self)
 
     def compose(self) -> ComposeResult:
-        """The frame and what is in it."""
-        frame = Vertical(*self.body(), Static(id="said", markup=False), Hints(id="hints"), id="frame")
-        frame.border_title = Content(drawable(shown(self.title or self.TITLE)))
+        frame = Vertical(*self.body(), Static(id="notice", markup=False), Hints(id="hints"), id="frame")
+        frame.border_title = Content(to_terminal(visible(self.title or self.TITLE)))
         yield frame
-        self.set_class(plain_terminal(), "-plain")
+        self.set_class(is_ascii_terminal(), "-plain")
 
     def body(self) -> Iterable[Widget]:
-        """What is in the frame."""
+        """The widgets in the frame."""
         return ()
 
     def on_mount(self) -> None:
-        """The keys, as the user has them."""
         self.show_hints()
 
     def show_hints(self) -> None:
-        """The keys that apply, each with what it does."""
+        """Show the keys that apply now, as the user has set them."""
         self.query_one(Hints).show(
             [
                 (key_name(keys_of(action.id, self.app)[0]), word)
-                for where in (*self.WHERES, DIALOG)
+                for where in (*self.PLACES, DIALOG)
                 for action in ACTIONS
                 if action.where == where and (word := self.footer_of(action.id, action.footer))
             ]
         )
 
     def footer_of(self, id_: str, footer: str) -> str:
-        """What the line of keys calls an action now; nothing where it does not apply."""
+        """The name of an action in the line of keys; empty if it does not apply."""
         return footer
 
-    def say(self, text: str) -> None:
-        """A line of news above the keys; none where there is none."""
-        line = self.query_one("#said", Static)
-        line.update(Content(drawable(shown(text))))
+    def show_notice(self, text: str) -> None:
+        """Show a notice above the keys; an empty one hides it."""
+        line = self.query_one("#notice", Static)
+        line.update(Content(to_terminal(visible(text))))
         line.display = bool(text)
 
-    def frame_note(self, text: str) -> None:
-        """What stands at the lower edge of the frame."""
-        self.query_one("#frame").border_subtitle = Content(drawable(shown(text))) if text else ""
+    def show_in_frame(self, text: str) -> None:
+        """Show a text at the lower edge of the frame."""
+        self.query_one("#frame").border_subtitle = Content(to_terminal(visible(text))) if text else ""
 
     def action_close(self) -> None:
-        """Back to where one was."""
         self.dismiss(None)

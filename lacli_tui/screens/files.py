@@ -1,4 +1,4 @@
-"""Choose a file of the project to go with a question. Names are listed and searched behind; secrets are not offered.
+"""Choose a file of the project to attach. Names are listed and searched in the background, secrets left out.
 
 `FilesScreen(folder, query)` -> a path relative to the folder, or None.
 """
@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lacli_tui.background import Came, said
-from lacli_tui.fuzzy import Fit, Lines
+from lacli.chat.fuzzy import Fit, Lines
+from lacli_tui.background import BackgroundResult, error_line
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
 
 
 class FilesScreen(Picker):
-    """The project's files."""
-
     TITLE = "Attach a file"
     PLACEHOLDER = "letters of its path"
 
@@ -26,8 +24,7 @@ class FilesScreen(Picker):
         self._found = 0
 
     def search(self, query: str) -> None:
-        """Show the files that fit."""
-        self.search_behind(lambda: self._search(query))
+        self.search_in_background(lambda: self._search(query))
 
     def _search(self, query: str) -> tuple[list[Fit], int]:
         from lacli.project.offered import offered_names
@@ -36,20 +33,19 @@ class FilesScreen(Picker):
             self._lines = Lines(offered_names(self._folder))
         return self._lines.search(query)
 
-    def on_came(self, came: Came) -> None:
-        """What was found."""
-        if came.error is not None:
-            self.say(said(came.error))
+    def on_background_result(self, result: BackgroundResult) -> None:
+        if result.error is not None:
+            self.show_notice(error_line(result.error))
             self.choices.show([], "the files cannot be listed")
             return
-        found: tuple[list[Fit], int] = came.value  # type: ignore[assignment]  # what `_search` returns
+        found: tuple[list[Fit], int] = result.value  # type: ignore[assignment]  # what `_search` returns
         fits, self._found = found
         nothing = "no file fits" if self.query_text else "no file here"
         self.choices.show([Choice(each.text, each.text, marks=each.marks, keeps_end=True) for each in fits], nothing)
         self.found()
 
     def marked(self, choice: Choice | None) -> None:
-        """Tell how many there are, of which the best are shown."""
+        """Show how many files fit, of which the best are listed."""
         place = self.choices.place
         shown = len(self.choices.choices)
-        self.frame_note(f"{place}, best of {self._found:,}" if place and self._found > shown else place)
+        self.show_in_frame(f"{place}, best of {self._found:,}" if place and self._found > shown else place)

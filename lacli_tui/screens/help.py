@@ -1,4 +1,4 @@
-"""What every key and command does, made from the one registry of actions. `HelpScreen(keymap)` -> None."""
+"""What every key and command does, made from the registry of actions. `HelpScreen(keymap)` -> None."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from textual.widget import Widget
 from lacli_tui import actions
 from lacli_tui.actions import ACTIONS, Action, bindings_of
 from lacli_tui.keymap import rows
-from lacli_tui.screens.dialog import Dialog, key_name, scrolling
+from lacli_tui.keys import key_name, scroll_keys
+from lacli_tui.screens.dialog import Dialog
 from lacli_tui.widgets.pairs import Pair, Pairs
 from lacli_tui.widgets.scrolling import Page
 
@@ -47,7 +48,7 @@ _NUMBERS = (
 
 
 def help_pairs(keymap: Mapping[str, str]) -> list[Pair]:
-    """What is typed, then all actions that have a key, then what the numbers mean."""
+    """The keys for typing, then all other actions with a key, then what the numbers mean."""
     found: list[Pair] = []
     for title, wheres in _FIRST:
         found += _section(title, wheres, keymap)
@@ -69,7 +70,7 @@ def help_pairs(keymap: Mapping[str, str]) -> list[Pair]:
 
 
 def name_pairs(keymap: Mapping[str, str]) -> list[Pair]:
-    """Every action by the name that [keymap] knows it by, with its keys now, by the places where these work."""
+    """Every action by its name in [keymap], with its keys now, grouped by where they work."""
     found = [Pair("keymap.NAME", "`lacli config set keymap.stop f12` gives an action other keys")]
     sections: dict[str, list[Pair]] = {}
     for name, keys, title, place in rows(keymap):
@@ -102,10 +103,10 @@ def _keys(keys: str) -> str:
 
 
 class HelpScreen(Dialog[None]):
-    """All keys and commands; the names of actions instead, where these are asked for."""
+    """All keys and commands, or the names of actions."""
 
     TITLE = "Help"
-    WHERES = (actions.HELP,)
+    PLACES = (actions.HELP,)
     BINDINGS = bindings_of(actions.HELP)
 
     def __init__(self, keymap: Mapping[str, str] | None = None) -> None:
@@ -114,20 +115,16 @@ class HelpScreen(Dialog[None]):
         self._names = False
 
     def body(self) -> Iterable[Widget]:
-        """All of it."""
         yield Page(Pairs(help_pairs(self._keymap)), id="page")
 
     def on_mount(self) -> None:
-        """Arrow keys scroll."""
         self.query_one("#page").focus()
-        self.frame_note(scrolling())
+        self.show_in_frame(scroll_keys())
 
     def footer_of(self, id_: str, footer: str) -> str:
-        """What `n` shows next."""
         return "keys and commands" if id_ == "help-names" and self._names else footer
 
     def action_help_names(self) -> None:
-        """The names of actions, or the help again."""
         self._names = not self._names
         self.query_one(Pairs).show((name_pairs if self._names else help_pairs)(self._keymap))
         self.query_one("#page").scroll_home(animate=False)

@@ -1,6 +1,6 @@
 """Ask for one line. `LineScreen(question, value)` -> what is typed, or None for going back.
 
-Where `complete` is given, tab completes what is typed with it, behind: as far as all that fit agree, and shows them.
+If `complete` is given, tab completes what is typed in the background, as far as all completions agree, and shows them.
 """
 
 from __future__ import annotations
@@ -12,18 +12,16 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from lacli_tui.actions import LINE, bindings_of
-from lacli_tui.background import Came
+from lacli_tui.background import BackgroundResult
 from lacli_tui.screens.dialog import Dialog
 from lacli_tui.widgets.field import Field
 
 _MOST = 8
-"""That are shown."""
+"""The most completions shown."""
 
 
 class LineScreen(Dialog[str]):
-    """One line with a title."""
-
-    WHERES = (LINE,)
+    PLACES = (LINE,)
     BINDINGS = bindings_of(LINE)
     DEFAULT_CSS = """
     LineScreen > #frame > #line {
@@ -47,7 +45,6 @@ class LineScreen(Dialog[str]):
         self._complete = complete
 
     def body(self) -> Iterable[Widget]:
-        """The field."""
         yield Field(self._value, self._placeholder, "line")
 
     @property
@@ -55,36 +52,34 @@ class LineScreen(Dialog[str]):
         return self.query_one("#line", Input)
 
     def on_mount(self) -> None:
-        """Typing begins at once."""
         self._field.cursor_blink = False
         self._field.focus()
 
     def footer_of(self, id_: str, footer: str) -> str:
-        """Tab does nothing where nothing can be completed."""
         return "" if id_ == "line-complete" and self._complete is None else footer
 
     def action_line_complete(self) -> None:
-        """Complete what is typed."""
         complete, typed = self._complete, self._field.value
         if complete is not None:
             folder = typed[: typed.rfind("/") + 1]
-            self.behind.do(f"complete {folder}", lambda: (typed, complete(typed)))  # one that hangs holds up no other
+            self.background.run(
+                f"complete {folder}", lambda: (typed, complete(typed))
+            )  # one that hangs holds up no other
 
-    def on_came(self, came: Came) -> None:
-        """What fits."""
-        if came.error is not None or not isinstance(came.value, tuple):
+    def on_background_result(self, result: BackgroundResult) -> None:
+        if result.error is not None or not isinstance(result.value, tuple):
             return
-        typed, found = came.value
+        typed, found = result.value
         if self._field.value != typed:  # more was typed meanwhile
             return
         self._field.value = _common(found) or typed
         self._field.cursor_position = len(self._field.value)
         names = [each.rstrip("/").rpartition("/")[2] + "/" * each.endswith("/") for each in found[:_MOST]]
         more = f" … {len(found) - _MOST} more" if len(found) > _MOST else ""
-        self.say("nothing fits" if not found else "  ".join(names) + more if len(found) > 1 else "")
+        self.show_notice("nothing fits" if not found else "  ".join(names) + more if len(found) > 1 else "")
 
     def action_line_take(self) -> None:
-        """Take what is typed; nothing is as good as going back."""
+        """Take what is typed; nothing counts as going back."""
         self.dismiss(self._field.value.strip() or None)
 
     @on(Input.Submitted)
@@ -94,6 +89,6 @@ class LineScreen(Dialog[str]):
 
 
 def _common(texts: Sequence[str]) -> str:
-    """What all of them begin with."""
+    """The longest common beginning."""
     low, high = (min(texts), max(texts)) if texts else ("", "")
     return low[: next((at for at, letter in enumerate(low) if high[at : at + 1] != letter), len(low))]

@@ -1,6 +1,6 @@
-"""Choose the model that writes from now on; the chat stays. Shows what is here, how large it is, whether it fits.
+"""Choose another model; the chat stays. Shows what is here, how large it is, whether it fits. Loads no model.
 
-`ModelsScreen(current)` -> a name, or the path of a folder or .gguf file that was typed; None. Loads no model.
+`ModelsScreen(current)` -> a name, or the path of a folder or .gguf file that was typed; None.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from textual.widget import Widget
 from textual.widgets import Static
 
+from lacli.chat.fuzzy import Lines
 from lacli.shared.wording import size
-from lacli_tui.background import Came, said
-from lacli_tui.fuzzy import Lines
-from lacli_tui.glyphs import drawable
+from lacli_tui.background import BackgroundResult, error_line
+from lacli_tui.glyphs import to_terminal
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _BYTES_OF_A_WEIGHT = 2
-"""As the hub has them, mostly."""
+"""As most are stored on the hub."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +38,21 @@ class Model:
     """Of the weights: parameters, or bytes."""
     is_here: bool
     download: int = 0
-    """Bytes to fetch; 0 where it is here, or nothing is known of it."""
+    """Bytes to fetch; 0 if it is here, or unknown."""
     is_estimate: bool = False
-    """Whether that is reckoned from the number of parameters."""
+    """Whether that is estimated from the number of parameters."""
     arrived: int = 0
-    """How much of it is here from a fetch that was interrupted."""
+    """How much of it is here from an interrupted fetch."""
     comes_from: str = ""
-    """Where it is fetched from."""
     licence: str = ""
     completes: bool = False
     fit: Fit | None = None
-    """None until it is measured."""
+    """None until measured."""
     problem: str = ""
 
 
 def known_models(tell: Callable[[list[Model]], None]) -> list[Model]:
-    """All models of the registry; told as soon as they are known, and with what they need at the end."""
+    """All models of the registry; reported as soon as they are known, returned with their measured needs."""
     from lacli.models.registry.registry import load_registry
 
     specs = list(load_registry().models.values())
@@ -63,7 +62,7 @@ def known_models(tell: Callable[[list[Model]], None]) -> list[Model]:
 
 
 def model_of(name: str | None) -> Model:
-    """All that is known of one model. Raises LacliError where there is none of this name."""
+    """All that is known of one model. Raises LacliError if there is no such model."""
     from lacli.models.registry.registry import load_registry
 
     spec = load_registry().resolve(name)
@@ -71,7 +70,7 @@ def model_of(name: str | None) -> Model:
 
 
 def to_fetch(model: Model) -> str:
-    """The question before a model is fetched; nothing where it is here."""
+    """The question to ask before a model is fetched; empty if it is here."""
     if model.is_here or not model.comes_from:
         return ""
     about_ = "about " if model.is_estimate else ""
@@ -122,8 +121,6 @@ def _model(spec: ModelSpec) -> Model:
 
 
 class ModelsScreen(Picker):
-    """The models lacli knows."""
-
     TITLE = "Models"
     PLACEHOLDER = "a name, or the path of a folder or .gguf file"
     DEFAULT_CSS = """
@@ -137,7 +134,7 @@ class ModelsScreen(Picker):
         models: Callable[[Callable[[list[Model]], None]], list[Model]] = known_models,
         marked: str = "",
     ) -> None:
-        """`marked` is marked at first, without it the current one."""
+        """`marked` is marked at first, or else the current one."""
         super().__init__()
         self._first = marked or current
         self._current = current
@@ -145,25 +142,21 @@ class ModelsScreen(Picker):
         self._known: list[Model] = []
 
     def body(self) -> Iterable[Widget]:
-        """And what is known of the marked one."""
         yield from super().body()
         yield Static(id="about", markup=False)
 
     def on_mount(self) -> None:
-        """Look what there is."""
-        self.behind.do("models", lambda: self._models(lambda found: self.behind.tell("models", found)))
+        self.background.run("models", lambda: self._models(lambda found: self.background.report("models", found)))
 
-    def on_came(self, came: Came) -> None:
-        """What is known of all."""
-        if came.error is not None:
-            self.say(said(came.error))
+    def on_background_result(self, result: BackgroundResult) -> None:
+        if result.error is not None:
+            self.show_notice(error_line(result.error))
             self.choices.show([], "the models cannot be listed")
             return
-        self._known = list(came.value)  # type: ignore[call-overload]  # what `known_models` returns
+        self._known = list(result.value)  # type: ignore[call-overload]  # what `known_models` returns
         self.search(self.query_text)
 
     def search(self, query: str) -> None:
-        """Show the models whose name fits."""
         if not self._known:
             return
         marked = self.choices.current
@@ -177,9 +170,8 @@ class ModelsScreen(Picker):
         self.choices.show(found, "no model fits; a path begins with . / or ~", key)
 
     def marked(self, choice: Choice | None) -> None:
-        """What the marked one is and needs."""
         model = next((each for each in self._known if choice and each.name == choice.key), None)
-        self.query_one("#about", Static).update("" if model is None else drawable(about(model)))
+        self.query_one("#about", Static).update("" if model is None else to_terminal(about(model)))
 
 
 def _choice(model: Model, marks: tuple[int, ...], current: str) -> Choice:
@@ -194,7 +186,7 @@ def _choice(model: Model, marks: tuple[int, ...], current: str) -> Choice:
 
 
 def about(model: Model) -> str:
-    """What a model is and needs, in two lines; of one that is not here, what fetching it takes, in a third."""
+    """What a model is and needs, in two lines; if it is not here, what fetching it takes in a third."""
     parts = [model.title, model.licence, "completes code" if model.completes else ""]
     first = " · ".join(filter(None, parts))
     if model.download:

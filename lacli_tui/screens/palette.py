@@ -6,31 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from lacli_tui.actions import ACTIONS, APP, Action
-from lacli_tui.fuzzy import Lines
-from lacli_tui.screens.dialog import key_name
+from lacli.chat.fuzzy import Lines
+from lacli_tui.actions import Action
+from lacli_tui.keys import key_name
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
 
-if TYPE_CHECKING:
-    from lacli_tui.app import LacliApp
-
-
-def offered(app: LacliApp) -> list[Action]:
-    """What applies now: whoever does an action says so by `check_action`."""
-    found = []
-    for action in ACTIONS:
-        node = app if action.where == APP else app.main
-        if action.palette and node.check_action(action.method, ()):
-            found.append(action)
-    return found
-
 
 class PaletteScreen(Picker):
-    """Commands with their keys."""
-
     TITLE = "Commands"
     PLACEHOLDER = "what you want to do"
 
@@ -41,7 +25,6 @@ class PaletteScreen(Picker):
         self._keymap = dict(keymap or {})
 
     def search(self, query: str) -> None:
-        """Show the commands that fit."""
         fits, _ = self._lines.search(query)
         self.choices.show([self._choice(each.text, each.marks) for each in fits], "no command fits")
 
@@ -55,5 +38,5 @@ class PaletteScreen(Picker):
 
 
 def _words(action: Action) -> str:
-    """What is searched: the title first, then the other names it has."""
+    """What is searched: the title, then its other names."""
     return f"{action.title}  {action.slash} {action.id}"

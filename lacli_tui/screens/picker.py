@@ -1,7 +1,7 @@
-"""A list that is searched while typing: what pickers of models, sessions, files and commands share.
+"""A list that is searched while typing: the base of the pickers of models, sessions, files and commands.
 
-A subclass fills it by `choices.show`, in `search(query)`, which is called at the start and whenever what is typed
-changes; whatever may wait goes `behind`. The result is the key of the chosen line.
+A subclass fills it by `choices.show` in `search(query)`, which is called at the start and whenever the query changes;
+whatever may wait runs in the background. The result is the key of the chosen line.
 """
 
 from __future__ import annotations
@@ -18,65 +18,57 @@ from lacli_tui.widgets.choices import Choice, Choices
 from lacli_tui.widgets.field import Field
 
 
-class Lister(Dialog[str]):
+class ListDialog(Dialog[str]):
     """A list with a mark that keys move."""
 
-    WHERES: Sequence[str] = (PICKER,)
+    PLACES: Sequence[str] = (PICKER,)
     BINDINGS = bindings_of(PICKER)
 
     @property
     def choices(self) -> Choices:
-        """The list."""
         return self.query_one(Choices)
 
     @on(Choices.Moved)
     def _moved(self) -> None:
-        self.frame_note(self.choices.place)
+        self.show_in_frame(self.choices.place)
         self.marked(self.choices.current)
 
     def marked(self, choice: Choice | None) -> None:
-        """Another line is marked."""
+        """Another line was marked."""
 
     @on(Choices.Chosen)
     def _clicked(self) -> None:
         self.action_choose()
 
     def action_choose(self) -> None:
-        """Take the marked line."""
         choice = self.choices.current
         if choice is not None:
             self.take(choice)
 
     def take(self, choice: Choice) -> None:
-        """This one was chosen."""
+        """A line was chosen."""
         self.dismiss(choice.key)
 
     def action_choice_up(self) -> None:
-        """The line above."""
         self.choices.move(-1)
 
     def action_choice_down(self) -> None:
-        """The line below."""
         self.choices.move(1)
 
     def action_choice_page_up(self) -> None:
-        """A page up."""
         self.choices.page(-1)
 
     def action_choice_page_down(self) -> None:
-        """A page down."""
         self.choices.page(1)
 
     def action_choice_first(self) -> None:
-        """The first line."""
         self.choices.to_end(last=False)
 
     def action_choice_last(self) -> None:
-        """The last line."""
         self.choices.to_end(last=True)
 
 
-class Picker(Lister):
+class Picker(ListDialog):
     """A search field above a list."""
 
     PLACEHOLDER = "type to search"
@@ -97,20 +89,17 @@ class Picker(Lister):
         self._query = query
         self._searching = False
         self._wants_first = False
-        """Whether enter was pressed before what is typed was found."""
+        """Whether enter was pressed before the search for what is typed was done."""
 
     def body(self) -> Iterable[Widget]:
-        """The field and the list."""
         yield Field(self._query, self.PLACEHOLDER, "search")
         yield Choices(id="choices", empty="…")
 
     @property
     def query_text(self) -> str:
-        """What is typed."""
         return self.query_one("#search", Input).value
 
     def on_mount(self) -> None:
-        """Look at once."""
         field = self.query_one("#search", Input)
         field.cursor_blink = False
         field.focus()
@@ -123,9 +112,9 @@ class Picker(Lister):
     @on(Input.Changed, "#search")
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        self._look()
+        self._search_typed()
 
-    def _look(self) -> None:
+    def _search_typed(self) -> None:
         """Search for what is typed, unless that was done."""
         query = self.query_text
         if query != self._query:
@@ -133,21 +122,21 @@ class Picker(Lister):
             self._wants_first = False
             self.search(query)
 
-    def search_behind(self, work: Callable[[], object]) -> None:
-        """Have a search done in a thread, which `found` ends; its message is called "search"."""
+    def search_in_background(self, work: Callable[[], object]) -> None:
+        """Search in a thread; its result is named "search", and `found` is to be called once it is shown."""
         self._searching = True
-        self.behind.do("search", work)
+        self.background.run("search", work)
 
     def found(self) -> None:
-        """What is typed is found, and shown."""
+        """The results for what is typed are shown."""
         self._searching = False
         if self._wants_first:
             self._wants_first = False
             self.action_choose()
 
     def action_choose(self) -> None:
-        """Take the marked line, of what is typed now: keys may be faster than searches."""
-        self._look()
+        """Take the marked line of the results for what is typed now: keys may be faster than searches."""
+        self._search_typed()
         if self._searching and self._query:
             self._wants_first = True
         else:

@@ -1,6 +1,7 @@
-"""What replies have taught the drafts, by project: how much, how old, what it was good for; pruned and cleared here.
+"""What replies have taught the drafts, by project: how much, how old, what it was good for; prune and clear it.
 
-`PoolScreen(folder, settings)` -> None. The core is `lacli.pool`, which `lacli pool` uses, too; all of it works behind.
+`PoolScreen(folder, settings)` -> None. The work is `lacli.pool`'s, which `lacli pool` uses, too, and runs in the
+background.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from lacli.config import Settings
 from lacli.events import Counts
 from lacli.shared.wording import age, counted, duration, prune_summary, short, short_path, size
 from lacli_tui.actions import PICKER, POOL, bindings_of
-from lacli_tui.background import Came, said
-from lacli_tui.screens.picker import Lister
+from lacli_tui.background import BackgroundResult, error_line
+from lacli_tui.screens.picker import ListDialog
 from lacli_tui.widgets.choices import Choice, Choices
 from lacli_tui.widgets.pairs import Pair, Pairs
 
@@ -30,13 +31,13 @@ class Learned:
     folder: Path
     """Where it is kept."""
     root: Path | None
-    """The project; None where that is not known any more."""
+    """The project; None if unknown."""
     tokens: int = 0
     replies: int = 0
     byte_size: int = 0
     used_s: float = 0.0
     counts: Counts = field(default_factory=Counts)
-    """Of all replies that were ever given there."""
+    """Over all replies ever given there."""
     damage: str = ""
     is_here: bool = False
     """Whether it is the project this program was started in."""
@@ -44,18 +45,17 @@ class Learned:
 
     @property
     def name(self) -> str:
-        """The project's path."""
         return str(self.root or self.folder)
 
     @property
     def share(self) -> float | None:
-        """Of the tokens delivered there, how many the pool had guessed; None before the first."""
+        """The share of all tokens there that the pool had guessed; None before the first."""
         told = self.counts.predicted_n
         return self.counts.accepted_by_source.get("project", 0) / told if told else None
 
 
 def learned(here: Path) -> list[Learned]:
-    """Of every project that has a pool, this one first and then the one used last."""
+    """For every project with a pool, this one first, then the last used."""
     import os
 
     from lacli import paths
@@ -87,11 +87,9 @@ def learned(here: Path) -> list[Learned]:
     return sorted(found, key=lambda each: not each.is_here)
 
 
-class PoolScreen(Lister):
-    """The projects with a pool."""
-
+class PoolScreen(ListDialog):
     TITLE = "Pools: what was learned, by project"
-    WHERES = (POOL, PICKER)
+    PLACES = (POOL, PICKER)
     BINDINGS = bindings_of(POOL)
     DEFAULT_CSS = """
     PoolScreen > #frame > #about { margin: 1 0 0 0; }
@@ -113,27 +111,24 @@ class PoolScreen(Lister):
         self._found: dict[str, Learned] = {}
 
     def body(self) -> Iterable[Widget]:
-        """The projects, and more of the marked one."""
         yield Choices(id="choices", empty="…")
         yield Pairs(id="about")
 
     def on_mount(self) -> None:
-        """Look what there is."""
         self._read()
 
     def _read(self) -> None:
-        self.behind.do("learned", lambda: self._look(self._folder))
+        self.background.run("learned", lambda: self._look(self._folder))
 
-    def on_came(self, came: Came) -> None:
-        """What there is, or what was done."""
-        if came.error is not None:
-            self.say(said(came.error))
-            if came.what != "learned":
+    def on_background_result(self, result: BackgroundResult) -> None:
+        if result.error is not None:
+            self.show_notice(error_line(result.error))
+            if result.name != "learned":
                 self._read()
-        elif came.what == "learned":
-            self._show(list(came.value))  # type: ignore[call-overload]  # what `learned` returns
+        elif result.name == "learned":
+            self._show(list(result.value))  # type: ignore[call-overload]  # what `learned` returns
         else:
-            self.say(str(came.value))
+            self.show_notice(str(result.value))
             self._read()
 
     def _show(self, found: list[Learned]) -> None:
@@ -158,7 +153,6 @@ class PoolScreen(Lister):
         """There is nothing to choose."""
 
     def marked(self, choice: Choice | None) -> None:
-        """More of the marked one."""
         each = self._found.get(choice.key) if choice else None
         self.query_one(Pairs).show(self._about(each) if each is not None else [])
 
@@ -185,7 +179,7 @@ class PoolScreen(Lister):
         return [*pairs, Pair("damage", f"the pool file {each.damage}", "$error")] if each.damage else pairs
 
     def footer_of(self, id_: str, footer: str) -> str:
-        """What applies: nothing can be chosen, and not always is a project gone."""
+        """Nothing can be chosen, and not always is a project gone."""
         if id_ == "choose" or (id_ == "pool-gone" and not any(each.is_gone for each in self._found.values())):
             return ""
         return footer
@@ -199,21 +193,21 @@ class PoolScreen(Lister):
             return
         what = f"the {each.tokens:,} tokens learned" if each.tokens else "all that was kept"
         if await self._sure(f"Delete {what} in {each.name}?", "delete"):
-            self.behind.do("done", lambda: _cleared(each.folder))
+            self.background.run("done", lambda: _cleared(each.folder))
 
     @work(exclusive=True)
     async def action_pool_prune(self) -> None:
-        """Bring all pools below their caps, if the user is sure."""
+        """Prune all pools to their limits, if the user is sure."""
         from lacli.assistant.loading import caps
 
         most = caps(self._settings)
         question = f"Bring every pool below {size(most.project_bytes)}, and all below {size(most.total_bytes)}?"
         if await self._sure(f"{question} What brought least goes first.", "prune"):
-            self.behind.do("done", lambda: _pruned(most, ()))
+            self.background.run("done", lambda: _pruned(most, ()))
 
     @work(exclusive=True)
     async def action_pool_gone(self) -> None:
-        """Delete the pools of projects that cannot be found any more, if the user is sure."""
+        """Delete the pools of projects that no longer exist, if the user is sure."""
         from lacli.assistant.loading import caps
 
         gone = [each.root for each in self._found.values() if each.is_gone and each.root is not None]
@@ -223,7 +217,7 @@ class PoolScreen(Lister):
         count = "this project" if len(gone) == 1 else f"these {len(gone)} projects"
         if await self._sure(f"Delete what was learned in {count}, which can no longer be found?\n{roots}", "delete"):
             most = caps(self._settings)
-            self.behind.do("done", lambda: _pruned(most, gone))
+            self.background.run("done", lambda: _pruned(most, gone))
 
     async def _sure(self, question: str, yes: str) -> bool:
         from lacli_tui.screens.confirm import ConfirmScreen

@@ -1,6 +1,6 @@
-"""Choose an earlier chat to go on with: what was said in it is searched, word for word, while one types.
+"""Choose an earlier chat to resume: what was said in it is searched, word for word, while typing.
 
-`SessionsScreen(current, project)` -> an id, or None. Reads and deletes in the log of sessions, behind.
+`SessionsScreen(current, project)` -> an id, or None. Reads and deletes sessions in the background.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from textual import work
 
 from lacli.shared.wording import age, counted, short_path
 from lacli_tui.actions import PICKER, SESSIONS, bindings_of
-from lacli_tui.background import Came, said
+from lacli_tui.background import BackgroundResult, error_line
 from lacli_tui.screens.picker import Picker
 from lacli_tui.widgets.choices import Choice
 
@@ -35,7 +35,7 @@ class SessionsScreen(Picker):
     """The chats of this project, or of all."""
 
     TITLE = "Chats"
-    WHERES = (PICKER, SESSIONS)
+    PLACES = (PICKER, SESSIONS)
     BINDINGS = bindings_of(SESSIONS)
     PLACEHOLDER = "words that were said"
 
@@ -54,9 +54,8 @@ class SessionsScreen(Picker):
         self._now = now
 
     def search(self, query: str) -> None:
-        """Show the chats in which this was said; all of them for nothing."""
         everywhere = self._everywhere
-        self.search_behind(lambda: self._search(query, everywhere))
+        self.search_in_background(lambda: self._search(query, everywhere))
 
     def _search(self, query: str, everywhere: bool) -> Sequence[Hit] | Sequence[Summary]:
         store = self._store()
@@ -64,16 +63,15 @@ class SessionsScreen(Picker):
             return store.search(query, self._project, everywhere, _MOST)
         return store.list(self._project, everywhere, _MOST)
 
-    def on_came(self, came: Came) -> None:
-        """What was found, or deleted."""
-        if came.error is not None:
-            self.say(said(came.error))
+    def on_background_result(self, result: BackgroundResult) -> None:
+        if result.error is not None:
+            self.show_notice(error_line(result.error))
             self.choices.show([], "the log cannot be used")
-        elif came.what == "delete":
-            self.say(f"deleted {counted(int(str(came.value)), 'chat', 'chats')}")
+        elif result.name == "delete":
+            self.show_notice(f"deleted {counted(int(str(result.value)), 'chat', 'chats')}")
             self.search(self.query_text)
         else:
-            self._show(came.value)  # type: ignore[arg-type]  # what `_search` returns
+            self._show(result.value)  # type: ignore[arg-type]  # what `_search` returns
 
     def _show(self, found: Sequence[Hit] | Sequence[Summary]) -> None:
         kept = "kept yet" if self._everywhere else "kept of this project"
@@ -101,13 +99,11 @@ class SessionsScreen(Picker):
         return Choice(session.id, session.title or "(no words)", (*cells, where) if self._everywhere else cells, note)
 
     def footer_of(self, id_: str, footer: str) -> str:
-        """What tab does now."""
         if id_ == "everywhere":
             return "" if self._project is None else "this project" if self._everywhere else "all projects"
         return footer
 
     def action_everywhere(self) -> None:
-        """All projects' chats, or this one's alone."""
         if self._project is not None:
             self._everywhere = not self._everywhere
             self.show_hints()
@@ -115,15 +111,14 @@ class SessionsScreen(Picker):
 
     @work(exclusive=True)
     async def action_session_delete(self) -> None:
-        """Delete the marked chat, if the user is sure."""
         from lacli_tui.screens.confirm import ConfirmScreen
 
         choice = self.choices.current
         if choice is None:
             return
         if choice.key == self._current:
-            self.say("this is the chat that is open: begin a new one first")
+            self.show_notice("this is the chat that is open: begin a new one first")
             return
         if await self.app.push_screen_wait(ConfirmScreen(f"Delete “{choice.title}” for good?", yes="delete")):
             id_ = choice.key
-            self.behind.do("delete", lambda: self._store().remove([id_]))
+            self.background.run("delete", lambda: self._store().remove([id_]))

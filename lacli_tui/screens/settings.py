@@ -1,7 +1,8 @@
-"""What is in force, and what this program knows of itself and of the computer: for the user, and for a report.
+"""The settings in force, and facts about the program and the computer, also to copy into a report.
 
-`SettingsScreen(groups)` -> the id of the action that changes something of it, or None; `groups` are titles with what is
-in force. Where each value comes from, versions, folders and what `lacli doctor` looks at are found out behind.
+`SettingsScreen(groups)` -> the id of an action that changes a setting, or None; `groups` are titles with their
+settings. Where each value comes from, versions, folders and the checks of `lacli doctor` are found out in the
+background.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from textual.widget import Widget
 
 from lacli.chat.settings_summary import Row
 from lacli_tui.actions import SETTINGS, bindings_of
-from lacli_tui.background import Came, said
-from lacli_tui.screens.dialog import Dialog, scrolling
+from lacli_tui.background import BackgroundResult, error_line
+from lacli_tui.keys import scroll_keys
+from lacli_tui.screens.dialog import Dialog
 from lacli_tui.widgets.pairs import Pair, Pairs
 from lacli_tui.widgets.scrolling import Page
 
@@ -25,7 +27,7 @@ Group = tuple[str, Sequence[Row]]
 
 
 def facts() -> Iterator[Pair]:
-    """Versions and folders, then what was found of each thing, as soon as it is."""
+    """Versions and folders, then the result of each check as soon as it is known."""
     yield from (Pair(), Pair("Program"))
     yield from (Pair(name, text) for name, text in _versions())
     yield from (Pair(), Pair("Folders and files"))
@@ -76,10 +78,8 @@ def _places() -> Iterator[tuple[str, str]]:
 
 
 class SettingsScreen(Dialog[str]):
-    """Settings, versions, folders, findings."""
-
     TITLE = "Settings and this computer"
-    WHERES = (SETTINGS,)
+    PLACES = (SETTINGS,)
     BINDINGS = bindings_of(SETTINGS)
 
     def __init__(
@@ -101,30 +101,27 @@ class SettingsScreen(Dialog[str]):
         self._in_force = len(self._pairs)
 
     def body(self) -> Iterable[Widget]:
-        """What is known so far."""
         yield Page(Pairs(self._pairs), id="page")
 
     def on_mount(self) -> None:
-        """Look around."""
         self.query_one("#page").focus()
-        self.frame_note("looking around …")
-        self.behind.do("looked", self._look_around)
+        self.show_in_frame("looking around …")
+        self.background.run("looked", self._look_around)
 
     def _look_around(self) -> None:
-        self.behind.tell("origins", self._origins())
+        self.background.report("origins", self._origins())
         for pair in self._look():
-            self.behind.tell("fact", pair)
+            self.background.report("fact", pair)
 
-    def on_came(self, came: Came) -> None:
-        """One thing more is known, or all are."""
-        if came.error is not None:
-            self.say(said(came.error))
-        if came.what == "looked":
-            self.frame_note(scrolling())
-        elif came.what == "origins" and isinstance(came.value, Mapping):
-            self._show_origins(came.value)
-        elif isinstance(came.value, Pair):
-            self._pairs.append(came.value)
+    def on_background_result(self, result: BackgroundResult) -> None:
+        if result.error is not None:
+            self.show_notice(error_line(result.error))
+        if result.name == "looked":
+            self.show_in_frame(scroll_keys())
+        elif result.name == "origins" and isinstance(result.value, Mapping):
+            self._show_origins(result.value)
+        elif isinstance(result.value, Pair):
+            self._pairs.append(result.value)
             self.query_one(Pairs).show(self._pairs)
 
     def _show_origins(self, origins: Mapping[str, str]) -> None:
@@ -134,11 +131,9 @@ class SettingsScreen(Dialog[str]):
         self.query_one(Pairs).show(self._pairs)
 
     def action_settings_set(self) -> None:
-        """Set an option of the replies."""
         self.dismiss("set")
 
     def action_settings_copy(self) -> None:
-        """Copy all of it, for a report."""
         lines = [f"{each.name:<20} {each.text} {each.more}".rstrip() for each in self._pairs]
         (self._copy or self.app.copy_to_clipboard)("\n".join(lines).strip() + "\n")
-        self.say("copied")
+        self.show_notice("copied")

@@ -1,13 +1,13 @@
-"""Choose other colours: the marked theme is seen at once, escape brings the old one back.
+"""Choose a theme: the marked one is shown at once, escape restores the old one.
 
-`ThemesScreen(current, preview)` -> the name of one, or None; `preview` is called with each that is marked.
+`ThemesScreen(current, names, preview)` -> the name of one, or None; `preview` is called with each that is marked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from lacli_tui.fuzzy import Lines
+from lacli.chat.fuzzy import Lines
 from lacli_tui.screens.picker import Picker
 from lacli_tui.themes import OURS
 from lacli_tui.widgets.choices import Choice
@@ -30,7 +30,6 @@ class ThemesScreen(Picker):
         self._preview = preview
 
     def search(self, query: str) -> None:
-        """Show the themes whose name fits."""
         fits, _ = Lines(self._names).search(query)
         marked = self.choices.current
         choices = [self._choice(each.text, each.marks) for each in fits]
@@ -41,10 +40,8 @@ class ThemesScreen(Picker):
         return Choice(name, name, ((ours, "dim"), ("in use" if name == self._current else "", "$accent")), marks=marks)
 
     def marked(self, choice: Choice | None) -> None:
-        """Show it."""
         self._preview(choice.key if choice is not None else self._current)
 
     def action_close(self) -> None:
-        """As it was."""
         self._preview(self._current)
         super().action_close()

@@ -1,5 +1,4 @@
-"""What stands above the prompt: questions that wait for the reply that is written, what the draft is where it is no new
-question, and the files that go with it. Told them by `wait`, `label` and `show`."""
+"""The line above the prompt: queued questions, slow work, whether the draft replaces a question, attached files."""
 
 from __future__ import annotations
 
@@ -9,16 +8,16 @@ from rich.text import Text
 from textual.widgets import Static
 
 from lacli.events import Attachment
-from lacli_tui.glyphs import drawable
-from lacli_tui.sanitize import shown
+from lacli_tui.glyphs import to_terminal
+from lacli_tui.sanitize import visible
 from lacli_tui.widgets.message import described
 
 _MOST = 36
-"""Characters of a question that waits."""
+"""The most characters shown of a queued question."""
 
 
 class Chips(Static):
-    """Hidden while there are none."""
+    """Hidden while it is empty."""
 
     DEFAULT_CSS = """
     Chips { height: auto; max-height: 3; padding: 0 1; color: $text-secondary; display: none; }
@@ -32,29 +31,29 @@ class Chips(Static):
         self._work = ""
 
     def show(self, files: Sequence[Attachment]) -> None:
-        """These go with the next question."""
+        """Show the files that go with the next question."""
         self._files = tuple(files)
         self._draw()
 
     def label(self, text: str) -> None:
-        """What the draft is, where it is no new question."""
+        """Show what the draft is, if it is no new question."""
         self._label = text
         self._draw()
 
     def work(self, text: str) -> None:
-        """What takes long; empty where nothing does."""
+        """Show what takes long; an empty text hides it."""
         self._work = text
         self._draw()
 
     def wait(self, questions: Sequence[str]) -> None:
-        """These are asked when the reply has ended."""
+        """Show the queued questions."""
         self._waits = tuple(questions)
         self._draw()
 
     def _draw(self) -> None:
         parts = [f"[next: {_brief(each)}]" for each in self._waits]
         parts += ["up takes it back"] if parts else []
-        parts += [f"[{shown(self._work)}]"] if self._work else []
+        parts += [f"[{visible(self._work)}]"] if self._work else []
         parts += [f"[{self._label}]"] if self._label else []
         parts += [f"[{number}] {described(each)}" for number, each in enumerate(self._files, 1)]
         self.update(Text("  ".join(parts)))
@@ -62,5 +61,5 @@ class Chips(Static):
 
 
 def _brief(text: str) -> str:
-    words = " ".join(shown(text).split())
-    return words if len(words) <= _MOST else words[: _MOST - 1].rstrip() + drawable("…")
+    words = " ".join(visible(text).split())
+    return words if len(words) <= _MOST else words[: _MOST - 1].rstrip() + to_terminal("…")

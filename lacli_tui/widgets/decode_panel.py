@@ -1,7 +1,7 @@
-"""What decoding does right now: the right column.
+"""The right column: how decoding goes right now.
 
-Sections from top to bottom; where there is no room for all, `_PLAN` says which come first. Every number has its place,
-so that nothing moves but what changes.
+If there is no room for all sections, `_PLAN` says which come first. Every number has its place, so that nothing moves
+but what changes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from textual.content import Content
 from lacli.events import Counts, ReplyStats
 from lacli.shared.wording import duration, short
 from lacli_tui.decoding import SOURCES
+from lacli_tui.widgets.activity import activity
 from lacli_tui.widgets.histogram import bar, histogram
-from lacli_tui.widgets.progress import progress
 from lacli_tui.widgets.rows import HEAD, MUTED, STRONG, Part, apart, cut, line
 from lacli_tui.widgets.sparkline import sparkline
-from lacli_tui.widgets.watching import Watching
+from lacli_tui.widgets.stats_widget import StatsWidget
 
 _PLAN = (
     ("speed", 1),
@@ -33,14 +33,12 @@ _PLAN = (
     ("kept", 5),
     ("steps", 3),
 )
-"""Sections in the order in which they are given room, charts with the rows they get of it."""
+"""Sections in the order in which they get room; charts with the rows they get by then."""
 _ORDER = ("speed", "steps", "kept", "shares", "resting", "rows", "chat", "project")
 _NONE = "-"
 
 
-class DecodePanel(Watching):
-    """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
-
+class DecodePanel(StatsWidget):
     MEANING = (
         "How decoding goes: tokens a second, against plain decoding; tokens that a step of the model brings; how many "
         "guesses the steps kept; which source guessed how much of the text; what guessing saved in this project."
@@ -57,11 +55,9 @@ class DecodePanel(Watching):
     """
 
     def on_mount(self) -> None:
-        """A frame that the terminal can draw."""
         self.set_class(self.glyphs.plain, "-plain")
 
     def view(self, width: int, height: int) -> Sequence[Content]:
-        """The sections that fit."""
         makers: dict[str, Callable[[int, int], list[Content]]] = {
             "speed": self._speed,
             "steps": self._steps,
@@ -85,8 +81,8 @@ class DecodePanel(Watching):
         return shown
 
     def _speed(self, width: int, rows: int) -> list[Content]:
-        """How fast it is, and against what; or what is done before a token can come."""
-        doing, reply = progress(self.about), self.reply
+        """The speed, and that of plain decoding; or what is done before a token can come."""
+        doing, reply = activity(self.about), self.reply
         if doing is not None and doing.title != "stopping":
             style = "bold $text-error" if doing.trouble else STRONG
             room = max(0, width - len(doing.amount) - 1)
@@ -101,13 +97,10 @@ class DecodePanel(Watching):
         right = ("stopping", "$text-warning") if doing is not None else self._gain(reply)
         plain = self._plain_speed(reply)
         below = f"{self.glyphs.about}{plain:5.1f} plain" if plain is not None else ""
-        return [
-            apart([(speed + " tok/s", STRONG)], [right], width),
-            line([(below, MUTED)], width),
-        ]
+        return [apart([(speed + " tok/s", STRONG)], [right], width), line([(below, MUTED)], width)]
 
     def _gain(self, reply: ReplyStats) -> Part:
-        """How many times as fast as plain decoding, where that was measured."""
+        """How many times as fast as plain decoding, if measured."""
         if reply.saved_ms is None or reply.step_ms <= 0 or not reply.draft_n:
             return "", ""
         factor = 1 + reply.saved_ms / reply.step_ms
@@ -127,11 +120,7 @@ class DecodePanel(Watching):
             chart = sparkline([0] * width, width, self.glyphs)
         return [
             line([("tokens per step", HEAD)], width),
-            apart(
-                [(_number(now), STRONG), (" now", MUTED)],
-                [(_number(mean), STRONG), (" mean", MUTED)],
-                width,
-            ),
+            apart([(_number(now), STRONG), (" now", MUTED)], [(_number(mean), STRONG), (" mean", MUTED)], width),
             *(line([(row, "$primary" if self.tally.steps else MUTED)], width) for row in chart),
         ]
 
@@ -147,7 +136,7 @@ class DecodePanel(Watching):
         ]
 
     def _shares(self, width: int, rows: int) -> list[Content]:
-        """Which part of the text each source has guessed; a full bar is all of it."""
+        """The share of the text that each source guessed; a full bar is all of it."""
         reply = self.reply or ReplyStats()
         total = max(1, reply.predicted_n)
         every: list[Part] = []
@@ -177,7 +166,7 @@ class DecodePanel(Watching):
         return lines
 
     def _resting(self, width: int, rows: int) -> list[Content]:
-        """Why somebody is not asked at present."""
+        """Why a source is paused."""
         resting = self.reply.resting if self.reply is not None else ()
         missed = [name for name in SOURCES if name in resting and name != "window"]
         lines = []
@@ -189,7 +178,7 @@ class DecodePanel(Watching):
         return [line([(text, MUTED)], width) for text in lines]
 
     def _rows(self, width: int, rows: int) -> list[Content]:
-        """What is bought, and what a forward of so many rows costs against one of a single row."""
+        """How many rows a step checks, and the time of such a forward against one of a single row."""
         reply = self.reply
         if reply is None or not reply.steps:
             return []
@@ -211,7 +200,7 @@ class DecodePanel(Watching):
         return self._counted("this chat", self.chat, width) if self.chat.replies > 1 else []
 
     def _project(self, width: int, rows: int) -> list[Content]:
-        """What the project has learned, and what that has saved in all its replies."""
+        """What the project has learned, and what that saved in all its replies."""
         if self.pool is None and (self.reply is None or not self.reply.pool_size):
             return []
         tokens = self.reply.pool_size if self.reply is not None and self.reply.pool_size else 0
@@ -241,12 +230,12 @@ class DecodePanel(Watching):
 
 
 def _height(sections: Mapping[str, Sequence[Content]]) -> int:
-    """Of sections with a blank line between two of them."""
+    """The rows of sections with a blank line between them."""
     return sum(map(len, sections.values())) + len(sections) - 1
 
 
 def _pair(name: str, width: int, *values: str) -> Content:
-    """A name and its value, in the first of these forms for which there is room."""
+    """A name and its value, in the first of these forms that fits."""
     room = width - len(name) - 1
     value = next((each for each in values if len(each) <= room), values[-1])
     return apart([(name, MUTED)], [(value, "")], width)
@@ -261,6 +250,6 @@ def _number(value: float | None) -> str:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """In lines broken at blanks; cells, not characters, are what counts."""
+    """Broken into lines at blanks, counting cells instead of characters."""
     whole = Content(cut(text, 400))
     return [part.plain for part in whole.wrap(width)] if whole.plain and width > 0 else []

@@ -1,6 +1,6 @@
-"""A code block: numbered, plain while it is written, coloured once when it is closed, wrapped where it is too wide.
+"""A code block: numbered, plain while it is written, coloured when it is closed, wrapped if it is too wide.
 
-Drawn line by line, and only the lines in view: an append costs what it adds, however long the block is.
+Drawn line by line, and only lines in view: an append costs what it adds, however long the block is.
 """
 
 from __future__ import annotations
@@ -17,27 +17,25 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from lacli_tui.highlight import Run, highlighted
-from lacli_tui.sanitize import shown
-from lacli_tui.widgets.line_widget import Drawn
+from lacli_tui.sanitize import visible
+from lacli_tui.widgets.line_widget import LineWidget
 
 _TAB = 4
 _SLICE_S, _PAUSE_S = 0.006, 0.025
-"""Time spent colouring without a break, and the break."""
+"""How long colouring runs without a break, and the break."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of the screen."""
-
     line: int
     start: int
     """Where it begins in its line."""
     text: str
-    """As it stands in the block, tabs included."""
+    """As in the block, including tabs."""
 
 
-class Fence(Drawn):
-    """Told its text by `set_text`; `close` colours it."""
+class Fence(LineWidget):
+    """Filled by `set_text`; `close` colours it."""
 
     COMPONENT_CLASSES = {  # noqa: RUF012 - as textual has it
         "fence--title",
@@ -75,58 +73,57 @@ class Fence(Drawn):
         self.number = number
         self.language = language
         self._text = ""
-        self._complete = 0
-        """So many characters of it are in whole lines."""
+        self._complete_length = 0
+        """How many characters are in complete lines."""
         self._lines: list[str] = []
-        self._whole = 0
-        """So many lines are whole."""
+        self._complete_lines = 0
+        """How many lines are complete."""
         self._rows: list[_Row] = []
         self._runs: list[list[Run]] = []
-        """Of each line that is coloured already."""
-        self._coming: Iterator[list[Run]] | None = None
+        """For each line that is coloured already."""
+        self._colouring: Iterator[list[Run]] | None = None
 
     @property
     def text(self) -> str:
-        """What is in the block."""
         return self._text
 
     def set_text(self, text: str, language: str = "") -> None:
-        """Show this; where it begins with what is shown already, only what is new is looked at."""
+        """Show this text; if it continues the current one, only the new part is processed."""
         if language and language != self.language:
             self.language = language
             self._strips.pop(0, None)
         if text == self._text:
             return
         if not text.startswith(self._text):
-            self._complete = self._whole = 0
+            self._complete_length = self._complete_lines = 0
             self._runs = []
         self._text = text
-        self._lines[self._whole :] = shown(text[self._complete :]).split("\n")
+        self._lines[self._complete_lines :] = visible(text[self._complete_length :]).split("\n")
         if self._lines and not self._lines[-1]:
             self._lines.pop()
-        self._wrap(self._whole)
-        self._complete = text.rfind("\n") + 1
-        self._whole = len(self._lines) - (self._complete < len(text))
+        self._wrap(self._complete_lines)
+        self._complete_length = text.rfind("\n") + 1
+        self._complete_lines = len(self._lines) - (self._complete_length < len(text))
         self.refresh(layout=True)
 
     def close(self) -> None:
         """The block is complete: colour it, a little at a time."""
-        if self.language and self._coming is None:
-            self._coming = highlighted("\n".join(self._lines), self.language)
+        if self.language and self._colouring is None:
+            self._colouring = highlighted("\n".join(self._lines), self.language)
             self._runs = []
             self._colour()
 
     def _colour(self) -> None:
         until = time.perf_counter() + _SLICE_S
-        begun = len(self._runs)
-        coming = self._coming or iter(())
+        first = len(self._runs)
+        coming = self._colouring or iter(())
         while (runs := next(coming, None)) is not None:
             self._runs.append(runs)
             if time.perf_counter() > until:
                 self.set_timer(_PAUSE_S, self._colour)
                 break
         for y, row in enumerate(self._rows, 1):
-            if begun <= row.line < len(self._runs):
+            if first <= row.line < len(self._runs):
                 self._strips.pop(y, None)
         self.refresh()
 
@@ -139,7 +136,6 @@ class Fence(Drawn):
             self._rows += _wrapped(number, self._lines[number], self._width)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """A row for the title, and those of the code."""
         if width != self._width and width > 0:
             self._width = width
             self._strips.clear()
@@ -147,7 +143,6 @@ class Fence(Drawn):
         return 1 + len(self._rows)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text, as it is in the block."""
         parts: list[str] = []
         for y, row in enumerate(self._rows):
             span = selection.get_span(y)
@@ -156,12 +151,12 @@ class Fence(Drawn):
                 parts.append(("\n" if parts and not row.start else "") + row.text[start:end])
         return "".join(parts), "\n"
 
-    def _drawn(self, y: int) -> Strip:
+    def _draw_row(self, y: int) -> Strip:
         return self._title() if y == 0 else self._row(y - 1)
 
     def _title(self) -> Strip:
         style = self.rich_style + self.get_component_rich_style("fence--title", partial=True)
-        text = f"[{self.number}] {shown(self.language)}" if self.number else shown(self.language)
+        text = f"[{self.number}] {visible(self.language)}" if self.number else visible(self.language)
         return Strip([Segment(text, style)]).adjust_cell_length(self.size.width, self.rich_style)
 
     def _row(self, index: int) -> Strip:
@@ -174,7 +169,7 @@ class Fence(Drawn):
         for text, style in self._styled(row, base):
             text, column = _expanded(text, column)
             drawn.append(Segment(text, style))
-        return self._laid(Strip(drawn, column), index)
+        return self._finish_row(Strip(drawn, column), index)
 
     def _styled(self, row: _Row, base: Style) -> Iterator[tuple[str, Style]]:
         """The row in pieces of one colour."""
@@ -209,7 +204,7 @@ def _wrapped(number: int, line: str, width: int) -> list[_Row]:
 
 
 def _expanded(text: str, column: int) -> tuple[str, int]:
-    """The text with blanks for its tabs, and the column behind it."""
+    """The text with its tabs expanded, and the column after it."""
     if "\t" not in text:
         return text, column + cell_len(text)
     parts = []
@@ -224,7 +219,7 @@ def _expanded(text: str, column: int) -> tuple[str, int]:
 
 
 def _column(text: str, x: int) -> int:
-    """The place in the text of the character drawn at place `x`; tabs are drawn as several."""
+    """The index of the character drawn at cell `x`, in which tabs count as several."""
     if x < 0:
         return len(text)
     at = column = 0

@@ -8,15 +8,13 @@ from textual.content import Content
 
 from lacli.shared.wording import short, size
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, apart, cut, joined, width_of
-from lacli_tui.widgets.watching import Watching
+from lacli_tui.widgets.stats_widget import StatsWidget
 
 _FULL = 0.8
-"""The share of the context from which on it is pointed out."""
+"""The share of the context from which on it is highlighted."""
 
 
-class Header(Watching):
-    """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
-
+class Header(StatsWidget):
     MEANING = (
         "Project, model and quantisation; whether a system message is set; how full the context is; the memory that "
         "the engine takes."
@@ -26,7 +24,7 @@ class Header(Watching):
     """
 
     def view(self, width: int, height: int) -> Sequence[Content]:
-        """What is most needed comes first, and is left out last."""
+        """The most important comes first, and is dropped last."""
         about, reply = self.about, self.reply
         between: Part = (f" {self.glyphs.between} ", MUTED)
         filled = self._filled()
@@ -60,7 +58,7 @@ class Header(Watching):
         return [(f"context {short(used):>4}/{short(most)} {min(share, 1.0):4.0%}", style)]
 
     def _memory(self) -> list[Part]:
-        """Of the GPU where one is used, else of the engine's process."""
+        """The GPU's if one is used, else that of the engine's process."""
         megabytes, name = self.memory_mb, "memory"
         if self.reply is not None and self.reply.vram_peak_mb is not None:
             megabytes, name = self.reply.vram_peak_mb, "GPU"

@@ -1,4 +1,4 @@
-"""Keys with what they do, as many in a line as fit. Never markup."""
+"""Keys and what they do, as many on a line as fit. Never markup."""
 
 from __future__ import annotations
 
@@ -6,25 +6,21 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from lacli_tui.widgets.flowing import Flowing
+from lacli_tui.widgets.auto_height import AutoHeightWidget
 from lacli_tui.widgets.rows import flowed
 
 _BETWEEN = 3
 
 
-class Hints(Flowing):
-    """Told by `show`."""
-
+class Hints(AutoHeightWidget):
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id)
         self._hints: Sequence[tuple[str, str]] = ()
 
     def show(self, hints: Sequence[tuple[str, str]]) -> None:
-        """These keys and words."""
         self._hints = tuple(hints)
         self.refresh(layout=True)
 
     def lines(self, width: int) -> list[Content]:
-        """As many as it takes."""
         groups = [[(key, "$accent bold"), (f" {word}", "")] for key, word in self._hints]
         return [Content.assemble(*line) for line in flowed(groups, _BETWEEN, width)] or [Content("")]

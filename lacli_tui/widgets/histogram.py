@@ -1,4 +1,4 @@
-"""How often each number came up, as columns with their numbers below, and shares as bars.
+"""Histograms as columns with their numbers below, and shares as bars.
 
 Pure: numbers in, lines out.
 """
@@ -12,12 +12,12 @@ from lacli_tui.widgets.sparkline import columns
 
 
 def buckets(width: int) -> int:
-    """How many columns fit into a width; the last of them is for all higher numbers."""
+    """How many columns fit into a width; the last stands for all higher numbers."""
     return max(2, min(11, width // 2))
 
 
 def histogram(counts: Sequence[int], width: int, rows: int, glyphs: Glyphs) -> list[str]:
-    """Lines of columns for 0, 1, 2 … as many as fit, scaled to the most frequent one, then the line of numbers."""
+    """Columns for 0, 1, 2 … as many as fit, scaled to the highest, then the line of numbers."""
     count = buckets(width)
     held = [*counts[: count - 1], sum(counts[count - 1 :])]
     held += [0] * (count - len(held))
@@ -32,7 +32,7 @@ def histogram(counts: Sequence[int], width: int, rows: int, glyphs: Glyphs) -> l
 
 
 def bar(share: float, width: int, glyphs: Glyphs) -> str:
-    """A share of 1 as a bar in `width` cells; any share above 0 is seen."""
+    """A share of 1 as a bar in `width` cells; any share above 0 is visible."""
     parts = glyphs.parts
     fine = len(parts) - 1
     length = min(width * fine, max(1, round(share * width * fine))) if share > 0 else 0

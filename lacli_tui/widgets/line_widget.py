@@ -1,4 +1,4 @@
-"""What widgets share that draw their rows themselves: how rows look is kept, and what the mouse selects is seen."""
+"""The base of widgets that draw their rows themselves: drawn rows are cached, and mouse selections shown."""
 
 from __future__ import annotations
 
@@ -11,42 +11,38 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 
-class Drawn(Widget):
-    """As wide as there is room; only rows in view are drawn, each by `_drawn`, and once while it stays as it is."""
+class LineWidget(Widget):
+    """As wide as there is room; only rows in view are drawn, by `_draw_row`, and only once while they stay the same."""
 
     def __init__(self) -> None:
         super().__init__()
         self._strips: dict[int, Strip] = {}
-        """How rows look, of those that were drawn; who changes one takes it out."""
+        """The rows drawn so far; to be removed when they change."""
         self._width = 0
-        """That the rows are made for."""
+        """The width the rows were made for."""
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
-        """As wide as there is room."""
         return container.width
 
     def notify_style_update(self) -> None:
-        """Colours have changed."""
         self._strips.clear()
         super().notify_style_update()
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Some of it was selected with the mouse, or is not any more."""
         self._strips.clear()
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """A row of the screen."""
         strip = self._strips.get(y)
         if strip is None:
-            strip = self._strips[y] = self._drawn(y)
+            strip = self._strips[y] = self._draw_row(y)
         return strip
 
-    def _drawn(self, y: int) -> Strip:
+    def _draw_row(self, y: int) -> Strip:
         raise NotImplementedError
 
-    def _laid(self, strip: Strip, y: int) -> Strip:
-        """The row with what is selected of it, as wide as the widget; y: as selections count."""
+    def _finish_row(self, strip: Strip, y: int) -> Strip:
+        """The row with its selected part, as wide as the widget; y counts as selections do."""
         if (selection := self.text_selection) is not None:
             style = self.screen.get_component_rich_style("screen--selection")
             strip = selected(strip, selection.get_span(y), style)
@@ -54,7 +50,7 @@ class Drawn(Widget):
 
 
 def selected(strip: Strip, span: tuple[int, int] | None, style: Style) -> Strip:
-    """The row with the characters of a span in this style, over their own; an end below 0 is the row's end."""
+    """The row with a span of characters in this style; an end below 0 is the row's end."""
     if span is None:
         return strip
     start, end = span

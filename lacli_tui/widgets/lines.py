@@ -1,4 +1,4 @@
-"""Many lines to read, drawn where they are in view; long ones are wrapped, or go on to the right. Nothing is markup."""
+"""Many lines to read, drawn where they are in view; long ones are wrapped, or go on to the right. Never markup."""
 
 from __future__ import annotations
 
@@ -13,25 +13,23 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from lacli_tui.sanitize import shown
+from lacli_tui.sanitize import visible
 from lacli_tui.widgets.scrolling import ENDS
 
 _TAB = 4
 
 
 class Line(NamedTuple):
-    """A line, however many rows it takes."""
+    """A line of any number of rows."""
 
     text: str
     kind: str = ""
-    """Its look, as a component class `lines--<kind>`."""
+    """Its style, as a component class `lines--<kind>`."""
     before: str = ""
-    """Stands before each of its rows."""
+    """A prefix of each of its rows."""
 
 
 class Lines(ScrollView, can_focus=True):
-    """Told its lines at the start, and again when they look otherwise."""
-
     BINDINGS = ENDS
     COMPONENT_CLASSES = {"lines--added", "lines--gone", "lines--place", "lines--left"}  # noqa: RUF012 - as textual has it
     DEFAULT_CSS = """
@@ -56,16 +54,16 @@ class Lines(ScrollView, can_focus=True):
         self._lines: list[Line] = []
         self._rows: list[Line] = []
         self._first_rows: list[int] = []
-        """Of each line."""
+        """For each line."""
         self.wraps = True
 
     def put(self, lines: Iterable[Line]) -> None:
-        """Show these, where the others were read."""
-        self._lines = [line._replace(text=shown(line.text).expandtabs(_TAB)) for line in lines]
+        """Show these lines, keeping the scroll position."""
+        self._lines = [line._replace(text=visible(line.text).expandtabs(_TAB)) for line in lines]
         self._make_rows()
 
     def reveal(self, first: int, last: int) -> None:
-        """Scroll as little as shows these lines; the first of them where there is no room for all."""
+        """Scroll as little as possible to show these lines, or the first of them if there is no room for all."""
         if not self._rows:
             return
         rows = [*self._first_rows, len(self._rows)]
@@ -81,7 +79,6 @@ class Lines(ScrollView, can_focus=True):
         self._make_rows()
 
     def on_resize(self, event: Resize) -> None:
-        """Other widths wrap otherwise."""
         self._make_rows()
 
     def _make_rows(self) -> None:
@@ -99,7 +96,6 @@ class Lines(ScrollView, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """A row of the screen."""
         left, top = self.scroll_offset
         width = self.size.width
         if top + y >= len(self._rows):
@@ -113,7 +109,7 @@ class Lines(ScrollView, can_focus=True):
 
 
 def _cut(text: str, width: int) -> list[str]:
-    """The text in rows of at most so many cells; in one for 0 and less."""
+    """The text in rows of at most so many cells; in one row for 0 and less."""
     if width <= 0 or (text.isascii() and len(text) <= width):
         return [text]
     rows: list[str] = []

@@ -1,7 +1,7 @@
-"""A question, an answer, a line of news: the messages of the transcript. Plain data in, no assistant.
+"""A question, an answer, a notice: the messages of the transcript. Plain data in, no engine.
 
-An answer grows by `append` while it is written and is complete with `finish`. `Wanted` says what keys on a message are
-to do; `turn` is its place in the conversation, None while there is none.
+An answer grows by `append` while it is written and is complete after `finish`. `turn` is the message's place in the
+conversation; None while it has none.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from lacli.sessions.records import SUMMARISED
 from lacli.shared import wording
 from lacli.text.quoting import quoted
 from lacli_tui.actions import MESSAGE, bindings_of
-from lacli_tui.decoding import Trace
-from lacli_tui.messages import Wanted
-from lacli_tui.sanitize import shown
+from lacli_tui.decoding import SourceTrace
+from lacli_tui.messages import ActionRequested
+from lacli_tui.sanitize import visible
 from lacli_tui.segments import Segment, Segments, segments
 from lacli_tui.widgets.fence import Fence
 from lacli_tui.widgets.prose import Prose
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A message without its widget: text, and what little more it takes to show it again."""
+class MessageRecord:
+    """A message without its widget: what it takes to show it again."""
 
     make: Callable[[], Widget]
     turn: int | None = None
     answer: Callable[[], Answer] | None = None
-    """The same of an answer."""
+    """The same as `make`, for an answer."""
 
 
-class Said(Vertical, can_focus=True):
+class ChatMessage(Vertical, can_focus=True):
     """A message that can have the focus."""
 
     BINDINGS = bindings_of(MESSAGE)
     DEFAULT_CSS = """
-    Said {
+    ChatMessage {
         height: auto;
         max-width: 124;
         padding: 0 1;
@@ -73,56 +73,25 @@ class Said(Vertical, can_focus=True):
         """The numbers of its code blocks."""
         return ()
 
-    def kept(self) -> Kept:
-        """What to show it again takes."""
+    def record(self) -> MessageRecord:
         raise NotImplementedError
 
-    def _want(self, action: str) -> None:
-        self.post_message(Wanted(action, turn=self.turn, block=self.block))
-
     def action_message_copy(self) -> None:
-        """Copy all of it."""
         self.block = None
-        self.post_message(Wanted("message-copy", self.source, self.turn))
+        self.post_message(ActionRequested("message-copy", self.source, self.turn))
 
     def action_message_block(self, key: str) -> None:
-        """Copy a code block, which is the chosen one from now on; of a number that there is not, none is."""
+        """Copy a code block and choose it; a number without a block chooses none."""
         number = int(key)
         self.block = number if number in self.blocks else None
-        self.post_message(Wanted("message-block", turn=self.turn, block=number))
+        self.post_message(ActionRequested("message-block", turn=self.turn, block=number))
 
-    def action_message_edit(self) -> None:
-        """Put the question back at the prompt."""
-        self._want("message-edit")
-
-    def action_message_retry(self) -> None:
-        """Ask the question again."""
-        self._want("message-retry")
-
-    def action_message_save(self) -> None:
-        """Save the chosen block, or the last one."""
-        self._want("message-save")
-
-    def action_message_apply(self) -> None:
-        """Apply the chosen block, or the last one, to a file."""
-        self._want("message-apply")
-
-    def action_message_sources(self) -> None:
-        """Colour the tokens by who guessed them, or not any more."""
-        self._want("sources")
-
-    def action_message_up(self) -> None:
-        """Go to the message before."""
-        self._want("message-up")
-
-    def action_message_down(self) -> None:
-        """Go to the message after, behind the last one to the prompt."""
-        self._want("message-down")
+    def action_request(self, id_: str) -> None:
+        """Ask the screen for this action on the message."""
+        self.post_message(ActionRequested(id_, turn=self.turn, block=self.block))
 
 
-class Question(Said):
-    """What the user asked."""
-
+class Question(ChatMessage):
     DEFAULT_CSS = """
     Question {
         background: $panel 50%;
@@ -133,31 +102,28 @@ class Question(Said):
 
     def __init__(self, text: str, attachments: Sequence[Attachment] = (), turn: int | None = None) -> None:
         super().__init__(turn)
-        self._words = text
+        self._text = text
         self._attachments = tuple(attachments)
 
     @property
     def source(self) -> str:
-        """The words."""
-        return self._words
+        return self._text
 
-    def kept(self) -> Kept:
-        """What to show it again takes."""
-        return Kept(partial(Question, self._words, self._attachments, self.turn), self.turn)
+    def record(self) -> MessageRecord:
+        return MessageRecord(partial(Question, self._text, self._attachments, self.turn), self.turn)
 
     def compose(self) -> ComposeResult:
-        """Who, the words, the files."""
-        if self._words == SUMMARISED:  # nobody asked that
+        if self._text == SUMMARISED:  # nobody asked that
             yield Static("In the place of older turns", classes="who", markup=False)
         else:
             yield Static("You", classes="who", markup=False)
-            yield Static(Text(shown(self._words)), classes="words", markup=False)
+            yield Static(Text(visible(self._text)), classes="words", markup=False)
         files = "\n".join(described(each) for each in self._attachments)
         yield Static(Text(files), classes="below" if files else "below -empty", markup=False)
 
 
-class Answer(Said):
-    """What the model wrote, or writes, and above it what it thought before, which is no part of `source`."""
+class Answer(ChatMessage):
+    """What the model writes, and above it what it thought before, which is not part of `source`."""
 
     DEFAULT_CSS = """
     Answer > .thought { color: $text-muted; }
@@ -168,7 +134,7 @@ class Answer(Said):
         text: str = "",
         note: str = "",
         turn: int | None = None,
-        trace: Trace | None = None,
+        trace: SourceTrace | None = None,
         *,
         thought: str = "",
     ) -> None:
@@ -179,52 +145,45 @@ class Answer(Said):
         self._segments.text = text
         self._note = note
         self._parts: list[Prose | Fence] = []
-        self.trace = trace if trace is not None else Trace()
-        """Who guessed it; of answers written since the program began."""
+        self.trace = trace if trace is not None else SourceTrace()
+        """The sources of its tokens; known for answers written since the program began."""
         self.is_written = bool(text or thought)
-        """Whether no more comes."""
+        """Whether it is complete."""
 
     @property
     def source(self) -> str:
-        """The text so far."""
         return self._segments.text
 
     @property
     def blocks(self) -> Sequence[int]:
-        """The numbers of its code blocks."""
         if not self.is_mounted:
             return [segment.number for segment in segments(self.source) if segment.code]
         return [part.number for part in self._parts if isinstance(part, Fence)]
 
-    def kept(self) -> Kept:
-        """What to show it again takes."""
+    def record(self) -> MessageRecord:
         make = partial(Answer, self.source, self._note, self.turn, self.trace, thought=self._thought)
-        return Kept(make, self.turn, make)
+        return MessageRecord(make, self.turn, make)
 
     def compose(self) -> ComposeResult:
-        """Who, the text, and a line below it."""
         yield Static("Assistant", classes="who", markup=False)
-        yield Static(Text(shown(self._note)), classes="below" if self._note else "below -empty", markup=False)
+        yield Static(Text(visible(self._note)), classes="below" if self._note else "below -empty", markup=False)
 
     async def on_mount(self) -> None:
-        """Show the text there is already."""
         if self.is_written:
             await self._show_thought()
             await self._show(segments(self.source), ended=True)
 
     async def think(self, text: str) -> None:
-        """More was thought."""
         if text:
             self._thought += text
             await self._show_thought()
 
     async def append(self, text: str) -> None:
-        """More was written."""
         if text:
             await self._show(self._segments.append(text))
 
     async def finish(self, text: str, note: str = "", thought: str = "") -> None:
-        """This is all of it."""
+        """Show the complete text and a note below it."""
         self._thought = thought
         await self._show_thought()
         self._segments.text = text
@@ -233,11 +192,11 @@ class Answer(Said):
         await self._show(segments(text), ended=True)
 
     def note(self, text: str) -> None:
-        """Say this below."""
+        """Show a note below the text."""
         self._note = text
         if self.is_mounted:
             below = self.query_one(".below", Static)
-            below.update(Text(shown(text)))
+            below.update(Text(visible(text)))
             below.set_class(not text, "-empty")
 
     async def _show_thought(self) -> None:
@@ -265,7 +224,7 @@ class Answer(Said):
         await self._cut(len(wanted))
 
     async def _replace(self, index: int, segment: Segment) -> None:
-        """From here on there is something else than what is shown."""
+        """Another kind of part begins here than the one shown."""
         await self._cut(index)
         part = Fence(segment.number, segment.language) if segment.code else Prose()
         self._parts.append(part)
@@ -277,11 +236,11 @@ class Answer(Said):
             await part.remove()
 
 
-class News(Static):
-    """A line from the program: a note, a warning, an error with its remedy."""
+class ChatNotice(Static):
+    """A notice from the program; a warning or an error with what to do about it."""
 
     DEFAULT_CSS = """
-    News {
+    ChatNotice {
         height: auto;
         padding: 0 2;
         margin: 0 0 1 0;
@@ -292,18 +251,17 @@ class News(Static):
     """
 
     def __init__(self, text: str, level: str = "note", hint: str = "") -> None:
-        self._said = text, level, hint
+        self._notice = text, level, hint
         mark = {"error": "error: ", "warning": "warning: "}.get(level, "")
-        whole = Text(shown(mark + text))
+        whole = Text(visible(mark + text))
         if hint:
-            whole.append(shown(f"\n{hint}"), "dim")
+            whole.append(visible(f"\n{hint}"), "dim")
         super().__init__(whole, classes=level, markup=False)
 
-    def kept(self) -> Kept:
-        """What to show it again takes."""
-        return Kept(partial(News, *self._said))
+    def record(self) -> MessageRecord:
+        return MessageRecord(partial(ChatNotice, *self._notice))
 
 
 def described(attachment: Attachment) -> str:
     """A file, and about how long it is."""
-    return f"+ {shown(wording.described(attachment))}"
+    return f"+ {visible(wording.described(attachment))}"

@@ -1,4 +1,4 @@
-"""Names with what is said of them, in two columns; both wrap. Below each other where there is no room. Never markup."""
+"""Names and texts in two columns; both wrap. One below the other if there is no room. Never markup."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from lacli_tui.glyphs import drawable
-from lacli_tui.sanitize import shown
-from lacli_tui.widgets.flowing import Flowing
+from lacli_tui.glyphs import to_terminal
+from lacli_tui.sanitize import visible
+from lacli_tui.widgets.auto_height import AutoHeightWidget
 from lacli_tui.widgets.rows import cut, width_of
 
 _MOST_NAME = 18
@@ -25,39 +25,36 @@ class Pair:
     style: str = ""
     """Of the name."""
     more: str = ""
-    """Behind the text, less bright."""
+    """After the text, dimmed."""
 
 
-class Pairs(Flowing):
-    """Told by `show`."""
-
+class Pairs(AutoHeightWidget):
     def __init__(self, pairs: Sequence[Pair] = (), id: str | None = None) -> None:  # noqa: A002 - textual's name
         super().__init__(id=id)
         self._pairs = tuple(pairs)
-        self._made: tuple[int, list[Content]] = (-1, [])
+        self._lines: tuple[int, list[Content]] = (-1, [])
 
     def show(self, pairs: Sequence[Pair]) -> None:
-        """These."""
         self._pairs = tuple(pairs)
-        self._made = (-1, [])
+        self._lines = (-1, [])
         self.refresh(layout=True)
 
     def lines(self, width: int) -> list[Content]:
-        """All pairs; made once for a width."""
-        if self._made[0] != width:
+        """All lines; made once for a width."""
+        if self._lines[0] != width:
             names = [width_of([(each.name, "")]) for each in self._pairs if each.text]
             column = min(max(names, default=0), _MOST_NAME, max(4, width - _LEAST_TEXT - 2))
-            self._made = (width, [line for each in self._pairs for line in _drawn(each, column, width)])
-        return self._made[1]
+            self._lines = (width, [line for each in self._pairs for line in _lines_of(each, column, width)])
+        return self._lines[1]
 
 
-def _drawn(pair: Pair, column: int, width: int) -> list[Content]:
+def _lines_of(pair: Pair, column: int, width: int) -> list[Content]:
     if not pair.text:
         return [Content.styled(cut(pair.name, width), "$primary bold" if pair.name else "")]
-    text = Content(drawable(shown(pair.text)))
+    text = Content(to_terminal(visible(pair.text)))
     if pair.more:
-        text = Content.assemble(text, ("  " + drawable(shown(pair.more)), "dim"))
-    name = Content.styled(drawable(shown(pair.name)), pair.style or "dim").truncate(width, ellipsis=True)
+        text = Content.assemble(text, ("  " + to_terminal(visible(pair.more)), "dim"))
+    name = Content.styled(to_terminal(visible(pair.name)), pair.style or "dim").truncate(width, ellipsis=True)
     indent = column + 2
     below = width_of([(pair.name, "")]) > column
     if below and width < 60:

@@ -1,7 +1,7 @@
-"""The words of an answer between its code blocks, as Markdown that grows. Nothing in it is ever markup.
+"""The prose of an answer between its code blocks, as Markdown that grows. Nothing in it is markup.
 
-One widget that draws the rows in view, however many there are. Only the part of the text that may still change, from
-its last block on, is read again when more comes.
+One widget that draws the rows in view, however many there are. Of a growing text only the part from the last block on
+is parsed again.
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
 
-from lacli_tui.sanitize import shown
-from lacli_tui.widgets.line_widget import Drawn
-from lacli_tui.widgets.page import Block, Row, blocks_of, source_of
+from lacli_tui.sanitize import visible
+from lacli_tui.textual_private import rendered
+from lacli_tui.widgets.line_widget import LineWidget
+from lacli_tui.widgets.markdown_rows import Block, Row, blocks_of, source_of
 
 _PART = 4_000
-"""Characters read without a break."""
+"""Characters parsed without a break."""
 _MOST = 16_000
-"""Characters of one block; what is longer is shown as it was written, from there on to the next blank line."""
+"""The most characters of one block; a longer one is shown as plain text up to the next blank line."""
 _BUSY_S = 0.015
 
 
-class Prose(Drawn):
-    """Told its text by `set_text`."""
-
+class Prose(LineWidget):
     COMPONENT_CLASSES = {  # noqa: RUF012 - as textual has it
-        *(f"prose--{kind}" for kind in ("head", "code", "block", "quote", "mark")),
+        *(f"prose--{kind}" for kind in ("head", "code", "block", "quote", "mark"))
     }
     DEFAULT_CSS = """
     Prose {
@@ -55,46 +54,46 @@ class Prose(Drawn):
     def __init__(self) -> None:
         super().__init__()
         self.text = ""
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._blocks: list[Block] = []
         self._open = ""
-        """The end of the text, which may still become something else."""
-        self._as_source = False
-        """Whether it is inside a block that is shown as it was written."""
-        self._whole = 0
-        """So many blocks are not made again."""
+        """The end of the text, whose blocks may still change."""
+        self._is_plain = False
+        """Whether it is inside a block that is shown as plain text."""
+        self._final = 0
+        """How many blocks are final."""
         self._rows: list[Row] = []
-        self._whole_rows = 0
-        """So many rows are those of whole blocks,"""
-        self._rowed = 0
-        """which are so many."""
+        self._final_rows = 0
+        """How many rows belong to final blocks,"""
+        self._rows_made_of = 0
+        """and to how many of these."""
         self._strips.clear()
 
     async def set_text(self, text: str) -> None:
-        """Show this; where it begins with what is shown already, only its last block is made anew."""
+        """Show this text; if it continues the current one, only the last block is parsed again."""
         if text == self.text:
             return
         if not text.startswith(self.text):
-            self._forget()
+            self._reset()
             self.text = ""
-        self._open += shown(text[len(self.text) :])
+        self._open += visible(text[len(self.text) :])
         self.text = text
-        del self._blocks[self._whole :]
-        begun = time.perf_counter()
-        while not self._read():
-            if time.perf_counter() - begun > _BUSY_S:
+        del self._blocks[self._final :]
+        started = time.perf_counter()
+        while not self._parse():
+            if time.perf_counter() - started > _BUSY_S:
                 self._make_rows()
                 await asyncio.sleep(0)
-                begun = time.perf_counter()
+                started = time.perf_counter()
         self._make_rows()
         self.refresh(layout=True)
 
-    def _read(self) -> bool:
-        """Make blocks of the next part of what is open; whether that was the last one."""
-        if self._as_source:
-            return self._read_source()
+    def _parse(self) -> bool:
+        """Parse the next part of the open text; whether that was the last one."""
+        if self._is_plain:
+            return self._parse_plain()
         size = len(self._open)
         if size > _PART:
             size = (
@@ -103,9 +102,9 @@ class Prose(Drawn):
             if size < 2:
                 size = len(self._open)
             if size > _MOST:
-                self._as_source = True
+                self._is_plain = True
                 self._blocks.append(Block(Content(""), gap=()))
-                self._whole = len(self._blocks)
+                self._final = len(self._blocks)
                 return False
         part, last = self._open[:size], size == len(self._open)
         found = blocks_of(part)
@@ -118,13 +117,13 @@ class Prose(Drawn):
             whole, opened = found, []
             self._open = self._open[size:]
         self._blocks += [block for _, blocks in whole for block in blocks]
-        self._whole = len(self._blocks)
+        self._final = len(self._blocks)
         if last:
             self._blocks += [block for _, blocks in opened for block in blocks]
         return last
 
-    def _read_source(self) -> bool:
-        """The same where it is too long for anything but its words."""
+    def _parse_plain(self) -> bool:
+        """The same inside a block that is too long."""
         end = self._open.find("\n\n")
         size = end if end >= 0 else self._open.rfind("\n")
         if size < 0 and len(self._open) > _MOST:
@@ -133,40 +132,39 @@ class Prose(Drawn):
         self._open = self._open[len(part) :]
         for start in range(0, len(part), _MOST):
             self._blocks.append(source_of(part[start : start + _MOST].removeprefix("\n")))
-        self._whole = len(self._blocks)
-        self._as_source = end < 0
-        if self._as_source:
+        self._final = len(self._blocks)
+        self._is_plain = end < 0
+        if self._is_plain:
             self._blocks += [source_of(self._open.removeprefix("\n"))] if self._open.strip() else []
-        return self._as_source
+        return self._is_plain
 
     def _make_rows(self) -> None:
-        """Of the blocks that have none yet."""
+        """Make the rows of blocks that have none yet."""
         if self._width <= 0:
             return
-        del self._rows[self._whole_rows :]
+        del self._rows[self._final_rows :]
         for index in list(self._strips):
-            if index >= self._whole_rows:
+            if index >= self._final_rows:
                 del self._strips[index]
-        for index, block in enumerate(self._blocks[self._rowed :], self._rowed):
-            if index == self._whole:
-                self._whole_rows, self._rowed = len(self._rows), index
+        for index, block in enumerate(self._blocks[self._rows_made_of :], self._rows_made_of):
+            if index == self._final:
+                self._final_rows, self._rows_made_of = len(self._rows), index
             rows = block.rows(self._width)
             if not index and block.gap is not None:
                 next(rows)
             self._rows += rows
-        if self._whole == len(self._blocks):
-            self._whole_rows, self._rowed = len(self._rows), self._whole
+        if self._final == len(self._blocks):
+            self._final_rows, self._rows_made_of = len(self._rows), self._final
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As high as its rows."""
         if width != self._width and width > 0:
             self._width = width
-            self._whole_rows = self._rowed = 0
+            self._final_rows = self._rows_made_of = 0
             self._make_rows()
         return len(self._rows)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text, rows of one paragraph in one line."""
+        """The selected text, with the rows of one paragraph in one line."""
         found = ""
         for y, row in enumerate(self._rows):
             span = selection.get_span(y)
@@ -176,8 +174,8 @@ class Prose(Drawn):
                 found += between + row.content.plain[start : end if end >= 0 else None]
         return found, "\n"
 
-    def _drawn(self, y: int) -> Strip:
+    def _draw_row(self, y: int) -> Strip:
         if y >= len(self._rows):
             return Strip.blank(self.size.width, self.rich_style)
-        parts = self._rows[y].content.render(self.visual_style, end="", parse_style=self._get_style)
-        return self._laid(Strip([Segment(text, style.rich_style) for text, style in parts]), y)
+        parts = rendered(self._rows[y].content, self)
+        return self._finish_row(Strip([Segment(text, style.rich_style) for text, style in parts]), y)

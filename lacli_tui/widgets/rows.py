@@ -1,6 +1,6 @@
-"""Lines of a fixed width, made of text and styles: what header, panel and status line are put together from.
+"""Lines of a fixed width, made of text and styles: what header, panel and status line are made of. Pure.
 
-Widths are in cells, so that wide and joined characters never move what stands beside them. Pure.
+Widths are in cells, so that wide and combining characters never move what is beside them.
 """
 
 from __future__ import annotations
@@ -10,24 +10,23 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from lacli_tui.sanitize import shown
+from lacli_tui.sanitize import visible
 
 MUTED = "dim"
 STRONG = "bold"
 HEAD = "bold $secondary"
 
 Part = tuple[str, str]
-"""Text and its style: textual's words, theme variables among them."""
+"""Text and its style, in Textual's words, including theme variables."""
 
 
 def width_of(parts: Sequence[Part]) -> int:
-    """Cells."""
     return sum(cell_len(text) for text, _ in parts)
 
 
 def cut(text: str, width: int) -> str:
-    """In one line and at most so many cells, with dots where something had to go."""
-    line = " ".join(shown(text).split())
+    """The text on one line of at most so many cells, with dots if something had to go."""
+    line = " ".join(visible(text).split())
     if cell_len(line) <= width:
         return line
     return set_cell_size(line, width - 1).rstrip() + "…" if width > 0 else ""
@@ -47,13 +46,13 @@ def line(parts: Sequence[Part], width: int) -> Content:
 
 
 def apart(left: Sequence[Part], right: Sequence[Part], width: int) -> Content:
-    """Parts at both ends of a line; what is left goes first where both do not fit."""
+    """Parts at both ends of a line; the left ones are cut if both do not fit."""
     space = width - width_of(left) - width_of(right)
     return line([*left, (" " * max(1, space), ""), *right], width)
 
 
 def joined(groups: Sequence[Sequence[Part]], between: Part, width: int) -> list[Part]:
-    """As many of these groups as fit, the first ones first, with something between two of them."""
+    """As many groups as fit, the first ones first, with something between them."""
     found: list[Part] = []
     for group in groups:
         more = [between, *group] if found else list(group)
@@ -63,7 +62,7 @@ def joined(groups: Sequence[Sequence[Part]], between: Part, width: int) -> list[
 
 
 def flowed(groups: Sequence[Sequence[Part]], gap: int, width: int) -> list[list[Part]]:
-    """All groups in as many lines as they need; none is broken unless it is wider than a line."""
+    """All groups on as many lines as they need; none is broken unless it is wider than a line."""
     lines: list[list[Part]] = []
     for group in groups:
         if lines and width_of(lines[-1]) + gap + width_of(group) <= width:

@@ -1,4 +1,4 @@
-"""A page to read: arrow keys, page keys, home and end scroll it, with ctrl held as without."""
+"""A page to read: arrow keys, page keys, home and end scroll it, with or without ctrl."""
 
 from __future__ import annotations
 
@@ -14,6 +14,4 @@ ENDS: list[BindingType] = [
 
 
 class Page(VerticalScroll):
-    """What it is given, below each other."""
-
     BINDINGS: ClassVar[list[BindingType]] = ENDS

@@ -1,7 +1,4 @@
-"""The left column: earlier chats of this project, and the files the model has been shown. Not there until it is wanted.
-
-Told by `show_chats` and `show_files`; choosing a chat says `Wanted("resume", id)`.
-"""
+"""The left column: earlier chats of this project, and the files the model has been shown. Hidden at first."""
 
 from __future__ import annotations
 
@@ -16,16 +13,14 @@ from textual.widgets.option_list import Option
 from lacli.events import Attachment
 from lacli.sessions.records import Summary
 from lacli.shared.wording import age, counted
-from lacli_tui.messages import Wanted
-from lacli_tui.sanitize import shown
+from lacli_tui.messages import ActionRequested
+from lacli_tui.sanitize import visible
 from lacli_tui.widgets.message import described
 
 MOST = 50
 
 
 class Sidebar(Vertical):
-    """Chats above files."""
-
     DEFAULT_CSS = """
     Sidebar {
         width: 28;
@@ -40,18 +35,17 @@ class Sidebar(Vertical):
     """
 
     def compose(self) -> ComposeResult:
-        """Both lists."""
         yield Static("chats", classes="title", markup=False)
         yield OptionList(markup=False)
         yield Static("files shown", classes="title", markup=False)
         yield Static("", id="files", markup=False)
 
     def show_chats(self, chats: Sequence[Summary], current: str, now: float) -> None:
-        """These were held here, the newest first; their titles and how long ago."""
+        """Show these chats, the newest first."""
         options = []
         for each in chats:
             words = Text(no_wrap=True, overflow="ellipsis")
-            words.append(shown(each.title or each.id[:8]), "bold" if each.id == current else "")
+            words.append(visible(each.title or each.id[:8]), "bold" if each.id == current else "")
             words.append(f"\n{age(each.used, now)} · {counted(each.turns, 'question', 'questions')}", "dim")
             options.append(Option(words, id=each.id))
         chosen = self.query_one(OptionList)
@@ -59,11 +53,10 @@ class Sidebar(Vertical):
         chosen.add_options(options or [Option(Text("none yet", "dim"), disabled=True)])
 
     def show_files(self, files: Sequence[Attachment]) -> None:
-        """These are part of what is sent."""
+        """Show the files that are part of what is sent."""
         self.query_one("#files", Static).update(Text("\n".join(described(each)[2:] for each in files) or "none"))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Go on with this chat."""
         event.stop()
         if event.option_id:
-            self.post_message(Wanted("resume", event.option_id))
+            self.post_message(ActionRequested("resume", event.option_id))

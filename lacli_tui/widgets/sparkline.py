@@ -10,9 +10,9 @@ _TOP = 4
 
 
 def columns(values: Sequence[float], top: float, rows: int, glyphs: Glyphs) -> list[str]:
-    """Each value as a column, `rows` high where it is `top`; the lines from top to bottom.
+    """Each value as a column, `rows` high if it is `top`; the lines from top to bottom.
 
-    A value above 0 is always seen; 0 is an empty column.
+    A value above 0 is always visible; 0 is an empty column.
     """
     levels = glyphs.levels
     fine = len(levels) - 1
@@ -24,9 +24,9 @@ def columns(values: Sequence[float], top: float, rows: int, glyphs: Glyphs) -> l
 
 
 def sparkline(values: Iterable[int], width: int, glyphs: Glyphs, rows: int = 1) -> list[str]:
-    """The last `width` values, from the right; the scale is `_TOP`, or what the highest of them needs.
+    """The last `width` values, right-aligned, scaled to `_TOP` or the highest of them.
 
-    Where nothing was accepted there is a speck on the ground, as a step without luck is a step all the same.
+    A step that kept nothing has a speck on the ground, as it was a step all the same.
     """
     shown = list(values)[-width:] if width > 0 else []
     lines = columns(shown, max([_TOP, *shown]), rows, glyphs)

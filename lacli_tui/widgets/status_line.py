@@ -8,26 +8,24 @@ from textual.content import Content
 
 from lacli.events import ReplyStats
 from lacli.shared.wording import duration, short
+from lacli_tui.widgets.activity import Activity, activity
 from lacli_tui.widgets.histogram import bar
-from lacli_tui.widgets.progress import Progress, progress
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, cut, joined, line
 from lacli_tui.widgets.sparkline import sparkline
-from lacli_tui.widgets.watching import Watching
+from lacli_tui.widgets.stats_widget import StatsWidget
 
 _SPARKS = 12
 
 
-class StatusLine(Watching):
-    """Told of `messages.Stats`, `messages.About` and `messages.Around`."""
-
+class StatusLine(StatsWidget):
     MEANING = "How decoding goes: tokens a second, tokens a step, and how much of the text was guessed."
     DEFAULT_CSS = """
     StatusLine { height: 1; padding: 0 1; background: $surface; color: $foreground; }
     """
 
     def view(self, width: int, height: int) -> Sequence[Content]:
-        """What is most needed comes first, and is left out last."""
-        doing = progress(self.about)
+        """The most important comes first, and is dropped last."""
+        doing = activity(self.about)
         if doing is not None and (doing.title != "stopping" or self.reply is None):
             groups = self._doing(doing, width)
         elif self.reply is None:
@@ -38,7 +36,7 @@ class StatusLine(Watching):
                 groups.insert(0, [("stopping", "$text-warning")])
         return [line(joined(groups, (f" {self.glyphs.between} ", MUTED), width), width)]
 
-    def _doing(self, doing: Progress, width: int) -> list[list[Part]]:
+    def _doing(self, doing: Activity, width: int) -> list[list[Part]]:
         groups: list[list[Part]] = [[(cut(doing.title, width), "bold $text-error" if doing.trouble else STRONG)]]
         if doing.share is not None:
             groups[0] += [(" ", ""), (bar(doing.share, _SPARKS, self.glyphs), "$primary on $panel")]

@@ -1,6 +1,6 @@
-"""A Markdown table as lines: in columns where they fit, wrapped; else row by row; a huge one as its source.
+"""A Markdown table as lines: in columns if they fit, wrapped; else row by row; a huge one as its source. Pure.
 
-Pure. No cell is ever cut.
+No cell is ever cut.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from itertools import zip_longest
 
 from textual.content import Content
 
-from lacli_tui.glyphs import plain_terminal
+from lacli_tui.glyphs import is_ascii_terminal
 
 HEAD = ".prose--head"
 _GAP = "  "
 _NARROWEST = 6
-"""Cells of a column that is wrapped; narrower ones tear words to pieces."""
+"""The least cells of a wrapped column; narrower ones tear words to pieces."""
 _MOST_COLUMNS, _MOST_CELLS = 40, 1_200
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Its cells; every row has as many as there are headers."""
+    """Every row has as many cells as there are headers."""
 
     headers: Sequence[Content]
     rows: Sequence[Sequence[Content]]
     right: Sequence[bool]
-    """Whether a column is set to the right."""
+    """Which columns are right-aligned."""
 
     @property
     def is_huge(self) -> bool:
-        """Whether it takes too long to lay out, or is nothing that anybody reads as a table."""
+        """Whether laying it out takes too long, or nobody would read it as a table."""
         return len(self.headers) > _MOST_COLUMNS or len(self.headers) * len(self.rows) > _MOST_CELLS
 
     def lines(self, width: int) -> list[Content]:
@@ -47,7 +47,7 @@ class Table:
         return range(len(self.headers))
 
     def _in_columns(self, widths: Sequence[int]) -> Iterator[Content]:
-        dash = "-" if plain_terminal() else "─"
+        dash = "-" if is_ascii_terminal() else "─"
         wrapped = [[cell.wrap(width) for cell, width in zip(row, widths, strict=True)] for row in self.rows]
         apart = any(len(cell) > 1 for row in wrapped for cell in row)
         yield from self._lines_of(
@@ -60,7 +60,7 @@ class Table:
             yield from self._lines_of(row, widths)
 
     def _lines_of(self, cells: Sequence[Sequence[Content]], widths: Sequence[int]) -> Iterator[Content]:
-        """A row; several lines where a cell is wrapped."""
+        """The lines of one row."""
         for pieces in zip_longest(*cells, fillvalue=Content("")):
             parts: list[Content | str] = []
             for piece, width, right in zip(pieces, widths, self.right, strict=True):
@@ -70,7 +70,7 @@ class Table:
             yield Content.assemble(*parts).rstrip()
 
     def _row_by_row(self, width: int) -> Iterator[Content]:
-        """Each cell below the other, behind the header of its column."""
+        """One cell below the other, each behind the header of its column."""
         for index, row in enumerate(self.rows or [[Content("")] * len(self.headers)]):
             if index:
                 yield Content("")
@@ -83,7 +83,7 @@ def _source(row: Sequence[Content]) -> Content:
 
 
 def _fitting(widths: list[int], width: int) -> list[int]:
-    """The widths of the columns, of which the widest give way; none where some were too narrow to be read."""
+    """The widths of the columns, of which the widest give way; empty if some would be too narrow to read."""
     room = width - len(_GAP) * (len(widths) - 1)
     if sum(min(each, _NARROWEST) for each in widths) > room:
         return []

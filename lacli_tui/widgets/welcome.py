@@ -1,11 +1,11 @@
-"""What stands in the transcript before anything was said."""
+"""What is in the transcript before anything was said."""
 
 from __future__ import annotations
 
 from rich.text import Text
 from textual.widgets import Static
 
-from lacli_tui.glyphs import drawable
+from lacli_tui.glyphs import to_terminal
 
 _LINES = (
     ("Ask about this project's code. For example:", ""),
@@ -19,8 +19,6 @@ _LINES = (
 
 
 class Welcome(Static):
-    """The empty state."""
-
     DEFAULT_CSS = """
     Welcome { height: auto; margin: 1 2; }
     """
@@ -28,5 +26,5 @@ class Welcome(Static):
     def __init__(self) -> None:
         text = Text()
         for line, style in _LINES:
-            text.append(drawable(line) + "\n", style)
+            text.append(to_terminal(line) + "\n", style)
         super().__init__(text, markup=False)

@@ -11,25 +11,23 @@ from pathlib import Path
 import pytest
 
 from lacli.assistant.scripted import ScriptedAssistant
-from lacli.chat.conversation import Conversation
 from lacli.cli.chat.history import file_of, open_history
-from lacli.cli.chat.loop import Repl
+from lacli.cli.chat.loop import ChatLoop
 from lacli.cli.framework.options import Common
-from lacli.cli.framework.record import recorder
 from lacli.errors import PromptTooLong
 from lacli.events import Attachment, Finished, Piece, ReplyStats
 from lacli.prompts import saved
 from lacli.sessions import switch
+from tests.cli.chat.talking import loop_with
 from tests.cli.conftest import Scripted
 
 
 def talk(
     scripts: list[object], *lines: str, common: Common | None = None
-) -> tuple[Repl, ScriptedAssistant, list[bool]]:
+) -> tuple[ChatLoop, ScriptedAssistant, list[bool]]:
     assistant = ScriptedAssistant(scripts)  # type: ignore[arg-type]
-    common = common or Common()
-    repl = Repl(common, lambda common: assistant, Conversation(), recorder(common, "chat"))
-    return repl, assistant, [repl.handle(line) for line in lines]
+    loop = loop_with(lambda settings: assistant, common)
+    return loop, assistant, [loop.handle(line) for line in lines]
 
 
 def test_a_turn_is_asked_with_all_before_it_and_the_ids_the_model_wrote(capfd: pytest.CaptureFixture[str]) -> None:
@@ -172,12 +170,12 @@ class TestHistory:
     def test_help_names_the_file_or_says_that_there_is_none(
         self, sandbox: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        repl, _, _ = talk([])
-        repl.history_file = file_of(open_history(keep=True))
-        repl.handle("/help")
+        loop, _, _ = talk([])
+        loop.history_file = file_of(open_history(keep=True))
+        loop.handle("/help")
         assert f"kept in {sandbox / 'state' / 'chat_history'}" in capfd.readouterr().err
-        repl.history_file = file_of(open_history(keep=False))
-        repl.handle("/help")
+        loop.history_file = file_of(open_history(keep=False))
+        loop.handle("/help")
         assert "not kept" in capfd.readouterr().err
 
     def test_without_the_pool_nothing_typed_reaches_the_disk(self, sandbox: Path) -> None:
@@ -211,7 +209,7 @@ class TestHistory:
         history = open_history(keep=True)
         history.append_string("one")
         assert list(history.get_strings()) == ["one"]
-        assert capsys.readouterr().err.endswith("chat_history is not a regular file\n")
+        assert capsys.readouterr().err.endswith("chat_history is no regular file\n")
 
     def test_a_line_with_a_secret_is_remembered_and_never_written(self, sandbox: Path) -> None:
         history = open_history(keep=True)

@@ -92,14 +92,14 @@ def test_the_terminal_ui_ends_in_its_own_way_and_the_editor_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("textual")
-    from tests.tui.test_leaving import PROGRAM as TUI
+    from tests.tui.test_shutdown import PROGRAM as TUI
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EDITOR", editor_at(tmp_path))
     monkeypatch.delenv("VISUAL", raising=False)
     asks = TUI.index('    self.prompt.put("a question")')
     rest = TUI.index("async def show(")
-    edits = f"{TUI[:asks]}    self.call_later(self.action_edit)\n\n{TUI[rest:]}"
+    edits = f"{TUI[:asks]}    self.call_later(self.requests.edit)\n\n{TUI[rest:]}"
     terminal = Terminal([sys.executable, "-c", edits, "editing"])
     pid, path = told(tmp_path)
     os.kill(terminal._pid, signal.SIGTERM)
@@ -115,5 +115,5 @@ def test_giving_the_terminal_back_changes_nothing_for_others_who_have_it(monkeyp
     monkeypatch.setattr(os, "set_blocking", lambda *_: pytest.fail("the editor has it, too"))
     seen: list[bytes] = []
     monkeypatch.setattr(os, "write", lambda descriptor, data: seen.append(data))
-    terminal.give_back(None)
-    assert seen == [terminal._AS_BEFORE]
+    terminal.restore(None)
+    assert seen == [terminal._RESET_MODES]

@@ -149,7 +149,7 @@ def test_each_command_that_asks_a_model_offers_it(
         raise UsageError("offered")
 
     (project / "a.py").write_text("def f():\n    return 'hello'\n")
-    monkeypatch.setattr(first_model, "chosen", offer)
+    monkeypatch.setattr(first_model, "choose_model", offer)
     monkeypatch.setattr(tui, "_check_terminal", lambda inline: None)
     result = scripted.run(arguments)
     assert (result.code, result.out) == (2, "")
@@ -161,6 +161,6 @@ def test_an_edit_that_needs_no_model_offers_none(
     project: Path, monkeypatch: pytest.MonkeyPatch, scripted: Scripted
 ) -> None:
     (project / "a.py").write_text("def f():\n    return 'hello'\n")
-    monkeypatch.setattr(first_model, "chosen", lambda common: pytest.fail("it was offered"))
+    monkeypatch.setattr(first_model, "choose_model", lambda common: pytest.fail("it was offered"))
     result = scripted.run(["edit", "a.py", "rename f to greet"])
     assert (result.code, "greet" in result.out) == (0, True)

@@ -11,7 +11,7 @@ from lacli.cli.framework import catalog
 from lacli.cli.framework.config_files import ConfigFiles
 from lacli.cli.tui import command as tui
 from lacli.errors import UsageError
-from lacli_tui.app import Start
+from lacli_tui.start import Start
 from tests.cli.conftest import Program, Scripted, Terminal
 
 

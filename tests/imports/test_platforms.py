@@ -30,7 +30,7 @@ sys.exit("\\n".join(failed) or 0)
 UNIT_TESTS = (
     *("cli/test_ask.py", "cli/test_output.py", "cli/test_diagnostics.py", "cli/test_terminal.py"),
     *("cli/test_markdown.py", "cli/test_streams.py", "pool/test_pool_store.py", "edits/test_writing.py"),
-    *("sessions/test_store.py", "sessions/test_conversation.py", "configuration/test_document.py", "test_paths.py"),
+    *("sessions/test_store.py", "chat/test_conversation.py", "configuration/test_document.py", "test_paths.py"),
 )
 """A part of each floor that touches the system; quick ones."""
 NEEDS_LOCKS = "tests/edits/test_writing.py::TestWriting::test_of_two_edits_at_once_one_is_refused"

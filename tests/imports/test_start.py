@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from lacli.kernels.library import library
+
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = (
     "torch",
@@ -180,3 +182,24 @@ def test_a_reply_into_a_pipe_needs_nothing_that_draws(tmp_path: Path) -> None:
         "lacli.cli.terminal.markdown.code",
     }
     assert not drawing & set(done.stderr.splitlines()[-1].split(","))
+
+
+@pytest.mark.model
+@pytest.mark.skipif(library() is None, reason="without the C library PyTorch computes")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ask", "--no-stdin", "-n", "4", "hi"],
+        ["chat", "--no-stdin", "-n", "4", "hi"],
+        ["complete", "a.py:1", "-n", "4"],
+        ["edit", "a.py:1", "say b", "-n", "8"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_reply_of_our_own_kernels_imports_no_torch(
+    arguments: list[str], sandbox_with_model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text("a = 1\n")
+    loaded = modules_after(tmp_path, *arguments)
+    assert "lacli.models.runners.native.runner" in loaded
+    assert not {"torch", "transformers"} & loaded

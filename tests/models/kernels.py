@@ -6,9 +6,11 @@ import os
 
 import pytest
 import torch
+from torch import Tensor
 
 from lacli.kernels.library import Library, library, why_not
 from lacli.kernels.structs import SLOTS
+from lacli.models.base import Scores
 from lacli.models.runners.fused.runner import FusedRunner
 from lacli.models.runners.native.runner import NativeRunner
 
@@ -65,3 +67,8 @@ def repeat(runner: Fused, length: int, count: int) -> None:
         cache.keys[:, :, slot // SLOTS, :, slot % SLOTS] = keys[:, :, slot - length].numpy()
     cache.values[:, :, length : length + count] = values.numpy()
     runner._length = length + count
+
+
+def logits_of(scores: Scores) -> Tensor:
+    """The logits of a forward, which our C kernels give as an array of numpy."""
+    return torch.as_tensor(scores.logits)

@@ -35,7 +35,7 @@ from lacli.models.runners.native.runner import NativeRunner
 from tests.engine.replies import PLAIN, Reply, reply
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
-from tests.models.kernels import KERNELS, Fused, choose, set_threads, stored
+from tests.models.kernels import KERNELS, Fused, choose, logits_of, set_threads, stored
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -125,7 +125,7 @@ def load(prepared: PreparedModel, quant: str = "none", context: int | None = Non
 def copied(scores: Scores | None) -> torch.Tensor:
     """The logits, safe from the next forward."""
     assert scores is not None
-    return scores.logits.clone()
+    return logits_of(scores).clone()
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def check(model: PreTrainedModel, runner: Runner) -> None:
     assert expected.std() > 0.5  # the weights are large enough for a mistake to show
     torch.testing.assert_close(copied(runner.prefill(ids[:70]))[0], expected[69], rtol=1e-3, atol=1e-3)
     chain = tuple(range(-1, 19))
-    found = runner.forward(Rows(tuple(ids[70:]), chain, tuple(range(20)))).logits
+    found = logits_of(runner.forward(Rows(tuple(ids[70:]), chain, tuple(range(20)))))
     torch.testing.assert_close(found, expected[70:], rtol=1e-3, atol=1e-3)
 
 
@@ -312,7 +312,7 @@ class TestWanted:
         ids, parents = tuple(prompt_of(6, seed=2)), (-1, 0, 0, 2, 1, 4)
         every = copied(runner.forward(Rows(ids, parents, tuple(range(6)))))
         for wanted in ((0,), (0, 3), (0, 2, 5), (0, 1, 2, 4)):
-            assert torch.equal(runner.forward(Rows(ids, parents, wanted)).logits, every[list(wanted)])
+            assert torch.equal(logits_of(runner.forward(Rows(ids, parents, wanted))), every[list(wanted)])
 
 
 class TestRowExactness:
@@ -326,12 +326,12 @@ class TestRowExactness:
         try:
             expected = []
             for token_id in ids:
-                expected.append(runner.forward(Rows((token_id,), (-1,), (0,))).logits[0].clone())
+                expected.append(logits_of(runner.forward(Rows((token_id,), (-1,), (0,))))[0].clone())
                 runner.keep([0])
             for count in (7, 10, 16, 33, 40):
                 runner.truncate(0)
                 chain = Rows(tuple(ids[:count]), tuple(range(-1, count - 1)), tuple(range(count)))
-                assert torch.equal(runner.forward(chain).logits, torch.stack(expected[:count])), count
+                assert torch.equal(logits_of(runner.forward(chain)), torch.stack(expected[:count])), count
         finally:
             set_threads(runner, 1)
 

@@ -16,7 +16,7 @@ import torch
 from lacli.models.base import Rows
 from lacli.models.runners.fused.runner import PREFILL_CHUNK
 from lacli.models.runners.native.runner import NativeRunner
-from tests.models.kernels import Fused, repeat, set_threads, stored
+from tests.models.kernels import Fused, logits_of, repeat, set_threads, stored
 
 SIZES = (1, 2, 3, 7, 16, 33, 63, 64)
 ON_TORCH = (7, 16, 64)
@@ -41,7 +41,7 @@ class Reference:
 
     def step(self) -> None:
         position = self.runner.length
-        self.logits[position] = self.runner.forward(Rows((self.ids[position],), (-1,), (0,))).logits[0].clone()
+        self.logits[position] = logits_of(self.runner.forward(Rows((self.ids[position],), (-1,), (0,))))[0].clone()
         self.runner.keep([0])
         self.keys[position], self.values[position] = stored(self.runner, position, position + 1)
 
@@ -118,7 +118,9 @@ class TestRows:
             count = min(size, STEPS - 1)
             rows, path = scattered(reference.ids[start : start + count], size, generator)
             wanted = rows.wanted if size % 2 else tuple(path)
-            logits = dict(zip(wanted, runner.forward(Rows(rows.token_ids, rows.parents, wanted)).logits, strict=True))
+            logits = dict(
+                zip(wanted, logits_of(runner.forward(Rows(rows.token_ids, rows.parents, wanted))), strict=True)
+            )
             assert runner.length == start
             for depth, row in enumerate(path):
                 assert torch.equal(logits[row], reference.logits[start + depth]), (size, depth)
@@ -127,7 +129,7 @@ class TestRows:
             runner.keep(path[:kept])
             assert runner.length == start + kept
             assert reference.agrees(start, start + kept), size
-            following = runner.forward(Rows((reference.ids[start + kept],), (-1,), (0,))).logits
+            following = logits_of(runner.forward(Rows((reference.ids[start + kept],), (-1,), (0,))))
             assert torch.equal(following[0], reference.logits[start + kept]), size
 
     def test_a_chain_has_the_bits_of_one_row_a_step(self, reference: Reference) -> None:
@@ -136,7 +138,7 @@ class TestRows:
             reference.at(start)
             chain = tuple(range(-1, size - 1))
             ids = tuple(reference.ids[start : start + size])
-            logits = reference.runner.forward(Rows(ids, chain, tuple(range(size)))).logits
+            logits = logits_of(reference.runner.forward(Rows(ids, chain, tuple(range(size)))))
             for row in range(size):
                 assert torch.equal(logits[row], reference.logits[start + row]), (size, row)
             reference.runner.keep(range(size))
@@ -150,7 +152,7 @@ class TestRows:
             start = runner.length
             count = min(generator.randint(1, 9), PREFILL_CHUNK - start)
             rows, path = scattered(reference.ids[start : start + count], count + generator.randrange(12), generator)
-            logits = runner.forward(rows).logits
+            logits = logits_of(runner.forward(rows))
             assert all(torch.equal(logits[row], reference.logits[start + depth]) for depth, row in enumerate(path)), (
                 start
             )
@@ -163,7 +165,7 @@ class TestRows:
         rows, _ = scattered([5, 6, 7, 8], 20, random.Random(1))
         runner.forward(rows)
         assert runner.length == 30
-        logits = runner.forward(Rows((reference.ids[30],), (-1,), (0,))).logits
+        logits = logits_of(runner.forward(Rows((reference.ids[30],), (-1,), (0,))))
         assert torch.equal(logits[0], reference.logits[30])
 
     @pytest.mark.parametrize("threads", [2, 3, 6])
@@ -174,12 +176,12 @@ class TestRows:
         reference.at(40)
         expected = []
         for position in range(40, 42):
-            expected.append(runner.forward(Rows((reference.ids[position],), (-1,), (0,))).logits[0].clone())
+            expected.append(logits_of(runner.forward(Rows((reference.ids[position],), (-1,), (0,))))[0].clone())
             runner.keep([0])
         for size in (4, 46):
             reference.at(40)
             rows, path = scattered(reference.ids[40:42], size, generator)
-            logits = runner.forward(rows).logits
+            logits = logits_of(runner.forward(rows))
             assert all(torch.equal(logits[row], each) for row, each in zip(path, expected, strict=True)), size
 
 
@@ -191,7 +193,7 @@ class TestPrefill:
         reference.at(0)
         scores = reference.runner.prefill(reference.ids[:length])
         assert scores is not None
-        assert torch.equal(scores.logits[0], reference.logits[length - 1])
+        assert torch.equal(logits_of(scores)[0], reference.logits[length - 1])
         assert reference.agrees(0, length)
 
     @pytest.mark.parametrize("reused", [1, 30, PREFILL_CHUNK, PREFILL_CHUNK + 1])
@@ -203,7 +205,7 @@ class TestPrefill:
         reference.runner.truncate(reused)
         scores = reference.runner.prefill(reference.ids[reused:length])
         assert scores is not None
-        assert torch.equal(scores.logits[0], reference.logits[length - 1])
+        assert torch.equal(logits_of(scores)[0], reference.logits[length - 1])
         assert reference.agrees(0, length)
 
     def test_so_has_one_that_was_cancelled_and_taken_up_again(self, reference: Reference) -> None:
@@ -213,4 +215,4 @@ class TestPrefill:
         assert 0 < runner.length <= PREFILL_CHUNK  # less where the machine is slow
         scores = runner.prefill(reference.ids[runner.length : length])
         assert scores is not None
-        assert torch.equal(scores.logits[0], reference.logits[length - 1])
+        assert torch.equal(logits_of(scores)[0], reference.logits[length - 1])

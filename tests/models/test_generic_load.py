@@ -31,7 +31,7 @@ from lacli.models.runners.generic.runner import GenericRunner, load_generic
 from lacli.models.runners.quant import Int8Linear, PackedLinear
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
-from tests.models.kernels import KERNELS, choose, needed
+from tests.models.kernels import KERNELS, choose, logits_of, needed
 
 VOCAB = 160
 QUANTS: tuple[Quant, ...] = ("none", "int8", "int4", "nf4", "bnb-int8")
@@ -116,7 +116,7 @@ def rows_that_differ(runner: GenericRunner) -> int:
     runner.prefill(prompt)
     expected = []
     for token_id in token_ids:
-        expected.append(runner.forward(Rows((token_id,), (-1,), (0,))).logits[0])
+        expected.append(logits_of(runner.forward(Rows((token_id,), (-1,), (0,))))[0])
         runner.keep([0])
     runner.truncate(0)
     for start in range(0, len(prompt), 7):
@@ -131,7 +131,7 @@ def rows_that_differ(runner: GenericRunner) -> int:
             ids.append(token_id)
             parents.append(path[-1])
             path.append(len(ids) - 1)
-        logits = runner.forward(Rows(tuple(ids), tuple(parents), tuple(range(len(ids))))).logits
+        logits = logits_of(runner.forward(Rows(tuple(ids), tuple(parents), tuple(range(len(ids))))))
         differ += sum(not torch.equal(logits[row], expected[done + step]) for step, row in enumerate(path))
         runner.keep(path)
         done += len(path)
@@ -192,7 +192,7 @@ class TestRowsAreExact:
         assert coarse is not None
         assert (
             0
-            < (exact.logits - coarse.logits).norm() / exact.logits.norm()
+            < (logits_of(exact) - logits_of(coarse)).norm() / logits_of(exact).norm()
             < (0.6 if quant in ("nf4", "int4") else 0.15)
         )
 
@@ -229,7 +229,7 @@ def test_the_prepared_file_is_used_as_it_is(
     generic_scores, fused_scores = ours.prefill(prompt), fused.prefill(prompt)
     assert generic_scores is not None
     assert fused_scores is not None
-    assert (generic_scores.logits - fused_scores.logits).norm() / fused_scores.logits.norm() < 0.02
+    assert (logits_of(generic_scores) - logits_of(fused_scores)).norm() / logits_of(fused_scores).norm() < 0.02
     assert generic_scores.top_ids[0, 0] == fused_scores.top_ids[0, 0]
 
 

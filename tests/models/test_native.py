@@ -23,7 +23,7 @@ from lacli.models.prepare.folder import PreparedModel
 from lacli.models.runners.load import load_runner
 from lacli.models.runners.native.runner import NativeRunner
 from lacli.models.runners.tensors import Tensors
-from tests.models.kernels import choose, needed, stored
+from tests.models.kernels import choose, logits_of, needed, stored
 from tests.models.test_fused import VOCAB, copied, prompt_of, write
 from tests.models.tiny_models import prepare_file, write_gguf
 
@@ -201,7 +201,7 @@ class TestScores:
         runner = load(write(tmp_path)[1], "int8")
         runner.prefill(prompt_of(9))
         scores = runner.forward(Rows(tuple(prompt_of(6, seed=2)), (-1, 0, 0, 2, 1, 4), (0, 3, 5)))
-        logits = scores.logits.numpy()
+        logits = logits_of(scores).numpy()
         assert logits.shape == (3, VOCAB)
         assert scores.top_ids.tolist() == np.argsort(-logits, axis=1, kind="stable")[:, :8].tolist()
         assert np.array_equal(scores.top_logits, np.take_along_axis(logits, scores.top_ids, axis=1))
@@ -247,11 +247,11 @@ class TestSharing:
         alone, kept = [], []
         for runner, tree in zip(runners, trees, strict=True):
             scores = runner.forward(tree)  # good until the next forward
-            alone.append((scores.logits.clone(), scores.top_ids.copy(), scores.top_logits.copy()))
+            alone.append((logits_of(scores).clone(), scores.top_ids.copy(), scores.top_logits.copy()))
             kept.append(stored(runner, 0, runner.length + len(tree.token_ids)))
         together = first.forward_many(list(zip(runners, trees, strict=True)))
         for (logits, top_ids, top_logits), scores in zip(alone, together, strict=True):
-            assert torch.equal(scores.logits, logits)
+            assert torch.equal(logits_of(scores), logits)
             assert np.array_equal(scores.top_ids, top_ids)
             assert np.array_equal(scores.top_logits, top_logits)
         for runner, tree, (keys, values) in zip(runners, trees, kept, strict=True):
@@ -268,11 +268,11 @@ class TestSharing:
         assert second.length == 23
         scores = second.prefill(prompt[23:])
         assert scores is not None
-        logits = scores.logits.clone()
+        logits = logits_of(scores).clone()
         first.truncate(0)
         expected = first.prefill(prompt)
         assert expected is not None
-        assert torch.equal(logits, expected.logits)
+        assert torch.equal(logits, logits_of(expected))
 
     def test_a_position_takes_what_the_cache_says(self, tmp_path: Path) -> None:
         runner = load(write(tmp_path)[1], "int8")

@@ -12,12 +12,12 @@ from torch import Tensor, nn
 
 from lacli.errors import LacliError
 from lacli.kernels import packing
+from lacli.models.runners.packed import packed_matrix
 from lacli.models.runners.quant import (
     FloatLinear,
     Int8Linear,
     PackedLinear,
     QuantLinear,
-    packed_matrix,
     quantise_rows,
     self_test,
 )

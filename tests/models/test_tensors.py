@@ -134,7 +134,7 @@ class TestPacked:
         assert tensors.is_packed("a")
         assert not tensors.is_packed("b")
         assert tensors.packed("a", rows, 40)[0] == blocks.kind
-        whole = torch.cat(list(tensors.unpacked("a", rows, 40)))
+        whole = torch.from_numpy(np.concatenate(list(tensors.unpacked("a", rows, 40))))
         assert np.array_equal(whole.numpy(), packing.dequantise(blocks))
 
     @pytest.mark.parametrize("shape", [(24, 40), (40, 90)])

@@ -25,8 +25,9 @@ from textual.pilot import Pilot
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.edits.choosing import Choosing
 from lacli.edits.textfile import TextFile
-from lacli_tui.app import LacliApp, Start
+from lacli_tui.app import LacliApp
 from lacli_tui.screens.main import MainScreen
+from lacli_tui.start import Start
 from lacli_tui.widgets.prompt import Prompt
 
 NOW = 1_700_000_000.0
@@ -81,12 +82,12 @@ class Playing:
 
     async def attach(self, path: str) -> None:
         """Have this file go with the next question."""
-        self.main.attach_soon(path)
-        await self.until(lambda: not self.main.is_reading)
+        self.main.files.attach_path(path)
+        await self.until(lambda: not self.main.files.is_reading)
 
     async def idle(self) -> None:
         """Wait until no reply is being written."""
-        await self.until(lambda: self.main.idle)
+        await self.until(lambda: self.main.is_idle)
         await self.pilot.pause()
 
     def text(self) -> str:

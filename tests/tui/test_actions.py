@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,11 +38,11 @@ from lacli_tui.screens.settings import SettingsScreen
 from lacli_tui.screens.themes import ThemesScreen
 from lacli_tui.widgets.choices import Choices
 from lacli_tui.widgets.lines import Lines
-from lacli_tui.widgets.message import Said
-from lacli_tui.widgets.offered import Offered
+from lacli_tui.widgets.message import ChatMessage
 from lacli_tui.widgets.pairs import Pair
 from lacli_tui.widgets.prompt import Prompt
-from lacli_tui.widgets.sourced import Sourced
+from lacli_tui.widgets.source_view import SourceView
+from lacli_tui.widgets.suggestion_list import SuggestionList
 from tests.tui.conftest import Play, Playing, changes
 
 LINES = 26
@@ -112,14 +112,14 @@ def screen(made: Callable[[], Screen[Any]]) -> Step:
 
 async def one_turn(it: Playing) -> None:
     """One question with its answer, and nothing else."""
-    said = it.main.talk.conversation.turns
+    said = it.main.chat.conversation.turns
     if len(said) != 1 or said[0].interrupted or said[0].question.text != "hi":
         await nothing_said(it)
         await it.ask("hi")
 
 
 async def two_turns(it: Playing) -> None:
-    if len(it.main.talk.conversation.turns) != 2:
+    if len(it.main.chat.conversation.turns) != 2:
         await one_turn(it)
         await it.ask("more")
 
@@ -132,12 +132,12 @@ async def focus_message(it: Playing) -> None:
     """The last answer has the focus, and its first block is chosen."""
     await one_turn(it)
     await it.press("shift+tab")
-    await it.until(lambda: isinstance(it.app.focused, Said))
+    await it.until(lambda: isinstance(it.app.focused, ChatMessage))
 
 
 async def focus_blocks(it: Playing) -> None:
     """The same of an answer with nine blocks."""
-    if [turn.question.text for turn in it.main.talk.conversation.turns] != ["nine"]:
+    if [turn.question.text for turn in it.main.chat.conversation.turns] != ["nine"]:
         await nothing_said(it)
         await asked("nine")(it)
     await it.press("shift+tab")
@@ -190,7 +190,7 @@ def moved(by: int) -> Holds:
 
 
 def turns(count: int) -> Holds:
-    return lambda it: len(it.main.talk.conversation.turns) == count and it.main.idle
+    return lambda it: len(it.main.chat.conversation.turns) == count and it.main.is_idle
 
 
 async def on_a_question(it: Playing) -> None:
@@ -204,16 +204,16 @@ async def waits(it: Playing) -> None:
     await one_turn(it)
     await typed("wait")(it)
     await it.press("enter")
-    await it.until(lambda: it.main.talk.phase == "decoding")
+    await it.until(lambda: it.main.engine.phase == "decoding")
 
 
 async def nothing_said(it: Playing) -> None:
-    await it.main.action_new()
+    await it.main.chats.new()
     await it.pilot.pause()
 
 
 async def waits_for_a_model(it: Playing) -> None:
-    await it.main._begin_preparing("fetch")
+    await it.main.loader.show_progress("fetch")
 
 
 def chats() -> Screen[Any]:
@@ -262,12 +262,12 @@ def forget(it: Playing) -> Awaitable[None]:
 
 def count_restarts(it: Playing) -> Awaitable[None]:
     it.app.restarted = []  # type: ignore[attr-defined]
-    it.main.talk.restart = lambda: it.app.restarted.append(1)  # type: ignore[attr-defined, method-assign]
+    it.main.engine.restart = lambda: it.app.restarted.append(1)  # type: ignore[attr-defined, method-assign]
     return it.pilot.pause()
 
 
 def stay(it: Playing) -> Awaitable[None]:
-    """Leaving is noted, and not done."""
+    """Shutdown is noted, and not done."""
     it.app.left = []  # type: ignore[attr-defined]
     it.app.exit = lambda *a, **k: it.app.left.append(1)  # type: ignore[attr-defined, method-assign]
     return it.pilot.pause()
@@ -283,7 +283,7 @@ def no_signal(it: Playing) -> Awaitable[None]:
 async def begun(it: Playing) -> None:
     """Commands are offered for what is typed."""
     await it.pilot.press("/", "s")
-    await it.until(lambda: it.main.query_one(Offered).is_open)
+    await it.until(lambda: it.main.query_one(SuggestionList).is_open)
     await it.pilot.pause()
 
 
@@ -291,7 +291,7 @@ def offered_at(at: int) -> Holds:
     """Which of the offers is marked, counted from the first or the last."""
 
     def holds(it: Playing) -> bool:
-        offered = it.main.query_one(Offered)
+        offered = it.main.query_one(SuggestionList)
         return offered.is_open and offered.current is offered.choices[at]
 
     return holds
@@ -300,7 +300,6 @@ def offered_at(at: int) -> Holds:
 def an_editor(it: Playing) -> Awaitable[None]:
     """One that needs no terminal."""
     it.app.suspend = nullcontext  # type: ignore[assignment]
-    it.main.begun = replace(it.main.begun, edited=lambda text: f"{text}written")
     return it.pilot.pause()
 
 
@@ -318,19 +317,19 @@ CASES: dict[str, Case] = {
     "send": Case(turns(1), (nothing_said, typed("hi"))),
     "newline": Case(lambda it: it.main.prompt.text == "a\n", (typed("a"),)),
     "attach": Case(shows(FilesScreen)),
-    "detach": Case(lambda it: not it.main.talk.conversation.pending, (attach,)),
+    "detach": Case(lambda it: not it.main.chat.conversation.pending, (attach,)),
     "edit": Case(lambda it: it.main.prompt.text == "written", (an_editor,)),
     "template": Case(shows(ChoiceScreen), (a_template,)),
-    "to-messages": Case(lambda it: isinstance(it.app.focused, Said), (one_turn,)),
+    "to-messages": Case(lambda it: isinstance(it.app.focused, ChatMessage), (one_turn,)),
     "undo-typing": Case(lambda it: it.main.prompt.text == "", (pressed("x"),)),
     # the list above it
     "offer-take": Case(lambda it: it.main.prompt.text.startswith("/system "), (begun,)),
     "offer-up": Case(offered_at(-1), (begun,)),
     "offer-down": Case(offered_at(1), (begun,)),
-    "offer-hide": Case(lambda it: not it.main.query_one(Offered).is_open, (begun,)),
+    "offer-hide": Case(lambda it: not it.main.query_one(SuggestionList).is_open, (begun,)),
     # replies
     "stop": Case(
-        lambda it: it.main.idle and it.main.talk.conversation.turns[-1].interrupted,
+        lambda it: it.main.is_idle and it.main.chat.conversation.turns[-1].interrupted,
         (waits,),
     ),
     "back": Case(lambda it: isinstance(it.app.focused, Prompt), (focus_message,)),
@@ -339,7 +338,7 @@ CASES: dict[str, Case] = {
     "clear": Case(turns(0), (one_turn,)),
     "system": Case(shows(LineScreen)),
     "set": Case(shows(ChoiceScreen)),
-    "compact": Case(lambda it: it.main.idle and it.main.talk.purpose == "summary", (nothing_said, two_turns)),
+    "compact": Case(lambda it: it.main.is_idle and it.main.chat.purpose == "summary", (nothing_said, two_turns)),
     # the last answer
     "copy": Case(copied(ANSWER), (one_turn,)),
     "save": Case(shows(LineScreen), (one_turn,)),
@@ -351,7 +350,7 @@ CASES: dict[str, Case] = {
     "message-retry": Case(asked_again, (focus_message, forget)),
     "message-save": Case(shows(LineScreen), (focus_message,)),
     "message-apply": Case(shows(LineScreen), (focus_message,)),
-    "message-sources": Case(lambda it: it.main.query(Sourced), (focus_message,)),
+    "message-sources": Case(lambda it: it.main.query(SourceView), (focus_message,)),
     "message-up": Case(moved(-1), (on_a_question,)),
     "message-down": Case(moved(1), (on_a_question,)),
     # the view
@@ -363,7 +362,7 @@ CASES: dict[str, Case] = {
     ),
     "panel": Case(lambda it: not it.main.query_one("#decode").display, (panel_shown,)),
     "sidebar": Case(lambda it: it.main.query("#sidebar") and it.main.query_one("#sidebar").display, (no_sidebar,)),
-    "sources": Case(lambda it: it.main.query(Sourced), (nothing_said, one_turn)),
+    "sources": Case(lambda it: it.main.query(SourceView), (nothing_said, one_turn)),
     # sessions, model, screens
     "new": Case(turns(0), (one_turn,)),
     "resume": Case(shows(SessionsScreen)),
@@ -374,11 +373,11 @@ CASES: dict[str, Case] = {
     "tokens": Case(lambda it: "tokens so far" in it.text(), (nothing_said,)),
     "restart": Case(lambda it: it.app.restarted, (count_restarts,)),  # type: ignore[attr-defined]
     # the program
-    "not-now": Case(lambda it: not it.main.is_preparing, (waits_for_a_model,)),
+    "not-now": Case(lambda it: not it.main.loader.is_preparing, (waits_for_a_model,)),
     "help": Case(shows(HelpScreen)),
     "palette": Case(shows(PaletteScreen)),
     "interrupt": Case(
-        lambda it: it.main.idle and it.main.talk.conversation.turns[-1].interrupted,
+        lambda it: it.main.is_idle and it.main.chat.conversation.turns[-1].interrupted,
         (waits,),
     ),
     "theme": Case(shows(ThemesScreen)),
@@ -438,7 +437,7 @@ def ways(action: Action) -> list[tuple[str, str]]:
     return [*keys, *palette, *([("slash", f"/{action.slash}")] if action.slash else [])]
 
 
-async def done(it: Playing, way: str, what: str) -> None:
+async def do(it: Playing, way: str, what: str) -> None:
     """Do it this way."""
     if way == "key":
         await it.press(what)
@@ -458,9 +457,9 @@ async def home(it: Playing) -> None:
     while it.app.screen is not it.main:
         it.app.pop_screen()
         await it.pilot.pause()
-    await it.main.action_back()
+    await it.main.perform("back")
     it.main.prompt.put("")
-    it.main.moment.clear()
+    it.main.notice_bar.clear()
     it.app._clipboard = ""
     await it.idle()
 
@@ -475,7 +474,7 @@ async def tried(it: Playing, action: Action) -> None:
             await step(it)
         effect = copied(f"block {what}") if action.id == "message-block" else case.effect
         assert not effect(it), f"{action.id} by {way} {what} is so before"
-        await done(it, way, what)
+        await do(it, way, what)
         try:
             await it.until(partial(effect, it))
         except TimeoutError:
@@ -489,7 +488,7 @@ async def test_every_way_to_an_action_leads_to_it(pilot: Play, first: int, monke
     monkeypatch.setattr("lacli.shared.health.checks", lambda model: iter(()))
     monkeypatch.setattr("lacli_tui.app.has_shell", lambda: True)
     monkeypatch.setattr("textual.drivers.headless_driver.HeadlessDriver.can_suspend", True)
-    async with pilot(replier=Patient([]), size=(100, 30), model="scripted") as it:
+    async with pilot(replier=Patient([]), size=(100, 30), model="scripted", edited=lambda text: f"{text}written") as it:
         for action in ACTIONS[first : first + TOGETHER]:
             await tried(it, action)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from lacli_tui.decoding import Run, Tally, Trace, runs
-from lacli_tui.glyphs import FINE, PLAIN, Glyphs, plain_terminal
+from lacli_tui.decoding import Run, SourceTrace, StepStats, runs
+from lacli_tui.glyphs import FINE, PLAIN, Glyphs, is_ascii_terminal
 from lacli_tui.messages import Decoded
 from lacli_tui.resources import memory_mb, pool_facts
 from lacli_tui.themes import THEMES, theme_for, variables
@@ -67,26 +67,26 @@ class TestHistogram:
 
 class TestTally:
     def test_what_prefill_gave_is_no_step(self) -> None:
-        tally = Tally()
+        tally = StepStats()
         tally.add([Decoded("a", ("",))], begins=True)
         assert (tally.steps, tally.now) == (0, None)
         tally.add([Decoded("b c", ("project", "")), Decoded("d", ("",))], begins=False)
         assert (tally.steps, tally.now, list(tally.accepted), tally.counts) == (2, 1.5, [1, 0], [1, 1])
 
     def test_now_is_the_last_sixteen_steps(self) -> None:
-        tally = Tally()
+        tally = StepStats()
         tally.add([Decoded("", ("",))] + [Decoded("", ("",))] * 50 + [Decoded("", ("p", "p", ""))] * 16, begins=True)
         assert tally.now == 3
 
     def test_another_reply_begins_anew(self) -> None:
-        tally = Tally()
+        tally = StepStats()
         tally.add([Decoded("", ("",)), Decoded("", ("files", ""))], begins=True)
         tally.add([], begins=True)
         tally.add([Decoded("", ("",)), Decoded("", ("",))], begins=False)
         assert (tally.steps, tally.counts) == (1, [1])
 
     def test_a_last_step_without_a_token_is_a_step(self) -> None:
-        tally = Tally()
+        tally = StepStats()
         tally.add([Decoded("", ("",)), Decoded("", ())], begins=True)
         assert (tally.steps, tally.now) == (1, 0)
 
@@ -99,7 +99,7 @@ class TestRuns:
             Decoded("e", ("",), (1,)),
             Decoded("fg", ("files", ""), (1, 1)),
         ]
-        assert runs("abcdefg", Trace(steps)) == [
+        assert runs("abcdefg", SourceTrace(steps)) == [
             Run("a", ""),
             Run("bc", "files"),
             Run("de", ""),
@@ -109,7 +109,7 @@ class TestRuns:
 
     def test_text_that_came_later_than_its_token_is_its_token_s_all_the_same(self) -> None:
         steps = [Decoded("", ("prompt", ""), (2, 1)), Decoded("abcd", ("",), (1,))]
-        assert runs("abcd", Trace(steps)) == [Run("ab", "prompt"), Run("cd", "")]
+        assert runs("abcd", SourceTrace(steps)) == [Run("ab", "prompt"), Run("cd", "")]
 
     def test_whatever_the_steps_say_the_text_is_whole(self) -> None:
         chance = random.Random(5)
@@ -121,7 +121,7 @@ class TestRuns:
                 )
                 for n in chance.choices((0, 1, 3), k=chance.randint(0, 5))
             ]
-            assert "".join(run.text for run in runs(text, Trace(steps))) == text
+            assert "".join(run.text for run in runs(text, SourceTrace(steps))) == text
 
 
 class TestLines:
@@ -167,7 +167,7 @@ class TestSurroundings:
         ],
     )
     def test_only_some_terminals_draw_more_than_ascii(self, term: str, encoding: str, plain: bool) -> None:
-        assert plain_terminal({"TERM": term}, encoding) == plain
+        assert is_ascii_terminal({"TERM": term}, encoding) == plain
 
     def test_the_memory_of_a_process_that_is_gone_is_not_known(self) -> None:
         assert memory_mb(None) is None

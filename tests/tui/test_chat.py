@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from textual.geometry import Offset
 from textual.selection import SELECT_ALL, Selection
@@ -37,7 +39,7 @@ async def test_a_thought_stands_above_its_answer_and_is_no_part_of_it(pilot: Pla
         answer = it.main.transcript.messages[1]
         assert answer.source == "Yes:\n\n```py\nx = 1\n```\n"
         assert list(answer.blocks) == [1]
-        turn = it.main.talk.conversation.turns[0]
+        turn = it.main.chat.conversation.turns[0]
         assert (turn.answer.text, turn.thought) == (answer.source, "Or no?\n\n```py\nx = 2\n```\n")
         assert "Or no?" not in str(it.assistant.requests[1].messages)
 
@@ -67,14 +69,14 @@ async def test_a_reply_is_stopped_with_its_text_kept(pilot: Play) -> None:
         await it.until(lambda: "word word" in it.text())
         await it.press("escape")
         await it.idle()
-        turn = it.main.talk.conversation.turns[0]
+        turn = it.main.chat.conversation.turns[0]
         assert turn.interrupted
         assert turn.answer.text.startswith("word word")
         assert "interrupted" in it.text()
         it.app.perform("retry")
         await it.until(lambda: "second" in it.text())
         await it.idle()
-        assert [each.answer.text for each in it.main.talk.conversation.turns] == ["second"]
+        assert [each.answer.text for each in it.main.chat.conversation.turns] == ["second"]
 
 
 async def test_a_failure_puts_the_question_back_at_the_prompt(pilot: Play) -> None:
@@ -98,11 +100,11 @@ async def test_a_dead_engine_leaves_what_was_written(pilot: Play) -> None:
         text = it.text()
         assert "killed (SIGKILL)" in text
         assert "one two three" in text
-        assert it.main.talk.phase == "dead"
-        assert it.main.talk.conversation.turns[0].interrupted
+        assert it.main.engine.phase == "dead"
+        assert it.main.chat.conversation.turns[0].interrupted
         await it.ask("again")
         assert "alive" in it.text()
-        assert it.main.talk.phase == "idle"
+        assert it.main.engine.phase == "idle"
 
 
 async def test_a_question_of_before_is_edited_and_sent_again(pilot: Play) -> None:
@@ -113,7 +115,7 @@ async def test_a_question_of_before_is_edited_and_sent_again(pilot: Play) -> Non
         await it.press("e")
         assert it.main.query_one(Prompt).text == "second"
         await it.ask(" better")
-        turns = it.main.talk.conversation.turns
+        turns = it.main.chat.conversation.turns
         assert [(each.question.text, each.answer.text) for each in turns] == [
             ("first", "one"),
             ("second better", "new"),
@@ -121,7 +123,7 @@ async def test_a_question_of_before_is_edited_and_sent_again(pilot: Play) -> Non
         assert "three" not in it.text()
         it.app.perform("undo")
         it.app.perform("undo")
-        await it.until(lambda: len(it.main.talk.conversation.turns) == 3)
+        await it.until(lambda: len(it.main.chat.conversation.turns) == 3)
         assert "three" in it.text()
 
 
@@ -143,13 +145,15 @@ async def test_slash_commands_are_obeyed_and_mistyped_ones_never_sent(pilot: Pla
         assert "did you mean /clear?" in it.text()
         it.main.query_one(Prompt).put("")
         await it.ask("/clear")
-        await it.until(lambda: not it.main.talk.conversation.turns)
+        await it.until(lambda: not it.main.chat.conversation.turns)
         assert len(it.assistant.requests) == 1
 
 
 async def test_a_number_longer_than_python_reads_is_a_wrong_one(pilot: Play) -> None:
     async with pilot(CODE) as it:
         await it.ask("hi")
+        Path("a.py").write_text("x = 1\n")
+        await it.attach("a.py")
         for typed, told in (("/copy", "there is no code block 999"), ("/drop", "there is no attached file 999")):
             it.main.query_one(Prompt).put(f"{typed} {'9' * 5000}")
             await it.press("enter")
@@ -181,15 +185,13 @@ async def test_an_engine_that_cannot_be_understood_is_not_started_again(pilot: P
 
 
 async def test_the_same_answer_is_expected_only_where_the_same_is_sent_again(pilot: Play) -> None:
-    said: list[str] = []
     async with pilot("one", "two", "three") as it:
-        it.main.notify = lambda text, **more: said.append(text)  # type: ignore[method-assign,assignment]
         await it.ask("a")
         await it.ask("/system Be terse.")
         await it.ask("/retry")
-        assert said == []
+        assert "the same answer is to be expected" not in "".join(it.main.notice_bar.texts)
         await it.ask("/retry")
-        assert "the same answer is to be expected" in said[0]
+        assert "the same answer is to be expected" in it.main.notice_bar.texts[0]
 
 
 async def test_a_summary_says_what_it_stands_for_and_what_there_is_none_of(pilot: Play) -> None:
@@ -202,11 +204,11 @@ async def test_a_summary_says_what_it_stands_for_and_what_there_is_none_of(pilot
         await it.until(lambda: len(it.assistant.requests) == 4)
         await it.idle()
         assert "the conversation is as it was" in it.text()
-        assert len(it.main.talk.conversation.turns) == 3
+        assert len(it.main.chat.conversation.turns) == 3
         it.app.perform("compact")
-        await it.until(lambda: len(it.main.talk.conversation.turns) == 2)
+        await it.until(lambda: len(it.main.chat.conversation.turns) == 2)
         await it.idle()
         assert "2 older turns are replaced by the summary" in it.text()
         assert "In the place of older turns" in it.text()
         assert "What have we said" not in it.text()
-        assert it.main.talk.stats is None
+        assert it.main.chat.stats is None

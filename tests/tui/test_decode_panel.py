@@ -12,14 +12,14 @@ from rich.cells import cell_len
 from lacli.assistant.base import Cancel, never
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.events import Counts, Event, Finished, Loading, Piece, Prefill, ReplyStats, Request
-from lacli_tui.decoding import Trace
-from lacli_tui.messages import About, Around, Decoded, Stats
+from lacli_tui.decoding import SourceTrace
+from lacli_tui.messages import About, Decoded, Stats
 from lacli_tui.resources import PoolFacts
 from lacli_tui.widgets.decode_panel import DecodePanel
 from lacli_tui.widgets.header import Header
-from lacli_tui.widgets.sourced import Sourced, sourced
+from lacli_tui.widgets.source_view import SourceView, coloured_by_source
+from lacli_tui.widgets.stats_widget import StatsWidget
 from lacli_tui.widgets.status_line import StatusLine
-from lacli_tui.widgets.watching import Watching
 from tests.tui.conftest import Play, Playing
 
 WORDS = "one two three four five six seven eight nine ten"
@@ -48,7 +48,7 @@ REPLY = ReplyStats(
 )
 
 
-def told(widget: Watching, stats: ReplyStats | None = REPLY, **about: object) -> Watching:
+def told(widget: StatsWidget, stats: ReplyStats | None = REPLY, **about: object) -> StatsWidget:
     """A widget outside any screen that was told of a reply."""
     widget.reply, widget.chat = stats, Counts()
     widget.about = About(phase="decoding", **about)  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ def told(widget: Watching, stats: ReplyStats | None = REPLY, **about: object) ->
     return widget
 
 
-def seen(widget: Watching, width: int = 23, height: int = 60) -> str:
+def seen(widget: StatsWidget, width: int = 23, height: int = 60) -> str:
     lines = [line.plain for line in widget.view(width, height)]
     assert {cell_len(line) for line in lines} <= {width}
     assert len(lines) <= height
@@ -65,7 +65,7 @@ def seen(widget: Watching, width: int = 23, height: int = 60) -> str:
 
 def tell(it: Playing, **values: object) -> None:
     """What the main screen would tell of the engine."""
-    for widget in it.main.query(Watching):
+    for widget in it.main.query(StatsWidget):
         widget.post_message(About(**values))  # type: ignore[arg-type]
 
 
@@ -114,7 +114,7 @@ class TestNumbers:
         assert "time lost 2.0 s" in text
 
     @pytest.mark.parametrize("kind", [DecodePanel, StatusLine, Header])
-    def test_nothing_moves_when_numbers_grow(self, kind: type[Watching]) -> None:
+    def test_nothing_moves_when_numbers_grow(self, kind: type[StatsWidget]) -> None:
         def places(text: str) -> list[list[int]]:
             marks = ("tok/s", "tok/step", "now", "mean", "%", "guessed", "context", "GB", "learned")
             return [[line.find(mark) for mark in marks] for line in text.splitlines()]
@@ -129,7 +129,7 @@ class TestNumbers:
         assert places(view(small, 1030.0)) == places(view(large, 99_000.0))
 
     @pytest.mark.parametrize("kind", [DecodePanel, StatusLine, Header])
-    def test_any_room_is_used_and_none_is_needed(self, kind: type[Watching]) -> None:
+    def test_any_room_is_used_and_none_is_needed(self, kind: type[StatsWidget]) -> None:
         for width in (*range(1, 40), 97, 300):
             for height in (1, 2, 5, 12, 27, 90):
                 seen(told(kind(), project="漢字 👩‍💻 [/x]", model="m" * 30), width, height)
@@ -174,7 +174,7 @@ class TestStates:
 
     async def test_memory_and_pool_are_shown_once_they_are_known(self, pilot: Play) -> None:
         async with pilot(size=(120, 40)) as it:
-            it.main.post_message(Around(2048.0, PoolFacts(777, Counts(replies=1, predicted_n=9, steps=4))))
+            it.main.resources.show(2048.0, PoolFacts(777, Counts(replies=1, predicted_n=9, steps=4)))
             await it.pilot.pause()
             await it.pilot.pause()
             assert "2.1 GB" in it.text()
@@ -253,7 +253,7 @@ class TestSources:
             assert WORDS in it.text()
             assert "┌" not in it.text()
             await it.press("ctrl+g")
-            assert not it.main.query(Sourced)
+            assert not it.main.query(SourceView)
             assert it.text().count(WORDS) == 1
 
     async def test_g_does_it_on_a_message(self, pilot: Play) -> None:
@@ -268,18 +268,18 @@ class TestSources:
             await it.press("ctrl+g")
             await it.ask("hi")
             await it.press("ctrl+g")
-            assert not it.main.query(Sourced)
+            assert not it.main.query(SourceView)
             assert "word" in it.text()
 
     def test_where_colours_are_not_seen_letters_tell_who_guessed(self) -> None:
         steps = [Decoded("a", ("",), (1,)), Decoded("bc[/x]", ("files", "window", ""), (1, 1, 4))]
-        plain = sourced("abc[/x]", Trace(steps), letters=True, width=100).plain
+        plain = coloured_by_source("abc[/x]", SourceTrace(steps), letters=True, width=100).plain
         assert plain.startswith("afbwc[/x]\n")
-        assert sourced("abc[/x]", Trace(steps), letters=False, width=100).plain.startswith("abc[/x]\n")
+        assert coloured_by_source("abc[/x]", SourceTrace(steps), letters=False, width=100).plain.startswith("abc[/x]\n")
         assert " f  files 25%" in plain
 
     def test_every_guessed_token_is_underlined_too(self) -> None:
-        content = sourced("ab", Trace([Decoded("ab", ("files", ""), (1, 1))]), letters=False)
+        content = coloured_by_source("ab", SourceTrace([Decoded("ab", ("files", ""), (1, 1))]), letters=False)
         assert [span.style for span in content.spans if span.start == 0] == ["underline $source-files"]
 
 
@@ -309,8 +309,8 @@ class TestColours:
         async with pilot(WORDS, size=(120, 40)) as fine:
             await fine.ask("hi")
             assert "│" in fine.text()
-        for place in ("widgets.watching", "verbs.watch", "app"):
-            monkeypatch.setattr(f"lacli_tui.{place}.plain_terminal", lambda: True)
+        for place in ("widgets.stats_widget", "screens.main", "app"):
+            monkeypatch.setattr(f"lacli_tui.{place}.is_ascii_terminal", lambda: True)
         async with pilot(WORDS + "\n" * 50 + WORDS, size=(120, 40)) as it:
             await it.ask("hi")
             await it.press("shift+tab")
@@ -325,7 +325,7 @@ async def test_the_numbers_of_a_chat_that_was_left_are_gone(pilot: Play) -> None
     async with pilot(WORDS, size=(120, 40)) as it:
         await it.ask("hi")
         assert "no reply yet" not in it.text()
-        for widget in it.main.query(Watching):
+        for widget in it.main.query(StatsWidget):
             widget.post_message(Stats(None, Counts()))
         await it.pilot.pause()
         assert "no reply yet" in it.text()

@@ -38,7 +38,7 @@ async def test_a_word_that_is_no_command_is_never_sent_and_a_blank_before_it_sen
         assert it.main.prompt.text == "/explain this to me"
         await send(it, " /explain this to me")
         await send(it, " /retry")
-        assert [turn.question.text for turn in it.main.talk.conversation.turns] == ["/explain this to me", "/retry"]
+        assert [turn.question.text for turn in it.main.chat.conversation.turns] == ["/explain this to me", "/retry"]
         await it.press("shift+tab", "e")
         assert it.main.prompt.text == " /retry"
 
@@ -87,7 +87,7 @@ async def test_an_option_is_chosen_from_a_list_and_its_value_typed(pilot: Play) 
         assert "temperature, now 0.0" in it.text()
         it.app.screen.query_one(Input).value = "0.4"
         await it.press("enter")
-        await it.until(lambda: it.main.talk.request.temperature == 0.4)
+        await it.until(lambda: it.main.chat.request.temperature == 0.4)
 
 
 async def test_a_template_is_filled_in_and_put_at_the_prompt(pilot: Play) -> None:
@@ -99,7 +99,7 @@ async def test_a_template_is_filled_in_and_put_at_the_prompt(pilot: Play) -> Non
         assert "did you mean review?" in it.text()
         await send(it, "/template review this file")
         assert it.main.prompt.text == "Review this file, please"
-        assert it.main.talk.conversation.system == "Be strict"
+        assert it.main.chat.conversation.system == "Be strict"
 
 
 async def test_what_a_template_needs_besides_is_asked_for(pilot: Play) -> None:
@@ -121,11 +121,11 @@ async def test_the_system_message_is_shown_where_it_can_be_changed(pilot: Play) 
         await it.until(lambda: isinstance(it.app.screen, LineScreen) and "Be brief" in it.text())
         it.app.screen.query_one(Input).value = "Be strict"
         await it.press("enter")
-        await it.until(lambda: it.main.talk.conversation.system == "Be strict")
+        await it.until(lambda: it.main.chat.conversation.system == "Be strict")
         await send(it, "/system")
         await it.until(lambda: isinstance(it.app.screen, LineScreen) and "Be strict" in it.text())
         await it.press("escape")
-        assert it.main.talk.conversation.system == "Be strict"
+        assert it.main.chat.conversation.system == "Be strict"
 
 
 async def test_the_draft_is_what_a_template_from_the_palette_is_filled_with(pilot: Play) -> None:

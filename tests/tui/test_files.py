@@ -20,7 +20,7 @@ from lacli_tui.screens.diff import DiffScreen
 from lacli_tui.screens.line import LineScreen
 from tests.tui.conftest import Play, Playing
 from tests.tui.test_drafts import send
-from tests.tui.test_waiting import send as send_at_once
+from tests.tui.test_queued_questions import send as send_at_once
 
 ANSWER = "Here is `inventory.py`:\n\n```python\ndef count():\n    return 1\n```\n\nIt prints\n\n```\n1\n```\n"
 
@@ -125,7 +125,7 @@ async def test_numbers_mean_the_blocks_of_the_reply_that_is_written(
     async with pilot(replier=Slow([ANSWER, second])) as it:
         await it.ask("hi")
         await send_at_once(it, "again")
-        await it.until(lambda: it.main.talk.unfinished and "open = 2" in it.main.talk.unfinished.answer.text)
+        await it.until(lambda: it.main.chat.unfinished and "open = 2" in it.main.chat.unfinished.answer.text)
         await send_at_once(it, "/copy 1")
         await it.until(lambda: given == ["new = 1"])
         await it.until(lambda: "code block 1 so far: 7 characters copied to x" in it.text())
@@ -167,21 +167,21 @@ async def test_pipes_and_devices_are_refused_with_one_line(pilot: Play) -> None:
     async with pilot(ANSWER) as it:
         await it.ask("hi")
         for line in ("/save pipe.py", "/apply pipe.py", "/file pipe.py", "/save /dev/stdout", "what is in @pipe.py?"):
-            await it.main.show_all()
+            await it.main.replies.show_all()
             await send(it, line)
             await it.until(lambda: "is not a regular file" in it.text())
         assert it.main.prompt.text == "what is in @pipe.py?"
-        assert len(it.main.talk.conversation.turns) == 1
+        assert len(it.main.chat.conversation.turns) == 1
 
 
 async def test_a_file_that_is_surely_too_long_is_refused_at_once_and_a_doubtful_one_warned_of(pilot: Play) -> None:
     Path("long.txt").write_bytes(b"a" * 10_000_000)
     Path("some.txt").write_text("word " * 2_000)
     async with pilot(ANSWER) as it:
-        it.main.talk.settings = type(it.main.talk.settings)(context=1000)
+        it.main.chat.settings = type(it.main.chat.settings)(context=1000)
         await send(it, "/file long.txt")
         await it.until(lambda: "long.txt has about 2,500,000 tokens, and the context 1,000" in it.text())
-        assert not it.main.talk.conversation.pending
+        assert not it.main.chat.conversation.pending
         await send(it, "/file some.txt")
         await it.until(lambda: "it may not fit" in it.text())
         await it.until(lambda: "+ some.txt (1 line, ~2.5k tok)" in it.text())
@@ -210,8 +210,8 @@ async def test_keys_are_taken_while_a_disk_is_slow_and_what_was_sent_waits_in_tu
         assert "typed" in it.text()
         assert not it.assistant.requests
         held.set()
-        await it.until(lambda: bool(it.main.talk.conversation.turns))
-        (turn,) = it.main.talk.conversation.turns
+        await it.until(lambda: bool(it.main.chat.conversation.turns))
+        (turn,) = it.main.chat.conversation.turns
         assert [each.label for each in turn.question.attachments] == ["a.py"]
 
         held.clear()
@@ -220,16 +220,16 @@ async def test_keys_are_taken_while_a_disk_is_slow_and_what_was_sent_waits_in_tu
         await it.until(lambda: "escape gives it up" in it.text())
         await it.press("escape")
         await it.until(lambda: it.main.prompt.text == "what is in @a.py?")
-        assert not it.main.is_reading
+        assert not it.main.files.is_reading
         held.set()
 
 
 async def test_a_disk_that_never_answers_holds_up_neither_keys_nor_the_end(
     pilot: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lacli.chat import targets as places
+    from lacli.chat import writing
 
-    monkeypatch.setattr(places, "put", lambda place, data: time.sleep(20))
+    monkeypatch.setattr(writing, "put", lambda target, data: time.sleep(20))
     async with pilot(ANSWER) as it:
         await it.ask("hi")
         await send(it, "/save a.md")
@@ -256,12 +256,12 @@ async def test_what_is_copied_is_for_its_owner_alone(pilot: Play, monkeypatch: p
 
 
 async def test_a_home_that_does_not_answer_holds_up_no_key(pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lacli_tui.talk import Talk
-    from lacli_tui.verbs import watch
+    from lacli_tui.controllers import resource_monitor
+    from lacli_tui.engine_session import EngineSession
 
     held = threading.Event()
 
-    def history(talk: Talk) -> list[str]:
+    def history(engine: EngineSession) -> list[str]:
         held.wait(20)
         return ["before"]
 
@@ -269,8 +269,8 @@ async def test_a_home_that_does_not_answer_holds_up_no_key(pilot: Play, monkeypa
         held.wait(20)
         return "kept"
 
-    monkeypatch.setattr(Talk, "history", history)
-    monkeypatch.setattr(watch, "pool_facts", lambda folder: held.wait(20) and None)
+    monkeypatch.setattr(EngineSession, "history", history)
+    monkeypatch.setattr(resource_monitor, "pool_facts", lambda folder: held.wait(20) and None)
     monkeypatch.setattr(os.path, "exists", lambda path: held.wait(20))
     async with pilot("one", keep_theme=keep) as it:
         await it.ask("typed")

@@ -14,7 +14,7 @@ from lacli.models.registry.fit import Fit
 from lacli_tui.screens import models
 from lacli_tui.screens.confirm import ConfirmScreen
 from lacli_tui.screens.models import Model, to_fetch
-from lacli_tui.widgets.getting_ready import FETCH, GettingReady
+from lacli_tui.widgets.model_progress import FETCH, ModelProgress
 from lacli_tui.widgets.prompt import Prompt
 from tests.tui.conftest import Play
 
@@ -45,7 +45,7 @@ async def test_it_is_told_how_far_it_is_and_goes_by_itself(pilot: Play) -> None:
         await it.until(lambda: "10%" in it.text())
         assert "works offline" in it.text()
         assistant.go_on.set()
-        await it.until(lambda: not it.main.is_preparing)
+        await it.until(lambda: not it.main.loader.is_preparing)
         assert "Getting ready" not in it.text()
         await it.ask("hi")
         assert "hello" in it.text()
@@ -54,7 +54,7 @@ async def test_it_is_told_how_far_it_is_and_goes_by_itself(pilot: Play) -> None:
 async def test_no_key_that_is_typed_is_lost(pilot: Play) -> None:
     async with pilot(replier=Fetching()) as it:
         await it.pilot.press(*"what does")
-        await it.until(lambda: it.main.is_preparing)
+        await it.until(lambda: it.main.loader.is_preparing)
         await it.press(*"it do")
         assert it.main.query_one(Prompt).text == "what doesit do"
 
@@ -73,31 +73,31 @@ class TestItNeedNotBeWaitedFor:
     async def test_escape_at_an_empty_prompt(self, pilot: Play) -> None:
         assistant = Fetching()
         async with pilot(replier=assistant) as it:
-            await it.until(lambda: it.main.is_preparing)
+            await it.until(lambda: it.main.loader.is_preparing)
             assert "esc stops it, or f4 while you type; what is fetched stays" in it.text()
             await it.press("escape")
-            await it.until(lambda: it.main.talk.phase == "dead")
+            await it.until(lambda: it.main.engine.phase == "dead")
             assert "F5 goes on" in it.text()
-            assert not it.main.is_preparing
+            assert not it.main.loader.is_preparing
             assert assistant.closed.wait(1)  # its next word was its last
 
     async def test_another_key_where_something_is_typed(self, pilot: Play) -> None:
         async with pilot(replier=Fetching()) as it:
-            await it.until(lambda: it.main.is_preparing)
+            await it.until(lambda: it.main.loader.is_preparing)
             await it.press("h", "escape")
-            assert it.main.is_preparing
+            assert it.main.loader.is_preparing
             await it.press("f4")
-            await it.until(lambda: it.main.talk.phase == "dead")
+            await it.until(lambda: it.main.engine.phase == "dead")
             assert it.main.query_one(Prompt).text == "h"
 
     async def test_a_question_that_waits_for_it_is_back_at_the_prompt(self, pilot: Play) -> None:
         async with pilot(replier=Fetching()) as it:
-            await it.until(lambda: it.main.is_preparing)
+            await it.until(lambda: it.main.loader.is_preparing)
             await it.type("hi")
             await it.press("enter")
-            await it.until(lambda: it.main.talk.is_replying)
+            await it.until(lambda: it.main.engine.is_replying)
             await it.press("f4")
-            await it.until(lambda: it.main.talk.phase == "dead")
+            await it.until(lambda: it.main.engine.phase == "dead")
             assert it.main.query_one(Prompt).text == "hi"
 
 
@@ -116,8 +116,8 @@ async def test_it_says_why_there_is_no_model(pilot: Play) -> None:
 async def test_each_stage_has_its_words(pilot: Play) -> None:
     now = [0.0]
     async with pilot(size=(100, 40)) as it:
-        panel = GettingReady("smollm2-135m", FETCH, now=lambda: now[0])
-        await it.main.query_one("#talk").mount(panel)
+        panel = ModelProgress("smollm2-135m", FETCH, now=lambda: now[0])
+        await it.main.query_one("#chat").mount(panel)
         await it.until(lambda: "› fetch the model" in it.text())
         panel.show(Loading("load"))  # of the program: nothing is fetched yet
         panel.show(Loading("fetch", 40_000_000, 98_000_000))  # there already
@@ -169,14 +169,14 @@ class TestAnotherModel:
             assert "14.0 GB" in it.text()
             await it.press("enter")  # no is marked
             await it.until(lambda: it.app.screen is it.main)
-            assert it.main.talk.model == "old-1b"
+            assert it.main.chat.model == "old-1b"
             await it.ask("hi")
             assert "hello" in it.text()
 
     async def test_that_cannot_be_had_is_gone_back_from(self, pilot: Play, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(models, "model_of", lambda name: self.MODEL)
 
-        class Failing(ScriptedAssistant):
+        class Unreachable(ScriptedAssistant):
             opened = 0
 
             def open(self, report: Any = None) -> None:
@@ -184,14 +184,14 @@ class TestAnotherModel:
                 if self.opened == 2:
                     raise ModelUnavailable("huggingface.co cannot be reached", "check the network")
 
-        async with pilot(replier=Failing(["hello"]), model="old-1b") as it:
+        async with pilot(replier=Unreachable(["hello"]), model="old-1b") as it:
             await it.idle()
             await it.type("/model big-7b")
             await it.press("enter")
             await it.until(lambda: isinstance(it.app.screen, ConfirmScreen))
             await it.press("y")
             await it.until(lambda: "cannot be reached" in it.text())
-            await it.until(lambda: "going on with old-1b, the model that was" in it.text())
+            await it.until(lambda: "going on with old-1b, the model before" in it.text())
             assert "F5 tries again" not in it.text()
             await it.idle()
             await it.ask("hi")

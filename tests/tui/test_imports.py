@@ -11,18 +11,19 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import asyncio, sys
 from lacli.assistant.scripted import ScriptedAssistant
-from lacli_tui.app import LacliApp, Start
+from lacli_tui.app import LacliApp
+from lacli_tui.start import Start
 
 async def talk():
     app = LacliApp(Start(replier=ScriptedAssistant(["```python\\nx = 1\\n```\\n"])))
     async with app.run_test() as pilot:
         await pilot.press("h", "i", "enter")
-        while not app.main.talk.conversation.turns:
+        while not app.main.chat.conversation.turns:
             await pilot.pause(0.01)
         for key in ("f1", "escape", "ctrl+p", "escape", "ctrl+t", "escape", "ctrl+r", "escape"):
             await pilot.press(key)
             await pilot.pause(0.1)
-    app.main.talk.close()
+    app.main.engine.close()
 
 asyncio.run(talk())
 import lacli.worker.client

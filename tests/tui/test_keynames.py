@@ -6,7 +6,7 @@ import pytest
 
 from lacli.errors import UsageError
 from lacli_tui.actions import ACTIONS, checked_keymap
-from lacli_tui.keynames import wrong
+from lacli_tui.keynames import key_problem
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_what_is_one_is_taken(key: str) -> None:
 
 
 def test_all_that_are_built_in_are_keys() -> None:
-    assert not [key for action in ACTIONS for key in action.keys.split(",") if key and wrong(key)]
+    assert not [key for action in ACTIONS for key in action.keys.split(",") if key and key_problem(key)]

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from textual.widget import Widget
 
-from lacli_tui.decoding import Trace, runs
-from lacli_tui.messages import Decoded, Wanted
-from lacli_tui.verbs.waiting import Ready
-from lacli_tui.widgets.message import Answer, News, Said
+from lacli_tui.controllers.prompt_queue import QueuedQuestion
+from lacli_tui.decoding import SourceTrace, runs
+from lacli_tui.messages import ActionRequested, Decoded
+from lacli_tui.widgets.message import Answer, ChatMessage, ChatNotice
 from lacli_tui.widgets.transcript import AT_ONCE, MOST, Transcript
 from tests.tui.conftest import Play, Playing
 
@@ -28,7 +28,7 @@ def numbers(it: Playing) -> list[int]:
     return sorted({each.turn for each in it.main.transcript.messages if each.turn is not None})
 
 
-def said(it: Playing) -> list[str]:
+def messages(it: Playing) -> list[str]:
     return [each.source for each in it.main.transcript.messages]
 
 
@@ -54,8 +54,8 @@ class TestOnlySoManyAreMounted:
         async with pilot("a") as it:
             await it.ask("q")
             for n in range(30):
-                await it.main.add(f"line {n}")
-            assert len(it.main.transcript.query(News)) == 10
+                await it.main.notifications.add_to_chat(f"line {n}")
+            assert len(it.main.transcript.query(ChatNotice)) == 10
 
     async def test_of_one_that_is_paged_through_and_each_turn_is_there_once(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(9))) as it:
@@ -71,7 +71,7 @@ class TestOnlySoManyAreMounted:
                 seen |= set(shown)
             assert seen == set(range(9))
             assert not it.main.transcript.follows
-            assert said(it)[:4] == ["question 0", "answer 0", "question 1", "answer 1"]
+            assert messages(it)[:4] == ["question 0", "answer 0", "question 1", "answer 1"]
             for _ in range(16):
                 await it.press("pagedown")
             assert numbers(it)[-1] == 8
@@ -94,7 +94,7 @@ class TestNothingIsLost:
         async with pilot(*(f"answer {n}" for n in range(11))) as it:
             await self.up(it)
             await it.ask("one more")
-            assert said(it)[-4:] == ["question 9", "answer 9", "one more", "answer 10"]
+            assert messages(it)[-4:] == ["question 9", "answer 9", "one more", "answer 10"]
             assert it.main.transcript.follows
 
     async def test_the_last_answer_is_the_last_of_the_chat(self, pilot: Play) -> None:
@@ -108,42 +108,42 @@ class TestNothingIsLost:
     async def test_end_goes_to_the_end(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(10))) as it:
             await self.up(it)
-            await it.main.add("some news")
+            await it.main.notifications.add_to_chat("some news")
             await it.press("ctrl+end")
-            assert said(it)[-1] == "answer 9"
-            assert it.main.transcript.query(News)
+            assert messages(it)[-1] == "answer 9"
+            assert it.main.transcript.query(ChatNotice)
             assert it.main.transcript.follows
 
     async def test_a_question_asked_again_takes_the_place_of_what_is_below(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(11))) as it:
             await self.up(it)
-            it.main.post_message(Wanted("message-retry", turn=1))
-            await it.until(lambda: len(it.main.talk.conversation.turns) == 2)
+            it.main.post_message(ActionRequested("message-retry", turn=1))
+            await it.until(lambda: len(it.main.chat.conversation.turns) == 2)
             await it.idle()
-            assert said(it) == ["question 0", "answer 0", "question 1", "answer 10"]
+            assert messages(it) == ["question 0", "answer 0", "question 1", "answer 10"]
 
     async def test_a_reply_that_is_there_before_its_widget_is_shown_whole(
         self, pilot: Play, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        mounted = Transcript.ask
+        mounted = Transcript.add_question
 
         async def late(*given: Any) -> Answer:
             await asyncio.sleep(0.3)
             return await mounted(*given)
 
-        monkeypatch.setattr(Transcript, "ask", late)
+        monkeypatch.setattr(Transcript, "add_question", late)
         async with pilot("an answer") as it:
             await it.idle()
-            await it.main.ask(Ready("hi", "hi"))
+            await it.main.replies.ask(QueuedQuestion("hi", "hi"))
             await it.idle()
-            assert said(it) == ["hi", "an answer"]
+            assert messages(it) == ["hi", "an answer"]
 
     async def test_a_question_that_is_above_can_be_taken_back_to(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(10))) as it:
             for n in range(10):
                 await it.ask(f"question {n}")
             await it.main.transcript.take_back(3)
-            assert said(it)[-2:] == ["question 2", "answer 2"]
+            assert messages(it)[-2:] == ["question 2", "answer 2"]
 
     async def test_the_focus_goes_on_to_what_was_not_there(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(8))) as it:
@@ -152,11 +152,11 @@ class TestNothingIsLost:
             await it.press("shift+tab")
             for _ in range(15):
                 await it.press("up")
-            assert isinstance(it.app.focused, Said)
+            assert isinstance(it.app.focused, ChatMessage)
             assert it.app.focused.source == "question 0"
             for _ in range(15):
                 await it.press("down")
-            assert isinstance(it.app.focused, Said)
+            assert isinstance(it.app.focused, ChatMessage)
             assert it.app.focused.source == "answer 7"
 
     async def test_who_guessed_is_known_of_an_answer_that_was_away(self, pilot: Play) -> None:
@@ -176,18 +176,18 @@ class TestNothingIsLost:
         async with pilot(*(f"answer {n}" for n in range(10))) as it:
             for n in range(10):
                 await it.ask(f"question {n}")
-            answer = await it.main.transcript.ask("one more", (), 10)
+            answer = await it.main.transcript.add_question("one more", (), 10)
             for _ in range(6):
                 await it.press("ctrl+home")
                 await it.press("pageup")
             await answer.append("grows")
-            assert said(it)[-1] == "grows"
-            assert said(it)[0] == "question 0"
+            assert messages(it)[-1] == "grows"
+            assert messages(it)[0] == "question 0"
 
 
 class TestATrace:
     def test_takes_a_few_bytes_a_step(self) -> None:
-        trace = Trace()
+        trace = SourceTrace()
         for _ in range(1000):
             trace.add([Decoded("x" * 5, ("", "prompt", "prompt"), (1, 2, 2))])
         assert len(trace._who) == len(trace._lengths) == 2000

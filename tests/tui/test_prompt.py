@@ -15,7 +15,7 @@ from textual import events
 from lacli.assistant.base import Cancel, never
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.events import Event, Request
-from lacli_tui.sanitize import pasted, shown
+from lacli_tui.sanitize import clean_paste, visible
 from lacli_tui.terminal import PasteParser
 from lacli_tui.widgets.draft import MOST_ROWS
 from lacli_tui.widgets.prompt import Prompt
@@ -62,7 +62,7 @@ class TestPastes:
         async with pilot(replier=Waits(["word " * 50])) as it:
             await it.type("go")
             await it.press("enter")
-            await it.until(lambda: it.main.talk.phase == "decoding")
+            await it.until(lambda: it.main.engine.phase == "decoding")
             prompt(it).post_message(events.Paste(text))
             await it.until(lambda: prompt(it).text == text)
             assert prompt(it).size.height == MOST_ROWS
@@ -111,9 +111,9 @@ class TestPastes:
         assert "".join(each.key for each in came if isinstance(each, events.Key)) == "abcdefghijklz"
 
     def test_nothing_in_it_can_act(self) -> None:
-        assert pasted("a\x1b]52;c;eA==\x07b\x9b31mc\x00\td\re") == "ab31mc\td\ne"
-        assert shown("a\u202eb") == "a<U+202E>b"
-        assert shown("a\x1b[31m\x07\x9b\ud800\t\r\n") == "a␛[31m␇�?\t\n"
+        assert clean_paste("a\x1b]52;c;eA==\x07b\x9b31mc\x00\td\re") == "ab31mc\td\ne"
+        assert visible("a\u202eb") == "a<U+202E>b"
+        assert visible("a\x1b[31m\x07\x9b\ud800\t\r\n") == "a␛[31m␇�?\t\n"
 
     @pytest.mark.parametrize("seed", range(40))
     def test_no_text_is_lost_that_is_outside_of_a_whole_sequence(self, seed: int) -> None:
@@ -136,8 +136,8 @@ class TestPastes:
             "7",
         ]
         text = "".join(chance.choice([*parts, chr(chance.randrange(256))]) for _ in range(300)).replace("\r", "")
-        assert pasted(text) == outside(text)
-        assert "AAA" + pasted("\x1b_ BBB\nline2") == "AAA_ BBB\nline2"
+        assert clean_paste(text) == outside(text)
+        assert "AAA" + clean_paste("\x1b_ BBB\nline2") == "AAA_ BBB\nline2"
 
 
 def outside(text: str) -> str:
@@ -192,7 +192,7 @@ async def test_the_arrows_find_what_was_typed_before_and_the_draft_again(pilot: 
     assert "+first" in kept
     assert "ghp_" not in kept
     async with pilot() as it:
-        await it.until(lambda: prompt(it)._recalled._typed)
+        await it.until(lambda: prompt(it)._typed_history._typed)
         await it.press("up")
         assert prompt(it).text == "first"
 
@@ -268,7 +268,7 @@ async def test_what_turns_text_around_is_seen_in_a_draft_and_sent_as_it_is(pilot
         assert "if x:\ufffd # y" in it.text()
         await it.press("enter")
         await it.idle()
-        assert it.main.talk.conversation.turns[0].question.text == "if x:\u202e # y"
+        assert it.main.chat.conversation.turns[0].question.text == "if x:\u202e # y"
         assert "if x:<U+202E> # y" in it.text()
 
 
@@ -321,7 +321,7 @@ class TestKeysInTheirOrder:
         async with pilot() as it:
             await it.attach("a.py")
             await it.press("backspace")
-            assert not it.main.talk.conversation.pending
+            assert not it.main.chat.conversation.pending
             await it.press("ctrl+d")
             assert it.app._exit
 
@@ -355,7 +355,7 @@ class TestClearing:
         async with pilot(replier=Waits(["word " * 50])) as it:
             await it.type("go")
             await it.press("enter")
-            await it.until(lambda: it.main.talk.is_replying)
+            await it.until(lambda: it.main.engine.is_replying)
             await it.type("draft")
             await it.press("ctrl+c")
             await it.idle()

@@ -9,7 +9,7 @@ import pytest
 from lacli_tui.screens.diff import DiffScreen
 from lacli_tui.segments import segments
 from lacli_tui.widgets.fence import Fence
-from lacli_tui.widgets.page import blocks_of
+from lacli_tui.widgets.markdown_rows import blocks_of
 from lacli_tui.widgets.prose import Prose
 from lacli_tui.widgets.table import Table
 from tests.tui.conftest import Play, changes
@@ -99,7 +99,7 @@ def test_what_is_nested_too_deep_is_flat_and_there(marks: str) -> None:
 async def test_what_comes_in_pieces_looks_as_if_it_came_at_once(pilot: Play, size: int) -> None:
     async with pilot() as it:
         whole, grown = Prose(), Prose()
-        await it.main.query_one("#talk").mount(whole, grown)
+        await it.main.query_one("#chat").mount(whole, grown)
         await whole.set_text(DEMO)
         for end in itertools.chain(range(0, len(DEMO), size), [len(DEMO)]):
             await grown.set_text(DEMO[:end])
@@ -115,7 +115,7 @@ async def test_what_comes_in_pieces_looks_as_if_it_came_at_once(pilot: Play, siz
 async def test_nothing_of_a_long_text_is_lost(pilot: Play, text: str) -> None:
     async with pilot() as it:
         part = Prose()
-        await it.main.query_one("#talk").mount(part)
+        await it.main.query_one("#chat").mount(part)
         await it.pilot.pause()
         for end in range(0, len(text) + 5_000, 5_000):
             await part.set_text(text[:end])

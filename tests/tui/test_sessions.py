@@ -20,7 +20,7 @@ async def test_a_chat_is_kept_and_gone_on_with(pilot: Play) -> None:
         await it.ask("first")
         await it.ask("second")
         await it.until(lambda: it.main.session_id)
-        it.main.talk.close()
+        it.main.engine.close()
         kept = it.main.session_id
     session = SessionStore(path()).session(kept)
     assert [turn.answer.text for turn in session.turns] == ["one", "two"]
@@ -30,7 +30,7 @@ async def test_a_chat_is_kept_and_gone_on_with(pilot: Play) -> None:
         messages = it.assistant.requests[0].messages
         assert [each.text for each in messages] == ["first", "one", "second", "two", "third"]
         assert messages[1].token_ids
-        it.main.talk.close()
+        it.main.engine.close()
     assert len(SessionStore(path()).session(kept).turns) == 3
 
 
@@ -50,7 +50,7 @@ async def test_leaving_in_the_middle_of_a_reply_keeps_what_was_written(pilot: Pl
         await it.type("go")
         await it.press("enter")
         await it.until(waits.is_set)
-        it.main.talk.close()
+        it.main.engine.close()
         kept = it.main.session_id
     (turn,) = SessionStore(path()).session(kept).turns
     assert turn.interrupted
@@ -60,7 +60,7 @@ async def test_leaving_in_the_middle_of_a_reply_keeps_what_was_written(pilot: Pl
 async def test_nothing_is_kept_where_that_is_not_wanted(pilot: Play) -> None:
     async with pilot("one", keep=False) as it:
         await it.ask("first")
-        it.main.talk.close()
+        it.main.engine.close()
     assert not path().exists()
 
 
@@ -106,10 +106,10 @@ async def test_the_sidebar_has_chats_to_go_on_with_and_the_files_shown(pilot: Pl
         await it.until(lambda: "about [/x]" in it.text()[: it.text().index("You")])
         assert "files shown" in it.text()
         await it.press("ctrl+n")
-        await it.until(lambda: not it.main.talk.conversation.turns)
+        await it.until(lambda: not it.main.chat.conversation.turns)
         await it.press("f3", "f3")
         await it.until(lambda: "about [/x]" in it.text())
         await it.press("down", "enter")
-        await it.until(lambda: len(it.main.talk.conversation.turns) == 1)
+        await it.until(lambda: len(it.main.chat.conversation.turns) == 1)
         await it.press("f3")
         assert "files shown" not in it.text()

@@ -40,7 +40,7 @@ async def test_any_size_is_lived_with(pilot: Play, size: tuple[int, int]) -> Non
         await it.pilot.resize_terminal(80, 24)
         await it.pilot.pause()
         assert "1" in it.text()
-        assert it.main.talk.conversation.turns[0].answer.text == TEXT
+        assert it.main.chat.conversation.turns[0].answer.text == TEXT
 
 
 @pytest.mark.parametrize("size", [(1, 40), (2, 80), (3, 30)])
@@ -51,7 +51,7 @@ async def test_a_window_too_narrow_for_the_empty_prompt_is_lived_with(pilot: Pla
         it.text()
         await it.pilot.resize_terminal(80, 24)
         await it.ask("question")
-        assert it.main.talk.conversation.turns[0].answer.text == TEXT
+        assert it.main.chat.conversation.turns[0].answer.text == TEXT
 
 
 async def test_resizes_while_text_comes_keep_draft_and_focus(pilot: Play) -> None:
@@ -79,7 +79,7 @@ async def test_text_is_followed_only_while_its_end_is_in_view(pilot: Play) -> No
         at = transcript.scroll_y
         await it.main.transcript.last_answer.append("more\n\n" * 30)  # type: ignore[union-attr]
         await it.pilot.pause()
-        it.main._mark_new_text()
+        it.main.replies.mark_new_text()
         await it.pilot.pause()
         assert transcript.scroll_y == at
         assert "↓ new text" in it.text()

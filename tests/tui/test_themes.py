@@ -16,7 +16,7 @@ async def _opened(it: Playing) -> None:
 
 
 def _said(it: Playing) -> list[str]:
-    return it.main.moment.said
+    return it.main.notice_bar.texts
 
 
 async def test_a_theme_is_seen_while_the_mark_moves_and_escape_brings_the_old_one_back(pilot: Play) -> None:
@@ -83,7 +83,7 @@ def coloured(it: Playing) -> list[tuple[str, str]]:
 
 async def test_what_is_in_force_is_told_as_people_read_it(pilot: Play) -> None:
     async with pilot("hello", theme="light", model="some-model") as it:
-        rows = {row.key: row for _, group in it.main.settings_in_force() for row in group}
+        rows = {row.key: row for _, group in it.main.requests.settings_in_force() for row in group}
         assert (rows["model"].text, rows["theme"].text) == ("some-model", "light")
         assert (rows["stop"].text, rows["lookahead"].text, rows["project-mb"].text) == ("none", "on", "at most 64.0 MB")
         for row in rows.values():
@@ -91,7 +91,7 @@ async def test_what_is_in_force_is_told_as_people_read_it(pilot: Play) -> None:
         assert not any(row.changed for row in rows.values())
         await it.type("/set temperature 0.7")
         await it.press("enter")
-        changed = [row for _, group in it.main.settings_in_force() for row in group if row.changed]
+        changed = [row for _, group in it.main.requests.settings_in_force() for row in group if row.changed]
         assert [(row.key, row.text) for row in changed] == [("temperature", "0.7")]
 
 

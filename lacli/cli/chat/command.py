@@ -1,7 +1,7 @@
 """`lacli chat`: a conversation on the terminal, or one turn of one where a prompt or a pipe is given.
 
 The prompt is on the screen before anything heavy is imported; the model loads behind it. Parsing and what a
-conversation begins with are here; the loop, its commands and its prompt are `lacli.cli.repl`.
+conversation begins with are here.
 """
 
 from __future__ import annotations
@@ -15,15 +15,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lacli.assistant.base import Replier
+from lacli.chat.chat import ChatSession
+from lacli.chat.outcome import Outcome
 from lacli.cli.ask.template_option import TemplateOption, load_template
-from lacli.cli.chat import material, resume
-from lacli.cli.chat.loop import Repl
+from lacli.cli.chat import commands, resume
+from lacli.cli.chat.loop import ChatLoop
+from lacli.cli.chat.option_values import checked
 from lacli.cli.framework.flags import ContinueOption, FileOption, SessionOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.framework.record import recorder
 from lacli.cli.models import first_model
 from lacli.cli.terminal import diagnostics, live, output
 from lacli.cli.terminal.tty import is_terminal, wants_colour
+from lacli.config import Settings
 from lacli.errors import UsageError
 from lacli.sessions.recorder import Recorder
 from lacli.shared.wording import turn_record
@@ -89,22 +93,31 @@ def converse(
     """
     at_keyboard = diagnostics.stdin_is_terminal()
     common = first_model.choose_model(resume.with_its_model(going_on, common))
-    conversation = resume.conversation(going_on, common, keeper, asked.system(common) if asked else common.system or "")
-    repl = Repl(common, _make, conversation, keeper)
+    chat = ChatSession(
+        common.settings(),
+        common.request(),
+        keeper,
+        system=asked.system(common) if asked else common.system or "",
+        session=going_on,
+        check=checked,
+    )
+    loop = ChatLoop(common, _make, chat)
     code = 0
     try:
         for path in files:
-            material.file(repl, path, given=True)
+            loop.show(chat.attach(chat.read_file(path, stream_too=True)))
         if template and asked is None:
-            material.template(repl, template)
+            from lacli.prompts.saved import named
+
+            loop.show(chat.template(named(template)))
         if asked is not None:
-            _one_turn(repl, asked, more_follow=interactive)
+            _one_turn(loop, asked, more_follow=interactive)
         if asked is not None and interactive and not at_keyboard and not _take_terminal():
             diagnostics.note("there is no terminal to ask on at: this was the only turn")
         elif interactive or asked is None:
-            code = _talk(repl, resumed=going_on is not None and asked is None)
+            code = _talk(loop, resumed=going_on is not None and asked is None)
     finally:
-        repl.close()
+        loop.close()
     if code:
         raise typer.Exit(code)
 
@@ -115,55 +128,54 @@ def _question(words: list[str], common: Common, files: list[str], template: str 
     return PromptInput(words, common, files, load_template(template))
 
 
-def _make(common: Common) -> Replier:
+def _make(settings: Settings) -> Replier:
     from lacli.assistant.assistant import Assistant
 
-    return Assistant(common.settings())
+    return Assistant(settings)
 
 
-def _one_turn(repl: Repl, asked: PromptInput, more_follow: bool) -> None:
+def _one_turn(loop: ChatLoop, asked: PromptInput, more_follow: bool) -> None:
     """The turn a prompt or a pipe asks for."""
     from lacli.cli.ask.one_turn import read_and_load
 
-    common = repl.common
+    common = loop.common
     if more_follow:
         if asked.is_slow():  # the model loads meanwhile
-            live.load(repl.assistant, common)
+            live.load(loop.assistant, common)
         question = asked.message()
         for each in question.attachments:  # named by options and pipes: they stay where the words come to nothing
-            repl.conversation.attach(each)
-        repl.ask(question.text)
+            loop.chat.conversation.attach(each)
+        loop.show(loop.chat.ask(question.text))
         return
-    question = read_and_load(repl.assistant, asked, common)
-    messages = repl.conversation.ask(question.text, question.attachments)
-    finished = live.stream(repl.assistant, repl.request(messages), common, silent=common.json)
-    turn = repl.conversation.answered(finished)
-    if turn is not None:
-        repl.recorder.keep(turn, finished.stats.model)
+    question = read_and_load(loop.assistant, asked, common)
+    request = loop.chat.ask(question.text, question.attachments).send
+    assert request is not None
+    finished = live.stream(loop.assistant, request, common, silent=common.json)
+    loop.chat.answered(finished)
     if common.json:
-        output.document(turn_record(finished, repl.recorder.id))
+        output.document(turn_record(finished, loop.chat.recorder.id))
     live.report_stats(finished, common)
     live.conclude(finished)
 
 
-def _talk(repl: Repl, resumed: bool) -> int:
+def _talk(loop: ChatLoop, resumed: bool) -> int:
     """The conversation itself; returns the exit code."""
     from lacli.cli.chat.completer import ChatCompleter
     from lacli.cli.chat.history import file_of, open_history
     from lacli.cli.chat.reader import Reader
-    from lacli.cli.chat.turns import show_resumed
 
-    history = open_history(keep=not repl.common.no_log)
-    repl.history_file = file_of(history)
-    reader = Reader(history, ChatCompleter(), wants_colour(sys.stderr, repl.common.color))
+    history = open_history(keep=not loop.common.no_log)
+    loop.history_file = file_of(history)
+    reader = Reader(history, ChatCompleter(), wants_colour(sys.stderr, loop.common.color))
     diagnostics.note("/help lists the commands, Ctrl-D leaves")
     if resumed:
-        show_resumed(repl)
+        commands.say(Outcome(lines=loop.chat.resumed()))
     try:
-        return repl.run(reader)
+        return loop.run(reader)
     finally:
-        if repl.recorder.id and repl.conversation.turns and is_terminal(sys.stderr):
-            diagnostics.note(f"`lacli chat --session {repl.recorder.id[:8]}` goes on with this conversation")
+        kept = loop.chat.recorder.id
+        if kept and loop.chat.conversation.turns and is_terminal(sys.stderr):
+            diagnostics.note(f"`lacli chat --session {kept[:8]}` goes on with this conversation")
 
 
 def _take_terminal() -> bool:

@@ -1,45 +1,23 @@
-"""The slash commands: one table, which /help, completion and the dispatcher read.
-
-What each does is in `turns`, `material`, `settings` and `results`.
-"""
+"""The slash commands of `lacli chat`: calls of `lacli.chat`, and what needs the terminal or the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Protocol
 
-from lacli.chat import slash
-from lacli.cli.chat import material, results, settings, turns
-from lacli.cli.terminal import diagnostics
+from lacli.assistant.base import Replier
+from lacli.chat import commands, listings, slash
+from lacli.chat.chat import ChatSession
+from lacli.chat.commands import Command
+from lacli.chat.outcome import Outcome, plain
+from lacli.cli.chat import results
+from lacli.cli.framework.options import Common
+from lacli.cli.terminal import diagnostics, live
+from lacli.events import Counts
+from lacli.shared.wording import counted, counts_table
 
-if TYPE_CHECKING:
-    from lacli.cli.chat.loop import Repl
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One slash command."""
-
-    name: str
-    arguments: str
-    """As /help shows them; empty where it takes none."""
-    help: str
-    run: Callable[[Repl, str], None]
-    """Called with what was typed behind the name."""
-    values: str = ""
-    """What Tab completes there: file (`n file` where a number may come first), model, session, template or option."""
-
-
-def _help(repl: Repl, rest: str) -> None:
-    for command in TABLE:
-        diagnostics.plain_line(f"/{command.name} {command.arguments}".ljust(20) + command.help)
-    for line in _KEYS:
-        diagnostics.plain_line(line)
-    file = repl.history_file
-    diagnostics.plain_line(f"What you type is kept in {file}" if file else "What you type is not kept")
-
-
+WORDS = commands.words("cli")
 _KEYS = (
     "Ctrl-J              new line; so does Enter between two lines of " + '"""',
     "(blank)/word        a question, sent without the blank",
@@ -47,44 +25,121 @@ _KEYS = (
     "Ctrl-C              stops a reply and keeps what was written",
 )
 
-TABLE = (
-    Command("help", "", "this list", _help),
-    Command("exit", "", "leave (or Ctrl-D)", turns.leave),
-    Command("clear", "", "forget the conversation", turns.clear),
-    Command("retry", "", "ask the last question again", turns.retry),
-    Command("undo", "", "take back the last turn, /clear, /drop or /compact", turns.undo),
-    Command("edit", "", "write the next question in your editor", turns.edit),
-    Command("file", "PATH", "show the model a file with the next question", material.file, "file"),
-    Command("drop", "[n]", "take away an attached file; without n, list them", material.drop, "number"),
-    Command("system", "[TEXT]", "show or set what the model is told first; none empties it", material.system),
-    Command(
-        "template", "[NAME …]", "fill in a saved prompt (K=V is its $K), or list all", material.template, "template"
-    ),
-    Command("model", "[NAME]", "go on with another model; without NAME, list them", settings.model, "model"),
-    Command("set", "[K V]", "show or set an option such as temperature", settings.set_option, "option"),
-    Command("copy", "[n]", "copy the last answer, or its n-th code block", results.copy, "number"),
-    Command("save", "[n] [PATH]", "write the chat (.md), or a code block, to a file", results.save, "n file"),
-    Command("apply", "[n] [PATH]", "put a code block into a file, after showing a diff", results.apply, "n file"),
-    Command("tokens", "", "size of the prompt so far", settings.tokens),
-    Command("stats", "", "numbers of the last reply and of the chat", settings.stats),
-    Command("pool", "", "what this project has taught the drafts", settings.pool),
-    Command("sessions", "[ID]", "earlier conversations here; with ID, go on with one", turns.sessions, "session"),
-    Command("compact", "", "replace older turns by the model's summary of them", turns.compact),
-)
-_BY_NAME = {command.name: command for command in TABLE} | {"?": TABLE[0], "quit": TABLE[1]}
+
+class Loop(Protocol):
+    """What commands need of the loop that runs them."""
+
+    chat: ChatSession
+    history_file: Path | None
+
+    @property
+    def assistant(self) -> Replier:
+        """The engine there is."""
+
+    @property
+    def common(self) -> Common:
+        """The options of the command line."""
+
+    def loaded(self) -> bool:
+        """Wait for the model; False where the user would not."""
 
 
-def obey(repl: Repl, text: str) -> bool | None:
-    """Run the command this is; None where it is a question, False where it ends the conversation.
+def run(loop: Loop, command: Command, rest: str) -> Outcome:
+    """Run a command other than /exit."""
+    return _RUN[command.name](loop, rest)
 
-    Raises LacliError for what is neither, and what the command raises.
-    """
-    found = slash.command(text, {name: bool(command.arguments) for name, command in _BY_NAME.items()})
-    if found is None:
-        return None
-    name, rest = found
-    try:
-        _BY_NAME[name].run(repl, rest)
-    except turns.Leave:
-        return False
-    return True
+
+def _help(loop: Loop) -> Outcome:
+    file = loop.history_file
+    kept = f"What you type is kept in {file}" if file else "What you type is not kept"
+    table = (each.usage.ljust(20) + each.help for each in commands.commands("cli"))
+    return Outcome(lines=plain(*table, *_KEYS, kept))
+
+
+def _edit() -> Outcome:
+    from lacli.cli.terminal.editor import edited
+
+    return Outcome(draft=slash.as_typed(edited("")))
+
+
+def _template(loop: Loop, rest: str) -> Outcome:
+    from lacli.prompts import saved
+
+    return loop.chat.template(saved.named(rest)) if rest else listings.templates()
+
+
+def _model(loop: Loop, rest: str) -> Outcome:
+    chat = loop.chat
+    return chat.change_model(rest, chat.find_model(rest)) if rest else listings.models(chat)
+
+
+def _sessions(loop: Loop, rest: str) -> Outcome:
+    from lacli.sessions.store import SessionStore, path
+
+    return loop.chat.resume(SessionStore(path()).session(rest)) if rest else listings.sessions(loop.chat)
+
+
+def _tokens(loop: Loop) -> Outcome:
+    if not loop.loaded():
+        return Outcome()
+    return listings.size(loop.chat, loop.assistant.preview(listings.size_request(loop.chat)))
+
+
+def _stats(loop: Loop) -> Outcome:
+    if loop.chat.stats is not None:
+        live.show_stats(loop.chat.stats, loop.common)
+    return listings.numbers(loop.chat)
+
+
+def _pool(loop: Loop) -> Outcome:
+    from lacli.cli.pool.common import project_of
+
+    if not loop.common.pool:
+        return Outcome(lines=plain("the pool is off (--no-pool)"))
+    root, described = project_of(None)
+    lines = [f"project {root}"]
+    if not described.pools:
+        lines.append("no pool yet: the first reply in this project makes one")
+    for each in described.pools:
+        replies = counted(each.segments, "reply", "replies")
+        lines.append(f"{each.tokens:,} tokens in {replies}, model {each.model or 'unknown'}")
+        table = counts_table([("", Counts.of_totals(each.totals))]) if each.totals else []
+        lines += [f"  {line}" for line in table]
+    return Outcome(lines=plain(*lines))
+
+
+_RUN: dict[str, Callable[[Loop, str], Outcome]] = {
+    "help": lambda loop, rest: _help(loop),
+    "clear": lambda loop, rest: loop.chat.clear(),
+    "retry": lambda loop, rest: loop.chat.retry(),
+    "undo": lambda loop, rest: loop.chat.undo(),
+    "edit": lambda loop, rest: _edit(),
+    "file": lambda loop, rest: loop.chat.attach(loop.chat.read_file(rest)),
+    "drop": lambda loop, rest: loop.chat.drop(rest) if rest else listings.attached_files(loop.chat),
+    "system": lambda loop, rest: loop.chat.system(rest) if rest else listings.system_message(loop.chat),
+    "template": _template,
+    "model": _model,
+    "set": lambda loop, rest: loop.chat.set_option(rest) if rest else listings.reply_options(loop.chat),
+    "copy": lambda loop, rest: results.copy(loop.chat, rest),
+    "save": lambda loop, rest: results.save(loop.chat, rest),
+    "apply": lambda loop, rest: results.apply(loop.chat, rest),
+    "tokens": lambda loop, rest: _tokens(loop),
+    "stats": lambda loop, rest: _stats(loop),
+    "pool": lambda loop, rest: _pool(loop),
+    "sessions": _sessions,
+    "compact": lambda loop, rest: loop.chat.compact(),
+}
+
+
+def say(outcome: Outcome) -> None:
+    """Print the lines of an outcome."""
+    for line in outcome.lines:
+        text = f"{line.text}; {line.hint}" if line.hint else line.text
+        if line.level == "error":
+            diagnostics.error(line.text, line.hint)
+        elif line.level == "warning":
+            diagnostics.warning(text)
+        elif line.level == "note":
+            diagnostics.note(text)
+        else:
+            diagnostics.plain_line(text, " " if line.level == "words" else "")

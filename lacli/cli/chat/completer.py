@@ -1,56 +1,36 @@
-"""What Tab offers at the chat's prompt: commands, and what belongs behind each; paths behind @ anywhere.
-
-What there is, `lacli.chat.values` finds, each only when Tab asks for it.
-"""
+"""Completion with Tab at the prompt: `lacli.chat.suggestions` for prompt_toolkit, imported at the first Tab."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from lacli.chat import values
-from lacli.cli.chat.commands import TABLE
-
-_AT_PATH = re.compile(r"(?:^|(?<=[\s(\[{<\"'`,;]))@((?:\\ |[^\s\"'])*)$")
+if TYPE_CHECKING:
+    from lacli.chat.suggestions import Suggester
 
 
 class ChatCompleter(Completer):
-    """Completes from the table of commands."""
+    """Completes paths folder by folder, as a shell does."""
+
+    @cached_property
+    def _suggester(self) -> Suggester:
+        from lacli.chat.commands import words
+        from lacli.chat.suggestions import Suggester
+
+        return Suggester(Path(), words("cli"), by_folder=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        text = document.text_before_cursor
-        command = re.fullmatch(r"/([a-z]*)", text)
-        if command is not None:
-            for each in TABLE:
-                if each.name.startswith(command[1]):
-                    shown = f"/{each.name} {each.arguments}".rstrip()
-                    yield Completion(each.name, -len(command[1]), display=shown, display_meta=each.help)
+        from lacli.chat.suggestions import partial
+
+        row, column = document.cursor_position_row, document.cursor_position_col
+        begun = partial(document.lines, row, column, self._suggester.words)
+        if begun is None:
             return
-        value = re.fullmatch(r"/([a-z]+)\s+(.*)", text, re.DOTALL)
-        known = next((each for each in TABLE if value is not None and each.name == value[1]), None)
-        if value is not None and known is not None:
-            yield from _values(known.values, value[2])
-            return
-        at = _AT_PATH.search(text)
-        if at is not None:
-            yield from _paths(at[1], escape=True)
-
-
-def _values(kind: str, typed: str) -> Iterator[Completion]:
-    if kind in ("file", "n file"):
-        number = re.match(r"\d+\s+", typed) if kind == "n file" else None
-        yield from _paths(typed[number.end() :] if number else typed, escape=False)
-        return
-    for name, meta in values.names(kind):
-        if name.startswith(typed):
-            yield Completion(name, -len(typed), display_meta=meta)
-
-
-def _paths(typed: str, escape: bool) -> Iterator[Completion]:
-    """Entries of the folder the typed path leads to."""
-    size = len(typed) - typed.rfind("/") - 1
-    for name in values.entries(typed.replace("\\ ", " ") if escape else typed):
-        yield Completion(name.replace(" ", "\\ ") if escape else name, -size, display=name)
+        for each in self._suggester.of(begun):
+            shown = each.title[begun.typed.rfind("/") + 1 :] if begun.is_path else each.title
+            yield Completion(each.text.removesuffix(" "), begun.column - column, display=shown, display_meta=each.note)

@@ -1,4 +1,4 @@
-"""What was typed in `lacli chat`, for the arrow keys: `lacli.chat.history` as prompt_toolkit wants it.
+"""The history of `lacli chat` for the arrow keys: `lacli.chat.history` as a history of prompt_toolkit.
 
 Imported only when a conversation begins, as it needs prompt_toolkit.
 """
@@ -16,7 +16,7 @@ from lacli.errors import LacliError
 
 
 class PrivateHistory(History):
-    """A private file; what must not be in it stays in memory."""
+    """A private file. Entries that may not be stored stay in memory."""
 
     def __init__(self, typed: Typed) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class PrivateHistory(History):
 
 
 def open_history(keep: bool) -> History:
-    """The history in the state folder; in memory where it is not to be kept or the folder cannot be written."""
+    """The history in the state folder; in memory if it is not to be kept or the folder cannot be written."""
     try:
         typed = open_typed(keep)
     except (OSError, LacliError) as error:
@@ -41,5 +41,5 @@ def open_history(keep: bool) -> History:
 
 
 def file_of(history: History) -> Path | None:
-    """The file that a user may delete; None where there is none."""
+    """Its file, which the user may delete; None if there is none."""
     return history.typed.file if isinstance(history, PrivateHistory) else None

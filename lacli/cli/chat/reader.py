@@ -1,5 +1,6 @@
-"""Reading a question from the keyboard: editing, history, pastes, blocks of lines, completion. prompt_toolkit only here
-and in `completer`. The prompt goes to stderr, as stdout is for model text.
+"""Reading a question from the keyboard: editing, history, pastes, blocks of lines, completion.
+
+The prompt goes to stderr, as stdout is for model text.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.input import Input
 
 QUOTES = '"""'
-"""Begins a block of lines, in which Enter makes a line, and ends it."""
+"""Begins and ends a block of lines, in which Enter makes a new line."""
 _PROMPT, _CONTINUED = "> ", "  "
 
 
@@ -59,7 +60,7 @@ class Reader:
 
     @property
     def draft(self) -> str:
-        """What was typed when reading ended."""
+        """The text at the prompt when reading ended."""
         return self._session.default_buffer.text
 
     def read(self, draft: str = "", drawn: Callable[[], None] | None = None) -> str:
@@ -98,14 +99,14 @@ class Reader:
         return _decoded(text)
 
     def show(self, status: str) -> None:
-        """Let this stand quietly at the right of the prompt; from any thread."""
+        """Show a status at the right of the prompt; may be called from any thread."""
         if status != self._status:
             self._status = status
             with contextlib.suppress(RuntimeError, AttributeError):  # reading ends just now, and its loop goes
                 self._session.app.invalidate()
 
     def leave(self, reason: BaseException) -> bool:
-        """End the reading, from another thread or a signal; False where nobody reads."""
+        """End `read` from another thread or a signal handler; False if it is not running."""
         app = self._session.app
         loop = app.loop
         if not app.is_running or loop is None:
@@ -122,13 +123,13 @@ class Reader:
         return True
 
     def has_room(self, text: str) -> bool:
-        """Whether the screen, with this text at the prompt, still shows what was said above it."""
+        """Whether the screen, with this text at the prompt, still shows the message above it."""
         size = self._session.output.get_size()
         rows = sum(1 + len(line) // size.columns for line in text.split("\n"))
         return rows <= size.rows // 2
 
     def remember(self, text: str) -> None:
-        """Put a text that was not sent where the arrow keys find it."""
+        """Add a text that was not sent to the history."""
         if text.strip() and text not in self._session.history.get_strings():
             self._session.history.append_string(text)
 
@@ -157,7 +158,7 @@ class Reader:
 
 
 def unquoted(text: str) -> tuple[str, bool]:
-    """The text of a block of lines without its quotes, and whether it was one: then it is no command."""
+    """The text without the quotes of a block of lines, and whether it was one; a block is never a command."""
     stripped = text.strip()
     if not stripped.startswith(QUOTES):
         return text, False
@@ -166,7 +167,7 @@ def unquoted(text: str) -> tuple[str, bool]:
 
 
 def _decoded(text: str) -> str:
-    """The text with bytes that were not understood (a locale without UTF-8, a terminal of another) read once more."""
+    """The text with undecoded bytes (a locale without UTF-8, a terminal with another encoding) decoded again."""
     from lacli.prompts.content import text_of
     from lacli.sessions.clipping import valid_unicode
 
@@ -179,7 +180,7 @@ def _decoded(text: str) -> str:
 
 
 def _key_waits(keyboard: Input) -> bool:
-    """Whether something was typed that nobody has read; False where that cannot be known (Windows)."""
+    """Whether unread input waits; False if that is unknown (Windows)."""
     try:
         return bool(select.select([keyboard.fileno()], [], [], 0)[0])
     except (OSError, ValueError, NotImplementedError):

@@ -1,4 +1,4 @@
-"""Going on with a saved conversation: which one, with which model, and what of it is sent."""
+"""Continuing a saved conversation: which one, and with which model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from lacli.sessions.records import Session
 
 KINDS = ("ask", "chat")
-"""Commands whose sessions -c goes on with."""
+"""Commands whose sessions -c continues."""
 
 
 def going_on(last: bool, prefix: str | None) -> Session | None:
-    """The saved conversation that is to go on: this project's last one, or the one whose id begins with `prefix`."""
+    """The saved conversation to continue: the last one of this project, or the one whose id begins with `prefix`."""
     if last and prefix is not None:
         raise UsageError("-c and --session exclude each other", "give one of them")
     if not last and prefix is None:
@@ -38,7 +38,7 @@ def going_on(last: bool, prefix: str | None) -> Session | None:
 
 
 def with_its_model(session: Session | None, common: Common) -> Common:
-    """The model a conversation was held with serves again where nobody chose another."""
+    """The options with the model of the conversation, unless the user chose one."""
     if session is None or common.model is not None:
         return common
     from lacli.models.registry.registry import load_registry
@@ -53,7 +53,7 @@ def with_its_model(session: Session | None, common: Common) -> Common:
 
 
 def conversation(session: Session | None, common: Common, keeper: Recorder, system: str) -> Conversation:
-    """What has been said, with the system message of now where there is one; `keeper` adds to the same session."""
+    """The conversation to continue, with the system message of this run if there is one; `keeper` adds to it."""
     from lacli.chat.conversation import Conversation
 
     if session is None:

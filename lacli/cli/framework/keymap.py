@@ -60,7 +60,7 @@ def clashes(document: Document, keymap: Mapping[str, str]) -> Iterator[ConfigPro
     """Problems with valid keys that another action has, too, or that never arrive."""
     ui: Any = importlib.import_module("lacli_tui.keymap")
     for id_ in keymap:
-        error = ui.clash(keymap, id_)
+        error = ui.collision(keymap, id_)
         if error is not None:
             yield ConfigProblem(document.path, document.line((TABLE, id_)), error.message, error.hint)
 

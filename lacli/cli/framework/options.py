@@ -250,6 +250,7 @@ class Common:
             lookahead=self.lookahead,
             pool=self.pool,
             learn=not self.no_learn,
+            keep_prompts=not self.no_log,
             pool_mb=environment.megabytes(environment.POOL_MB),
             pools_mb=environment.megabytes(environment.POOLS_MB),
             window=self.window,

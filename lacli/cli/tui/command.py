@@ -139,7 +139,7 @@ def main() -> int:
 
 
 def _checked(flag: str, value: str) -> Any:
-    from lacli.cli.chat.settings import checked
+    from lacli.cli.chat.option_values import checked
 
     return checked(flag, value, Common(max_tokens=_MAX_TOKENS))
 

@@ -5,11 +5,12 @@ Reads weights from safetensors only.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import torch
 from safetensors import SafetensorError
 
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
@@ -27,15 +28,34 @@ Device = Literal["cpu", "cuda"]
 
 def choose_device(asked: str) -> Device:
     """`auto`, `cpu` or `cuda` into a device that is there; a wanted CUDA device is never silently a CPU."""
-    if asked == "cuda" and not torch.cuda.is_available():
-        built = torch.version.cuda is not None
-        raise UsageError(
-            "no CUDA device can be used" if built else f"PyTorch {torch.__version__} is a build without CUDA",
-            "use --device cpu" if built else "install a CUDA build of PyTorch, or use --device cpu",
-        )
+    if asked == "cpu" or (asked == "auto" and not has_cuda_driver()):
+        return "cpu"
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
     if asked == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    return "cuda" if asked == "cuda" else "cpu"
+        return "cpu"
+    built = torch.version.cuda is not None
+    raise UsageError(
+        "no CUDA device can be used" if built else f"PyTorch {torch.__version__} is a build without CUDA",
+        "use --device cpu" if built else "install a CUDA build of PyTorch, or use --device cpu",
+    )
+
+
+def has_cuda_driver() -> bool:
+    """Whether NVIDIA's driver is installed: without it there is no need to import PyTorch in order to ask it."""
+    for name in ("nvcuda.dll",) if os.name == "nt" else ("libcuda.so.1", "libcuda.so"):
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(name)
+            return True
+    return False
+
+
+def needs_torch(prepared: PreparedModel, quant: Quant, device: Device = "cpu", context: int | None = None) -> bool:
+    """Whether PyTorch computes: False where our C step does all of it. Raises as `load_runner` for a wrong config."""
+    with _translated(prepared.folder):
+        return library() is None or _own_config(prepared, quant, device, context) is None
 
 
 def load_runner(
@@ -51,13 +71,12 @@ def load_runner(
     """
     # More threads than processors wait for each other at every phase: ten times slower, and never faster.
     count = min(threads, processors()) if threads else cores()
-    torch.set_num_threads(count)
     kernels = library()
     if kernels is not None:
         kernels.set_threads(count)
     with _translated(prepared.folder):
-        config = FusedConfig.read(prepared.config, context)
-        if device == "cpu" and quant in ("int4", "int8", "none") and config is not None:
+        config = _own_config(prepared, quant, device, context)
+        if config is not None:
             packed = prepared.packed_file if prepared.quant == quant else None
             tensors = Tensors([packed] if packed else prepared.float_files)
             if kernels is not None:
@@ -65,12 +84,26 @@ def load_runner(
 
                 return load_native(kernels, tensors, config, quant)
             if not any(config.windows):
+                _let_torch_use(count)
                 from lacli.models.runners.fused.load import load_fused
 
                 return load_fused(tensors, config, quant)
+        _let_torch_use(count)
         from lacli.models.runners.generic.runner import load_generic
 
         return load_generic(prepared, quant=quant, device=device, context=context)
+
+
+def _own_config(prepared: PreparedModel, quant: Quant, device: Device, context: int | None) -> FusedConfig | None:
+    """What our own forward needs to know of a model; None where it does not fit one."""
+    config = FusedConfig.read(prepared.config, context)
+    return config if device == "cpu" and quant in ("int4", "int8", "none") else None
+
+
+def _let_torch_use(threads: int) -> None:
+    import torch
+
+    torch.set_num_threads(threads)
 
 
 @contextlib.contextmanager

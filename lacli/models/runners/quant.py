@@ -7,17 +7,12 @@ the call (research/kernels.md §4.3). The engine's promise that lookahead text e
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lacli.errors import LacliError
-from lacli.kernels import packing
 from lacli.kernels.library import Library
-from lacli.kernels.structs import Matrix, aligned
+from lacli.kernels.structs import Matrix
 from lacli.models.runners.tensors import Tensors
 
 _K_MULTIPLE = 32  # `_weight_int8pack_mm` reads past the row for some other K and crashes
@@ -40,20 +35,9 @@ def quantise_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
 
 def int8_of(tensors: Tensors, stem: str, rows: int, columns: int) -> tuple[Tensor, Tensor]:
     """A packed matrix as `quantise_rows` gives it; only a few rows are floats at a time."""
-    parts = [quantise_rows(part) for part in tensors.unpacked(stem, rows, columns)]
+    parts = [quantise_rows(torch.from_numpy(part)) for part in tensors.unpacked(stem, rows, columns)]
     weight, scale = (torch.cat(each) for each in zip(*parts, strict=True))
     return weight, scale
-
-
-def packed_matrix(weight: NDArray[np.float32], bits: Literal[4, 8], bias: NDArray[np.float32] | None = None) -> Matrix:
-    """Round a weight [N, K] to blocks of 32 and pack it. Raises LacliError where a weight is no finite number."""
-    rows, columns = weight.shape
-    kind: packing.Kind = "q4m" if bits == 4 else "q8"
-    data = aligned(packing.shape(kind, rows, columns), np.uint8)
-    for first in range(0, rows, _ROWS_AT_ONCE):
-        part = packing.pack(packing.quantise(weight[first : first + _ROWS_AT_ONCE], bits))
-        data[first // packing.PANEL :][: len(part)] = part
-    return Matrix(kind, data, rows, columns, bias)
 
 
 class QuantLinear(nn.Module):

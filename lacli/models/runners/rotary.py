@@ -8,9 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from lacli.models.runners.fused.config import FusedConfig
 
@@ -19,22 +17,26 @@ _WHOLE_VECTORS = 64
 """Positions are added by so many, so that no vectorised loop has elements left over, which it would round otherwise."""
 
 
-def inverse_frequencies(config: FusedConfig) -> Tensor:
-    """Rotary frequencies, float32 [head_dim / 2], for rope types default, linear and llama3, as in transformers."""
+def inverse_frequencies(config: FusedConfig) -> NDArray[np.float32]:
+    """Rotary frequencies, float32 [head_dim / 2], for rope types default, linear and llama3, as in transformers.
+
+    The power is taken in float64 and rounded once: libraries' float32 powers differ in the last bit from each other.
+    """
     rope = config.rope
-    exponents = torch.arange(0, config.head_dim, 2, dtype=torch.int64).to(torch.float32) / config.head_dim
-    inverse = 1.0 / (rope["rope_theta"] ** exponents)
+    exponents = (np.arange(0, config.head_dim, 2) / np.float32(config.head_dim)).astype(np.float32)
+    powers = (np.float64(rope["rope_theta"]) ** exponents.astype(np.float64)).astype(np.float32)
+    inverse = np.float32(1.0) / powers
     if rope["rope_type"] == "linear":
-        return inverse / rope["factor"]
+        return inverse / np.float32(rope["factor"])
     if rope["rope_type"] == "llama3":
-        low, high = rope["low_freq_factor"], rope["high_freq_factor"]
-        old_context = rope["original_max_position_embeddings"]
-        wavelength = 2 * math.pi / inverse
+        factor, low, high = (np.float32(rope[key]) for key in ("factor", "low_freq_factor", "high_freq_factor"))
+        old_context = np.float32(rope["original_max_position_embeddings"])
+        wavelength = np.float32(2 * math.pi) / inverse
         smooth = (old_context / wavelength - low) / (high - low)
-        blended = (1 - smooth) * inverse / rope["factor"] + smooth * inverse
-        scaled = torch.where(wavelength > old_context / low, inverse / rope["factor"], inverse)
+        blended = (1 - smooth) * inverse / factor + smooth * inverse
+        scaled = np.where(wavelength > old_context / low, inverse / factor, inverse)
         medium = (wavelength <= old_context / low) & (wavelength >= old_context / high)
-        return torch.where(medium, blended, scaled)
+        return np.where(medium, blended, scaled)
     return inverse
 
 
@@ -42,7 +44,7 @@ class RotaryTable:
     """Cosine and sine of every position up to now, float32 [positions, head_dim / 2]."""
 
     def __init__(self, config: FusedConfig) -> None:
-        self._inverse = inverse_frequencies(config).numpy()
+        self._inverse = inverse_frequencies(config)
         empty: NDArray[np.float32] = np.empty((0, config.head_dim // 2), dtype=np.float32)
         self.cosine, self.sine = empty, empty
 

@@ -10,16 +10,17 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.kernels import packing
 from lacli.models.runners.fused.config import AGAIN
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _DTYPES: dict[str, type] = {
     "F64": np.float64,
@@ -86,6 +87,8 @@ class Tensors:
 
     def torch(self, name: str) -> Tensor:
         """A copy of a tensor in its own dtype."""
+        import torch
+
         dtype, array = self.array(name)
         copy = torch.from_numpy(array.copy())
         return copy.view(torch.bfloat16) if dtype == "BF16" else copy
@@ -106,13 +109,13 @@ class Tensors:
             )
         return kind, data
 
-    def unpacked(self, stem: str, rows: int, columns: int) -> Iterator[Tensor]:
+    def unpacked(self, stem: str, rows: int, columns: int) -> Iterator[NDArray[np.float32]]:
         """A matrix that is stored packed as float32, some rows at a time."""
         kind, data = self.packed(stem, rows, columns)
         for first in range(0, len(data), _PANELS_AT_ONCE):
             part = data[first : first + _PANELS_AT_ONCE]
             count = min(rows - first * packing.PANEL, len(part) * packing.PANEL)
-            yield torch.from_numpy(packing.dequantise(packing.unpack(part, kind, count, columns)))
+            yield packing.dequantise(packing.unpack(part, kind, count, columns))
 
     def _kind(self, stem: str) -> packing.Kind | None:
         return next((kind for kind in packing.KINDS if f"{stem}.{kind}" in self._arrays), None)

@@ -270,7 +270,7 @@ class TestDiff:
 
     async def test_a_terminal_of_ascii_tells_it_too(self, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
         for module in ("glyphs", "screens.diff", "screens.dialog"):
-            monkeypatch.setattr(f"lacli_tui.{module}.plain_terminal", lambda: True)
+            monkeypatch.setattr(f"lacli_tui.{module}.is_ascii_terminal", lambda: True)
         async with opened(self.screen()) as it:
             await it.press("space")
             await it.until("| [ ] @@ -1,10 +1,10 @@", "|x-x3 = 3", "1 of 2 hunks | +1 -1")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from lacli.chat.fuzzy import Lines
 from lacli.project.offered import offered_names
-from lacli_tui.fuzzy import Lines
 from lacli_tui.screens.files import FilesScreen
 from tests.tui.screens.conftest import NOTHING, Open
 

@@ -74,4 +74,6 @@ def _embedding(tensors: Tensors, config: FusedConfig) -> Tensor:
     name = "model.embed_tokens"
     if not tensors.is_packed(name):
         return _weight(tensors, config, name)
-    return torch.cat([part.to(torch.bfloat16) for part in tensors.unpacked(name, *config.shape_of(name))])
+    return torch.cat(
+        [torch.from_numpy(part).to(torch.bfloat16) for part in tensors.unpacked(name, *config.shape_of(name))]
+    )

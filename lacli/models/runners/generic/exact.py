@@ -22,13 +22,13 @@ from lacli.kernels.library import library
 from lacli.kernels.structs import Matrix, in_place
 from lacli.models.runners.generic import bnb
 from lacli.models.runners.generic.linear import make_products_exact, multiplies_by_itself
+from lacli.models.runners.packed import packed_matrix
 from lacli.models.runners.quant import (
     FloatLinear,
     Int8Linear,
     PackedLinear,
     QuantLinear,
     int8_of,
-    packed_matrix,
     quantise_rows,
     self_test,
 )

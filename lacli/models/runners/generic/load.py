@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+import numpy as np
 import torch
 import transformers
 from huggingface_hub.errors import StrictDataclassError
@@ -132,7 +133,7 @@ def _from_packed(skeleton: PreTrainedModel, file: Path, options: dict[str, Any])
         if stem in linears:
             state[f"{stem}.weight"] = torch.zeros(1).expand(shape)
         else:
-            state[f"{stem}.weight"] = torch.cat(list(tensors.unpacked(stem, *shape)))
+            state[f"{stem}.weight"] = torch.from_numpy(np.concatenate(list(tensors.unpacked(stem, *shape))))
     model, found = cast("Any", type(skeleton)).from_pretrained(
         None, state_dict=state, output_loading_info=True, **options
     )

@@ -12,7 +12,7 @@ from lacli.kernels.structs import Layer, Matrix, Model, Sizes, in_place
 from lacli.models.base import Quant
 from lacli.models.runners.fused.config import FusedConfig
 from lacli.models.runners.native.runner import NativeModel, NativeRunner
-from lacli.models.runners.quant import packed_matrix
+from lacli.models.runners.packed import packed_matrix
 from lacli.models.runners.tensors import Tensors
 
 

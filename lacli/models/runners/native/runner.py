@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from lacli.errors import OutOfMemory
@@ -56,7 +55,7 @@ class NativeModel:
             parts, token_ids, parents, wanted, self._rotary.cosine, self._rotary.sine, logits
         )
         kept = min(TOP, self.config.vocab_size)
-        return Scores(torch.from_numpy(logits), top_ids[:, :kept], top_logits[:, :kept])
+        return Scores(logits, top_ids[:, :kept], top_logits[:, :kept])
 
 
 class NativeRunner:
@@ -130,6 +129,17 @@ class NativeRunner:
             self._reserve(length, 0)
         self._cache.copy(other._cache, length)
         self._length = length
+
+    def kv_bytes(self, first: int, count: int) -> bytes:
+        """See `kv.store.Blocks`."""
+        return self._cache.taken_out(first, count)
+
+    def put_kv_bytes(self, first: int, count: int, data: memoryview) -> None:
+        """See `kv.store.Blocks`."""
+        with _translated():
+            self._reserve(first + count, first)
+        self._cache.put_back(first, count, data)
+        self._length = first + count
 
     def forward_many(self, asked: Sequence[tuple[NativeRunner, Rows]]) -> list[Scores]:
         """See `base.SharingRunner.forward_many`."""

@@ -1,0 +1,84 @@
+"""What was read once, kept on disk for the next process: when the KV store is used, and when it must not be.
+
+It holds what was asked in another form, so it follows the log as well as the pool: nothing is kept with `--no-log`,
+`--no-pool` or after `lacli logs off`, and nothing of a prompt or reply in which something looks like a secret.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lacli import __version__, paths
+from lacli.config import Settings
+from lacli.kv.blocks import POSITIONS
+
+if TYPE_CHECKING:
+    from lacli.engine.sequence import CachedSequence
+    from lacli.kv.store import KvStore
+    from lacli.models.prepare.prepare import PreparedModel
+    from lacli.pool.store import Pool
+
+_LEAST_READ = 16
+"""Tokens of a prompt from which on the time of one can be told."""
+
+
+class KeptPrompts:
+    """The store of one project, for one KV cache."""
+
+    def __init__(self, store: KvStore, pool: Pool, cached: CachedSequence) -> None:
+        self._store = store
+        self._pool = pool
+        self._cached = cached
+        self._ms_per_token = 0.0
+        """What reading a prompt takes, as last measured; 0 where it was not yet."""
+
+    def restore(self, prompt: Sequence[int]) -> int:
+        """Take what is stored of a prompt into the KV cache where that is more than it holds; tokens gained by it."""
+        cached, held = self._cached, self._cached.begin(prompt)
+        whole = held // POSITIONS * POSITIONS
+        if not self._store.has_behind(prompt, whole):
+            return 0
+        cached.begin(prompt[: whole + 1])
+        now = self._store.restore(cached.runner, prompt, whole)  # type: ignore[arg-type]  # see `open_kept`
+        cached.grown(prompt[whole:now])
+        return now - held
+
+    def keep(self, prompt_text: str, text: str, read: int, read_ms: float) -> None:
+        """After a reply: store what the cache holds. `read`: tokens of the prompt that were computed, in `read_ms`."""
+        if self._pool.refuse(prompt_text) or self._pool.refuse(text):
+            return
+        if read >= _LEAST_READ:
+            self._ms_per_token = read_ms / read
+        if self._ms_per_token:
+            self._store.keep(self._cached.runner, self._cached.ids, self._ms_per_token)  # type: ignore[arg-type]
+        self._pool.notices.extend(self._store.notices)
+        self._store.notices.clear()
+
+
+def open_kept(
+    settings: Settings, pool: Pool | None, cached: CachedSequence, prepared: PreparedModel
+) -> KeptPrompts | None:
+    """What is kept of the pool's project for this model; None where nothing is to be, or only PyTorch computes."""
+    from lacli.kernels.library import ABI
+    from lacli.kv.store import Caps, KvStore
+    from lacli.project.root import project_id
+    from lacli.sessions import switch
+
+    kept = settings.keep_prompts and settings.learn and settings.kv_mb != 0 and settings.kvs_mb != 0
+    if pool is None or not kept or cached.runner.kernel == "torch" or not switch.is_on():
+        return None
+    default = Caps()
+    caps = Caps(
+        default.project_bytes if settings.kv_mb is None else round(settings.kv_mb * 1_000_000),
+        default.total_bytes if settings.kvs_mb is None else round(settings.kvs_mb * 1_000_000),
+    )
+    files = [prepared.packed_file] if prepared.packed_file is not None else list(prepared.float_files)
+    weights = [(file.name, (found := file.stat()).st_size, found.st_mtime_ns) for file in files]
+    # All that decides about a bit of it. Which instruction set computes does not: all of them give the same.
+    seed = json.dumps(
+        [__version__, ABI, prepared.folder.name, prepared.quant, prepared.config, weights], sort_keys=True
+    )
+    store = KvStore(paths.kv_dir() / project_id(pool.key.root), seed.encode(), caps)
+    return KeptPrompts(store, pool, cached)

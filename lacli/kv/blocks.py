@@ -1,0 +1,69 @@
+"""One block of the KV cache as bytes: 64 positions, named by everything that stands before them and in them.
+
+Names are chained, as vLLM's prefix cache chains its blocks: a block's name is the hash of the name before it and of its
+own token ids, and the first one's of what computed it. A name so stands for one content, whoever wrote it.
+
+    magic "LKV1" · crc32 of all that follows · depth · milliseconds it took to compute · payload size · payload
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+POSITIONS = 64
+"""Token positions of a block."""
+_MAGIC = b"LKV1"
+_HEAD = struct.Struct("<4sI")
+_REST = struct.Struct("<IfQ")
+HEADER_BYTES = _HEAD.size + _REST.size
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What is known of a stored block without its payload."""
+
+    depth: int
+    """Blocks before it."""
+    ms: float
+    """What it took to compute."""
+    size: int
+    """Bytes of the payload."""
+
+
+def names(seed: bytes, token_ids: Sequence[int]) -> list[str]:
+    """The names of all whole blocks of these ids, in their order. `seed` says what computes."""
+    ids = np.asarray(token_ids, dtype="<u4")
+    found, before = [], hashlib.sha256(seed).digest()
+    for first in range(0, len(ids) - POSITIONS + 1, POSITIONS):
+        before = hashlib.sha256(before + ids[first : first + POSITIONS].tobytes()).digest()
+        found.append(before.hex()[:40])
+    return found
+
+
+def packed(payload: bytes, depth: int, ms: float) -> bytes:
+    """A block as it lies in its file."""
+    rest = _REST.pack(depth, ms, len(payload))
+    return _HEAD.pack(_MAGIC, zlib.crc32(payload, zlib.crc32(rest))) + rest + payload
+
+
+def unpacked(data: bytes, size: int) -> memoryview | None:
+    """The payload, of `size` bytes; None where it is not whole or not one."""
+    if len(data) != HEADER_BYTES + size:
+        return None
+    magic, checksum = _HEAD.unpack_from(data)
+    if magic != _MAGIC or zlib.crc32(memoryview(data)[_HEAD.size :]) != checksum:
+        return None
+    return memoryview(data)[HEADER_BYTES:]
+
+
+def header(data: bytes) -> Header | None:
+    """What the first bytes of a file say; None where they are no block's."""
+    if len(data) < HEADER_BYTES or not data.startswith(_MAGIC):
+        return None
+    return Header(*_REST.unpack_from(data, _HEAD.size))

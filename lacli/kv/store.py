@@ -1,0 +1,218 @@
+"""What a project's prompts came to in the KV cache, kept on disk: what was read once is not computed again.
+
+Beside the pool, and as private: it holds what was asked in another form. A file a block (`blocks`), written beside its
+place and renamed, so that a killed process, a full disk or a second process cost time and nothing else. Nothing here
+raises: a store that cannot be used ends with one notice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from lacli.kv import blocks
+from lacli.storage import files, lock
+
+SUFFIX = ".kv"
+_HALF_LIFE_S = 7 * 86_400.0
+_LEAST_GAIN = 3.0
+"""A block is kept where computing it took so many times what reading it back is expected to take."""
+_READ_BYTES_PER_MS = 1_000_000.0
+_OPEN_MS = 0.3
+_LOCK_WAIT_S = 0.2
+
+
+class Blocks(Protocol):
+    """A KV cache whose positions can be taken out and put back, bit for bit, in whole blocks."""
+
+    @property
+    def position_bytes(self) -> int:
+        """Bytes of one position."""
+        ...
+
+    def kv_bytes(self, first: int, count: int) -> bytes:
+        """Keys and values of these positions; both numbers are multiples of 64."""
+        ...
+
+    def put_kv_bytes(self, first: int, count: int, data: memoryview) -> None:
+        """Make them the positions behind `first`, which is the length; it grows by `count`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Most bytes of one project, and of all."""
+
+    project_bytes: int = 512_000_000
+    total_bytes: int = 2_000_000_000
+
+
+class KvStore:
+    """The blocks of one project that one model can use."""
+
+    def __init__(self, folder: Path, seed: bytes, caps: Caps) -> None:
+        """folder: the project's, below the one of all; seed: what names model, weights, arithmetic and format."""
+        self.notices: list[str] = []
+        self._folder = folder
+        self._seed = seed
+        self._caps = caps
+        self._is_usable = True
+        self._room_made = False
+
+    def has_behind(self, token_ids: Sequence[int], held: int) -> bool:
+        """Whether the block behind the `held` positions, a multiple of 64, is stored."""
+        known = blocks.names(self._seed, token_ids[: len(token_ids) - 1])[held // blocks.POSITIONS :]
+        return self._is_usable and bool(known) and os.path.lexists(self._folder / (known[0] + SUFFIX))
+
+    def restore(self, cache: Blocks, token_ids: Sequence[int], held: int) -> int:
+        """Put what is stored of these ids behind the `held` positions, a multiple of 64, that the cache has of them.
+
+        Never all of them: the last one is left to be computed, for its scores. Returns the positions there are now.
+        """
+        if not self._is_usable:
+            return held
+        size = blocks.POSITIONS * cache.position_bytes
+        for name in blocks.names(self._seed, token_ids[: len(token_ids) - 1])[held // blocks.POSITIONS :]:
+            path = self._folder / (name + SUFFIX)
+            try:
+                payload = blocks.unpacked(files.read(path, limit=blocks.HEADER_BYTES + size), size)
+                if payload is None:
+                    path.unlink()
+                    break
+                os.utime(path)
+            except OSError:  # not there, gone meanwhile, or unreadable: it is computed
+                break
+            cache.put_kv_bytes(held, blocks.POSITIONS, payload)
+            held += blocks.POSITIONS
+        return held
+
+    def keep(self, cache: Blocks, token_ids: Sequence[int], ms_per_token: float) -> int:
+        """Store the whole blocks of these ids, which the cache holds, that are not there yet; returns how many."""
+        size = blocks.POSITIONS * cache.position_bytes
+        ms = ms_per_token * blocks.POSITIONS
+        if not self._is_usable or ms < _LEAST_GAIN * (_OPEN_MS + size / _READ_BYTES_PER_MS):
+            return 0
+        written = 0
+        try:
+            files.make_private(self._folder)
+            for depth, name in enumerate(blocks.names(self._seed, token_ids)):
+                path = self._folder / (name + SUFFIX)
+                if not os.path.lexists(path):
+                    payload = cache.kv_bytes(depth * blocks.POSITIONS, blocks.POSITIONS)
+                    _write(path, blocks.packed(payload, depth, ms))
+                    written += 1
+            if written:
+                self._make_room()
+        except OSError as error:
+            self._is_usable = False
+            self.notices.append(f"what was read is not kept in this session: {error.strerror or error}")
+        return written
+
+    def _make_room(self) -> None:
+        """Bring the project under its cap, and once a session all projects under theirs."""
+        with contextlib.suppress(TimeoutError), lock.locked(self._folder / "kv", _LOCK_WAIT_S):
+            shrink([self._folder], self._caps.project_bytes)
+            if not self._room_made:
+                self._room_made = True
+                shrink(projects(self._folder.parent), self._caps.total_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What is stored somewhere."""
+
+    count: int = 0
+    bytes: int = 0
+
+    @property
+    def positions(self) -> int:
+        """Tokens whose keys and values are kept."""
+        return self.count * blocks.POSITIONS
+
+
+def projects(root: Path) -> list[Path]:
+    """The folders of all projects below the one of all."""
+    with contextlib.suppress(OSError):
+        return sorted(each for each in root.iterdir() if each.is_dir() and not each.is_symlink())
+    return []
+
+
+def size(folders: Sequence[Path]) -> Size:
+    """How much lies in these folders."""
+    found = [status.st_size for folder in folders for _, status in _files(folder)]
+    return Size(len(found), sum(found))
+
+
+def clear(folder: Path) -> Size:
+    """Delete everything kept of a project; returns what that was. Raises OSError."""
+    gone = size([folder])
+    for path, _ in _files(folder):
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+    with contextlib.suppress(OSError):
+        (folder / f"kv{lock.SUFFIX}").unlink()
+        folder.rmdir()
+    return gone
+
+
+def shrink(folders: Sequence[Path], cap: int) -> int:
+    """Delete what saves least for its size until the folders' files fit into `cap` bytes; returns the bytes freed."""
+    found = [(path, status) for folder in folders for path, status in _files(folder)]
+    excess = sum(status.st_size for _, status in found) - cap
+    if excess <= 0:
+        return 0
+    freed, now = 0, time.time()
+    for path, status in sorted(found, key=lambda each: _worth(each[0], each[1], now)):
+        if freed >= excess:
+            break
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+        freed += status.st_size
+    return freed
+
+
+def _worth(path: Path, status: os.stat_result, now: float) -> tuple[float, int]:
+    """Milliseconds saved for a byte, fading since it was last of use; of equals the deeper one is worth less."""
+    try:
+        with path.open("rb") as handle:
+            found = blocks.header(handle.read(blocks.HEADER_BYTES))
+    except OSError:
+        found = None
+    if found is None:
+        return 0.0, 0
+    age = max(0.0, now - status.st_mtime)
+    return round(found.ms / max(1, status.st_size) * 0.5 ** (age / _HALF_LIFE_S), 12), -found.depth
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """The blocks in a folder, and what a killed process left of one."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith((SUFFIX, SUFFIX + ".part")):
+                with contextlib.suppress(OSError):
+                    yield Path(entry.path), entry.stat(follow_symlinks=False)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Not brought to the disk at once: a block that a crash of the machine cut short fails its checksum."""
+    beside = path.with_name(f".{os.getpid()}-{path.name}.part")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(beside)
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+        finally:
+            os.close(descriptor)
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
