@@ -83,7 +83,8 @@ class Request:
     begun: str = ""
     """What the reply begins with: the model goes on behind it, and it is no part of the reply's text."""
     begins_again: bool = False
-    """Whether a completion of which its rules leave nothing is begun once more, with the likeliest other token."""
+    """Whether a completion of which its rules leave nothing, or with which the file does not parse, is written anew:
+    begun with the likeliest other token, or cut elsewhere. See `lacli.assistant.tries`."""
     beginning: int | None = None
     """For replies to one request that are to differ: which of the likeliest first tokens this one begins with, from 0.
     None: the first token is drawn like every other."""

@@ -13,6 +13,7 @@ from lacli.events import Message, Place, Request
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from lacli.completion.fit import Fit
     from lacli.models.prepare.prepare import PreparedModel
     from lacli.text.stops import Watcher
     from lacli.text.tokenizer import Tokenizer
@@ -46,6 +47,8 @@ class Prompt:
     """Whether the model may think before it answers."""
     complete: bool = False
     """Of a completion: whether the place lacks nothing, so that the model may well be right to end at once."""
+    fit: Fit | None = None
+    """Of a completion: whether the file parses with a text there."""
 
 
 def fitted(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
@@ -121,4 +124,5 @@ def _completion(
         dropped=0,
         notes=(*unshowable(before + after, tokenizer), *made.notes),
         complete=made.complete,
+        fit=made.fit,
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from lacli.assistant.base import Cancel
 from lacli.assistant.prompt import Prompt, fitted
+from lacli.assistant.tries import MOST_TOKENS, Tokens, Tried
 from lacli.errors import LacliError, OutOfMemory
 from lacli.events import Event, Finished, Notice, Piece, Prefill, ReplyStats, Request
 
@@ -40,10 +41,8 @@ class Reply:
         self._request = request
         self._started = time.perf_counter()
         self._prompt: Prompt = fitted(request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size)
-        self._unused = copy.deepcopy(self._prompt.watchers) if request.begins_again else None
-        """What judges a second try, while there was none."""
-        self._judge(self._prompt.watchers)
-        self._without: frozenset[int] = frozenset()
+        self._tried = Tried(self._prompt.fit, self._prompt.complete) if request.begins_again else None
+        self._judge(copy.deepcopy(self._prompt.watchers) if request.begins_again else self._prompt.watchers)
         self._sampler = self._new_sampler()
         self._forks: list[DraftSource] = []
         self._ids: list[int] = []
@@ -90,7 +89,7 @@ class Reply:
 
     def read(self, read: Read) -> Prefill:
         """A part of the prompt was read in a batch."""
-        if not self._without:
+        if self._tried is None or self._tried.is_first:
             self._prompt_n, self._reused_n = len(self._prompt.token_ids) - read.reused, read.reused
         return Prefill(read.held - read.reused, len(self._prompt.token_ids) - read.reused, read.reused)
 
@@ -106,33 +105,42 @@ class Reply:
         self._thought.append(new.thought)
         spelled = (self._spelled.push([token_id]) for token_id in step.token_ids)
         lengths = tuple(len(self._counted.push(text).answer) for text in spelled)
-        if step.finish == "stop" and not "".join(self._text).strip() and self._begin_again():
-            self._text.clear()
-            return Piece("", step.sources, self._stats(), lengths)
-        return Piece(new.answer, step.sources, self._stats(), lengths, new.thought)
+        answer = new.answer
+        if self._tried is not None:
+            again = step.finish in ("stop", "length") and self._tries_again(self._tried)
+            answer = "" if again else self._tried.release("".join(self._text), over=step.finish is not None)
+        return Piece(answer, step.sources, self._stats(), lengths, new.thought)
 
     @property
     def over(self) -> bool:
         """Whether the last step was its last: not, where it begins once more."""
         return bool(self._reason)
 
-    def _begin_again(self) -> bool:
-        """Nothing was left of the first try: get ready for a second, if one is wanted and something is missing here.
-
-        Where nothing need be missing, a model that ends at once, or goes on with what follows, says that nothing is:
-        `lacli.bench.infill.run` found second tries there to be wrong.
-        """
-        if self._unused is None or self._prompt.complete:
+    def _tries_again(self, tried: Tried) -> bool:
+        """A text is written to its end: get ready for another try, if one is wanted, else for what is chosen."""
+        text = "".join(self._text)
+        if self._reason == "length" and not text.strip():
             return False
-        watchers, self._unused = self._unused, None
-        self._plain_before, self._reason = self._plain_steps + 1, ""
-        self._judge(watchers)
-        self._without = frozenset((*self._prompt.eos_ids, *self._sampler.first))
-        self._sampler = self._new_sampler()
-        return True
+        tokens = Tokens(tuple(self._ids), tuple(self._sources))
+        again = tried.came(text, tokens, self._sampler.first, self._rule.fired and self._reason == "stop")
+        if tried.chosen == text:
+            return False
+        self._cut(0)
+        self._text.clear()
+        if again:
+            self._plain_before, self._reason = self._plain_steps + 1, ""
+            fit, past = self._prompt.fit, tried.now.past
+            self._judge([fit.past(past)] if fit is not None and past else copy.deepcopy(self._prompt.watchers))
+            self._sampler = self._new_sampler()
+        elif tried.chosen:
+            tokens = tried.tokens(tried.chosen, self._loaded.tokenizer.decode)
+            self._ids, self._sources = list(tokens.ids), list(tokens.sources)
+            self._accepted.update(source for source in tokens.sources if source)
+            self._text.append(tried.chosen)
+        return again
 
     def _judge(self, watchers: Sequence[Watcher]) -> None:
-        """Begin a text, which these end."""
+        """Begin a text, which these end, besides what the request says."""
         from lacli.text.stops import StopStrings
         from lacli.text.stream import TextStream
         from lacli.text.thoughts import Thoughts
@@ -145,7 +153,8 @@ class Reply:
     def leave(self) -> None:
         """It ends, one way or another: teach what was accepted."""
         if not self._reason:  # the reader went away: what was still held back has been seen by nobody
-            self._cut(self._rule.shown)
+            held = self._tried is not None and self._tried.nothing_shown
+            self._cut(0 if held else self._rule.shown)
         for source, fork in zip(self._loaded.sources, self._forks, strict=False):
             if fork is not source:
                 source.merge(fork)
@@ -194,8 +203,8 @@ class Reply:
         chosen = None
         if request.beginning is not None:
             chosen = Beginning(request.beginning, frozenset(self._prompt.eos_ids))
-        elif self._without:
-            chosen = Beginning(0, self._without)
+        elif self._tried is not None and self._tried.now.other:
+            chosen = Beginning(0, frozenset((*self._prompt.eos_ids, *self._tried.without)))
         options = SamplingOptions(
             temperature=request.temperature,
             top_k=request.top_k,
@@ -203,12 +212,19 @@ class Reply:
             repetition_penalty=request.repetition_penalty,
             seed=request.seed,
         )
-        return Sampler(options, self._prompt.token_ids, chosen, weighs=request.beginning is not None)
+        return Sampler(options, self._prompt.token_ids, chosen, request.beginning is not None, self._is_blank)
+
+    def _is_blank(self, token_id: int) -> bool:
+        """Whether a token is an indentation or the end of a line: control tokens, which say more, spell nothing."""
+        spelled = self._loaded.tokenizer.token_bytes(token_id)
+        return bool(spelled) and not spelled.strip()
 
     def _stops(self) -> Stops:
         from lacli.engine.stop import Stops
 
-        return Stops(self._prompt.eos_ids, self._request.max_tokens, self._rule)
+        most = self._request.max_tokens
+        most = most if self._tried is None or self._tried.is_first else min(most, MOST_TOKENS)
+        return Stops(self._prompt.eos_ids, most, self._rule)
 
     def _said(self, notes: Sequence[str]) -> Iterator[Notice]:
         """Notices of what is true of model and pool: once in the assistant's life, not every turn."""

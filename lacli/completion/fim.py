@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from lacli.completion import window
 from lacli.completion.cursor import Cursor, cursor_of
+from lacli.completion.fit import Fit
 from lacli.completion.rules import Rule, Rules
 from lacli.completion.rules_beyond import Frame, OtherFunction, Prose, SuffixAtOnce
 from lacli.completion.rules_blocks import Brackets, Fence, MostLines, WholeLines, block_rule
@@ -40,6 +41,8 @@ class Completion:
     """Lines the user should see."""
     complete: bool
     """Whether the place lacks nothing: see `Cursor.is_complete`."""
+    fit: Fit
+    """Whether the file parses with a text there."""
 
 
 def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, room: int | None = None) -> Completion:
@@ -50,8 +53,10 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
 
         hidden = without_fim.hidden(place)
         token_ids, notes = without_fim.prompt(place, hidden, tokenizer, room)
-        ends = rules(place, cursor, hidden, goes_on=True, frame=without_fim.headings(place))
-        return Completion(token_ids, (), (ends,), notes, cursor.is_complete)
+        frame = without_fim.headings(place)
+        ends = rules(place, cursor, hidden, goes_on=True, frame=frame)
+        fit = Fit(place, cursor, lambda most: rules_past(place, cursor, most, hidden, goes_on=True, frame=frame))
+        return Completion(token_ids, (), (ends,), notes, cursor.is_complete, fit)
     hidden = cursor.before if cursor.in_indent else ""
     marks = {text: _one_id(text, tokenizer) for text in markers.needed}
     stops = {index for text in markers.stop if (index := tokenizer.id_of(text)) is not None}
@@ -77,6 +82,7 @@ def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, r
         (rules(place, cursor, hidden),),
         notes,
         cursor.is_complete,
+        Fit(place, cursor, lambda most: rules_past(place, cursor, most, hidden)),
     )
 
 
@@ -85,8 +91,7 @@ def rules(place: Place, cursor: Cursor, hidden: str = "", goes_on: bool = False,
 
     `frame`: what the prompt has around the file besides the headings of other files.
     """
-    headings = [*frame, *(window.heading(piece) for piece in place.context), *filter(None, [place.boundary])]
-    made: list[Rule] = [Frame(headings), Prose(cursor), RestOfLine(cursor), LineRewritten(cursor)]
+    made: list[Rule] = [Frame(_headings(place, frame)), Prose(cursor), RestOfLine(cursor), LineRewritten(cursor)]
     made += [SuffixAtOnce(cursor), NextLine(cursor), Repetition(cursor)]
     made += [ClosedInText(cursor), Loops(cursor), Brackets(cursor), WholeLines()]
     block = block_rule(cursor) if place.scope == "block" else None
@@ -99,6 +104,20 @@ def rules(place: Place, cursor: Cursor, hidden: str = "", goes_on: bool = False,
     if fences:
         made.append(Fence())
     return Rules(cursor, made, hidden, fences, goes_on)
+
+
+def rules_past(
+    place: Place, cursor: Cursor, most: int, hidden: str = "", goes_on: bool = False, frame: Sequence[str] = ()
+) -> Rules:
+    """The same for a text that goes on where those ended it, by lines and by what can be no part of the file."""
+    fences = cursor.language.name not in _PROSE
+    lines = 1 if place.scope == "line" else min(most, place.max_lines or most)
+    made: list[Rule] = [Frame(_headings(place, frame)), RestOfLine(cursor), Loops(cursor), MostLines(lines)]
+    return Rules(cursor, [*made, Fence()] if fences else made, hidden, fences, goes_on)
+
+
+def _headings(place: Place, frame: Sequence[str]) -> list[str]:
+    return [*frame, *(window.heading(piece) for piece in place.context), *filter(None, [place.boundary])]
 
 
 def middle_ids(text: str, tokenizer: Tokenizer) -> Sequence[int]:

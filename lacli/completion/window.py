@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 
 from lacli.events import Attachment, Place
 
+REACH = 1 << 16
+"""Characters on either side of the cursor that a completion can depend on; of a larger file no more is asked about."""
 MOST_BEFORE, MOST_AFTER, MOST_CONTEXT = 1_024, 512, 1_024
 """Tokens: a first word must not wait long for what stands far away, on a CPU at that.
 

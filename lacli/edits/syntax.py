@@ -31,6 +31,10 @@ _GRAMMARS = {
 }
 
 
+_NEAR = 10
+"""Lines above a place in which a mistake of Python's may be one of the place itself."""
+
+
 @functools.lru_cache(maxsize=8)
 def parsed(text: str, language: str) -> Tree | None:
     """The tree of a text; None where the language has no grammar here. Positions in it are UTF-8 bytes.
@@ -49,16 +53,8 @@ def is_sound(text: str, language: str) -> bool | None:
     tree = parsed(text, language)
     if tree is None:
         return None
-    if language == "python" and not tree.root_node.has_error:
-        import ast
-        import warnings
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of escapes in strings, which are not ours to judge
-                ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
+    if language == "python" and not tree.root_node.has_error and _python_error(text) is not None:
+        return False
     if language == "toml":
         import tomllib
 
@@ -67,6 +63,26 @@ def is_sound(text: str, language: str) -> bool | None:
         except (tomllib.TOMLDecodeError, RecursionError):
             return False
     return not tree.root_node.has_error
+
+
+def has_grammar(language: str) -> bool:
+    """Whether a language has trees here."""
+    return _parser(language) is not None
+
+
+def broken_above(text: str, language: str, line: int) -> bool:
+    """Whether something above a line, counted from 0, is wrong in itself, whatever may stand at the line.
+
+    A part of the file next to the one that the line is in may be wrong because of it.
+    """
+    tree = parsed(text, language)
+    if tree is None:
+        return False
+    above = [node for node in tree.root_node.children if node.end_point[0] < line]
+    if any(node.has_error for node in above[:-1]):
+        return True
+    error = _python_error(text) if language == "python" else None
+    return error is not None and (error.lineno or line) < line - _NEAR and "never closed" not in error.msg
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -81,6 +97,22 @@ def walk(node: Node) -> Iterator[Node]:
 def text_of(node: Node) -> str:
     """The source text of a node."""
     return (node.text or b"").decode("utf-8", "replace")
+
+
+def _python_error(text: str) -> SyntaxError | None:
+    """What Python's own parser says against a text; an error without a line where it cannot even read it."""
+    import ast
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes in strings, which are not ours to judge
+            ast.parse(text)
+    except SyntaxError as error:
+        return error
+    except (ValueError, RecursionError, MemoryError) as error:
+        return SyntaxError(str(error))
+    return None
 
 
 @functools.cache

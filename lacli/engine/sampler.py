@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,10 @@ class SamplingOptions:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A first token that is not drawn, but chosen by its place in the model's own ranking."""
+    """A first token that is not drawn, but chosen by its place in the model's own ranking.
+
+    Blank tokens are none: they come before it as the model likes them best.
+    """
 
     rank: int
     """0 is the likeliest, the lower id first on a tie."""
@@ -60,15 +63,17 @@ class Sampler:
         context: Iterable[int] = (),
         beginning: Beginning | None = None,
         weighs: bool = False,
+        blank: Callable[[int], bool] = lambda token_id: False,
     ) -> None:
-        """`weighs`: how likely each token was is kept in `log_probabilities`."""
+        """`weighs`: how likely each token was is kept in `log_probabilities`. `blank`: whether a token says nothing."""
         self._options = options
         self._beginning = beginning
         self._weighs = weighs
         self.log_probabilities: list[float] = []
         """Of each token drawn, by the model's own logits: no temperature, no penalty."""
         self.first: tuple[int, ...] = ()
-        """The first token drawn, once it is."""
+        """The first token drawn that is not blank, once there is one."""
+        self._blank = blank
         self._random = random.Random(options.seed)
         self._penalises = options.repetition_penalty != 1.0
         self._seen = set(context) if self._penalises else set()
@@ -78,19 +83,27 @@ class Sampler:
         """Draw the token that follows this row, and count it as emitted."""
         if not math.isfinite(scores.top_logits.item(row, 0)):
             raise not_finite()
-        begin, self._beginning = self._beginning, None
+        begin = self._beginning
         if begin is None and not self._weighs and self._options.temperature == 0.0 and not self._penalises:
             token_id: int = scores.top_ids.item(row, 0)
         else:
             logits: _Floats = scores.row(row)
-            token_id = self._chosen(logits) if begin is None else _ranked(logits, begin)
+            token_id = self._chosen(logits) if begin is None else self._begun(logits, begin)
             if self._weighs:
                 self.log_probabilities.append(_log_probability(logits, token_id))
-        self.first = self.first or (token_id,)
+        if not self.first and not self._blank(token_id):
+            self.first = (token_id,)
         if self._penalises and token_id not in self._seen:
             self._seen.add(token_id)
             self._seen_ids = np.append(self._seen_ids, token_id)
         return token_id
+
+    def _begun(self, logits: _Floats, begin: Beginning) -> int:
+        likeliest = int(logits.argmax())
+        if self._blank(likeliest):
+            return likeliest
+        self._beginning = None
+        return _ranked(logits, begin, self._blank)
 
     def _chosen(self, logits: _Floats) -> int:
         if self._penalises:
@@ -126,16 +139,19 @@ class Sampler:
         return place if allowed is None else int(allowed[place])
 
 
-def _ranked(logits: _Floats, beginning: Beginning) -> int:
-    """The id at this place of the ranking; the last one that there is, where it has fewer."""
+def _ranked(logits: _Floats, beginning: Beginning, blank: Callable[[int], bool]) -> int:
+    """The id at this place of the ranking of those that are not blank; the last one, where there are fewer."""
     left = logits.copy()
     left[[token_id for token_id in beginning.without if token_id < len(left)]] = -np.inf
     token_id = int(left.argmax())
-    for _ in range(beginning.rank):
-        left[token_id] = -np.inf
-        if not np.isfinite(left.max()):
+    rank = -1
+    while np.isfinite(left.max()):
+        at = int(left.argmax())
+        left[at] = -np.inf
+        if not blank(at):
+            token_id, rank = at, rank + 1
+        if rank == beginning.rank:
             break
-        token_id = int(left.argmax())
     return token_id
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from lacli.events import Finished, Place, Request
+from lacli.edits.syntax import is_sound
+from lacli.events import Finished, Piece, Place, Request
 from tests.assistant.test_replies import few_places
 from tests.assistants import Make, loaded, make
 
@@ -77,6 +78,43 @@ class TestBeginsAgain:
         never = dataclasses.replace(REQUEST, stops=tuple(map(chr, range(1, 256))), begins_again=True)
         finished = last(make(pool=False).reply(never))
         assert (finished.text, finished.token_ids, finished.reason) == ("", (), "stop")
+
+
+class TestJudgedByTheFilesGrammar:
+    """Whatever is tried: what is delivered is the same in every way of decoding, and is what was shown."""
+
+    PLACES = (
+        Place("def add(a, b):\n    ", "\n        return a\n    return b\n", "a.py"),
+        Place("x = [\n    1,\n    ", "\n}\n", "a.py"),
+        Place("def add(a, b):\n    if ", "\n        return a\n    return b\n", "a.py", scope="line"),
+        Place("[tool.", "]\nx = 1\n", "a.toml"),
+    )
+
+    @pytest.mark.parametrize("place", PLACES)
+    @pytest.mark.parametrize("temperature", [0.0, 0.9])
+    def test_the_text_is_that_of_plain_decoding(
+        self, place: Place, temperature: float, make: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked = Request(place=place, max_tokens=24, temperature=temperature, seed=3, begins_again=True)
+        events = list(make(lookahead=False, pool=False).reply(asked))
+        expected = last(iter(events))
+        pieces = [event.text for event in events if isinstance(event, Piece)]
+        assert "".join(pieces) == expected.text
+        assert expected.stats.predicted_n == len(expected.token_ids)
+        assert bool(expected.token_ids) is bool(expected.text)
+        few_places(monkeypatch, 2)
+        found = [last(make().reply(asked))]
+        found += [event for _, event in make().replies([asked, REQUEST, asked]) if isinstance(event, Finished)]
+        texts = [(each.text, each.token_ids, each.reason) for each in found]
+        assert texts.count((expected.text, expected.token_ids, expected.reason)) == 3
+
+    def test_it_parses_where_the_first_text_does_not(self, make: Make) -> None:
+        request = Request(place=self.PLACES[0], max_tokens=24)
+        alone = last(make(pool=False).reply(request)).text
+        mended = last(make(pool=False).reply(dataclasses.replace(request, begins_again=True))).text
+        place = self.PLACES[0]
+        sound = [is_sound(place.prefix + text + place.suffix, "python") for text in (alone, mended)]
+        assert sound == [False, True]
 
 
 class TestBeginning:

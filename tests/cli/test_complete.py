@@ -378,6 +378,13 @@ class TestAlternatives:
         assert record["alternatives"] == ["b  c\n", "a\n  d\n"]
         assert record["text"] == "b  c\n"
 
+    def test_those_with_which_the_file_does_not_parse_come_last(self, folder: Path, scripted: Scripted) -> None:
+        (folder / "b.py").write_text("x = \ny = 1\n")
+        scripts = (told("f(", -0.1), told("2", -2.0), told("g)", -0.2), told("1", -1.0))
+        record = json.loads(scripted.run(["complete", "b.py:1", "--alternatives", "4", "--json"], scripts).out)
+        assert record["alternatives"] == ["1", "2", "f(", "g)"]
+        assert record["text"] == "1"
+
     def test_where_all_say_nothing_that_is_said(self, folder: Path, scripted: Scripted) -> None:
         result = scripted.run(["complete", "a.py:1", "--alternatives", "2"], [told("", -1.0), told(" \n", -1.0)])
         assert (result.code, result.out, result.err) == (0, "", "lacli: nothing to insert here\n")

@@ -284,6 +284,18 @@ class TestBeginning:
         assert drawn(Sampler(options, beginning=Beginning(9)), *self.LOGITS) == 2
         assert drawn(Sampler(options, beginning=Beginning(1, frozenset({1, 3, 99}))), *self.LOGITS) == 0
 
+    def test_blanks_come_before_it_and_are_never_it(self) -> None:
+        for rank, token_id in enumerate([4, 0, 2, 2]):
+            sampler = Sampler(SamplingOptions(), beginning=Beginning(rank), blank=lambda index: index in (1, 3))
+            assert drawn(sampler, *self.LOGITS) == 1
+            assert sampler.first == ()
+            assert drawn(sampler, 0.5, 2.0, -1.0, 1.0, 3.0) == token_id
+            assert sampler.first == (token_id,)
+            assert drawn(sampler, *self.LOGITS) == 1
+        plain = Sampler(SamplingOptions(), blank=lambda index: index == 1)
+        assert [drawn(plain, *self.LOGITS), drawn(plain, 0, 0, 0, 0, 1.0)] == [1, 4]
+        assert plain.first == (4,)
+
     def test_log_probabilities_are_the_models_own(self) -> None:
         expected = torch.tensor(self.LOGITS).log_softmax(0)
         for options in (SamplingOptions(), SamplingOptions(2.0, seed=3), SamplingOptions(repetition_penalty=2.0)):

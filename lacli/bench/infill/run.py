@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import random
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ from lacli.assistant.base import ignore, never
 from lacli.assistant.loading import Loaded, load
 from lacli.assistant.reply import Reply
 from lacli.bench.infill.cut import FORMS, Cut, cuts
+from lacli.bench.machine import machine, machine_line
 from lacli.completion import window
 from lacli.config import Settings
 from lacli.engine.loop import decode
@@ -29,6 +31,7 @@ from lacli.errors import LacliError, UsageError
 from lacli.events import Finished, Request
 from lacli.models.registry.registry import load_registry
 from lacli.prompts.chat import with_bos
+from lacli.storage import atomic
 from lacli.text.stream import TextStream
 
 _TOKENS = 128
@@ -59,7 +62,7 @@ class Result:
     lacli: Answer
     raw: Answer
     first: Answer
-    """lacli's without a second try."""
+    """lacli's without another try, and not judged by the file's grammar."""
 
 
 def judged(text: str, cut: Cut, started: float) -> Answer:
@@ -112,7 +115,7 @@ def raw(cut: Cut, loaded: Loaded) -> Answer:
 def measured(cut: Cut, loaded: Loaded) -> Result:
     """One place."""
     first = filled(cut, loaded, False)
-    ours = filled(cut, loaded, True) if first.empty else first
+    ours = filled(cut, loaded, True) if first.empty or first.parses is False else first
     line = cut.place.prefix.count("\n") + 1
     return Result(cut.place.path, cut.language, cut.form, line, cut.wanted, ours, raw(cut, loaded), first)
 
@@ -147,29 +150,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--places", type=int, default=100, help="so many lines, spans and blocks")
     parser.add_argument("--each", type=int, default=40, help="a hole every so many lines besides; 0 for none")
     parser.add_argument("--forms", nargs="*", choices=FORMS, default=list(FORMS), help="only these")
-    parser.add_argument("--out", type=Path, help="write every place and answer, as JSON")
+    parser.add_argument("--out", type=Path, help="write every place and answer as it is found, as JSON")
     asked = parser.parse_args(arguments)
     try:
-        results = _run(asked)
+        results, head = _run(asked)
     except LacliError as error:
         sys.exit(f"{error.message}; {error.hint}")
-    print("\n".join(table(results)))
-    if asked.out is not None:
-        record = {"model": asked.model, "places": [dataclasses.asdict(result) for result in results]}
-        asked.out.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print("\n".join(["", *head, "", *table(results)]))
 
 
-def _run(asked: argparse.Namespace) -> list[Result]:
+def _run(asked: argparse.Namespace) -> tuple[list[Result], list[str]]:
     found = [cut for cut in cuts(asked.folder, asked.places, asked.each) if cut.form in asked.forms]
+    random.Random(0).shuffle(found)  # a run that is cut off has seen something of every file
     loaded = load(Settings(model=asked.model, pool=False, offline=True), ignore)
+    facts, model = machine(), loaded.prepared.spec.alias
     results: list[Result] = []
     for cut in found:
         results.append(measured(cut, loaded))
         latest = results[-1]
         told = " ".join(f"{by}:{_mark(getattr(latest, by))}" for by in ("lacli", "first", "raw"))
         print(f"{len(results)}/{len(found)} {latest.path}:{latest.line} {latest.form} {told}", file=sys.stderr)
+        if asked.out is not None:  # as it is found, so that a run that is cut off is not lost
+            runs = [dataclasses.asdict(result) for result in results]
+            of = {"suite": "infill", "model": model, "machine": facts, "planned": len(found)}
+            document = {**of, "table": table(results), "runs": runs}
+            text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+            atomic.replace(str(asked.out), text.encode(), 0o644)
     loaded.close()
-    return results
+    return results, [machine_line(facts), f"model {model}"]
 
 
 def _mark(answer: Answer) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 
 import typer
@@ -46,19 +46,22 @@ def _on_event(event: Event | Failed, replies: list[Finished], failed: list[Faile
         replies.append(event)
 
 
-def distinct(replies: Sequence[Finished]) -> list[Finished]:
-    """Replies with text that differs in more than blanks, the likeliest first; without cancelled ones."""
+def distinct(replies: Sequence[Finished], fits: Callable[[str], bool]) -> list[Finished]:
+    """Replies with text that differs in more than blanks, the likeliest first; without cancelled ones.
+
+    Those whose text does not fit into the file come last.
+    """
     found: dict[str, Finished] = {}
     for each in sorted(replies, key=_likelihood, reverse=True):
         if each.text.strip() and each.reason != "cancelled":
             found.setdefault(" ".join(each.text.split()), each)
-    return list(found.values())
+    return sorted(found.values(), key=lambda each: not fits(each.text))
 
 
-def overall_result(replies: Sequence[Finished], interrupt: ReplyInterrupt) -> Finished:
+def overall_result(replies: Sequence[Finished], interrupt: ReplyInterrupt, fits: Callable[[str], bool]) -> Finished:
     """The result of all: the best reply, marked as interrupted if the run was."""
     cancelled = any(each.reason == "cancelled" for each in replies)
-    best = next(iter([*distinct(replies), *replies]), Finished("", (), "cancelled", ReplyStats()))
+    best = next(iter([*distinct(replies, fits), *replies]), Finished("", (), "cancelled", ReplyStats()))
     if not cancelled and replies:
         return best
     reason = "timeout" if interrupt.timed_out else "cancelled"

@@ -14,6 +14,7 @@ from typing import Any
 from lacli.cli.complete.cursor import CursorTarget, InsertRange, insert_range, position
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.stdin import Stdin, argument_text
+from lacli.completion.window import REACH
 from lacli.edits.diff import label_of, target_of, unified
 from lacli.edits.notebook import BOUNDARY, Notebook, is_notebook
 from lacli.edits.textfile import TextFile
@@ -24,8 +25,6 @@ from lacli.text import languages
 
 _DATA = ("json", "toml", "yaml")
 """Data languages: a file with a syntax error is useless to the program that reads it."""
-_REACH = 1 << 16
-"""Characters on either side of the cursor that a completion can depend on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +123,8 @@ class CompleteJob:
         """What the model is asked."""
         text, start, end = self.shown
         return Place(
-            prefix=text[max(0, start - _REACH) : start],
-            suffix=text[end : end + _REACH],
+            prefix=text[max(0, start - REACH) : start],
+            suffix=text[end : end + REACH],
             path=argument_text(label_of(self.path)) if self.path else "",
             language=context_options.language or self.language,
             project=project.name if project is not None else "",
@@ -158,6 +157,14 @@ class CompleteJob:
         elif written and not out.json:
             lines = finished.text.strip("\n").count("\n") + 1
             diagnostics.note(f"{self.where}: {counted(lines, 'line', 'lines')} inserted")
+
+    def fits(self, text: str) -> bool:
+        """Whether the file parses with this text at the place, as far as that can be told."""
+        from lacli.edits.syntax import is_sound
+
+        around, start, end = self.shown
+        language = self.language or languages.language_of(self.path, around).name
+        return is_sound(around[:start] + text + around[end:], language) is not False
 
     def _changed(self, text: str) -> bytes:
         """The file with this text at the place. Raises LacliError where it would no longer be read as what it is."""

@@ -80,10 +80,10 @@ class CompleteRunner:
         """Several completions of one place, the likeliest first."""
         common, out = self._common, self._output
         replies, interrupt = alternatives.write_replies(assistant, request, out.alternatives)
-        finished = alternatives.overall_result(replies, interrupt)
+        finished = alternatives.overall_result(replies, interrupt, job.fits)
         self._recorder.turn(job.question, finished)
         try:
-            found = alternatives.distinct(replies)
+            found = alternatives.distinct(replies, job.fits)
             if finished.reason not in ("cancelled", "timeout") or found:
                 job.write_several(finished, [each.text for each in found], out)
         finally:
