@@ -26,6 +26,8 @@ def layout(scope: Scope) -> Iterator[Fault]:
     yield from _indentation(old, new, fresh, scope.old.language)
     if blanks := trailing(old, new, fresh, scope.old.language):
         yield Fault("layout", f"line {blanks[0] + 1} ends with blanks")
+    if runs := long_gaps(scope):
+        yield Fault("layout", f"{runs[0][1] - runs[0][0]} blank lines stand from line {runs[0][0] + 1} on")
     if gaps := lost_gaps(scope):
         yield Fault("layout", f"the blank line before `{scope.old.definitions[gaps[0]].label}` is gone")
 
@@ -115,6 +117,26 @@ def trailing(old: Sequence[str], new: Sequence[str], fresh: Sequence[int], langu
         return []
     had = Counter(line for line in old if line != line.rstrip())
     return [row for row in fresh if new[row] != new[row].rstrip(" \t") and not had[new[row]]]
+
+
+def long_gaps(scope: Scope) -> list[tuple[int, int]]:
+    """Runs of blank lines that are longer than any the file had, and than two: the lines that are too many of each."""
+    had = [end - start for start, end in _blank_runs(scope.old.lines)]
+    most = max([*had, 1 + (scope.old.language == "python")])
+    return [(start + most, end) for start, end in _blank_runs(scope.new.lines) if end - start > most]
+
+
+def _blank_runs(lines: Sequence[str]) -> list[tuple[int, int]]:
+    """The runs of blank lines; the empty text behind the last line end is none."""
+    found: list[tuple[int, int]] = []
+    for row, line in enumerate(lines[: len(lines) - (not lines[-1])]):
+        if line.strip():
+            continue
+        if found and found[-1][1] == row:
+            found[-1] = (found[-1][0], row + 1)
+        else:
+            found.append((row, row + 1))
+    return found
 
 
 def _is_comment_above(scope: Scope, each: Definition, now: Definition) -> bool:

@@ -202,11 +202,20 @@ def lost_comments(scope: Scope) -> list[Comment]:
         text = renamed(each.text, scope.renames)
         if there[text]:
             there[text] -= 1
-        elif scope.about_comments and _is_about(scope, each):
+        elif scope.about_comments and not scope.only_documents and _is_about(scope, each):
             continue
         elif not _is_gone_with_its_code(scope, each, codes) and not _is_reworded(scope, each):
-            found.append(each)
+            if not (scope.only_documents and _is_documentation(scope, each)):
+                found.append(each)
     return found
+
+
+def _is_documentation(scope: Scope, comment: Comment) -> bool:
+    """Whether a comment stands right above something that the instruction wants documented."""
+    return any(
+        each.start <= comment.start and comment.end <= each.head and scope.is_named(each)
+        for each in scope.old.definitions
+    )
 
 
 def _is_about(scope: Scope, comment: Comment) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from lacli.edits import (
     check_asked,
     check_changes,
+    check_documented,
     check_guards,
     check_layout,
     check_losses,
@@ -43,6 +44,7 @@ def _content(scope: Scope) -> Iterator[Fault]:
     yield from check_marks.marks(scope)
     if scope.old.outline is not None and scope.old.outline.definitions and not _is_broken_anew(scope):
         yield from check_losses.losses(scope)
+        yield from check_documented.documented(scope)
         yield from check_losses.doubled(scope)
         yield from check_losses.order(scope)
         yield from check_changes.changes(scope)

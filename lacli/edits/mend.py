@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from lacli.edits import mend_guards, mend_imports, mend_layout, mend_losses, mend_names, mend_strays
+from lacli.edits import check_documented, mend_guards, mend_imports, mend_layout, mend_losses, mend_names, mend_strays
 from lacli.edits.checks import Fault, faults
 from lacli.edits.intent import Intent
 from lacli.edits.mending import Mended
@@ -26,6 +26,7 @@ _STEPS: tuple[Callable[[Scope], Iterator[Mended]], ...] = (
     mend_layout.indentation,
     mend_losses.without_repeats,
     mend_losses.placeholders,
+    check_documented.mended,
     mend_losses.siblings,
     mend_losses.definitions,
     mend_losses.decorators,
@@ -43,6 +44,7 @@ _STEPS: tuple[Callable[[Scope], Iterator[Mended]], ...] = (
     mend_guards.before_loops,
     mend_imports.standard,
     mend_layout.gaps,
+    mend_layout.long_gaps,
     mend_layout.without_trailing,
 )
 

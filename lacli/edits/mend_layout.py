@@ -89,6 +89,15 @@ def indentation(scope: Scope) -> Iterator[Mended]:
             yield from _on_fresh_leads(scope, lambda lead: _scaled(lead, has, width), note)
 
 
+def long_gaps(scope: Scope) -> Iterator[Mended]:
+    """No more blank lines in a row than the file has elsewhere."""
+    lines = list(scope.new.lines)
+    for start, end in reversed(check_layout.long_gaps(scope)):
+        del lines[start:end]
+    if lines != scope.new.lines:
+        yield Mended("\n".join(lines), "took out blank lines")
+
+
 def gaps(scope: Scope) -> Iterator[Mended]:
     """Blank lines that went and nothing came for."""
     if not check_layout.lost_gaps(scope):

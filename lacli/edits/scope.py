@@ -24,6 +24,22 @@ _MORE_THAN_RENAMES = re.compile(
     re.IGNORECASE,
 )
 
+_DOCUMENTS = re.compile(
+    r"\s*(?:please\s+)?(?:(?:add|write|insert|put|give|create|provide|attach|include)\s+"
+    r"(?:(?!and\b|with\b|that\b|to\b|for\b|plus\b)[\w'-]*\s+){0,5}?"
+    r"(?:doc\s?strings?|doc(?:umentation)?\s+comments?|[jk]s?doc|javadoc|godoc|rustdoc|comments?|documentation)\b"
+    r"|(?:document|explain|describe|comment)\b(?!\s+out\b))",
+    re.IGNORECASE,
+)
+"""How an instruction begins that wants comments or docstrings."""
+_AND_CODE = re.compile(
+    r"(?:[,;.]|\band\b|\bthen\b|\balso\b)\s+(?:(?:and|then|also|an?|the|its?|\w+ly)\s+)*(?:add|make|let|return|raise"
+    r"|throw|change|rename|remove|delete|drop|use|convert|set|move|fix|replace|guard|validate|check|type|annotate|test"
+    r"|parameter|method|function|field|default|import|call|log|print|write|simplify|refactor)",
+    re.IGNORECASE,
+)
+"""How such an instruction asks for something else, too."""
+
 
 class Scope:
     """An edit seen by its definitions. Places are those in `old.definitions`."""
@@ -56,6 +72,12 @@ class Scope:
     def about_docs(self) -> bool:
         """Whether the instruction is about docstrings, which may then change."""
         return bool(_OF_DOCS.search(self.words))
+
+    @functools.cached_property
+    def only_documents(self) -> bool:
+        """Whether comments and docstrings are to come, and nothing else is to change."""
+        is_meant = _DOCUMENTS.match(self.words) is not None and not self.renames and not self.intent.removes
+        return is_meant and not _AND_CODE.search(self.words) and self.old.language not in ("markdown", "json")
 
     @property
     def moves(self) -> bool:
