@@ -28,11 +28,13 @@ def context_of(
         shown = sketch(before, outline, spans)
         return [Attachment(f"{label} in outline", shown)] if shown.strip() else []
     into = picked.into
+    users = [Attachment(each.label, lines_of(before.split("\n"), each)) for each in picked.beside]
     if into is None or part.end - part.start > _CONTAINER_LINES:
-        return [Attachment(f"{label} in outline", sketch(before, outline, [], into))]
+        return [Attachment(f"{label} in outline", sketch(before, outline, [], into)), *users]
     return [
         Attachment(f"{label} in outline", sketch(before, outline, spans)),
         Attachment(part.label, lines_of(lines, part)),
+        *users,
     ]
 
 

@@ -40,6 +40,11 @@ _TRIES = 3
 _MOST_UNSURE = 60
 """Lines of a file that is rewritten as a whole, where the instruction does not surely name a part of it."""
 _REMOVES = re.compile(r"\b(?:remov|delet|drop|clear|empt|strip)\w*", re.IGNORECASE)
+_OF_BLANKS = re.compile(
+    r"\b(?:blank|empty|white ?space|spac\w*|indent\w*|tabs?|format\w*|new ?lines?|line|lines|wrap\w*|trailing|align\w*)\b",
+    re.IGNORECASE,
+)
+"""How an instruction speaks of how a text is set."""
 _BEYOND = "the reply goes beyond the lines given; what is around them stays as it is"
 _UNCHANGED = "nothing is changed yet"
 
@@ -200,13 +205,13 @@ class Edit:
             made = self._part(here, text, ask, tries)
             if isinstance(made, str):
                 return Outcome(_refused(self.file, made), self.picked, tuple(tries))
-            if made.text == text and self._has_to_change(part):
+            if self._is_same(text, made.text) and self._has_to_change(part):
                 same.append(part)
             moved += made.text.count("\n") - text.count("\n")
             text = made.text
             notes += made.notes
             left += made.faults
-        if text == self._text and not left:
+        if self._is_same(self._text, text) and not left:
             why = f"the model changes nothing, asked {counted(len(tries), 'time', 'times')}"
             return Outcome(_refused(self.file, why), self.picked, tuple(tries))
         if self._are_several:
@@ -242,9 +247,9 @@ class Edit:
             try:
                 made = self._checked(part, text, reply, question.form, finished.reason == "stop")
                 found = tuple(fault.text for fault in made.faults)
-                if made.text == text and self._has_to_change(part):
+                if self._is_same(text, made.text) and self._has_to_change(part):
                     found = (*found, _UNCHANGED)
-                if best is None or len(made.faults) < len(best.faults) or best.text == text:
+                if best is None or len(made.faults) < len(best.faults) or self._is_same(text, best.text):
                     best = made
             except Unusable as error:
                 why = str(error) + _length(finished)
@@ -330,6 +335,13 @@ class Edit:
         if text is None:
             raise Unusable(f"the reply rewrites more than lines {part.start + 1} to {part.end}")
         return replace(made, text=text, notes=(*made.notes, _BEYOND))
+
+    def _is_same(self, before: str, after: str) -> bool:
+        """Whether nothing came of an answer: a change of blank lines alone is none, where they are not asked for."""
+        if before == after or _OF_BLANKS.search(self.instruction):
+            return before == after
+        one, other = ([line.rstrip() for line in text.split("\n") if line.strip()] for text in (before, after))
+        return one == other
 
     def _has_to_change(self, part: Part) -> bool:
         """Whether the edit is not done while this part is as it was: one that only uses a name may stay."""

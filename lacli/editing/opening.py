@@ -6,6 +6,7 @@ import re
 
 from lacli.edits.find import Picked
 from lacli.edits.outline import Definition, Outline
+from lacli.edits.owners import receiver
 
 _CALLABLE = re.compile(r"\b(?:method|function|helper|test|getter|setter|property|constructor)\b", re.IGNORECASE)
 _NO_INSTANCE = re.compile(r"\b(?:static|class ?method|property|alternative constructor|factory)\b", re.IGNORECASE)
@@ -20,6 +21,8 @@ def of_something_new(name: str, picked: Picked, outline: Outline | None, languag
         return name
     if language == "python" and _is_method(picked.into, outline, instruction):
         return f"def {name}(self"
+    if language == "go" and (found := receiver(name, instruction, outline)):
+        return f"func {found} {name}"
     word = _WORDS.get(language)
     return f"{word} {name}" if (word and picked.into is None) or language == "python" else ""
 

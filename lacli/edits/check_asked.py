@@ -38,6 +38,92 @@ def asked(scope: Scope) -> Iterator[Fault]:
             continue
         yield Fault("asked", f"`{code}`, which the instruction names, is not in it")
     yield from _types(scope)
+    yield from _missing(scope)
+    yield from _halves(scope)
+    yield from _moved(scope)
+
+
+_AS_DEFINED = r"(?:methods?|functions?|class|struct|enum|trait|interface|getter|setter)\s+(?:called\s+|named\s+)?`?"
+
+
+def _missing(scope: Scope) -> Iterator[Fault]:
+    """What is asked for by name and is not there afterwards."""
+    defined = {each.name for each in scope.new.definitions}
+    text = " ".join(scope.new.tokens())
+    for name in sorted(scope.intent.adds):
+        if scope.old.language == "markdown" or name in defined or (not name.isidentifier() and not _is_data(scope)):
+            continue
+        is_key = _is_data(scope) and scope.old.outline is not None
+        as_defined = re.search(rf"\b{_AS_DEFINED}{re.escape(name)}(?!\w)", scope.intent.text) is not None
+        dotted = any(name in each.name.split(".") for each in scope.new.definitions)
+        if not dotted and (is_key or (as_defined and scope.old.language != "c") or not mentions([text], [name])):
+            yield Fault("asked", f"`{name}`, which the instruction asks for, is not there")
+
+
+def _is_data(scope: Scope) -> bool:
+    return scope.old.language in ("toml", "json", "yaml")
+
+
+_CLAUSE = re.compile(
+    r"(?:^|[,;.]?\s+(?:and|then|also|and then|and also)\s+|[;.]\s+)(?:please\s+)?"
+    r"(?P<verb>rais|set|chang|bump|lower|increas|reduc|remov|delet|drop|renam|add|replac|updat|call|us|mov|convert|turn)(?:e|es|s)?\s",
+    re.IGNORECASE,
+)
+
+
+def _halves(scope: Scope) -> Iterator[Fault]:
+    """Clauses of an instruction that name definitions of which none has changed: only half of it is done."""
+    text = scope.intent.text
+    begins = [match.start() for match in _CLAUSE.finditer(text)]
+    if len(begins) < 2 or scope.renames:
+        return
+    for start, end in zip(begins, [*begins[1:], len(text)], strict=True):
+        clause = text[start:end]
+        if mentions([clause], scope.intent.adds | scope.intent.removes):
+            continue
+        named = [
+            at
+            for at, each in enumerate(scope.old.definitions)
+            if scope.is_named(each) and (mentions([clause], [each.name]) or _names_item(scope, each, clause))
+        ]
+        if named and not any(_has_changed(scope, at) for at in named):
+            yield Fault("asked", f"nothing is changed in `{scope.old.definitions[named[0]].label}`")
+
+
+def _names_item(scope: Scope, each: Definition, clause: str) -> bool:
+    """Whether a clause is about an item of this list."""
+    one = each.name.removesuffix("ies") + "y" if each.name.endswith("ies") else each.name.removesuffix("s")
+    return _is_data(scope) and mentions([clause], [one])
+
+
+def _has_changed(scope: Scope, at: int) -> bool:
+    each, now = scope.old.definitions[at], scope.became[at]
+    return now is None or scope.old.lines[each.start : each.end] != scope.new.lines[now.start : now.end]
+
+
+_MOVES_CODE = re.compile(
+    r"^(?:please\s+)?(?:move|extract|pull|factor)\b.*\b(?:in)?to\s+(?:an?|its|one)\s+(?:new\s+|own\s+|\w+\s+)?"
+    r"(?:method|function|helper)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _moved(scope: Scope) -> Iterator[Fault]:
+    """Lines that were to be moved into something new, and are nowhere any more."""
+    if not _MOVES_CODE.search(scope.intent.text) or scope.old.language == "markdown":
+        return
+    there = {"".join(line.split()) for line in scope.new.lines}
+    for at, each in enumerate(scope.old.definitions):
+        if each.kind != "function" or not scope.is_named(each) or not _has_changed(scope, at):
+            continue
+        for row in range(each.signature_end, each.end):
+            words = re.findall(r"\w+", " ".join(scope.old.tokens(row, row + 1)))
+            opens = scope.old.lines[row].rstrip().endswith(("{", "(", "{("))
+            if len(words) > 1 and not opens and "".join(scope.old.lines[row].split()) not in there:
+                yield Fault(
+                    "lost", f"`{scope.old.lines[row].strip()[:50]}` of `{each.label}` was to be moved and is gone"
+                )
+                return
 
 
 _OF_TYPES = re.compile(r"\b(?:annotat\w*|typed?|types|type hints?|hints?)\b", re.IGNORECASE)

@@ -16,7 +16,9 @@ def documented(scope: Scope) -> Iterator[Fault]:
     for each in changed_code(scope)[:1]:
         row = min(each.start, len(scope.old.lines) - 1)
         shown = scope.old.lines[row].strip()[:50]
-        yield Fault("changed", f"the code at line {row + 1} (`{shown}`) is changed, and only documentation is asked for")
+        yield Fault(
+            "changed", f"the code at line {row + 1} (`{shown}`) is changed, and only documentation is asked for"
+        )
 
 
 def mended(scope: Scope) -> Iterator[Mended]:

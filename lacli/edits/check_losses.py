@@ -202,11 +202,12 @@ def lost_comments(scope: Scope) -> list[Comment]:
         text = renamed(each.text, scope.renames)
         if there[text]:
             there[text] -= 1
-        elif scope.about_comments and not scope.only_documents and _is_about(scope, each):
+        elif (scope.about_comments and not scope.only_documents and _is_about(scope, each)) or (
+            scope.only_documents and _is_documentation(scope, each)
+        ):
             continue
         elif not _is_gone_with_its_code(scope, each, codes) and not _is_reworded(scope, each):
-            if not (scope.only_documents and _is_documentation(scope, each)):
-                found.append(each)
+            found.append(each)
     return found
 
 

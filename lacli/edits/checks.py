@@ -15,6 +15,7 @@ from lacli.edits import (
     check_layout,
     check_losses,
     check_marks,
+    check_members,
     check_names,
     check_strays,
 )
@@ -52,6 +53,7 @@ def _content(scope: Scope) -> Iterator[Fault]:
         yield from check_changes.additions(scope)
         yield from check_strays.strays(scope)
         yield from check_names.names(scope)
+        yield from check_members.members(scope)
         yield from check_guards.guards(scope)
         yield from check_asked.unused(scope)
     else:

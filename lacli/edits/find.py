@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from lacli.edits.insertions import Inserter
 from lacli.edits.intent import Intent
+from lacli.edits.items import impls, lists_of
+from lacli.edits.marked import NAME
 from lacli.edits.mentions import every_place, moved, renamed
 from lacli.edits.outline import Definition, Outline
 from lacli.edits.parts import Part, Picked, disjoint, head_of, imports_of, part_of, parts_of_rows, whole
@@ -41,6 +43,11 @@ _ENTER = re.compile(
     re.IGNORECASE,
 )
 """Stands before the name of a list that is to have what is new."""
+_USE = re.compile(
+    rf"\b(?:call|use|calling|using|invoke|invoking|run)\b[^.;]*?\b(?:in|from|by)\s+(?:(?P<all>both|all|each)\b|(?:the\s+)?{NAME})",
+    re.IGNORECASE,
+)
+"""How an instruction names the places that are to use what is new."""
 
 
 def find(text: str, outline: Outline | None, intent: Intent) -> Picked:
@@ -76,7 +83,8 @@ class _Finder:
             found = renamed(self._vocabulary, self._resolver, self._renames, self._roles, self._intent.everywhere)
             return found or whole(self._vocabulary.lines, "it does not have the name that is to be changed")
         return (
-            moved(self._vocabulary, self._sentence, self._resolver, self._roles)
+            self._implementations()
+            or moved(self._vocabulary, self._sentence, self._resolver, self._roles)
             or every_place(self._vocabulary, self._sentence, self._resolver, self._roles)
             or self._imports()
             or self._added()
@@ -85,6 +93,16 @@ class _Finder:
             or self._unmarked()
             or whole(self._vocabulary.lines, "the instruction names nothing in it")
         )
+
+    def _implementations(self) -> Picked | None:
+        """The `impl` blocks of traits that are named as such: "the impl of From<u8> for Id"."""
+        named = [each.definition for each in impls(self._intent.text, self._vocabulary)]
+        found = [each for each in named if each is not None]
+        # with a name within, or of a type beside them, the place may be another
+        if not found or any(each.role > OBJECT for each in self._roles):
+            return None
+        names = " and ".join(f"`{each.label}`" for each in found)
+        return Picked(disjoint([*map(part_of, found)]), why=f"the instruction names {names}")
 
     def _imports(self) -> Picked | None:
         if not _IMPORTS.search(self._sentence.text) or self._vocabulary.is_prose or self._vocabulary.is_data:
@@ -113,9 +131,21 @@ class _Finder:
         named = [each for each in self._roles if each.at > at and _ENTER.search(text[at : each.at])]
         lists = [self._vocabulary.definitions_of(each.name) for each in named]
         parts = [part_of(one[0]) for one in lists if len(one) == 1 and one[0] is not found.into]
+        parts += [part for part in map(part_of, self._users(at)) if part not in parts]
         held = {row for part in found.parts for row in range(part.start, part.end)}
         beside = tuple(part for part in parts if not held.intersection(range(part.start, part.end)))
         return replace(found, beside=beside) if found.form == "insert" else found
+
+    def _users(self, at: int) -> list[Definition]:
+        """The functions that are to use what is new: "and call it in both", behind the place of its name."""
+        text = self._sentence.text
+        use = _USE.search(text, at)
+        if use is None:
+            return []
+        first = 0 if use["all"] else use.end() - 1
+        named = [each for each in self._roles if (each.at < use.start() if use["all"] else each.at >= first)]
+        found = [self._vocabulary.definitions_of(each.name) for each in named]
+        return [one[0] for one in found if len(one) == 1 and one[0].kind == "function"]
 
     def _of_that_kind(self, kind: str) -> Picked | None:
         """A list of such things in a file of keys: `dependencies` for a new dependency."""
@@ -131,7 +161,8 @@ class _Finder:
         targets = self._resolver.targets(self._roles)
         if not targets.definitions:
             return self._imported_only()
-        parts = [part_of(each) for each in targets.definitions]
+        definitions = [*targets.definitions, *lists_of(self._intent.text, self._vocabulary)]
+        parts = [part_of(each) for each in dict.fromkeys(definitions)]
         for each in targets.definitions:
             if self._is_removed(each):
                 rows = [row for row in self._vocabulary.mentions(each.name) if not each.start <= row < each.end]

@@ -34,6 +34,11 @@ _TOP = (
 _VALUES = ("constant", "const", "variable", "global", "define")
 _SECTIONS = ("section", "heading", "chapter", "subsection", "table")
 _ENTRIES = ("key", "setting", "option", "entry", "field", "property", "flag", "dependency")
+_GROUPS = {
+    "dependency group": ("optional-dependencies", "dependency-groups", "extras"),
+    "extra": ("optional-dependencies", "extras"),
+}
+"""What lists such things in files of keys."""
 _BESIDE = re.compile(
     rf"\b(after|below|behind|following|beneath|next\s+to|beside|before|above|in\s+front\s+of)\s+(?:the\s+)?(?:{KINDS}\s+)?$",
     re.IGNORECASE,
@@ -68,6 +73,8 @@ class Inserter:
         container, sure = self._container(addition, others, sibling)
         if sibling is not None:
             return self._beside(sibling, before, container)
+        if container is None and addition.kind in _GROUPS:
+            container, sure = self._of_groups(addition.kind)
         if container is not None:
             return self._inside(addition, container, sure)
         if addition.kind in _MEMBERS or not addition.kind:
@@ -81,7 +88,7 @@ class Inserter:
         if self._vocabulary.is_prose:
             return kind in _SECTIONS and kind != "table"
         if self._vocabulary.is_data:
-            return kind in (*_SECTIONS, *_ENTRIES, "")
+            return kind in (*_SECTIONS, *_ENTRIES, *_GROUPS, "")
         return kind in (*_MEMBERS, *_TOP, *_VALUES, "")
 
     def _relevant(self, named: Sequence[Role], addition: Addition) -> list[Role]:
@@ -121,6 +128,14 @@ class Inserter:
             if len({each.name for each in classes}) == 1:
                 return self._block(classes[0]), True
         return None, True
+
+    def _of_groups(self, kind: str) -> tuple[Definition | None, bool]:
+        """The table of such groups."""
+        tables = [each for each in self._vocabulary.outline.definitions if each.kind in ("table", "key")]
+        found = [each for each in tables if each.name.rsplit(".", 1)[-1] in _GROUPS[kind]]
+        if kind == "dependency group" and re.search(r"\boptional\b", self._sentence.text, re.IGNORECASE):
+            found = [each for each in found if each.name.endswith("optional-dependencies")] or found
+        return (found[0], len(found) == 1) if found else (None, True)
 
     def _takes_methods(self, each: Definition) -> bool:
         return each.kind == "class" and any(one.kind == "function" for one in self._members(each))

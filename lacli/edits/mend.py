@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from lacli.edits import check_documented, mend_guards, mend_imports, mend_layout, mend_losses, mend_names, mend_strays
+from lacli.edits import (
+    check_documented,
+    check_members,
+    mend_guards,
+    mend_imports,
+    mend_layout,
+    mend_losses,
+    mend_names,
+    mend_strays,
+)
 from lacli.edits.checks import Fault, faults
 from lacli.edits.intent import Intent
 from lacli.edits.mending import Mended
@@ -24,6 +33,7 @@ _STEPS: tuple[Callable[[Scope], Iterator[Mended]], ...] = (
     mend_layout.without_entities,
     mend_layout.plain_quotes,
     mend_layout.indentation,
+    check_members.with_receiver,
     mend_losses.without_repeats,
     mend_losses.placeholders,
     check_documented.mended,

@@ -42,6 +42,8 @@ class Definition:
     parameters: tuple[str, ...] = ()
     doc: tuple[int, int] | None = None
     """The lines of its docstring (Python)."""
+    receiver: str = ""
+    """What stands before the name of a Go method: `(g *Group)`."""
     parent: int | None = None
     """Its place in `Outline.definitions`; None at the top of the file."""
 
@@ -145,6 +147,7 @@ class _Reader:
                 signature_end=_signature_end(node),
                 parameters=tuple(_parameters(node, self._grammar)) if kind == "function" else (),
                 doc=_docstring(node),
+                receiver=_receiver(node),
                 parent=parent,
             )
         )
@@ -259,6 +262,11 @@ def _owner(node: Node) -> str:
         named = [name for name in names if name not in ("prototype", "module", "exports", "this", "window")]
         return named[-1] if named else ""
     return ""
+
+
+def _receiver(node: Node) -> str:
+    found = node.child_by_field_name("receiver")
+    return " ".join(text_of(found).split()) if found is not None else ""
 
 
 def _body(node: Node) -> Node | None:

@@ -162,10 +162,10 @@ def _objects(sentence: Sentence, at: int) -> list[str]:
 
 _ADD = (
     r"\b(?:add(?:ing)?|create|write|introduce|define|implement|insert|append|put|provide|make|want|need|have|give\s+\S+"
-    r"|there\s+should\s+be|with|extract)"
+    r"|there\s+should\s+be|with|extract|into(?=\s+(?:an?\s+|its\s+)?new\b))"
 )
 _NEW_KIND = (
-    r"(?P<kind>methods?|functions?|class(?:es)?|constants?|consts?|variables?|tests?(?:\s+cases?)?|sections?|headings?|chapters?|subsections?|keys?"
+    r"(?P<kind>dependency\s+groups?|extras?(?=\s+(?:called|named|with|\w+\s+with)\b)|methods?|functions?|class(?:es)?|constants?|consts?|variables?|tests?(?:\s+cases?)?|sections?|headings?|chapters?|subsections?|keys?"
     r"|tables?|fields?|property|properties|getters?|setters?|structs?|enums?|traits?|interfaces?|type\s+alias(?:es)?|macros?|helpers?"
     r"|constructors?|fixtures?|variants?|members?|entry|entries|settings?|options?|dependency|dependencies|parameters?|params?|arguments?"
     r"|args?|flags?|attributes?|imports?|includes?|globals?|enum\s+values?|define"

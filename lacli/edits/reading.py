@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import replace
 
 from lacli.edits.intent import Intent
+from lacli.edits.items import impls, lists_of
 from lacli.edits.marked import NAME
 from lacli.edits.outline import Outline
 from lacli.edits.phrases import additions, imported, instead_of, removals, renames, separated
@@ -57,6 +58,10 @@ def intent_from(instruction: str, sentence: Sentence, vocabulary: Vocabulary) ->
     names = {each for each in written if vocabulary.knows(each)}
     names |= {each.old for each in renamed if vocabulary.knows(each.old)}
     names = {part for each in names for part in (each, _last(each))}
+    names |= {each.name for each in lists_of(instruction, vocabulary)}
+    blocks = impls(instruction, vocabulary)
+    names |= {each.name for each in blocks if each.definition is not None}
+    adds |= {each.name for each in blocks if each.definition is None and each.is_new}
     removed = {each for each in removals(sentence) if each in names}
     removed |= {
         root
@@ -68,7 +73,8 @@ def intent_from(instruction: str, sentence: Sentence, vocabulary: Vocabulary) ->
         instruction,
         names=frozenset(names),
         renames=tuple(dict.fromkeys((_last(each.old), _last(each.new)) for each in renamed)),
-        removes=frozenset(part for each in removed for part in (each, _last(each)) if part in names or part in removed),
+        removes=frozenset(part for each in removed for part in (each, _last(each)) if part in names or part in removed)
+        | {each.name for each in blocks if each.definition is not None and each.goes},
         adds=frozenset(adds - (new if not added else set())),
         everywhere=_EVERYWHERE.search(sentence.text) is not None,
     )

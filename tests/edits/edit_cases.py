@@ -175,7 +175,7 @@ CASES = (
         "",
         _intent("say under Privacy that nothing is sent anywhere", "Privacy"),
         (("lacli", "Privacy"),),
-        "Everything runs on your machine. The",
-        "Everything runs on your machine, and nothing is sent anywhere. The",
+        "Everything runs on your machine; the only",
+        "Everything runs on your machine, and nothing is sent anywhere; the only",
     ),
 )
