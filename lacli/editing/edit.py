@@ -41,7 +41,7 @@ _MOST_UNSURE = 60
 """Lines of a file that is rewritten as a whole, where the instruction does not surely name a part of it."""
 _REMOVES = re.compile(r"\b(?:remov|delet|drop|clear|empt|strip)\w*", re.IGNORECASE)
 _OF_BLANKS = re.compile(
-    r"\b(?:blank|empty|white ?space|spac\w*|indent\w*|tabs?|format\w*|new ?lines?|line|lines|wrap\w*|trailing|align\w*)\b",
+    r"\b(?:blank|empty|white ?space|spac\w*|indent\w*|tabs?|format\w*|new ?lines?|lines?|wrap\w*|trailing|align\w*)\b",
     re.IGNORECASE,
 )
 """How an instruction speaks of how a text is set."""

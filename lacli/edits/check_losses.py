@@ -202,13 +202,18 @@ def lost_comments(scope: Scope) -> list[Comment]:
         text = renamed(each.text, scope.renames)
         if there[text]:
             there[text] -= 1
-        elif (scope.about_comments and not scope.only_documents and _is_about(scope, each)) or (
-            scope.only_documents and _is_documentation(scope, each)
-        ):
+        elif _may_change(scope, each):
             continue
         elif not _is_gone_with_its_code(scope, each, codes) and not _is_reworded(scope, each):
             found.append(each)
     return found
+
+
+def _may_change(scope: Scope, comment: Comment) -> bool:
+    """Whether the instruction is about this comment. One that only adds some takes none away, but for its own kind."""
+    if scope.only_documents:
+        return _is_documentation(scope, comment)
+    return scope.about_comments and _is_about(scope, comment)
 
 
 def _is_documentation(scope: Scope, comment: Comment) -> bool:

@@ -170,7 +170,7 @@ _NEW_KIND = (
     r"|constructors?|fixtures?|variants?|members?|entry|entries|settings?|options?|dependency|dependencies|parameters?|params?|arguments?"
     r"|args?|flags?|attributes?|imports?|includes?|globals?|enum\s+values?|define"
     rf"|(?:generators?|coroutines?)(?=\s+(?:called|named|{NAME})))"
-    r"(?!\s+(?:hints?|annotations?|checks?|guards?|comments?|docstrings?|docs?|documentation|validation|doc\s+comments?|calls?|names?)\b)"
+    r"(?!(?<!group)(?<!groups)(?<!extra)\s+(?:hints?|annotations?|checks?|guards?|comments?|docstrings?|docs?|documentation|validation|doc\s+comments?|calls?|names?)\b)"
 )
 _ADJECTIVE = (
     r"(?:new|small|simple|private|public|static|protected|helper|unit|global|module(?:-level)?|top-level|second|third|another|optional|boolean"

@@ -17,6 +17,12 @@ _WORDS = re.compile(
 )
 _MOVE = re.compile(r"\bmove\b(.*?)\b(above|before|below|after|behind|under(?:neath)?)\b(.*)", re.IGNORECASE | re.DOTALL)
 _REMOVE = re.compile(r"\b(?:remove|delete|drop|get rid of|kill|eliminate)\b", re.IGNORECASE)
+_DERIVE = re.compile(
+    r"\s*(?:[Pp]lease\s+)?(?:[Aa]lso\s+)?[Dd]erive\s+(?P<traits>`?[A-Z]\w*`?(?:(?:,\s*(?:and\s+)?|\s+and\s+)`?[A-Z]\w*`?)*)\s+"
+    r"(?:for|on)\s+(?:the\s+)?(?:struct\s+|enum\s+|type\s+)?`?(?P<type>[A-Z]\w*)`?(?:\s+(?:struct|enum|type))?"
+    r"(?:,?\s+(?:too|as well|also))?[.!]?\s*",
+)
+_DERIVED = re.compile(r"\s*#\[derive\((?P<names>[\w\s,:]*)\)\]\s*")
 _ABOVE = ("above", "before")
 
 
@@ -62,6 +68,28 @@ def moved(text: str, outline: Outline, intent: Intent) -> str | None:
     place = rest.index(marker)
     new = [*body, *[""] * gap] if found[2].lower() in _ABOVE else [*[""] * gap, *body]
     return "\n".join(str(line) for line in [*rest[:place], *new, *rest[place + 1 :]])
+
+
+def derived(text: str, outline: Outline, intent: Intent) -> str | None:
+    """The text with traits derived for a type of Rust, where that is all that is asked for."""
+    found = _DERIVE.fullmatch(intent.text)
+    if outline.language != "rust" or found is None or not outline.sound:
+        return None
+    lines = text.split("\n")
+    types = [each for each in outline.definitions if each.name == found["type"] and each.kind == "class"]
+    types = [each for each in types if re.search(r"\b(?:struct|enum|union)\b", lines[each.head])]
+    if len(types) != 1:
+        return None
+    each = types[0]
+    attributes = [(row, _DERIVED.fullmatch(lines[row])) for row in range(each.start, each.head)]
+    row, has = next(((row, match) for row, match in attributes if match), (each.head, None))
+    had = [name.strip() for name in has["names"].split(",") if name.strip()] if has else []
+    wanted = [name for name in re.findall(r"[A-Z]\w*", found["traits"]) if name not in had]
+    if not wanted or (has is None and any("derive" in lines[at] for at in range(each.start, each.head))):
+        return None
+    indent = _indent(lines[each.head])
+    lines[row : row + (has is not None)] = [f"{indent}#[derive({', '.join([*had, *wanted])})]"]
+    return "\n".join(lines)
 
 
 def _without(lines: Sequence[object], start: int, end: int) -> list[object]:
