@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from lacli.edits.fault import Fault
 from lacli.edits.hunks import Hunk, hunks
-from lacli.edits.mending import Mended
 from lacli.edits.pieces import Pieces
 from lacli.edits.scope import Scope
 
@@ -21,28 +20,13 @@ def documented(scope: Scope) -> Iterator[Fault]:
         )
 
 
-def mended(scope: Scope) -> Iterator[Mended]:
-    """The code as it was, with the comments that came."""
-    lines = list(scope.new.lines)
-    changed = changed_code(scope)
-    prose = _prose(scope.new)
-    for each in reversed(changed):
-        rows = range(each.new_start, each.new_end)
-        kept = [scope.new.lines[row] for row in rows if row in prose]
-        had = {line.strip() for line in scope.old.lines[each.start : each.end]}
-        kept = [line for line in kept if line.strip() not in had]
-        lines[each.new_start : each.new_end] = [*kept, *scope.old.lines[each.start : each.end]]
-    if changed:
-        yield Mended("\n".join(lines), "put the code back as it was")
-
-
 def changed_code(scope: Scope) -> list[Hunk]:
     """The changes that are not of comments, docstrings and blank lines."""
     if not scope.only_documents or scope.old.outline is None:
         return []
     if _code(scope.old) == _code(scope.new):
         return []
-    prose = (_prose(scope.old), _prose(scope.new))
+    prose = (prose_rows(scope.old), prose_rows(scope.new))
     return [
         each
         for each in hunks(scope.old.lines, scope.new.lines)
@@ -51,7 +35,7 @@ def changed_code(scope: Scope) -> list[Hunk]:
 
 
 def _code(text: Pieces) -> list[str]:
-    return _of(text, 0, len(text.lines), _prose(text))
+    return _of(text, 0, len(text.lines), prose_rows(text))
 
 
 def _of(text: Pieces, start: int, end: int, without: set[int]) -> list[str]:
@@ -59,7 +43,7 @@ def _of(text: Pieces, start: int, end: int, without: set[int]) -> list[str]:
     return [token for row in range(start, end) if row not in without for token in text.tokens(row, row + 1)]
 
 
-def _prose(text: Pieces) -> set[int]:
+def prose_rows(text: Pieces) -> set[int]:
     """The lines of comments and docstrings, that of the file included."""
     ranges = [(each.start, each.end) for each in text.comments if each.alone]
     ranges += [each.doc for each in text.definitions if each.doc is not None]

@@ -245,11 +245,14 @@ def _is_reworded(scope: Scope, comment: Comment) -> bool:
     around = [
         at for at, each in enumerate(scope.old.definitions) if each.start <= comment.start and comment.end <= each.end
     ]
-    if not scope.concerns(around[-1]) if around else scope.names:
+    if scope.only_documents or (not scope.concerns(around[-1]) if around else scope.names):
         return False
     had = {each.text for each in scope.old.comments}
+    lines = set(comment.text.split("\n"))
     return any(
-        _is_same_prose(scope, comment.text, each.text, True) for each in scope.new.comments if each.text not in had
+        _is_same_prose(scope, comment.text, each.text, True) and not set(each.text.split("\n")) < lines
+        for each in scope.new.comments
+        if each.text not in had
     )
 
 

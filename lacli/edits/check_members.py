@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lacli.edits.fault import Fault
 from lacli.edits.grammar import GRAMMARS
-from lacli.edits.mending import Mended, with_lines
 from lacli.edits.outline import Definition
-from lacli.edits.owners import owner, receiver
+from lacli.edits.owners import owner
 from lacli.edits.scope import Scope
 from lacli.edits.syntax import parsed, text_of, walk
 
@@ -56,19 +55,6 @@ def strangers(scope: Scope) -> list[tuple[Definition, str]]:
 
 def _belongs(each: Definition, of: str) -> bool:
     return any(part == of or part.endswith(f" for {of}") for part in each.path[:-1])
-
-
-def with_receiver(scope: Scope) -> Iterator[Mended]:
-    """A function of Go made the method that it was to be."""
-    if scope.old.language != "go":
-        return
-    for each, of in strangers(scope):
-        of_others = receiver(each.name, scope.intent.text, scope.old.outline)
-        line = scope.new.lines[each.head]
-        if of_others and line.startswith(f"func {each.name}("):
-            method = line.replace("func ", f"func {of_others} ", 1)
-            note = f"made `{each.name}` a method of `{of}`"
-            yield Mended(with_lines(scope.new.lines, each.head, each.head + 1, [method]), note)
 
 
 def unknown_locals(scope: Scope) -> list[tuple[str, int]]:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from lacli.edits import (
-    check_documented,
-    check_members,
+    mend_documented,
     mend_guards,
     mend_imports,
     mend_layout,
     mend_losses,
+    mend_members,
     mend_names,
     mend_strays,
 )
@@ -33,10 +33,10 @@ _STEPS: tuple[Callable[[Scope], Iterator[Mended]], ...] = (
     mend_layout.without_entities,
     mend_layout.plain_quotes,
     mend_layout.indentation,
-    check_members.with_receiver,
+    mend_members.with_receiver,
     mend_losses.without_repeats,
     mend_losses.placeholders,
-    check_documented.mended,
+    mend_documented.code,
     mend_losses.siblings,
     mend_losses.definitions,
     mend_losses.decorators,

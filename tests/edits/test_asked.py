@@ -98,3 +98,75 @@ class TestParameters:
         assert found(self.BEFORE, self.BEFORE + new, "add a function visit(d, node) that returns None") == []
         new = "\n\ndef visit(d, node):\n    return d if d is not None else f(1)\n"
         assert found(self.BEFORE, self.BEFORE + new, "add a function visit(d, node) that ignores node") == []
+
+
+TOML = """[project]
+name = "x"
+requires-python = ">=3.8"
+dependencies = [
+    "anyio",
+]
+classifiers = [
+    "Python :: 3.8",
+    "Python :: 3.9",
+]
+
+[project.optional-dependencies]
+cli = [
+    "rich",
+]
+"""
+
+
+class TestAllOfIt:
+    @pytest.mark.parametrize(
+        ("instruction", "old", "new", "what"),
+        [
+            (
+                "Add an optional dependency group docs with mkdocs",
+                '    "anyio",\n',
+                '    "anyio",\n    "mkdocs",\n',
+                "`docs`, which the instruction asks for, is not there",
+            ),
+            (
+                "Raise requires-python to >=3.9 and remove the classifier of Python 3.8",
+                ">=3.8",
+                ">=3.9",
+                "nothing is changed in `project.classifiers`",
+            ),
+            (
+                "Raise requires-python to >=3.9 and remove the classifier of Python 3.8",
+                '    "Python :: 3.8",\n',
+                "",
+                "nothing is changed in `project.requires-python`",
+            ),
+        ],
+    )
+    def test_half_of_it_is_a_fault(self, instruction: str, old: str, new: str, what: str) -> None:
+        assert what in found(TOML, TOML.replace(old, new), instruction, "toml")
+
+    def test_all_of_it_is_none(self) -> None:
+        both = TOML.replace(">=3.8", ">=3.9").replace('    "Python :: 3.8",\n', "")
+        ask = "Raise requires-python to >=3.9 and remove the classifier of Python 3.8"
+        assert not found(TOML, both, ask, "toml")
+        docs = TOML + 'docs = [\n    "mkdocs",\n]\n'
+        assert not found(TOML, docs, "Add an optional dependency group docs with mkdocs", "toml")
+
+    def test_other_keys_stay(self) -> None:
+        docs = TOML.replace('"anyio"', '"anyio>=4"') + 'docs = [\n    "mkdocs",\n]\n'
+        assert found(TOML, docs, "Add an optional dependency group docs with mkdocs", "toml")
+
+    def test_code_that_was_to_be_moved_is_somewhere(self) -> Nload:
+        before = "def load(x):\n    a = x + 1\n    b = a * 2\n    return b\n"
+        ask = "Move the body of load into a new function both(x) and call both(x) in load"
+        moved = "def load(x):\n    return both(x)\n\n\ndef both(x):\n    a = x + 1\n    b = a * 2\n    return b\n"
+        assert not found(before, moved, ask)
+        assert any("was to be moved" in each for each in found(before, moved.replace("    b = a * 2\n", ""), ask))
+
+
+def test_no_more_blank_lines_in_a_row_than_the_file_has() -> None:
+    after = FIBO.replace("    a = b = 1\n", "\n\n\n\n    a = b = 2\n")
+    intent = intent_of("let fibo begin with 2", FIBO, outline(FIBO, "python"))
+    text, notes = mended(FIBO, after, "python", intent, [(0, 9)])
+    assert "\n\n\n\n" not in text
+    assert "took out blank lines" in notes

@@ -6,7 +6,7 @@ import pytest
 
 from lacli.edits.outline import outline
 from lacli.edits.reading import intent_of
-from lacli.edits.surgery import moved, removed
+from lacli.edits.surgery import derived, moved, removed
 
 TEXT = """X = 1
 
@@ -94,3 +94,23 @@ class TestMoved:
 
     def test_not_out_of_what_it_stands_in(self) -> None:
         assert cut("move b above load_one") is None
+
+
+RUST = "/// An id.\n#[derive(Debug, Clone)]\npub struct Id(u8);\n\nenum Kind { A }\n"
+
+
+@pytest.mark.parametrize(
+    ("instruction", "after"),
+    [
+        ("Derive Default for Id, too.", RUST.replace("Clone)", "Clone, Default)")),
+        ("derive Clone, Eq and Hash for the struct Id", RUST.replace("Clone)", "Clone, Eq, Hash)")),
+        ("Derive Copy for Kind", RUST.replace("enum", "#[derive(Copy)]\nenum")),
+        ("Derive Debug for Id", None),
+        ("Derive Default for Id and rename it to Key", None),
+        ("Derive Default for Other", None),
+    ],
+)
+def test_a_trait_is_derived(instruction: str, after: str | None) -> None:
+    made = outline(RUST, "rust")
+    assert made is not None
+    assert derived(RUST, made, intent_of(instruction, RUST, made)) == after
