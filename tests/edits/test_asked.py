@@ -156,7 +156,7 @@ class TestAllOfIt:
         docs = TOML.replace('"anyio"', '"anyio>=4"') + 'docs = [\n    "mkdocs",\n]\n'
         assert found(TOML, docs, "Add an optional dependency group docs with mkdocs", "toml")
 
-    def test_code_that_was_to_be_moved_is_somewhere(self) -> Nload:
+    def test_code_that_was_to_be_moved_is_somewhere(self) -> None:
         before = "def load(x):\n    a = x + 1\n    b = a * 2\n    return b\n"
         ask = "Move the body of load into a new function both(x) and call both(x) in load"
         moved = "def load(x):\n    return both(x)\n\n\ndef both(x):\n    a = x + 1\n    b = a * 2\n    return b\n"
