@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lacli.edits.intent import Intent
-from lacli.edits.outline import Outline
-from lacli.edits.renaming import Renamed, is_purely_lexical, renamed
-from lacli.edits.surgery import derived, moved, removed
+from lacli.edits.direct.renaming import Renamed, is_purely_lexical, renamed
+from lacli.edits.direct.surgery import derived, moved, removed
+from lacli.edits.find.intent import Intent
+from lacli.edits.tree.outline import Outline
 from lacli.shared.wording import counted
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lacli.editing.question import Form
-from lacli.edits.find import Part, Picked
-from lacli.edits.outline import Outline
-from lacli.edits.sketch import sketch
+from lacli.edits.find.find import Part, Picked
+from lacli.edits.tree.outline import Outline
+from lacli.edits.tree.sketch import sketch
 from lacli.events import Attachment
 from lacli.prompts import editing
 

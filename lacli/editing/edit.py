@@ -16,19 +16,19 @@ from lacli.editing.context import context_of, lines_of
 from lacli.editing.placer import REMOVES, Made, Placer
 from lacli.editing.question import Form, Question
 from lacli.editing.source import Source
-from lacli.edits.answer import Unusable
-from lacli.edits.apply import EditResult, Problem
-from lacli.edits.checks import Fault, faults
-from lacli.edits.diff import target_of, unified
-from lacli.edits.find import Part, Picked, find
-from lacli.edits.intent import Intent
-from lacli.edits.mend import mended
-from lacli.edits.outline import Outline, outline
-from lacli.edits.placing import dedented
-from lacli.edits.reading import intent_of
-from lacli.edits.splice import visible
-from lacli.edits.syntax import is_sound
-from lacli.edits.textfile import TextFile
+from lacli.edits.checks.checks import Fault, faults
+from lacli.edits.find.find import Part, Picked, find
+from lacli.edits.find.intent import Intent
+from lacli.edits.find.reading import intent_of
+from lacli.edits.mend.mend import mended
+from lacli.edits.reply.answer import Unusable
+from lacli.edits.reply.placing import dedented
+from lacli.edits.tree.outline import Outline, outline
+from lacli.edits.tree.syntax import is_sound
+from lacli.edits.write.apply import EditResult, Problem
+from lacli.edits.write.diff import target_of, unified
+from lacli.edits.write.splice import visible
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Attachment, Finished, Message
 from lacli.models.spec import EDIT_LINES
@@ -307,6 +307,8 @@ class Edit:
             head = edit_opening.of_something_new(
                 self._only_new, self.picked, self._outline, self._language, self.instruction
             )
+            if self._language == "markdown":
+                head = edit_opening.of_section(self._only_new, self.picked.after, self._text, self.instruction)
             return Question((message,), form, old, self._fence(self._text) + head * bool(self._only_new))
         if form == "search":
             message = editing.searching(name, old, self.instruction, context=context, others=others)

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from lacli.editing.context import lines_of
 from lacli.editing.question import Form
 from lacli.editing.source import Source
-from lacli.edits.answer import Given, Unusable, fitted, given, insertions
-from lacli.edits.checks import Fault
-from lacli.edits.find import Part, Picked
-from lacli.edits.intent import Intent
-from lacli.edits.outline import outline
-from lacli.edits.placing import dedented, in_place_of, inserted, with_imports
-from lacli.edits.reaching import inside, reaches_out
+from lacli.edits.checks.checks import Fault
+from lacli.edits.find.find import Part, Picked
+from lacli.edits.find.intent import Intent
+from lacli.edits.reply.answer import Given, Unusable, fitted, given, insertions
+from lacli.edits.reply.placing import dedented, in_place_of, inserted, with_imports
+from lacli.edits.reply.reaching import inside, reaches_out
+from lacli.edits.tree.outline import outline
 
 REMOVES = re.compile(r"\b(?:remov|delet|drop|clear|empt|strip)\w*", re.IGNORECASE)
 """How an instruction asks for less."""

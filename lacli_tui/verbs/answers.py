@@ -162,8 +162,8 @@ class Answers(Reading):
 
     async def _change(self, place: Place, said: Turn, number: str, so_far: str) -> None:
         from lacli.chat import targets as places
-        from lacli.edits.choosing import Choosing
-        from lacli.edits.textfile import TextFile
+        from lacli.edits.write.choosing import Choosing
+        from lacli.edits.write.textfile import TextFile
         from lacli_tui.screens.diff import DiffScreen
 
         path = place.path

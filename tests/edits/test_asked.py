@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.edits.checks import faults
-from lacli.edits.mend import mended
-from lacli.edits.outline import outline
-from lacli.edits.reading import intent_of
+from lacli.editing.opening import of_section
+from lacli.edits.checks.checks import faults
+from lacli.edits.find.reading import intent_of
+from lacli.edits.mend.mend import mended
+from lacli.edits.tree.outline import outline
 
 FIBO = '''def fibo(most=None):
     """Yield numbers."""
@@ -156,6 +157,13 @@ class TestAllOfIt:
         docs = TOML.replace('"anyio"', '"anyio>=4"') + 'docs = [\n    "mkdocs",\n]\n'
         assert found(TOML, docs, "Add an optional dependency group docs with mkdocs", "toml")
 
+    def test_an_item_that_was_not_meant_comes_back(self) -> None:
+        ask = "Remove the classifier of Python 3.8"
+        wrong = TOML.replace('    "Python :: 3.8",\n    "Python :: 3.9",\n', "")
+        assert any("means another item" in each for each in found(TOML, wrong, ask, "toml"))
+        text, _ = mended(TOML, wrong, "toml", intent_of(ask, TOML, outline(TOML, "toml")), [(6, 10)])
+        assert text == TOML.replace('    "Python :: 3.8",\n', "")
+
     def test_code_that_was_to_be_moved_is_somewhere(self) -> None:
         before = "def load(x):\n    a = x + 1\n    b = a * 2\n    return b\n"
         ask = "Move the body of load into a new function both(x) and call both(x) in load"
@@ -170,3 +178,17 @@ def test_no_more_blank_lines_in_a_row_than_the_file_has() -> None:
     text, notes = mended(FIBO, after, "python", intent, [(0, 9)])
     assert "\n\n\n\n" not in text
     assert "took out blank lines" in notes
+
+
+MARKDOWN = "# Tool\n\n## a.one\n\nThe first.\n\n## a.two\n\nThe second.\n"
+
+
+def test_a_section_that_is_asked_for_has_its_heading() -> None:
+    ask = "Add a section a.three after a.one: the third"
+    prose = MARKDOWN.replace("The first.\n", "The first.\n\na.three is the third.\n")
+    assert "there is no section three" in found(MARKDOWN, prose, ask, "markdown")
+    section = MARKDOWN.replace("The first.\n", "The first.\n\n## a.three\n\nThe third.\n")
+    assert not found(MARKDOWN, section, ask, "markdown")
+    made = outline(MARKDOWN, "markdown")
+    assert made is not None
+    assert of_section("three", made.definitions[1], MARKDOWN, ask) == "## a.three\n\n"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lacli.chat.blocks import Change
     from lacli.chat.targets import Place
     from lacli.cli.chat.loop import Repl
-    from lacli.edits.textfile import TextFile
+    from lacli.edits.write.textfile import TextFile
 
 
 def copy(repl: Repl, rest: str) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 from lacli.cli.complete.cursor import Spot, Target, position, spot_of
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.stdin import Stdin, argument
-from lacli.edits.diff import label_of, target_of, unified
-from lacli.edits.notebook import BOUNDARY, Notebook, is_notebook
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.diff import label_of, target_of, unified
+from lacli.edits.write.notebook import BOUNDARY, Notebook, is_notebook
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import LacliError, UsageError
 from lacli.events import Attachment, Finished, Message, Place
 from lacli.shared.wording import counted, reply_record
@@ -164,7 +164,7 @@ class Job:
         if self.notebook is not None:
             return self.notebook.replaced(*self.span, text)
         data = self.file.replaced(self.spot.start, self.spot.end, text)
-        from lacli.edits.syntax import is_sound
+        from lacli.edits.tree.syntax import is_sound
 
         language = languages.language_of(self.path).name
         if (
