@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lacli.edits.checks.checks import faults
 from lacli.edits.direct.surgery import derived, moved, removed
 from lacli.edits.find.reading import intent_of
 from lacli.edits.tree.outline import outline
@@ -113,4 +114,6 @@ RUST = "/// An id.\n#[derive(Debug, Clone)]\npub struct Id(u8);\n\nenum Kind { A
 def test_a_trait_is_derived(instruction: str, after: str | None) -> None:
     made = outline(RUST, "rust")
     assert made is not None
-    assert derived(RUST, made, intent_of(instruction, RUST, made)) == after
+    intent = intent_of(instruction, RUST, made)
+    assert derived(RUST, made, intent) == after
+    assert not faults(RUST, after or RUST, "rust", intent, [(0, 5)])

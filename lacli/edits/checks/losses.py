@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
@@ -181,9 +182,16 @@ def lost_decorators(scope: Scope) -> list[tuple[int, str]]:
             name = line.strip("@#[]!").split("(")[0].split(".")[-1]
             if there[renamed(line, scope.renames)]:
                 there[renamed(line, scope.renames)] -= 1
+            elif (names := _derived(line)) and names <= set().union(*map(_derived, there)):
+                continue
             elif not scope.intent.allows_loss_of(name) and not mentions([scope.intent.text], [name]):
                 found.append((at, line))
     return found
+
+
+def _derived(attribute: str) -> set[str]:
+    """The traits that an attribute of Rust derives."""
+    return set(re.findall(r"[\w:]+", attribute)[1:]) if attribute.startswith("#[derive(") else set()
 
 
 def decorators(text: Pieces, definition: Definition) -> list[str]:
