@@ -210,6 +210,7 @@ class Edit:
             notes += more
             left = faults(self._text, text, self._language, self._intent, spans)
             left += tuple(Fault("asked", f"`{part.label}` is not changed") for part in same)
+            left = tuple(dict.fromkeys(left))
         return Outcome(self._result(text, left, notes), self.picked, tuple(tries))
 
     @property

@@ -133,13 +133,13 @@ class TestAllOfIt:
                 "Raise requires-python to >=3.9 and remove the classifier of Python 3.8",
                 ">=3.8",
                 ">=3.9",
-                "nothing is changed in `project.classifiers`",
+                "`project.classifiers` is not changed",
             ),
             (
                 "Raise requires-python to >=3.9 and remove the classifier of Python 3.8",
                 '    "Python :: 3.8",\n',
                 "",
-                "nothing is changed in `project.requires-python`",
+                "`project.requires-python` is not changed",
             ),
         ],
     )

@@ -93,7 +93,7 @@ def _halves(scope: Scope) -> Iterator[Fault]:
             if scope.is_named(each) and (mentions([clause], [each.name]) or _names_item(scope, each, clause))
         ]
         if named and not any(_has_changed(scope, at) for at in named):
-            yield Fault("asked", f"nothing is changed in `{scope.old.definitions[named[0]].label}`")
+            yield Fault("asked", f"`{scope.old.definitions[named[0]].label}` is not changed")
 
 
 def _names_item(scope: Scope, each: Definition, clause: str) -> bool:
