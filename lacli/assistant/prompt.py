@@ -90,12 +90,12 @@ def _united(*ids: Iterable[int]) -> tuple[int, ...]:
 def _ends(request: Request, tokenizer: Tokenizer) -> tuple[Watcher, ...]:
     """What ends a reply that gives a text again; of that text the model sees what its vocabulary has."""
     if request.rewrites.strip():
-        from lacli.edits.ending import BlockEnd
-        from lacli.edits.splice import visible
+        from lacli.edits.reply.ending import BlockEnd
+        from lacli.edits.write.splice import visible
 
         return (BlockEnd(visible(request.rewrites, tokenizer.unseen(request.rewrites)), request.begun),)
     if request.one_block:
-        from lacli.edits.ending import FirstBlockEnd
+        from lacli.edits.reply.ending import FirstBlockEnd
 
         return (FirstBlockEnd(request.begun),)
     return ()

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from lacli.chat.naming import file_of
 from lacli.editing.applying import applied
-from lacli.edits.diff import target_of, unified
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.diff import target_of, unified
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Attachment
 from lacli.sessions.records import Turn

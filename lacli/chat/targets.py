@@ -15,8 +15,8 @@ from pathlib import Path
 
 from lacli.chat.slash import path_of
 from lacli.chat.values import entries
-from lacli.edits import disk
-from lacli.edits.textfile import TextFile
+from lacli.edits.write import disk
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import LacliError, UsageError, unwritable
 
 _STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")

@@ -13,7 +13,7 @@ from lacli.chat import blocks
 from lacli.chat.blocks import Change
 from lacli.chat.chat import ChatSession
 from lacli.chat.targets import WriteTarget, file_typed, put, write_target
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.sessions.export import as_markdown, file_name, is_chat_file
 from lacli.sessions.records import Turn

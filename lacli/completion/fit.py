@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from lacli.completion.cursor import Cursor
 from lacli.completion.scanner import CLOSES, scan
 from lacli.completion.window import REACH
-from lacli.edits.syntax import broken_above, has_grammar, is_sound
+from lacli.edits.tree.syntax import broken_above, has_grammar, is_sound
 from lacli.events import Place
 from lacli.text.stops import Watcher
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lacli.editing.source import Source
-from lacli.edits.answer import Unusable, as_block, given
-from lacli.edits.apply import EditResult, Problem
-from lacli.edits.checks import faults
-from lacli.edits.diff import target_of, unified
-from lacli.edits.mend import mended
-from lacli.edits.merging import merged
-from lacli.edits.outline import outline
-from lacli.edits.placing import in_place_of
-from lacli.edits.reading import intent_of
-from lacli.edits.textfile import TextFile
+from lacli.edits.checks.checks import faults
+from lacli.edits.find.reading import intent_of
+from lacli.edits.mend.mend import mended
+from lacli.edits.reply.answer import Unusable, as_block, given
+from lacli.edits.reply.merging import merged
+from lacli.edits.reply.placing import in_place_of
+from lacli.edits.tree.outline import outline
+from lacli.edits.write.apply import EditResult, Problem
+from lacli.edits.write.diff import target_of, unified
+from lacli.edits.write.textfile import TextFile
 
 
 def applied(file: TextFile, reply: str, instruction: str, ended: bool = True, code: str | None = None) -> EditResult:

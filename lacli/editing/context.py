@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from lacli.editing.question import Form
-from lacli.edits.find import Part, Picked
-from lacli.edits.outline import Outline
-from lacli.edits.sketch import sketch
+from lacli.edits.find.find import Part, Picked
+from lacli.edits.tree.outline import Outline
+from lacli.edits.tree.sketch import sketch
 from lacli.events import Attachment
 from lacli.prompts import editing
 
+_SECTION_LINES = 30
+"""Lines of the section behind which another is to stand up to which it is shown."""
 _CONTAINER_LINES = 80
 """Lines of what something is added to up to which it is shown whole."""
 
@@ -28,11 +30,17 @@ def context_of(
         shown = sketch(before, outline, spans)
         return [Attachment(f"{label} in outline", shown)] if shown.strip() else []
     into = picked.into
+    after = picked.after
+    if outline.language == "markdown" and after is not None and after.end - after.start <= _SECTION_LINES:
+        # prose in outline has nothing to go by, and models write the dots of an outline, too
+        return [Attachment(after.label, "\n".join(before.split("\n")[after.start : after.end]) + "\n")]
+    users = [Attachment(each.label, lines_of(before.split("\n"), each)) for each in picked.beside]
     if into is None or part.end - part.start > _CONTAINER_LINES:
-        return [Attachment(f"{label} in outline", sketch(before, outline, [], into))]
+        return [Attachment(f"{label} in outline", sketch(before, outline, [], into)), *users]
     return [
         Attachment(f"{label} in outline", sketch(before, outline, spans)),
         Attachment(part.label, lines_of(lines, part)),
+        *users,
     ]
 
 

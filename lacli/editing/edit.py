@@ -13,22 +13,22 @@ from dataclasses import dataclass, field, replace
 from lacli.editing import opening as edit_opening
 from lacli.editing.by_tree import by_its_tree
 from lacli.editing.context import context_of, lines_of
+from lacli.editing.placer import REMOVES, Made, Placer
 from lacli.editing.question import Form, Question
 from lacli.editing.source import Source
-from lacli.edits.answer import Given, Unusable, fitted, given, insertions
-from lacli.edits.apply import EditResult, Problem
-from lacli.edits.checks import Fault, faults
-from lacli.edits.diff import target_of, unified
-from lacli.edits.find import Part, Picked, find
-from lacli.edits.intent import Intent
-from lacli.edits.mend import mended
-from lacli.edits.outline import Outline, outline
-from lacli.edits.placing import dedented, in_place_of, inserted, with_imports
-from lacli.edits.reaching import inside, reaches_out
-from lacli.edits.reading import intent_of
-from lacli.edits.splice import visible
-from lacli.edits.syntax import is_sound
-from lacli.edits.textfile import TextFile
+from lacli.edits.checks.checks import Fault, faults
+from lacli.edits.find.find import Part, Picked, find
+from lacli.edits.find.intent import Intent
+from lacli.edits.find.reading import intent_of
+from lacli.edits.mend.mend import mended
+from lacli.edits.reply.answer import Unusable
+from lacli.edits.reply.placing import dedented
+from lacli.edits.tree.outline import Outline, outline
+from lacli.edits.tree.syntax import is_sound
+from lacli.edits.write.apply import EditResult, Problem
+from lacli.edits.write.diff import target_of, unified
+from lacli.edits.write.splice import visible
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Attachment, Finished, Message
 from lacli.models.spec import EDIT_LINES
@@ -39,8 +39,11 @@ from lacli.text.fences import longer_than_any
 _TRIES = 3
 _MOST_UNSURE = 60
 """Lines of a file that is rewritten as a whole, where the instruction does not surely name a part of it."""
-_REMOVES = re.compile(r"\b(?:remov|delet|drop|clear|empt|strip)\w*", re.IGNORECASE)
-_BEYOND = "the reply goes beyond the lines given; what is around them stays as it is"
+_OF_BLANKS = re.compile(
+    r"\b(?:blank|empty|white ?space|spac\w*|indent\w*|tabs?|format\w*|new ?lines?|lines?|wrap\w*|trailing|align\w*)\b",
+    re.IGNORECASE,
+)
+"""How an instruction speaks of how a text is set."""
 _UNCHANGED = "nothing is changed yet"
 
 
@@ -84,16 +87,6 @@ Ask = Callable[[Question], Finished]
 
 
 @dataclass(slots=True)
-class _Made:
-    """What came of one part."""
-
-    text: str
-    """The whole file with it."""
-    faults: tuple[Fault, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
 class Edit:
     """One edit of one file."""
 
@@ -114,6 +107,7 @@ class Edit:
     _source: Source = field(init=False)
     _text: str = field(init=False)
     _language: str = field(init=False)
+    _placer: Placer = field(init=False)
     _outline: Outline | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -131,6 +125,7 @@ class Edit:
             end = self._text.count("\n")
             parts = (Part(end, end, self.label, "file"),)
         self.picked = replace(self.picked, parts=parts)
+        self._placer = Placer(self._source, self._intent, self.picked)
 
     def _found(self) -> Picked:
         """What the instruction is about. Where that is not sure, all of the file: a wrong part is never taken."""
@@ -200,13 +195,13 @@ class Edit:
             made = self._part(here, text, ask, tries)
             if isinstance(made, str):
                 return Outcome(_refused(self.file, made), self.picked, tuple(tries))
-            if made.text == text and self._has_to_change(part):
+            if self._is_same(text, made.text) and self._has_to_change(part):
                 same.append(part)
             moved += made.text.count("\n") - text.count("\n")
             text = made.text
             notes += made.notes
             left += made.faults
-        if text == self._text and not left:
+        if self._is_same(self._text, text) and not left:
             why = f"the model changes nothing, asked {counted(len(tries), 'time', 'times')}"
             return Outcome(_refused(self.file, why), self.picked, tuple(tries))
         if self._are_several:
@@ -215,6 +210,7 @@ class Edit:
             notes += more
             left = faults(self._text, text, self._language, self._intent, spans)
             left += tuple(Fault("asked", f"`{part.label}` is not changed") for part in same)
+            left = tuple(dict.fromkeys(left))
         return Outcome(self._result(text, left, notes), self.picked, tuple(tries))
 
     @property
@@ -229,10 +225,10 @@ class Edit:
                 return replace(part, start=found.start, end=found.end)
         return replace(part, start=part.start + moved, end=part.end + moved)
 
-    def _part(self, part: Part, text: str, ask: Ask, tries: list[Try]) -> _Made | str:
+    def _part(self, part: Part, text: str, ask: Ask, tries: list[Try]) -> Made | str:
         """What becomes of one part; what to say where there is nothing that could be taken."""
         question = self._question(part, text)
-        best: _Made | None = None
+        best: Made | None = None
         why = ""
         for attempt in range(_TRIES):
             finished = ask(question)
@@ -242,9 +238,9 @@ class Edit:
             try:
                 made = self._checked(part, text, reply, question.form, finished.reason == "stop")
                 found = tuple(fault.text for fault in made.faults)
-                if made.text == text and self._has_to_change(part):
+                if self._is_same(text, made.text) and self._has_to_change(part):
                     found = (*found, _UNCHANGED)
-                if best is None or len(made.faults) < len(best.faults) or best.text == text:
+                if best is None or len(made.faults) < len(best.faults) or self._is_same(text, best.text):
                     best = made
             except Unusable as error:
                 why = str(error) + _length(finished)
@@ -266,13 +262,13 @@ class Edit:
         begun = question.begun
         if question.form == "rewrite":
             now = outline(text, self._language)
-            whole = now.at(part.start, part.end) if now is not None and len(self._names(part)) == 1 else None
+            whole = now.at(part.start, part.end) if now is not None and len(self._placer.names(part)) == 1 else None
             begun = self._fence(question.part) + edit_opening.of_all(whole, question.part)
         return replace(question, messages=(*question.messages, *said), begun=begun)
 
-    def _checked(self, part: Part, text: str, reply: str, form: Form, ended: bool) -> _Made:
+    def _checked(self, part: Part, text: str, reply: str, form: Form, ended: bool) -> Made:
         """The file with what a reply gives for a part, mended where it can be. Raises Unusable."""
-        made = self._placed(part, text, reply, form, ended)
+        made = self._placer.placed(part, text, reply, form, ended)
         spans = [(part.start, part.end)]
         new, notes = mended(text, made.text, self._language, self._intent, spans)
         found = faults(text, made.text if new == text else new, self._language, self._intent, spans)
@@ -283,64 +279,20 @@ class Edit:
                 raise Unusable(f"{error.message}: {error.hint}") from None
         if self._are_several:  # what one part renames, the next one still calls by its old name
             found = tuple(fault for fault in found if fault.kind not in ("undefined", "rename", "asked"))
-        return _Made(new, found, (*made.notes, *notes))
+        return Made(new, found, (*made.notes, *notes))
 
-    def _placed(self, part: Part, text: str, reply: str, form: Form, ended: bool) -> _Made:
-        """The file with what a reply gives for a part in its place."""
-        now = outline(text, self._language)
-        if form == "insert":
-            made = self._given(reply, "", ended)
-            if now is not None:
-                made = insertions(made, self.picked.into, now, self._language)
-                new = inserted(text, now, self.picked.into, self.picked.after, made.text)
-            else:
-                new = text.rstrip("\n") + "\n\n" + made.text
-            return _Made(with_imports(new, self._language, made.imports), (), made.notes)
-        lines = text.split("\n")
-        old = lines_of(lines, part)
-        shown = dedented(old)
-        made = self._given(reply, shown, ended)
-        if old.strip() and not made.text.strip() and not _REMOVES.search(self.instruction):
-            raise Unusable("the reply's code block is empty")
-        if now is not None and part.kind == "definition":
-            container = next((each.path[:-1] for each in now.definitions if each.label == part.label), ())
-            made = fitted(made, self._names(part), container, shown, now, self._language)
-        alone = part.start == 0 and part.end >= len(lines) - 1
-        if not alone:
-            made = self._within(part, lines, made)
-        body = in_place_of(old, made.text, alone)
-        new = "".join(line + "\n" for line in lines[: part.start]) + body + "\n".join(lines[part.end :])
-        if part.end >= len(lines) and not text.endswith("\n"):
-            new = new.removesuffix("\n")
-        return _Made(with_imports(new, self._language, made.imports), (), made.notes)
-
-    def _given(self, reply: str, part: str, ended: bool) -> Given:
-        made = given(reply, part, ended)
-        return replace(made, text=self._source.shown(made.text))
-
-    def _within(self, part: Part, lines: Sequence[str], made: Given) -> Given:
-        """What a reply gives for a part, without what it gives for the lines around it. Raises Unusable."""
-        before, behind = (
-            "".join(line + "\n" for line in around) for around in (lines[: part.start], lines[part.end :])
-        )
-        old = "".join(line + "\n" for line in lines[part.start : part.end])
-        if not reaches_out(old, before + behind, made.text):
-            return made
-        text = inside(before, old, behind, made.text)
-        if text is None:
-            raise Unusable(f"the reply rewrites more than lines {part.start + 1} to {part.end}")
-        return replace(made, text=text, notes=(*made.notes, _BEYOND))
+    def _is_same(self, before: str, after: str) -> bool:
+        """Whether nothing came of an answer: a change of blank lines alone is none, where they are not asked for."""
+        if before == after or _OF_BLANKS.search(self.instruction):
+            return before == after
+        one, other = ([line.rstrip() for line in text.split("\n") if line.strip()] for text in (before, after))
+        return one == other
 
     def _has_to_change(self, part: Part) -> bool:
         """Whether the edit is not done while this part is as it was: one that only uses a name may stay."""
         if not self._are_several:
             return True
         return not self._intent.everywhere and not self._intent.renames
-
-    def _names(self, part: Part) -> list[str]:
-        """What the definition that a part is may be called afterwards."""
-        name = part.label.rpartition(".")[2]
-        return [name, *(new for old, new in self._intent.renames if old == name)]
 
     def _question(self, part: Part, text: str) -> Question:
         """The first question for a part of this text."""
@@ -356,6 +308,8 @@ class Edit:
             head = edit_opening.of_something_new(
                 self._only_new, self.picked, self._outline, self._language, self.instruction
             )
+            if self._language == "markdown":
+                head = edit_opening.of_section(self._only_new, self.picked.after, self._text, self.instruction)
             return Question((message,), form, old, self._fence(self._text) + head * bool(self._only_new))
         if form == "search":
             message = editing.searching(name, old, self.instruction, context=context, others=others)
@@ -389,7 +343,7 @@ class Edit:
         data = self._source.changed(text, self.unseen) if text != self._text else self.file.data
         gone = sum(self.file.text.count(each) - self.file.reads(data).count(each) for each in self.unseen)
         problems = [Problem(fault.text, final=False) for fault in left]
-        if gone > 0 and not problems and not _REMOVES.search(self.instruction):
+        if gone > 0 and not problems and not REMOVES.search(self.instruction):
             lost = counted(gone, "character", "characters")
             problems.append(Problem(f"with the lines it changes the reply loses {lost} the model cannot see", False))
         diff = unified(self.file.data, data, target_of(self.file.name))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
-from lacli.edits.find import Picked
-from lacli.edits.outline import Definition, Outline
+from lacli.edits.find.find import Picked
+from lacli.edits.find.owners import receiver
+from lacli.edits.tree.outline import Definition, Outline
 
 _CALLABLE = re.compile(r"\b(?:method|function|helper|test|getter|setter|property|constructor)\b", re.IGNORECASE)
+_SECTION = re.compile(r"\b(?:section|heading|chapter|subsection)\b", re.IGNORECASE)
 _NO_INSTANCE = re.compile(r"\b(?:static|class ?method|property|alternative constructor|factory)\b", re.IGNORECASE)
 _WORDS = {"python": "def", "go": "func", "javascript": "function", "typescript": "function"}
 
@@ -20,8 +22,19 @@ def of_something_new(name: str, picked: Picked, outline: Outline | None, languag
         return name
     if language == "python" and _is_method(picked.into, outline, instruction):
         return f"def {name}(self"
+    if language == "go" and (found := receiver(name, instruction, outline)):
+        return f"func {found} {name}"
     word = _WORDS.get(language)
     return f"{word} {name}" if (word and picked.into is None) or language == "python" else ""
+
+
+def of_section(name: str, after: Definition | None, text: str, instruction: str) -> str:
+    """The heading of a new section, of the level of the one it stands behind: without it models write no section."""
+    if not name or after is None or after.kind != "heading" or not _SECTION.search(instruction):
+        return ""
+    marks = re.match(r"#{1,6}(?=\s)", text.split("\n")[after.head])
+    written = re.search(rf"[\w.]*(?<!\w){re.escape(name)}(?:\(\))?(?!\w)", instruction)
+    return f"{marks[0]} {written[0]}\n\n" if marks and written else ""
 
 
 def of_all(whole: Definition | None, part: str) -> str:

@@ -27,7 +27,7 @@ class Question:
         fences = [line.strip() for line in text.split("\n") if mark and line.strip().startswith(mark)]
         begins = bool(mark) and text.lstrip().startswith(mark) and bool(text.strip().strip("`"))
         opened = bool(fences) and (begins or len(fences) % 2 == 0 or fences[0].strip("`") != "")
-        return text if opened else self.begun + text
+        return text if opened else self.begun + _closed(text, mark)
 
     def of(self, request: Request) -> Request:
         """The request that asks it; `request` has the user's options and no messages of its own but the system's."""
@@ -38,3 +38,15 @@ class Question:
             one_block=self.form == "insert" or (self.form == "rewrite" and not self.part.strip()),
             begun=self.begun,
         )
+
+
+def _closed(text: str, mark: str) -> str:
+    """The rest of an answer that was begun with a long fence: models end it with the usual one.
+
+    It is the end where it stands last and would open something else.
+    """
+    lines = text.rstrip().split("\n")
+    fences = [line for line in lines if line.startswith("```")]
+    if len(mark) <= 3 or lines[-1] != "```" or mark in fences or len(fences) % 2 == 0:
+        return text
+    return "\n".join([*lines[:-1], mark]) + "\n"

@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from lacli.edits.magics import Magics
-from lacli.edits.notebook import BOUNDARY, Notebook, is_notebook
-from lacli.edits.outline import Outline, outline
-from lacli.edits.parts import Part
-from lacli.edits.splice import spliced
-from lacli.edits.syntax import is_sound
-from lacli.edits.textfile import TextFile
+from lacli.edits.find.parts import Part
+from lacli.edits.tree.outline import Outline, outline
+from lacli.edits.tree.syntax import is_sound
+from lacli.edits.write.magics import Magics
+from lacli.edits.write.notebook import BOUNDARY, Notebook, is_notebook
+from lacli.edits.write.splice import spliced
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.shared.wording import counted
 from lacli.text.languages import language_of

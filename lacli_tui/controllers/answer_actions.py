@@ -110,7 +110,7 @@ class AnswerActions:
 
     async def _apply(self, path: str, number: str, turn: int | None = None) -> None:
         from lacli.chat import writing
-        from lacli.edits.choosing import Choosing
+        from lacli.edits.write.choosing import Choosing
         from lacli_tui.screens.diff import DiffScreen
 
         path = path or await self._ask_path(writing.where_to_apply(self._chat, number, turn))

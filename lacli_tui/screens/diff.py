@@ -13,7 +13,7 @@ from textual.app import SuspendNotSupported
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lacli.edits.choosing import Choosing, Decision, Edited, Group
+from lacli.edits.write.choosing import Choosing, Decision, Edited, Group
 from lacli.errors import LacliError
 from lacli.shared.wording import counted
 from lacli_tui.actions import DIFF, bindings_of

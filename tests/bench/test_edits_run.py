@@ -111,10 +111,10 @@ def test_the_command_takes_turns_and_prints_a_line_a_task_and_the_tables(
     assert [line.split()[:3] for line in printed.splitlines()[:4]] == [
         ["5", "plain", "harm"],
         ["5", "lacli", "good"],
-        ["6", "lacli", "harm"],  # the right answer of another task
+        ["6", "lacli", "refused"],  # the right answer of another task: what was to be added is not there
         ["6", "plain", "harm"],
     ]
-    assert "| lacli | 2 | 1 | 0 | 0 | 1 | 1.00 |" in printed
+    assert "| lacli | 2 | 1 | 1 | 0 | 0 | 2.00 |" in printed
     assert "| default | 1 / 0 / 0 / 0 | 0 / 0 / 0 / 1 |" in printed
     assert "a processor" in printed
     assert all(not settings.pool and settings.folder is not None for settings in scripts.settings)

@@ -8,11 +8,11 @@ import pytest
 
 from lacli.editing.edit import Edit
 from lacli.editing.source import parts_of
-from lacli.edits.answer import as_block
-from lacli.edits.apply import EditResult
-from lacli.edits.doubts import doubts
-from lacli.edits.find import Part
-from lacli.edits.textfile import TextFile
+from lacli.edits.find.find import Part
+from lacli.edits.reply.answer import as_block
+from lacli.edits.reply.doubts import doubts
+from lacli.edits.write.apply import EditResult
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Finished, ReplyStats
 from lacli.text.fences import longer_than_any

@@ -12,9 +12,9 @@ from lacli.editing.applying import applied
 from lacli.editing.edit import Edit, Interrupted, Outcome
 from lacli.editing.question import Question
 from lacli.editing.source import parts_of
-from lacli.edits.find import Part
-from lacli.edits.placing import dedented
-from lacli.edits.textfile import TextFile
+from lacli.edits.find.find import Part
+from lacli.edits.reply.placing import dedented
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Finished, ReplyStats
 from tests.edits.edit_cases import CASES, Case

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from lacli.cli.complete.cursor import CursorTarget, insert_range, parse_target, with_place
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import PromptTooLong, UsageError
 from lacli.events import Event, Finished, ReplyStats
 from tests.cli.conftest import Scripted

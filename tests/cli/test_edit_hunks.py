@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lacli.cli.edit.hunks import choose_hunks
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.textfile import TextFile
 from tests.cli.conftest import Program, Scripted, Terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

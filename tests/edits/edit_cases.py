@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacli.edits.intent import Intent
-from lacli.edits.outline import outline
+from lacli.edits.find.intent import Intent
+from lacli.edits.tree.outline import outline
 
 _ROOT = Path(__file__).parents[2]
 _SOURCES = "tests/data/sources"

@@ -1,7 +1,7 @@
 """Whether an edit did harm: something it was not to touch is lost or changed.
 
-Written apart from `lacli.edits.checks`, and plainer, so that a test of those checks is not blind where they are: of
-every definition the words and signs are compared, comments among them, one definition after the other.
+Written apart from `lacli.edits.checks.checks`, and plainer, so that a test of those checks is not blind where they
+are: of every definition the words and signs are compared, comments among them, one definition after the other.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 import tokenize
 from collections.abc import Sequence
 
-from lacli.edits.outline import Definition, Outline, outline
-from lacli.edits.syntax import is_sound
+from lacli.edits.tree.outline import Definition, Outline, outline
+from lacli.edits.tree.syntax import is_sound
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 Path = tuple[str, ...]

@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Callable
 
-from lacli.edits.outline import Definition, outline
+from lacli.edits.tree.outline import Definition, outline
 
 Misbehaviour = Callable[[str, str], str]
 

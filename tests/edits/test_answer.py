@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.edits.answer import Given, Unusable, fitted, given, insertions
-from lacli.edits.outline import outline
+from lacli.edits.reply.answer import Given, Unusable, fitted, given, insertions
+from lacli.edits.tree.outline import outline
 
 FILE = """import os
 

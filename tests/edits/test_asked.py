@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.edits.checks import faults
-from lacli.edits.mend import mended
-from lacli.edits.outline import outline
-from lacli.edits.reading import intent_of
+from lacli.editing.opening import of_section
+from lacli.edits.checks.checks import faults
+from lacli.edits.find.reading import intent_of
+from lacli.edits.mend.mend import mended
+from lacli.edits.tree.outline import outline
 
 FIBO = '''def fibo(most=None):
     """Yield numbers."""
@@ -98,3 +99,96 @@ class TestParameters:
         assert found(self.BEFORE, self.BEFORE + new, "add a function visit(d, node) that returns None") == []
         new = "\n\ndef visit(d, node):\n    return d if d is not None else f(1)\n"
         assert found(self.BEFORE, self.BEFORE + new, "add a function visit(d, node) that ignores node") == []
+
+
+TOML = """[project]
+name = "x"
+requires-python = ">=3.8"
+dependencies = [
+    "anyio",
+]
+classifiers = [
+    "Python :: 3.8",
+    "Python :: 3.9",
+]
+
+[project.optional-dependencies]
+cli = [
+    "rich",
+]
+"""
+
+
+class TestAllOfIt:
+    @pytest.mark.parametrize(
+        ("instruction", "old", "new", "what"),
+        [
+            (
+                "Add an optional dependency group docs with mkdocs",
+                '    "anyio",\n',
+                '    "anyio",\n    "mkdocs",\n',
+                "`docs`, which the instruction asks for, is not there",
+            ),
+            (
+                "Raise requires-python to >=3.9 and remove the classifier of Python 3.8",
+                ">=3.8",
+                ">=3.9",
+                "`project.classifiers` is not changed",
+            ),
+            (
+                "Raise requires-python to >=3.9 and remove the classifier of Python 3.8",
+                '    "Python :: 3.8",\n',
+                "",
+                "`project.requires-python` is not changed",
+            ),
+        ],
+    )
+    def test_half_of_it_is_a_fault(self, instruction: str, old: str, new: str, what: str) -> None:
+        assert what in found(TOML, TOML.replace(old, new), instruction, "toml")
+
+    def test_all_of_it_is_none(self) -> None:
+        both = TOML.replace(">=3.8", ">=3.9").replace('    "Python :: 3.8",\n', "")
+        ask = "Raise requires-python to >=3.9 and remove the classifier of Python 3.8"
+        assert not found(TOML, both, ask, "toml")
+        docs = TOML + 'docs = [\n    "mkdocs",\n]\n'
+        assert not found(TOML, docs, "Add an optional dependency group docs with mkdocs", "toml")
+
+    def test_other_keys_stay(self) -> None:
+        docs = TOML.replace('"anyio"', '"anyio>=4"') + 'docs = [\n    "mkdocs",\n]\n'
+        assert found(TOML, docs, "Add an optional dependency group docs with mkdocs", "toml")
+
+    def test_an_item_that_was_not_meant_comes_back(self) -> None:
+        ask = "Remove the classifier of Python 3.8"
+        wrong = TOML.replace('    "Python :: 3.8",\n    "Python :: 3.9",\n', "")
+        assert any("means another item" in each for each in found(TOML, wrong, ask, "toml"))
+        text, _ = mended(TOML, wrong, "toml", intent_of(ask, TOML, outline(TOML, "toml")), [(6, 10)])
+        assert text == TOML.replace('    "Python :: 3.8",\n', "")
+
+    def test_code_that_was_to_be_moved_is_somewhere(self) -> None:
+        before = "def load(x):\n    a = x + 1\n    b = a * 2\n    return b\n"
+        ask = "Move the body of load into a new function both(x) and call both(x) in load"
+        moved = "def load(x):\n    return both(x)\n\n\ndef both(x):\n    a = x + 1\n    b = a * 2\n    return b\n"
+        assert not found(before, moved, ask)
+        assert any("was to be moved" in each for each in found(before, moved.replace("    b = a * 2\n", ""), ask))
+
+
+def test_no_more_blank_lines_in_a_row_than_the_file_has() -> None:
+    after = FIBO.replace("    a = b = 1\n", "\n\n\n\n    a = b = 2\n")
+    intent = intent_of("let fibo begin with 2", FIBO, outline(FIBO, "python"))
+    text, notes = mended(FIBO, after, "python", intent, [(0, 9)])
+    assert "\n\n\n\n" not in text
+    assert "took out blank lines" in notes
+
+
+MARKDOWN = "# Tool\n\n## a.one\n\nThe first.\n\n## a.two\n\nThe second.\n"
+
+
+def test_a_section_that_is_asked_for_has_its_heading() -> None:
+    ask = "Add a section a.three after a.one: the third"
+    prose = MARKDOWN.replace("The first.\n", "The first.\n\na.three is the third.\n")
+    assert "there is no section three" in found(MARKDOWN, prose, ask, "markdown")
+    section = MARKDOWN.replace("The first.\n", "The first.\n\n## a.three\n\nThe third.\n")
+    assert not found(MARKDOWN, section, ask, "markdown")
+    made = outline(MARKDOWN, "markdown")
+    assert made is not None
+    assert of_section("three", made.definitions[1], MARKDOWN, ask) == "## a.three\n\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.edits.checks import faults
-from lacli.edits.intent import Intent
+from lacli.edits.checks.checks import faults
+from lacli.edits.find.intent import Intent
 from tests.edits.edit_cases import CASES, Case
 
 STACK = '''"""Stacks."""

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lacli.edits.choosing import Choosing, Decision, Edited, Group
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.choosing import Choosing, Decision, Edited, Group
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 
 OLD = "".join(f"line {number}\n" for number in range(40))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.edits.diff import label_of, quoted, target_of, unified
+from lacli.edits.write.diff import label_of, quoted, target_of, unified
 
 CASES = {
     "a changed line": (b"a\nb\nc\n", b"a\nB\nc\n"),

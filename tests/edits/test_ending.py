@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.edits.ending import BlockEnd
+from lacli.edits.reply.ending import BlockEnd
 from lacli.engine.step import Finish
 from lacli.text.stops import StopStrings
 

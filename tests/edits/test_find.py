@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lacli.edits.find import Picked, find
-from lacli.edits.outline import Definition, Outline, outline
-from lacli.edits.reading import intent_of
+from lacli.edits.find.find import Picked, find
+from lacli.edits.find.reading import intent_of
+from lacli.edits.tree.outline import Definition, Outline, outline
 from lacli.text.languages import language_of
 
 HERE = Path(__file__).parent

@@ -8,9 +8,9 @@ import pytest
 
 from lacli.editing.applying import applied
 from lacli.editing.edit import Edit, Outcome
-from lacli.edits.magics import Magics
-from lacli.edits.syntax import is_sound
-from lacli.edits.textfile import TextFile
+from lacli.edits.tree.syntax import is_sound
+from lacli.edits.write.magics import Magics
+from lacli.edits.write.textfile import TextFile
 from lacli.events import Finished, ReplyStats
 
 CELLS = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.edits.checks import faults
-from lacli.edits.intent import Intent
-from lacli.edits.mend import mended
-from lacli.edits.reply import rewritten
+from lacli.edits.checks.checks import faults
+from lacli.edits.find.intent import Intent
+from lacli.edits.mend.mend import mended
+from lacli.edits.reply.reply import rewritten
 from tests.edits.edit_cases import CASES, Case
 from tests.edits.harm import harm, is_harm
 from tests.edits.misbehaving import MISBEHAVIOURS, Misbehaviour

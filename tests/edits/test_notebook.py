@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from lacli.edits.notebook import Notebook, is_notebook
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.notebook import Notebook, is_notebook
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 
 DOCUMENT = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.edits.patches import NotFound, diff_hunks, has_marks, is_diff, replaced, search_blocks
+from lacli.edits.reply.patches import NotFound, diff_hunks, has_marks, is_diff, replaced, search_blocks
 from lacli.text.fences import blocks
 
 TEXT = "def load(path):\n    return open(path)\n\n\ndef save(path):\n    pass\n"

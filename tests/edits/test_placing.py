@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.edits.outline import Definition, Outline, outline
-from lacli.edits.placing import dedented, in_place_of, inserted, with_imports
+from lacli.edits.reply.placing import dedented, in_place_of, inserted, with_imports
+from lacli.edits.tree.outline import Definition, Outline, outline
 
 PYTHON = """import os
 
@@ -87,3 +87,12 @@ class TestDepth:
     def test_text_that_goes_to_the_margin_stays(self) -> None:
         part = '    x = """\nleft\n"""\n'
         assert dedented(part) == part
+
+
+def test_behind_a_list_that_ends_a_table() -> None:
+    text = '[a]\nv = [\n  "u",\n]\nx = [\n  "y",\n]\n\n[b]\nz = 1\n'
+    before = outline(text, "toml")
+    assert before is not None
+    table = next(each for each in before.definitions if each.name == "a")
+    made = inserted(text, before, table, before.children(table)[-1], "w = [\n  1,\n]\n")
+    assert made == text.replace("]\n\n", "]\nw = [\n  1,\n]\n\n")

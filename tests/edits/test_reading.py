@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.edits.intent import Intent
-from lacli.edits.outline import outline
-from lacli.edits.reading import intent_of
+from lacli.edits.find.intent import Intent
+from lacli.edits.find.reading import intent_of
+from lacli.edits.tree.outline import outline
 
 TEXT = """import os
 import json

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.edits.find import find
-from lacli.edits.outline import outline
-from lacli.edits.reading import intent_of
-from lacli.edits.renaming import Renamed, is_purely_lexical, renamed
+from lacli.edits.direct.renaming import Renamed, is_purely_lexical, renamed
+from lacli.edits.find.find import find
+from lacli.edits.find.reading import intent_of
+from lacli.edits.tree.outline import outline
 
 PYTHON = '''"""Loads things; see load()."""
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lacli.edits.reply import ends_alike, rewritten
+from lacli.edits.reply.reply import ends_alike, rewritten
 from lacli.text.fences import blocks
 
 CODE = "import os\n\n\ndef load(path):\n    return open(path).read()\n\n\nprint(load('x'))\n"

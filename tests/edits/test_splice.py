@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from lacli.edits.splice import spliced, visible
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.splice import spliced, visible
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.edits.checks import faults
-from lacli.edits.mend import mended
-from lacli.edits.outline import outline
-from lacli.edits.reading import intent_of
+from lacli.edits.checks.checks import faults
+from lacli.edits.find.reading import intent_of
+from lacli.edits.mend.mend import mended
+from lacli.edits.tree.outline import outline
 
 PYTHON = "import os\n\nLIMIT = 1\n\n\ndef f(a):\n    return a\n\n\nprint(f(os.sep))\n"
 G = "\n\ndef g(a):\n    return a\n"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lacli.edits.outline import outline
-from lacli.edits.reading import intent_of
-from lacli.edits.surgery import moved, removed
+from lacli.edits.checks.checks import faults
+from lacli.edits.direct.surgery import derived, moved, removed
+from lacli.edits.find.reading import intent_of
+from lacli.edits.tree.outline import outline
 
 TEXT = """X = 1
 
@@ -94,3 +95,25 @@ class TestMoved:
 
     def test_not_out_of_what_it_stands_in(self) -> None:
         assert cut("move b above load_one") is None
+
+
+RUST = "/// An id.\n#[derive(Debug, Clone)]\npub struct Id(u8);\n\nenum Kind { A }\n"
+
+
+@pytest.mark.parametrize(
+    ("instruction", "after"),
+    [
+        ("Derive Default for Id, too.", RUST.replace("Clone)", "Clone, Default)")),
+        ("derive Clone, Eq and Hash for the struct Id", RUST.replace("Clone)", "Clone, Eq, Hash)")),
+        ("Derive Copy for Kind", RUST.replace("enum", "#[derive(Copy)]\nenum")),
+        ("Derive Debug for Id", None),
+        ("Derive Default for Id and rename it to Key", None),
+        ("Derive Default for Other", None),
+    ],
+)
+def test_a_trait_is_derived(instruction: str, after: str | None) -> None:
+    made = outline(RUST, "rust")
+    assert made is not None
+    intent = intent_of(instruction, RUST, made)
+    assert derived(RUST, made, intent) == after
+    assert not faults(RUST, after or RUST, "rust", intent, [(0, 5)])

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 
 KINDS = {

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from lacli.configuration import write as configuration
-from lacli.edits import disk
-from lacli.edits.textfile import TextFile
+from lacli.edits.write import disk
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import LacliError, OutOfMemory, PromptTooLong, UsageError
 
 posix = pytest.mark.skipif(os.name == "nt", reason="modes and links of POSIX")
@@ -251,7 +251,7 @@ class TestFailing:
     @posix
     def test_a_real_limit_leaves_it_whole_too(self, path: Path) -> None:
         program = (
-            "import resource, sys; from lacli.edits.textfile import TextFile; file = TextFile.read(sys.argv[1])\n"
+            "import resource, sys; from lacli.edits.write.textfile import TextFile; file = TextFile.read(sys.argv[1])\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
             "try: file.write(b'x' * 5000)\n"
             "except Exception as error: print(type(error).__name__)"
@@ -274,7 +274,8 @@ class TestFailing:
         self, path: Path
     ) -> None:
         program = (
-            "import os, signal, sys; from lacli.edits.textfile import TextFile; file = TextFile.read(sys.argv[1])\n"
+            "import os, signal, sys; from lacli.edits.write.textfile import TextFile\n"
+            "file = TextFile.read(sys.argv[1])\n"
             "os.replace = lambda *names: os.kill(os.getpid(), signal.SIGKILL)\n"
             "file.write(b'new')"
         )

@@ -23,8 +23,8 @@ from textual._context import active_app
 from textual.pilot import Pilot
 
 from lacli.assistant.scripted import ScriptedAssistant
-from lacli.edits.choosing import Choosing
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.choosing import Choosing
+from lacli.edits.write.textfile import TextFile
 from lacli_tui.app import LacliApp
 from lacli_tui.screens.main import MainScreen
 from lacli_tui.start import Start

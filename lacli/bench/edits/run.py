@@ -17,7 +17,7 @@ from lacli.assistant.base import Replier
 from lacli.bench.edits.judge import judge
 from lacli.bench.edits.tasks import Task, before
 from lacli.bench.edits.ways import WAYS, Outcome, Way
-from lacli.edits.diff import unified
+from lacli.edits.write.diff import unified
 from lacli.errors import LacliError
 from lacli.events import Counts
 

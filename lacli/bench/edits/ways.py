@@ -14,7 +14,7 @@ from lacli.assistant.base import Replier
 from lacli.editing.edit import Edit
 from lacli.editing.question import Question
 from lacli.editing.requests import Requests
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import LacliError
 from lacli.events import Attachment, Counts, Finished, Message, Request, joined
 from lacli.text.fences import blocks

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from lacli.bench.infill.prompts import holes
-from lacli.edits.syntax import is_sound
+from lacli.edits.tree.syntax import is_sound
 from lacli.errors import UsageError
 from lacli.events import Place
 from lacli.text.languages import language_of

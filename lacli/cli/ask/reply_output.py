@@ -16,7 +16,7 @@ from typing import Any
 from lacli import streams
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.tty import sanitize
-from lacli.edits import disk
+from lacli.edits.write import disk
 from lacli.errors import LacliError, UsageError
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill
 from lacli.shared.wording import turn_record

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 
 from lacli.cli.terminal.stdin import dash_for_stdin
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.shared.wording import counted
 

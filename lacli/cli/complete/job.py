@@ -15,9 +15,9 @@ from lacli.cli.complete.cursor import CursorTarget, InsertRange, insert_range, p
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.stdin import Stdin, argument_text
 from lacli.completion.window import REACH
-from lacli.edits.diff import label_of, target_of, unified
-from lacli.edits.notebook import BOUNDARY, Notebook, is_notebook
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.diff import label_of, target_of, unified
+from lacli.edits.write.notebook import BOUNDARY, Notebook, is_notebook
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import LacliError, UsageError
 from lacli.events import Attachment, Finished, Message, Place
 from lacli.shared.wording import counted, reply_record
@@ -160,7 +160,7 @@ class CompleteJob:
 
     def fits(self, text: str) -> bool:
         """Whether the file parses with this text at the place, as far as that can be told."""
-        from lacli.edits.syntax import is_sound
+        from lacli.edits.tree.syntax import is_sound
 
         around, start, end = self.shown
         language = self.language or languages.language_of(self.path, around).name
@@ -171,7 +171,7 @@ class CompleteJob:
         if self.notebook is not None:
             return self.notebook.replaced(*self.span, text)
         data = self.file.replaced(self.insert_at.start, self.insert_at.end, text)
-        from lacli.edits.syntax import is_sound
+        from lacli.edits.tree.syntax import is_sound
 
         language = languages.language_of(self.path).name
         if (

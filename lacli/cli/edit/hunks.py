@@ -13,8 +13,8 @@ from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.editor import edited
 from lacli.cli.terminal.keyboard import SCREEN, keys_of, open_terminal
 from lacli.cli.terminal.tty import sanitize
-from lacli.edits.choosing import Choosing, Decision, Group
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.choosing import Choosing, Decision, Group
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import LacliError, UsageError
 
 _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}

@@ -18,8 +18,8 @@ from lacli.cli.terminal.stdin import Stdin, argument_text, dash_for_stdin
 from lacli.editing.edit import Edit
 from lacli.editing.requests import Requests
 from lacli.editing.source import parts_of
-from lacli.edits.diff import label_of
-from lacli.edits.textfile import TextFile
+from lacli.edits.write.diff import label_of
+from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Message
 from lacli.models.registry.registry import load_registry

@@ -16,9 +16,9 @@ from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.tty import sanitize
 from lacli.editing.edit import Outcome
-from lacli.edits import disk
-from lacli.edits.apply import EditResult
-from lacli.edits.diff import target_of, unified
+from lacli.edits.write import disk
+from lacli.edits.write.apply import EditResult
+from lacli.edits.write.diff import target_of, unified
 from lacli.errors import LacliError, UsageError
 from lacli.events import Finished, joined
 from lacli.shared.wording import counted, reply_record
