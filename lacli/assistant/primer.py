@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lacli.models.base import not_finite
-from lacli.pool.lesson import TableRows
 from lacli.pool.table import sound
+from lacli.pool.update import TableRows
 from lacli.storage import files
 
 if TYPE_CHECKING:

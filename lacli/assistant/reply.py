@@ -1,4 +1,4 @@
-"""One reply of a loaded model while it is written: its prompt, what was accepted of it, its counts and its lesson.
+"""One reply of a loaded model while it is written: its prompt, what was accepted of it, its counts and its update.
 
 What a reply accepted is in the pool on disk once it has ended, also where its reader went away half way.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lacli.engine.sampler import Sampler
     from lacli.engine.step import Read, Step
     from lacli.engine.stop import Stops
-    from lacli.pool.lesson import TableRows
+    from lacli.pool.update import TableRows
     from lacli.text.stops import Watcher
 
 _PREFILL_CHUNK = 256
@@ -245,11 +245,11 @@ class Reply:
             return
         text = self._prompt.last_line + loaded.tokenizer.decode(self._ids)
         from lacli.drafts.lookup import ProjectSource
-        from lacli.pool.lesson import Lesson
+        from lacli.pool.update import PoolUpdate
 
         project = loaded.source(ProjectSource)
         pool.learn(
-            Lesson(
+            PoolUpdate(
                 token_ids=tuple(self._ids),
                 text=text,
                 prompt_text=self._prompt.text,
@@ -264,7 +264,7 @@ class Reply:
         """What the successor table learned from this reply; where a secret was about, it is to know nothing of it."""
         from lacli.drafts.lookup import SessionSource
         from lacli.drafts.successor import SuccessorSource
-        from lacli.pool.lesson import TableRows
+        from lacli.pool.update import TableRows
 
         successors, pool = self._loaded.source(SuccessorSource), self._loaded.pool
         if successors is None or pool is None:

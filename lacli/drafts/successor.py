@@ -32,7 +32,7 @@ _STRENGTH = 8.0
 _DECAY = 0.99
 
 Table = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
-"""keys [n, 2], followers [n, 8], weights [n, 8] as in `pool.lesson.TableRows`."""
+"""keys [n, 2], followers [n, 8], weights [n, 8] as in `pool.update.TableRows`."""
 
 _PAIR, _ALONE, _BESIDES = range(3)
 # Prior chance of a follower by the probability the model gave it, half a bit a class: where the pair was known, where

@@ -69,7 +69,7 @@ class _Record:
         self.promised = self.brought = 0.0
 
     @property
-    def honesty(self) -> float:
+    def reliability(self) -> float:
         """Tokens brought for each promised. Rows are bought where chances look best, so they are flattered."""
         return min(1.0, (self.brought + _BENEFIT) / (self.promised + _BENEFIT))
 
@@ -136,11 +136,11 @@ class Controller:
 
     def trust(self, source: str) -> float:
         """By how much to multiply the chances this source gives: a wrong streak costs it, and so do broken promises."""
-        return _DISTRUST ** min(self._records[source].misses, 8) * self.honesty(source)
+        return _DISTRUST ** min(self._records[source].misses, 8) * self.reliability(source)
 
-    def honesty(self, source: str) -> float:
+    def reliability(self, source: str) -> float:
         """The same for a source that is used to being wrong: only what its rows promised and brought counts."""
-        return self._records[source].honesty
+        return self._records[source].reliability
 
     def least(self, already: int) -> float:
         """The chance below which no row pays, whatever else is bought: the best rate is at least a plain step's."""

@@ -77,7 +77,7 @@ class Guesses:
             [draft for _, draft in self._drafts],
             self._successors.follow if asked and self._successors is not None else None,
             self._successors.name if self._successors is not None else "",
-            controller.honesty(self._successors.name) if self._successors is not None else 1.0,
+            controller.reliability(self._successors.name) if self._successors is not None else 1.0,
         )
         built = tree.build(
             context,

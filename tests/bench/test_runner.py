@@ -10,7 +10,7 @@ from lacli.bench.measure import measure
 from lacli.bench.modes import COLD, MEASURED, PLAIN, WRONG_POOL, Mode, Warmth, poisoned
 from lacli.bench.suites import Case
 from lacli.bench.warm import Taught, strangers, unrelated, warmth
-from lacli.pool.lesson import NO_TOKEN
+from lacli.pool.update import NO_TOKEN
 from tests.bench.fakes import TableBench, cases
 from tests.fakes import TableRunner
 

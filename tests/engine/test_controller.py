@@ -196,10 +196,10 @@ class TestWindow:
 class TestHonesty:
     def test_rows_that_bring_less_than_promised_are_believed_less_and_others_are_not_touched(self) -> None:
         made = controller(CPU)
-        assert made.trust("project") == made.honesty("successor") == 1.0
+        assert made.trust("project") == made.reliability("successor") == 1.0
         for _ in range(20):
             made.settle({"successor": 0.8, "project": 0.5}, {"project": 1})
-        assert made.honesty("successor") < 0.2
+        assert made.reliability("successor") < 0.2
         assert made.trust("project") == 1.0  # more than promised counts as promised
 
     def test_who_is_not_bought_for_a_while_is_tried_again(self) -> None:
@@ -208,7 +208,7 @@ class TestHonesty:
             made.settle({"successor": 0.8}, {})
         for _ in range(300):
             made.settle({}, {})
-        assert made.honesty("successor") > 0.9
+        assert made.reliability("successor") > 0.9
 
 
 class TestBesideOtherReplies:

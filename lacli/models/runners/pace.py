@@ -21,7 +21,7 @@ class Pace:
         """`weights`: how many the model multiplies each row with."""
         self.rows = _bounded(_FIRST_MULTIPLICATIONS / max(1, weights))
 
-    def took(self, rows: int, seconds: float) -> None:
+    def record(self, rows: int, seconds: float) -> None:
         """A forward of so many rows took so long; one of few rows says little."""
         if rows >= _FEWEST_ROWS and seconds > 0:
             self.rows = _bounded(rows * _WANTED_S / seconds)
