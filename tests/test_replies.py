@@ -47,7 +47,7 @@ def finished(events: dict[int, list[Any]]) -> list[Finished]:
 
 
 def few_places(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setattr("lacli.engine.batch.best_places", lambda controller, cached: count)
+    monkeypatch.setattr("lacli.engine.batch.best_slots", lambda controller, cached: count)
 
 
 class TestText:

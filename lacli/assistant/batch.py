@@ -22,7 +22,7 @@ def replies(
     loaded: Loaded, requests: Iterable[Request], told: set[str], cancel: Cancel
 ) -> Iterator[tuple[int, Event | Failed]]:
     """See `BatchReplier.replies`. Requests are taken, and their prompts tokenised, when there is a place for them."""
-    from lacli.engine.batch import Batch, best_places
+    from lacli.engine.batch import Batch, best_slots
     from lacli.engine.step import Read
     from lacli.models.registry.limits import free_memory
 
@@ -42,7 +42,7 @@ def replies(
 
     jobs = _Jobs(first_tries())
 
-    places = best_places(loaded.controller, loaded.cached)
+    places = best_slots(loaded.controller, loaded.cached)
     batch = Batch(loaded.cached, loaded.controller, places, _SHARE_OF_MEMORY * free_memory())
     try:
         with failures_named():

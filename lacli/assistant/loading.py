@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
-import math
 import os
 import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -27,10 +25,9 @@ from lacli.errors import LacliError, UsageError
 from lacli.events import Loading, Notice
 
 if TYPE_CHECKING:
-    from lacli.drafts.base import DraftSource
+    from lacli.drafts.base import Sources
     from lacli.drafts.successor import Table
     from lacli.engine.controller import Controller, Limits
-    from lacli.engine.cost import CostCurve
     from lacli.engine.sequence import CachedSequence
     from lacli.models.base import Quant
     from lacli.models.prepare.prepare import PreparedModel
@@ -41,8 +38,6 @@ if TYPE_CHECKING:
     from lacli.text.tokenizer import Tokenizer
 
 _Source = TypeVar("_Source")
-_BUSY_LASTS_S = 600.0
-"""How long a cost curve serves that was measured while other programs wanted the processor."""
 
 
 @dataclass(slots=True)
@@ -53,8 +48,7 @@ class Loaded:
     tokenizer: Tokenizer
     cached: CachedSequence
     controller: Controller
-    sources: list[DraftSource]
-    """In the order that decides between equal promises."""
+    sources: Sources
     pool: Pool | None
     """None without a project, with --no-pool, or where there is no place for it."""
     quant: str
@@ -70,7 +64,7 @@ class Loaded:
 
     def source(self, kind: type[_Source]) -> _Source | None:
         """The source of this kind, if it is in use."""
-        return next((source for source in self.sources if isinstance(source, kind)), None)
+        return next((source for source in self.sources.all() if isinstance(source, kind)), None)
 
     def close(self) -> None:
         """Stop what runs in the background."""
@@ -95,7 +89,10 @@ def load(settings: Settings, report: Report) -> Loaded:
     with _lasting_objects():
         import torch  # noqa: F401 - timed here, used by everything below
 
+        from lacli.assistant.cost_cache import cost_curve
+        from lacli.drafts.base import Sources
         from lacli.engine.controller import Controller
+        from lacli.engine.cost import CostCurve
         from lacli.engine.sequence import CachedSequence
         from lacli.models.runners.load import choose_device, load_runner
         from lacli.text.tokenizer import Tokenizer
@@ -114,10 +111,12 @@ def load(settings: Settings, report: Report) -> Loaded:
     cached = CachedSequence(runner)
     limits = _limits(settings)
     variant = f"{prepared.quant}-{device}-{runner.kernel}"
-    curve = _curve(cached, prepared, f"{variant}-{settings.threads or 0}", needed=limits.lookahead)
+    guesses = limits.lookahead and runner.can_branch
+    timed = f"{variant}-{settings.threads or 0}"
+    curve = cost_curve(runner, prepared.folder.name, timed, device) if guesses else CostCurve.flat()
     pool = _open_pool(settings, folder, tokenizer, runner.vocab_size, prepared.spec.alias, report)
-    primed = _primer(cached, tokenizer, prepared, variant, report) if limits.lookahead else None
-    sources = _sources(pool, primed) if limits.lookahead else []
+    primed = _primer(cached, tokenizer, prepared, variant, report) if guesses else None
+    sources = _sources(pool, primed) if limits.lookahead else Sources()
     files = _project_files(settings, folder, tokenizer, sources)
     return Loaded(
         prepared=prepared,
@@ -258,7 +257,7 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _sources(pool: Pool | None, primed: Table | None) -> list[DraftSource]:
+def _sources(pool: Pool | None, primed: Table | None) -> Sources:
     """The sources with what is known already in them."""
     from lacli.drafts.sources import new_sources
 
@@ -271,13 +270,11 @@ def _sources(pool: Pool | None, primed: Table | None) -> list[DraftSource]:
     return new_sources(list(pool.segments()), tables, pool.calibration(), files=True)
 
 
-def _project_files(
-    settings: Settings, folder: Path, tokenizer: Tokenizer, sources: Sequence[DraftSource]
-) -> ProjectFiles | None:
+def _project_files(settings: Settings, folder: Path, tokenizer: Tokenizer, sources: Sources) -> ProjectFiles | None:
     """The project's files, read by a thread of their own into the source that drafts from them."""
     from lacli.drafts.lookup import FilesSource
 
-    source = next((source for source in sources if isinstance(source, FilesSource)), None)
+    source = next((source for source in sources.drafts if isinstance(source, FilesSource)), None)
     if source is None:
         return None
     from lacli.project.files import ProjectFiles
@@ -293,8 +290,6 @@ def _primer(
     """The table this model starts with, kept in the cache folder; learning it takes seconds and is done once."""
     from lacli.assistant import primer
 
-    if not cached.runner.can_branch:
-        return None
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-{primer.version()}")
     try:
         file = paths.cache_dir() / "primers" / f"{name}.npz"
@@ -305,36 +300,6 @@ def _primer(
         known = primer.learn(cached.runner, tokenizer, lambda done, total: report(Loading("prime", done, total)), known)
         primer.save(file, known)
     return known.table
-
-
-def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed: bool) -> CostCurve:
-    """The measured cost of rows, kept in the cache folder; measuring takes a second and is done once.
-
-    What is measured on a busy machine serves for a while, so that not every run of a busy hour measures again.
-    """
-    from lacli.engine.cost import CostCurve, measure
-    from lacli.storage import files
-
-    if not needed or not cached.runner.can_branch:
-        return CostCurve.flat()
-    import torch
-
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-torch{torch.__version__}")
-    for kept, lasts_s in ((f"{name}.json", math.inf), (f"{name}.busy.json", _BUSY_LASTS_S)):
-        with contextlib.suppress(LacliError, OSError, ValueError, TypeError, AttributeError, OverflowError):
-            file = paths.cache_dir() / "curves" / kept
-            stored = json.loads(files.read(file, limit=1 << 16))
-            points = {int(rows): float(ms) for rows, ms in stored.items()}
-            young = time.time() - file.stat().st_mtime < lasts_s
-            if young and len(points) >= 2 and all(rows > 0 and 0 < ms < 1e6 for rows, ms in points.items()):
-                return CostCurve(points)
-    curve, undisturbed = measure(cached.runner)
-    with contextlib.suppress(LacliError, OSError):  # a cache that cannot be written is measured again
-        folder = paths.cache_dir() / "curves"
-        files.make_private(folder)
-        kept = f"{name}.json" if undisturbed else f"{name}.busy.json"
-        files.replace(folder / kept, folder / f".{name}.{os.getpid()}", json.dumps(curve.points).encode())
-    return curve
 
 
 def _current_folder() -> Path:

@@ -19,7 +19,7 @@ from lacli.events import Event, Finished, Notice, Piece, Prefill, ReplyStats, Re
 
 if TYPE_CHECKING:
     from lacli.assistant.loading import Loaded
-    from lacli.drafts.base import DraftSource
+    from lacli.drafts.base import Sources
     from lacli.engine.batch import Job
     from lacli.engine.sampler import Sampler
     from lacli.engine.step import Read, Step
@@ -45,7 +45,7 @@ class Reply:
         self._judge(self._prompt.watchers)
         self._without: frozenset[int] = frozenset()
         self._sampler = self._new_sampler()
-        self._forks: list[DraftSource] = []
+        self._forks: Sources | None = None
         self._ids: list[int] = []
         self._sources: list[str] = []
         self._text: list[str] = []
@@ -80,9 +80,9 @@ class Reply:
         """For a batch, with draft sources of its own."""
         from lacli.engine.batch import Job
 
-        if not self._forks:
+        if self._forks is None:
             self._prompt_started = time.perf_counter()
-            self._forks = [source.fork() for source in self._loaded.sources]
+            self._forks = self._loaded.sources.fork()
         return Job(self._prompt.token_ids, self._forks, self._sampler, self._stops())
 
     def read(self, read: Read) -> Prefill:
@@ -143,9 +143,8 @@ class Reply:
         """It ends, one way or another: teach what was accepted."""
         if not self._reason:  # the reader went away: what was still held back has been seen by nobody
             self._cut(self._rule.shown)
-        for source, fork in zip(self._loaded.sources, self._forks, strict=False):
-            if fork is not source:
-                source.merge(fork)
+        if self._forks is not None:
+            self._loaded.sources.merge(self._forks)
         self._teach()
 
     def end(self) -> Iterator[Event]:
@@ -255,7 +254,7 @@ class Reply:
                 prompt_text=self._prompt.text,
                 credits=project.credits() if project is not None else {},
                 table=self._table(text, self._prompt.text),
-                calibration={source.name: source.numbers() for source in loaded.sources},
+                calibration={source.name: source.numbers() for source in loaded.sources.all()},
                 totals=self._stats().totals(),
             )
         )

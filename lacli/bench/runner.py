@@ -18,7 +18,7 @@ from lacli.bench.loops import LoopStop
 from lacli.bench.modes import COLD, PLAIN, Mode, Warmth
 from lacli.bench.oracle import ReferenceRunner
 from lacli.bench.suites import Case, library_sources
-from lacli.drafts.base import DraftSource
+from lacli.drafts.base import Sources
 from lacli.drafts.successor import Table
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
@@ -144,7 +144,7 @@ class Player(ABC):
         return self.play_with(task, mode, cached, mode.sources(pool, self.primer), stop_loops)
 
     def play_with(
-        self, task: Task, mode: Mode, cached: CachedSequence, sources: Sequence[DraftSource], stop_loops: bool = True
+        self, task: Task, mode: Mode, cached: CachedSequence, sources: Sources, stop_loops: bool = True
     ) -> Run:
         """One reply with these sources, which learn from it."""
         rule = LoopStop() if stop_loops and not task.reference else None

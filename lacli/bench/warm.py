@@ -45,9 +45,9 @@ def teach(player: Player, tasks: Sequence[Task], replies: Mapping[str, tuple[int
             player.play_with(task, ALL_COLD, player.cached(task), sources)
             log.append(replies[task.case.name])
             tables[task.case.name] = tuple(
-                source.changes() for source in sources if isinstance(source, SuccessorSource)
+                source.changes() for source in sources.all() if isinstance(source, SuccessorSource)
             )
-            numbers[half] |= {source.name: source.numbers() for source in sources}
+            numbers[half] |= {source.name: source.numbers() for source in sources.all()}
     return {
         task.case.name: Taught(replies[task.case.name], tables[task.case.name], numbers[1 - place % 2])
         for place, task in enumerate(tasks)

@@ -64,26 +64,26 @@ class Calibrated:
         self._calibration = calibration
 
     def start(self, context: Sequence[int]) -> None:
-        """See `DraftSource.start`."""
+        """See `GuessSource.start`."""
 
     def credit(self, draft: Draft, accepted: int) -> None:
         """See `DraftSource.credit`."""
         self._calibration.learn(draft.key, accepted, len(draft.token_ids))
 
     def observe(self, token_ids: Sequence[int]) -> None:
-        """See `DraftSource.observe`."""
+        """See `GuessSource.observe`."""
 
     def fork(self) -> Self:
-        """See `DraftSource.fork`."""
+        """See `GuessSource.fork`."""
         return self
 
     def merge(self, fork: Self) -> None:
-        """See `DraftSource.merge`."""
+        """See `GuessSource.merge`."""
 
     def numbers(self) -> list[float]:
-        """See `DraftSource.numbers`."""
+        """See `GuessSource.numbers`."""
         return self._calibration.numbers()
 
     def restore(self, numbers: Sequence[float]) -> None:
-        """See `DraftSource.restore`."""
+        """See `GuessSource.restore`."""
         self._calibration.restore(numbers)

@@ -39,12 +39,12 @@ class PromptSource(_Lookup):
         self._index = LiveIndex()
 
     def start(self, context: Sequence[int]) -> None:
-        """See `DraftSource.start`."""
+        """See `GuessSource.start`."""
         self._index = LiveIndex()
         self._index.extend(context)
 
     def fork(self) -> Self:
-        """See `DraftSource.fork`; how far to trust it is learned in common."""
+        """See `GuessSource.fork`; how far to trust it is learned in common."""
         fork = type(self)()
         fork._calibration = self._calibration
         return fork
@@ -54,7 +54,7 @@ class PromptSource(_Lookup):
         return self._propose(self._index, context, room)
 
     def observe(self, token_ids: Sequence[int]) -> None:
-        """See `DraftSource.observe`."""
+        """See `GuessSource.observe`."""
         self._index.extend(token_ids)
 
 
@@ -69,19 +69,19 @@ class SessionSource(_Lookup):
         self._current: list[int] = []
 
     def start(self, context: Sequence[int]) -> None:
-        """See `DraftSource.start`."""
+        """See `GuessSource.start`."""
         self._close()
         # The first token was drawn from prefill, before `observe` begins.
         self._current = list(context[-1:])
 
     def fork(self) -> Self:
-        """See `DraftSource.fork`; what was said before is looked up in common."""
+        """See `GuessSource.fork`; what was said before is looked up in common."""
         fork = type(self)()
         fork._calibration, fork._index = self._calibration, self._index
         return fork
 
     def merge(self, fork: Self) -> None:
-        """See `DraftSource.merge`."""
+        """See `GuessSource.merge`."""
         self._close()
         self._current = fork._current
 
@@ -98,7 +98,7 @@ class SessionSource(_Lookup):
         return self._propose(self._index, context, room)
 
     def observe(self, token_ids: Sequence[int]) -> None:
-        """See `DraftSource.observe`."""
+        """See `GuessSource.observe`."""
         self._current.extend(token_ids)
 
 

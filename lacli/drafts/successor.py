@@ -3,8 +3,8 @@
 Token Recycling (arXiv 2408.08696): every verified row, accepted or not, leaves its top tokens as the entry of its own
 token. Beyond the paper, the row also leaves them for the pair of its token and the one before, which is asked first,
 and each follower keeps the model's own probability: `engine.tree` hangs followers below any node, best first, so that
-a sure stretch grows long and an open one wide. It costs no rows of its own to fill. Filled by `engine.loop`; the
-assistant stores the changes of a reply with the project's pool.
+a sure stretch grows long and an open one wide. It costs no rows of its own to fill. The assistant stores the changes of
+a reply with the project's pool.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-from lacli.drafts.base import Draft
 
 SUCCESSORS = 8
 NO_TOKEN = 0xFFFFFFFF
@@ -49,7 +47,7 @@ _Entry = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class SuccessorSource:
-    """Offers followers of any node of the tree; proposes nothing by itself."""
+    """A `FollowerSource`: extends any node of the tree."""
 
     name = "successor"
 
@@ -72,15 +70,11 @@ class SuccessorSource:
         return len(self._places.keys() | self._entries.keys() | self._pairs.keys())
 
     def start(self, context: Sequence[int]) -> None:
-        """See `DraftSource.start`."""
+        """See `GuessSource.start`."""
         self._tail = (context[-2] if len(context) > 1 else -1, context[-1] if context else -1)
 
-    def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
-        """Nothing: see `follow`."""
-        return ()
-
     def follow(self, previous: int, token_id: int) -> list[tuple[int, float]]:
-        """What may come after these two tokens, each with its chance given them; likeliest first but for the tail."""
+        """See `FollowerSource.follow`; likeliest first, except for those that only the token alone has."""
         pair = self._find(_pair_key(previous, token_id)) if previous >= 0 else None
         single = self._find(token_id)
         if pair is None:
@@ -109,8 +103,7 @@ class SuccessorSource:
     def learn(
         self, pairs: Iterable[tuple[int, int]], followers: Iterable[list[int]], logits: Iterable[list[float]]
     ) -> None:
-        """After a forward: for each row the token before it and its own, the top tokens, likeliest first, and their
-        logits."""
+        """See `FollowerSource.learn`."""
         for (previous, token_id), ids, scores in zip(pairs, followers, logits, strict=True):
             entry = (tuple(ids), weights_of(scores))
             self._put(token_id, entry)
@@ -127,9 +120,6 @@ class SuccessorSource:
             oldest = next(iter(self._pairs))
             del self._pairs[oldest]
             self._before.pop(oldest, None)
-
-    def credit(self, draft: Draft, accepted: int) -> None:
-        """Never called: nothing is proposed."""
 
     def observe(self, token_ids: Sequence[int]) -> None:
         """Learn which followers of the text's own tokens came true, by the probability the model had given them."""
@@ -162,13 +152,13 @@ class SuccessorSource:
         self._rates[kind][bucket] = (hits + _STRENGTH * _PRIORS[kind][bucket]) / (trials + _STRENGTH)
 
     def fork(self) -> Self:
-        """See `DraftSource.fork`."""
+        """See `GuessSource.fork`."""
         fork = type(self)()
         fork._base, fork._hits, fork._trials, fork._rates = self, self._hits, self._trials, self._rates
         return fork
 
     def merge(self, fork: Self) -> None:
-        """See `DraftSource.merge`."""
+        """See `GuessSource.merge`."""
         for entries in (fork._entries, fork._pairs):
             for key, entry in entries.items():
                 self._put(key, entry)

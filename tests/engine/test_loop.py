@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from lacli.drafts.base import DraftSource
+from lacli.drafts.base import DraftSource, GuessSource, Sources
 from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
 from lacli.drafts.successor import SuccessorSource
 from lacli.engine.controller import Controller, Limits
@@ -19,7 +19,7 @@ from lacli.engine.step import Finish, Step
 from lacli.engine.stop import Stops
 from tests.engine.replies import PLAIN, VERIFY_ONLY, reply, successor
 from tests.exact.sources import LiarSource, OracleSource
-from tests.fakes import ListSource, TableRunner
+from tests.fakes import ListSource, TableRunner, as_sources
 
 VOCAB = 64
 
@@ -29,7 +29,7 @@ def chaotic(context: Sequence[int]) -> int:
     return (3 * context[-1] + 5 * context[-2 % len(context)] + 7 * context[-3 % len(context)]) % 23
 
 
-def all_sources(stored: Sequence[Sequence[int]] = ((1, 2, 3, 4, 5, 6, 7),)) -> list[DraftSource]:
+def all_sources(stored: Sequence[Sequence[int]] = ((1, 2, 3, 4, 5, 6, 7),)) -> list[GuessSource]:
     return [PromptSource(), SessionSource(), ProjectSource(stored), SuccessorSource()]
 
 
@@ -199,7 +199,7 @@ class TestInterruption:
         prompt, runner, source = (9,), TableRunner(successor), ListSource([(11, 12, 13), (14, 15)])
         cached = CachedSequence(runner)
         controller = Controller(CostCurve.flat(), VERIFY_ONLY)
-        replying = decode(prompt, cached, [source], Sampler(SamplingOptions()), Stops((), 40), controller)
+        replying = decode(prompt, cached, Sources([source]), Sampler(SamplingOptions()), Stops((), 40), controller)
         ids: list[int] = []
         for _, step in zip(range(steps), replying, strict=False):
             ids += step.token_ids
@@ -220,7 +220,7 @@ class TestInterruption:
         cached = CachedSequence(runner)
         controller = Controller(CostCurve.flat(), VERIFY_ONLY)
         ids: list[int] = []
-        replying = decode((9,), cached, [], Sampler(SamplingOptions()), Stops((), 40), controller)
+        replying = decode((9,), cached, Sources(), Sampler(SamplingOptions()), Stops((), 40), controller)
         with pytest.raises(RuntimeError, match="memory"):
             ids.extend(token_id for step in replying for token_id in step.token_ids)
         assert ids == [10, 11, 12]
@@ -255,7 +255,7 @@ class TestOneAfterAnother:
         steps = decode(
             longer,
             cached,
-            [],
+            Sources(),
             Sampler(SamplingOptions()),
             Stops((), 3),
             Controller(CostCurve.flat(), VERIFY_ONLY),
@@ -285,7 +285,7 @@ class TestOneAfterAnother:
             decode(
                 prompt,
                 CachedSequence(TableRunner(chaotic)),
-                all_sources(),
+                as_sources(all_sources()),
                 Sampler(SamplingOptions()),
                 Stops((), 50),
                 controller,

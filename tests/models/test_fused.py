@@ -16,6 +16,7 @@ import torch
 import transformers
 from transformers import PreTrainedModel
 
+from lacli.drafts.base import Sources
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.loop import decode
@@ -257,7 +258,7 @@ class TestCache:
         sources = [LiarSource(len(prompt), truth, VOCAB), OracleSource(len(prompt), truth[:30])]
         controller = Controller(CostCurve.flat(), Limits(window=3, max_rows=20))
         text = list(prompt)
-        for step in decode(prompt, cached, sources, Sampler(SamplingOptions()), Stops((), 60), controller):
+        for step in decode(prompt, cached, Sources(sources), Sampler(SamplingOptions()), Stops((), 60), controller):
             text += step.token_ids
             assert runner.length == len(text) - 1
             fresh.truncate(0)

@@ -14,7 +14,7 @@ import torch
 import transformers
 from transformers import PreTrainedModel
 
-from lacli.drafts.base import DraftSource
+from lacli.drafts.base import DraftSource, Sources
 from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
@@ -194,7 +194,9 @@ def decoded(
     runner.truncate(0)
     controller = Controller(CostCurve.flat(), Limits(max_rows=32, **limits))
     steps = list(
-        decode(prompt, CachedSequence(runner), sources, Sampler(SamplingOptions()), Stops((), count), controller)
+        decode(
+            prompt, CachedSequence(runner), Sources(sources), Sampler(SamplingOptions()), Stops((), count), controller
+        )
     )
     return [token_id for step in steps for token_id in step.token_ids], steps
 

@@ -100,6 +100,7 @@ class Teller:
 
 def main() -> int:
     """Run the command lines of COMMANDS one after another, or the process's own, with a teller for a runner."""
+    import lacli.assistant.cost_cache
     import lacli.assistant.loading
     import lacli.assistant.prompt
     import lacli.assistant.reply
@@ -129,7 +130,7 @@ def main() -> int:
     lacli.assistant.reply.fitted = fitted  # type: ignore[attr-defined,assignment]
     lacli.models.runners.load.load_runner = load_runner  # type: ignore[assignment]
     lacli.assistant.loading._primer = lambda *_: None  # what a teller says is no habit to keep in the shared cache
-    lacli.assistant.loading._curve = lambda *_, **__: CostCurve({1: 10.0, 16: 10.1, 17: 100.0})
+    lacli.assistant.cost_cache.cost_curve = lambda *_: CostCurve({1: 10.0, 16: 10.1, 17: 100.0})
     Tokenizer.load = classmethod(lambda cls, folder: tokenizer)  # type: ignore[method-assign,assignment]
     if "FILTER_OFF" in os.environ:  # shows that what looks for leaks would find them
         lacli.pool.secrets.refuse = lambda text, wary=False: None
