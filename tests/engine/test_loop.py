@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -31,6 +32,25 @@ def chaotic(context: Sequence[int]) -> int:
 
 def all_sources(stored: Sequence[Sequence[int]] = ((1, 2, 3, 4, 5, 6, 7),)) -> list[GuessSource]:
     return [PromptSource(), SessionSource(), ProjectSource(stored), SuccessorSource()]
+
+
+class LateFollower(SuccessorSource):
+    """Knows the text of `successor`, but is wrong about what follows its first tokens."""
+
+    def __init__(self, right_from: int) -> None:
+        super().__init__()
+        self._right_from = right_from
+        self.asked: list[int] = []
+        """The text's own tokens after which it was asked what follows."""
+
+    def follow(self, previous: int, token_id: int) -> list[tuple[int, float]]:
+        if previous != token_id - 1:
+            return []  # not the text
+        if token_id not in self.asked:
+            self.asked.append(token_id)
+        return [((token_id + 1 if token_id >= self._right_from else token_id + 2) % 50, 0.9)]
+
+    def observe(self, token_ids: Sequence[int]) -> None: ...
 
 
 class TestDegenerateSettings:
@@ -94,6 +114,15 @@ class TestGuesses:
         done = reply(runner, (9,), 30, [ListSource(guesses, chance=1.0)])
         assert done.ids == list(range(10, 40))
         assert any(12 in rows.token_ids[1:] for rows in runner.forwards)  # what stands before a bad id is used
+
+    def test_a_follower_source_is_judged_only_while_it_is_awake(self) -> None:
+        """Were it judged in its sleep, each miss would prolong that, and hits would not end it."""
+        follower = LateFollower(right_from=22)
+        done = reply(TableRunner(successor), (9,), 60, [follower])
+        assert done.ids == [token % 50 for token in range(10, 70)]
+        slept = [after - before - 1 for before, after in pairwise(follower.asked) if after - before > 1]
+        assert slept[:3] == [1, 2, 4]  # after six misses, then after each further one
+        assert any("successor" in step.sources for step in done.steps)
 
     def test_whatever_is_in_the_pool_the_text_is_the_same(self) -> None:
         prompt = (4, 9, 2)

@@ -201,6 +201,15 @@ def decoded(
     return [token_id for step in steps for token_id in step.token_ids], steps
 
 
+def test_a_bug_of_ours_in_a_forward_is_not_called_a_failure_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = family(next(iter(CONFIGS))).runner
+    runner.truncate(0)
+    runner.prefill(prompt_of(5))
+    monkeypatch.setattr(runner, "_masks", object())
+    with pytest.raises(AttributeError):
+        runner.forward(Rows((7,), (-1,), (0,)))
+
+
 class TestLookahead:
     """The engine's text is the dumb loop's, whatever is guessed."""
 

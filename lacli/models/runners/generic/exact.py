@@ -44,7 +44,7 @@ class StockInt8Linear(Int8Linear):
     def forward(self, x: Tensor) -> Tensor:
         """See `QuantLinear`; raises where the model has thrown the fractions away."""
         if not x.is_floating_point():
-            raise TypeError("this model casts activations to the dtype of its weights")
+            raise RuntimeError("this model casts activations to the dtype of its weights")
         return super().forward(x)
 
 
