@@ -10,12 +10,12 @@ import copy
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from lacli.assistant.base import Cancel
 from lacli.assistant.prompt import Prompt, fitted
 from lacli.errors import LacliError, OutOfMemory
-from lacli.events import Event, Finished, Notice, Piece, Prefill, ReplyStats, Request
+from lacli.events import Event, Finished, Notice, Piece, Prefill, Reason, ReplyStats, Request
 
 if TYPE_CHECKING:
     from lacli.assistant.loading import Loaded
@@ -50,7 +50,7 @@ class Reply:
         self._sources: list[str] = []
         self._text: list[str] = []
         self._thought: list[str] = []
-        self._reason = ""
+        self._reason: Literal[Reason, ""] = ""
         self._accepted: Counter[str] = Counter()
         self._drafted: Counter[str] = Counter()
         self._steps = self._rows = self._draft_n = self._plain_steps = self._plain_before = 0
@@ -98,7 +98,7 @@ class Reply:
         if step.finish is not None:
             new += self._thoughts.push(self._rule.finish(early=step.finish != "stop")) + self._thoughts.finish()
             self._cut(self._rule.delivered)
-            self._reason = str(step.finish)
+            self._reason = step.finish.value
         self._text.append(new.answer)
         self._thought.append(new.thought)
         spelled = (self._spelled.push([token_id]) for token_id in step.token_ids)
@@ -276,7 +276,7 @@ class Reply:
             return None
         return TableRows(*successors.changes())
 
-    def _stats(self, reason: str = "") -> ReplyStats:
+    def _stats(self, reason: Literal[Reason, ""] = "") -> ReplyStats:
         loaded = self._loaded
         # Over the very steps that were taken, so that what disturbed these speaks neither for guessing nor against it.
         plain_step_ms = self._plain_ms / self._steps if self._plain_ms is not None else None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
+from lacli.events import Stage
 from lacli.models.spec import ModelSpec
 
 
@@ -12,8 +14,8 @@ from lacli.models.spec import ModelSpec
 class Progress:
     """What fetching and preparing tell the caller; the assistant turns it into events."""
 
-    stage: str
-    """fetch, check, unpack, prepare, wait (for another process) or note."""
+    stage: Stage | Literal["note"]
+    """note: there is only a text."""
     done: int = 0
     total: int = 0
     """Bytes (fetch, check, unpack) or tensors (prepare); 0 where unknown."""

@@ -264,6 +264,8 @@ def _reader(hint: Any) -> _Reader:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return _optional(arguments) if type(None) in arguments else _union(arguments)
+    if origin is typing.Literal:
+        return _choice(arguments)
     if origin is tuple:
         return _list(_reader(arguments[0]))
     if origin is dict:
@@ -310,6 +312,15 @@ def _optional(kinds: tuple[Any, ...]) -> _Reader:
     (kind,) = (each for each in kinds if each is not type(None))
     inner = _reader(kind)
     return lambda found, where: None if found is None else inner(found, where)
+
+
+def _choice(values: tuple[Any, ...]) -> _Reader:
+    def read(found: object, where: str) -> Any:
+        if found not in values:
+            raise ValueError(f"{where} is none of {', '.join(map(repr, values))}")
+        return found
+
+    return read
 
 
 def _list(inner: _Reader) -> _Reader:

@@ -63,7 +63,7 @@ class GettingReady(Static):
         self.first = first
         self._back_to = back_to
         self._now = now
-        self._loading = Loading(first)
+        self._loading = Loading(first)  # type: ignore[arg-type]  # one of the two above
         self._began = (0.0, 0)
         """When the first part of this stage was told, and how much was there."""
         self._notes: list[str] = []

@@ -34,9 +34,9 @@ THOUGHTFUL = ScriptedAssistant(()).told(
 )
 REWRITTEN = "```python\n" + world.A_PY.replace("os.rename", "os.replace") + "```\n"
 OPENING = (
-    Loading("fetching", 40_000_000, 93_000_000),
+    Loading("fetch", 40_000_000, 93_000_000),
     Notice("smollm2-135m: a note about the model"),
-    Loading("loading"),
+    Loading("load"),
 )
 BATCH = b'"first"\n{"prompt": "second", "id": "b", "max_tokens": 5}\n'
 Setup = Callable[[World], None]

@@ -11,7 +11,7 @@ import typer
 from lacli.assistant.base import BatchReplier
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.interrupt import Interrupt
-from lacli.events import Event, Failed, Finished, Notice, ReplyStats, Request
+from lacli.events import Event, Failed, Finished, Notice, Reason, ReplyStats, Request
 
 
 def written(assistant: BatchReplier, request: Request, count: int) -> tuple[list[Finished], Interrupt]:
@@ -61,7 +61,7 @@ def ended(replies: Sequence[Finished], interrupt: Interrupt) -> Finished:
     best = next(iter([*different(replies), *replies]), Finished("", (), "cancelled", ReplyStats()))
     if not cancelled and replies:
         return best
-    reason = "timeout" if interrupt.timed_out else "cancelled"
+    reason: Reason = "timeout" if interrupt.timed_out else "cancelled"
     return replace(best, reason=reason, stats=replace(best.stats, finish_reason=reason))
 
 

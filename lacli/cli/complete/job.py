@@ -131,7 +131,7 @@ class Job:
             project=project.name if project is not None else "",
             lines_before=view.lines_before,
             lines_after=view.lines_after,
-            scope=view.scope,
+            scope=view.scope,  # type: ignore[arg-type]  # checked by the command
             max_lines=view.max_lines,
             context=context,
             boundary="" if self.notebook is None else BOUNDARY,
