@@ -1,4 +1,4 @@
-"""T(M): what a forward of M rows costs, measured and kept up to date. Numbers only; files are the caller's.
+"""T(M): what a forward of M rows costs, measured and kept up to date. Numbers only: the assistant keeps the files.
 
 Only ratios matter to the controller, so the unit (milliseconds) cancels.
 """

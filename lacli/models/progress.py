@@ -1,4 +1,4 @@
-"""What fetching and preparing a model tell whoever waits for it."""
+"""Progress of fetching and preparing a model, as it is reported to the caller."""
 
 from __future__ import annotations
 

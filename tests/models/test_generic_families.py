@@ -25,7 +25,7 @@ from lacli.engine.step import Step
 from lacli.engine.stop import Stops
 from lacli.errors import LacliError
 from lacli.models.base import Rows
-from lacli.models.runners.generic import attention as stock_attention
+from lacli.models.runners.generic.attention import FAST
 from lacli.models.runners.generic.runner import GenericRunner
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
@@ -104,7 +104,7 @@ class TestAgainstGenerate:
     def test_the_attention_for_gpus_says_the_same(self, name: str) -> None:
         stock = family(name).stock
         ours = copy.deepcopy(stock)
-        ours.set_attn_implementation(stock_attention.FAST)
+        ours.set_attn_implementation(FAST)
         prompt = prompt_of(9)
         expected = generated(stock, prompt, 12)
         runner = GenericRunner(ours)

@@ -1,4 +1,4 @@
-"""storage.py, prune.py, inventory.py: the room of all pools, and what `lacli pool list` knows without reading them."""
+"""space.py, prune.py, inventory.py: the room of all pools, and what `lacli pool list` knows without reading them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lacli.pool import inventory
-from lacli.pool import space as storage
+from lacli.pool import inventory, space
 from lacli.pool.evict import Caps
 from lacli.pool.prune import prune, vanished
 from lacli.pool.store import Pool, open_pool
@@ -52,7 +51,7 @@ class TestTotalCap:
         key = pool_key(tmp_path / "oldest", FINGERPRINT)
         pool = open_pool(key, pools, "learn", VOCAB, caps=Caps(total_bytes=15_000))
         assert pool.learn(PoolUpdate(reply(99)))
-        left = {folder.parent.name.split("-")[0] for folder in storage.pool_folders(pools)}
+        left = {folder.parent.name.split("-")[0] for folder in space.pool_folders(pools)}
         assert left == {"oldest", "new"}
         assert len(pool.notices) == 1
         assert len(replies(open_pool(key, pools, "read", VOCAB))) == 21
@@ -66,7 +65,7 @@ class TestTotalCap:
         filled(tmp_path, pools, "own", 1)
         pool = open_pool(pool_key(tmp_path / "own", FINGERPRINT), pools, "learn", VOCAB, caps=Caps(total_bytes=17_000))
         pool.learn(PoolUpdate(reply(5)))
-        left = {folder.parent.name.split("-")[0] for folder in storage.pool_folders(pools)}
+        left = {folder.parent.name.split("-")[0] for folder in space.pool_folders(pools)}
         assert {"useful", "own"} <= left
         assert len(left) == 3
 
@@ -75,7 +74,7 @@ class TestTotalCap:
         filled(tmp_path, pools, "other")
         pool = open_pool(pool_key(tmp_path / "site", FINGERPRINT), pools, "learn", VOCAB, caps=Caps(4_000))
         pool.learn(PoolUpdate(reply(1)))
-        left = sorted(folder.parent.name.split("-")[0] for folder in storage.pool_folders(pools))
+        left = sorted(folder.parent.name.split("-")[0] for folder in space.pool_folders(pools))
         assert left == ["other", "site"]
         assert len(pool.notices) == 1
 
@@ -93,27 +92,27 @@ class TestTotalCap:
         folder = filled(tmp_path, pools, "a").path.parent
         (folder / "wt-files.lacli").write_bytes(bytes(100))
         (folder / "notes.txt").write_text("the user's")
-        storage.delete(folder, 1)
+        space.delete(folder, 1)
         assert sorted(path.name for path in folder.iterdir()) == ["notes.txt", "pool.lacli.lock"]
 
     def test_who_reads_a_pool_that_goes_reads_on(self, tmp_path: Path, pools: Path) -> None:
         reader = filled(tmp_path, pools, "reader")
-        storage.delete(reader.path.parent, 1)
+        space.delete(reader.path.parent, 1)
         assert len(replies(reader)) == 20
         assert reader.learn(PoolUpdate(reply(77)))
         assert replies(open_pool(reader.key, pools, "read", VOCAB)) == [reply(77)]
 
     def test_an_index_of_files_goes_with_its_pool_and_counts_without_one(self, tmp_path: Path, pools: Path) -> None:
         pool = aged_index(tmp_path, pools, "old")
-        storage.delete(pool.path.parent, 1)
+        space.delete(pool.path.parent, 1)
         assert [path.name for path in pool.path.parent.iterdir()] == ["pool.lacli.lock"]
         alone = aged_index(tmp_path, pools, "alone").path.parent
         for name in ("pool.lacli", "table.lacli", "numbers.json"):
             (alone / name).unlink()
-        assert list(storage.pool_folders(pools)) == [alone]
+        assert list(space.pool_folders(pools)) == [alone]
         own = filled(tmp_path, pools, "own", 1).path.parent
-        assert storage.make_room(pools, own, 64_000_000, 10_000, round(1000 * time.time())) == 1
-        assert list(storage.pool_folders(pools)) == [own]
+        assert space.make_room(pools, own, 64_000_000, 10_000, round(1000 * time.time())) == 1
+        assert list(space.pool_folders(pools)) == [own]
         assert list(pools.rglob("*files.lacli*")) == []
 
 
@@ -125,7 +124,7 @@ class TestPrune:
         assert pruned.compacted == 2
         assert pruned.freed_bytes > 8_000
         assert pruned.notices == ()
-        for folder in storage.pool_folders(pools):
+        for folder in space.pool_folders(pools):
             assert (folder / "pool.lacli").stat().st_size <= 6_000
         again = open_pool(pool_key(tmp_path / "a", FINGERPRINT), pools, "read", VOCAB)
         assert replies(again)[-1] == reply(59)
@@ -185,9 +184,9 @@ class TestPrune:
         filled(tmp_path, pools, "here")
         (tmp_path / "gone").rmdir()
         assert prune(pools, Caps()).vanished == ()
-        assert len(list(storage.pool_folders(pools))) == 2
+        assert len(list(space.pool_folders(pools))) == 2
         assert prune(pools, Caps(), [tmp_path / "here", *vanished(pools)]).vanished == (tmp_path / "gone",)
-        assert [folder.parent.name.split("-")[0] for folder in storage.pool_folders(pools)] == ["here"]
+        assert [folder.parent.name.split("-")[0] for folder in space.pool_folders(pools)] == ["here"]
         assert len(list(pools.iterdir())) == 1
 
     def test_a_busy_and_a_newer_pool_are_passed_over(self, tmp_path: Path, pools: Path) -> None:
@@ -204,7 +203,7 @@ class TestPrune:
         for age, name in enumerate("abc"):
             aged(filled(tmp_path, pools, name), 10 + age)
         assert prune(pools, Caps(total_bytes=6_500)).deleted == 2
-        assert len(list(storage.pool_folders(pools))) == 1
+        assert len(list(space.pool_folders(pools))) == 1
 
     def test_without_pools_there_is_nothing_to_do(self, pools: Path) -> None:
         assert prune(pools, Caps(), vanished(pools)).freed_bytes == 0

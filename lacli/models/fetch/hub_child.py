@@ -2,7 +2,7 @@
 be ended.
 
 Prints JSON, an object a line: how much of what came is checked, {"checked", "of"}; last the snapshot's "folder", or
-what went wrong. What went wrong is told by hub_file_child.py in the same way.
+what went wrong. `hub_file_child` reports what went wrong in the same way.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A single .gguf file of a hub repository, behind what has arrived of it.
+"""Fetches a single .gguf file of a hub repository, resuming after what has arrived of it.
 
-It is kept as lacli's own, not in the hub's cache: what was begun here may be gone on with from the package index.
+It is kept as lacli's own file, not in the hub's cache, so that the package index can resume what the hub began.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The weights of a hub repository, each file fetched behind what is there of it: huggingface_hub begins each anew.
+"""The weights of a hub repository, each file resumed after what is there of it: huggingface_hub starts each again.
 
 A file that is whole and has the right hash is put where that library's cache has it, which then finds it there. Runs in
-the process of hub_child.py, its only caller.
+the process of `hub_child`.
 """
 
 from __future__ import annotations

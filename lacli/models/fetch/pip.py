@@ -1,6 +1,6 @@
 """One wheel from the package index, with all that pip is configured with: index, proxy, certificates, passwords.
 
-What has arrived of it stays, and the next attempt goes on from there.
+What has arrived of it is kept, and the next attempt resumes there.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Downloads one wheel from where pip would take it, behind what is there of it already. A process of its own, so that a
-network that hangs can be ended: arguments PACKAGE VERSION FILE.
+"""Downloads one wheel from where pip would take it, resuming after what is there: arguments PACKAGE VERSION FILE.
 
-`pip download` begins anew each time. Its finder and its session are used here instead, so that index, proxy,
-certificates and passwords are those that pip is configured with. They are no public interface: where this pip has them
-in another form the exit status is `UNKNOWN`, and the caller runs `pip download`. Needs the standard library and pip
+A process of its own, so that a hanging network can be ended.
+
+`pip download` starts again each time. Its finder and its session are used here instead, so that index, proxy,
+certificates and passwords are those that pip is configured with. They are no public interface: if this pip has them
+in another form, the exit status is `UNKNOWN`, and the caller runs `pip download`. Needs the standard library and pip
 only, as it may run in an environment that has nothing else.
 """
 

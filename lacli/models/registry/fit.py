@@ -1,6 +1,6 @@
 """Whether a model fits into the memory that is free: weights, KV cache and what a step needs.
 
-Files only, no torch. What is not known yet is estimated and said to be.
+Files only, no torch. What is not known yet is estimated, and marked as an estimate.
 """
 
 from __future__ import annotations

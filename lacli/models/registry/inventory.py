@@ -1,4 +1,4 @@
-"""What of a model is on this machine, and how to be rid of it. Files only, no torch."""
+"""Which files of a model are on this machine, and how to remove them. Files only, no torch."""
 
 from __future__ import annotations
 

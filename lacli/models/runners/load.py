@@ -1,5 +1,5 @@
-"""A prepared model into a runner: our C step where it fits and is built, PyTorch's where not, transformers elsewhere.
-Reads weights from safetensors only.
+"""Loads a prepared model into a runner: our C step if it fits the model and is built, else the same in PyTorch, else
+transformers. Reads weights from safetensors only.
 """
 
 from __future__ import annotations

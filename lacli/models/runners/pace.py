@@ -1,7 +1,7 @@
 """How many rows a prefill forward takes: many, to be busy computing, but few enough that a cancel is heard soon.
 
-Only for runners whose rows have the same bits in whatever company (`native`): the number follows the clock. Pure but
-for what is told to it.
+Only for runners whose rows have the same bits whatever runs beside them (native): the number follows the clock. Pure
+except for what `record` is given.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a forward of the Llama shape needs to know of a model: read from config.json, refused where it does not fit.
 
-Families: llama, qwen2, qwen3, mistral. `fused` and `native` read the result. What is None here is
+Families: llama, qwen2, qwen3, mistral. The fused and the native runner use the result; models for which it is None are
 left to the generic runner.
 """
 

@@ -1,6 +1,6 @@
 """The generic runner: any stock transformers decoder through its public interfaces, and how such a model is loaded.
 
-The only caller of a transformers forward. It hands the model our cache (`stock_cache`), a four-dimensional additive
+The only caller of a transformers forward. It hands the model our cache (`cache`), a four-dimensional additive
 mask per kind of layer, positions, and the rows whose logits are wanted; it replaces no code of the model, only its
 linear layers by row-exact ones. Rotary embeddings that depend on the length are `rope`'s.
 """
