@@ -40,7 +40,7 @@ class TestBeginsAgain:
         asked = emptied(make, request_)
         alone = last(make(lookahead=False, pool=False).reply(asked))
         assert (alone.text, alone.token_ids) == ("", ())
-        asked = dataclasses.replace(asked, begins_again=True)
+        asked = dataclasses.replace(asked, retry_if_empty=True)
         expected = last(make(lookahead=False, pool=False).reply(asked))
         assert expected.text.strip()
         assert expected.stats.predicted_n == len(expected.token_ids) > 0
@@ -54,7 +54,7 @@ class TestBeginsAgain:
             assert texts.count((expected.text, expected.token_ids, expected.reason)) == 3
 
     def test_it_costs_one_row_of_the_prompt(self, make: Make) -> None:
-        asked = dataclasses.replace(emptied(make, REQUEST), begins_again=True)
+        asked = dataclasses.replace(emptied(make, REQUEST), retry_if_empty=True)
         assistant = make(lookahead=False, pool=False)
         assistant._loaded.cached.begin((0,))  # type: ignore[union-attr]
         stats = last(assistant.reply(asked)).stats
@@ -63,18 +63,18 @@ class TestBeginsAgain:
 
     def test_a_reply_that_says_something_is_left_as_it_is(self, make: Make) -> None:
         plain = last(make(pool=False).reply(REQUEST))
-        again = last(make(pool=False).reply(dataclasses.replace(REQUEST, begins_again=True)))
+        again = last(make(pool=False).reply(dataclasses.replace(REQUEST, retry_if_empty=True)))
         assert (again.text, again.token_ids) == (plain.text, plain.token_ids)
 
     def test_where_nothing_need_be_missing_nothing_is_believed(self, make: Make) -> None:
         place = Place("def add(a, b):\n    return a + b", "\n", "a.py")
         asked = emptied(make, dataclasses.replace(REQUEST, place=place))
-        again = last(make(pool=False).reply(dataclasses.replace(asked, begins_again=True)))
+        again = last(make(pool=False).reply(dataclasses.replace(asked, retry_if_empty=True)))
         assert not again.text.strip()
         assert again.text == last(make(pool=False).reply(asked)).text
 
     def test_it_is_tried_once(self, make: Make) -> None:
-        never = dataclasses.replace(REQUEST, stops=tuple(map(chr, range(1, 256))), begins_again=True)
+        never = dataclasses.replace(REQUEST, stops=tuple(map(chr, range(1, 256))), retry_if_empty=True)
         finished = last(make(pool=False).reply(never))
         assert (finished.text, finished.token_ids, finished.reason) == ("", (), "stop")
 

@@ -116,9 +116,9 @@ class TestThoughts:
         turn = conversation.answered(finished)
         assert turn is not None
         assert turn.thought == THOUGHT
-        from lacli.assistant.prompt import fitted
+        from lacli.assistant.prompt import build_prompt
 
-        prompt = fitted(Request(conversation.ask("and now?")), loaded.prepared, loaded.tokenizer, 4096)
+        prompt = build_prompt(Request(conversation.ask("and now?")), loaded.prepared, loaded.tokenizer, 4096)
         text = loaded.tokenizer.spelled(prompt.token_ids)
         assert f"assistant\n{ANSWER}<|im_end|>" in text
         assert "First idea" not in text

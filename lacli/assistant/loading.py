@@ -50,7 +50,7 @@ class Loaded:
     controller: Controller
     sources: Sources
     pool: Pool | None
-    """None without a project, with --no-pool, or where there is no place for it."""
+    """None without a project, with --no-pool, or if it cannot be opened."""
     quant: str
     device: str
     import_ms: float
@@ -58,12 +58,12 @@ class Loaded:
     load_ms: float
     """Time from the prepared folder to the first possible forward, imports not counted."""
     files: ProjectFiles | None = None
-    """What watches the project's files in the background; None where none are read."""
+    """Watches the project's files in the background; None if none are read."""
     primer: Table | None = None
-    """What the successor table began with; None with --no-lookahead, or where a model cannot branch."""
+    """What the successor table started with; None with --no-lookahead, or if the model cannot branch."""
 
     def source(self, kind: type[_Source]) -> _Source | None:
-        """The source of this kind, if it is in use."""
+        """The source of this class, if it is in use."""
         return next((source for source in self.sources.all() if isinstance(source, kind)), None)
 
     def close(self) -> None:
@@ -331,7 +331,7 @@ def _open_pool(
         report(Notice(f"no pool in this run: {error}"))
         return None
     pool.refuse = project_refuser(root)
-    tell(pool, report)
+    report_notices(pool, report)
     return pool
 
 
@@ -351,8 +351,8 @@ def _writes(settings: Settings) -> bool:
     return settings.learn and settings.pool_mb != 0 and settings.pools_mb != 0
 
 
-def tell(pool: Pool, report: Report) -> None:
-    """Pass on what the pool has to say, once."""
+def report_notices(pool: Pool, report: Report) -> None:
+    """Report the pool's notices, each once."""
     for notice in pool.notices:
         report(Notice(notice))
     pool.notices.clear()

@@ -1,6 +1,6 @@
-"""One reply of a loaded model while it is written: its prompt, what was accepted of it, its counts and its update.
+"""One reply of a loaded model while it is written: prompt, accepted text, counts, and the update for the pool.
 
-What a reply accepted is in the pool on disk once it has ended, also where its reader went away half way.
+What was accepted is in the pool on disk once the reply has ended, even if its reader went away half way.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from lacli.assistant.base import Cancel
-from lacli.assistant.prompt import Prompt, fitted
+from lacli.assistant.prompt import Prompt, build_prompt
 from lacli.errors import LacliError, OutOfMemory
 from lacli.events import Event, Finished, Notice, Piece, Prefill, Reason, ReplyStats, Request
 
@@ -33,16 +33,18 @@ _PREFILL_CHUNK = 256
 class Reply:
     """One reply: `begin`, then steps, `leave`, `end`; `events` is all of it for one that is written alone."""
 
-    def __init__(self, loaded: Loaded, request: Request, told: set[str]) -> None:
-        """told: notices that were given already; those of this reply are added. Raises PromptTooLong."""
+    def __init__(self, loaded: Loaded, request: Request, seen_notices: set[str]) -> None:
+        """seen_notices: notices that were given already; those of this reply are added. Raises PromptTooLong."""
         self._loaded = loaded
-        self._told = told
+        self._seen_notices = seen_notices
         self._request = request
         self._started = time.perf_counter()
-        self._prompt: Prompt = fitted(request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size)
-        self._unused = copy.deepcopy(self._prompt.watchers) if request.begins_again else None
-        """What judges a second try, while there was none."""
-        self._judge(self._prompt.watchers)
+        self._prompt: Prompt = build_prompt(
+            request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size
+        )
+        self._unused = copy.deepcopy(self._prompt.watchers) if request.retry_if_empty else None
+        """The watchers of a second try; None if there was one, or none is wanted."""
+        self._start_text(self._prompt.watchers)
         self._without: frozenset[int] = frozenset()
         self._sampler = self._new_sampler()
         self._forks: Sources | None = None
@@ -66,15 +68,15 @@ class Reply:
             for step in self._alone(cancel):
                 yield step if isinstance(step, Prefill) else self.take(step)
         finally:
-            look_for_changes(self._loaded)
+            refresh_files(self._loaded)
             self.leave()
         yield from self.end()
 
     def begin(self) -> Iterator[Notice]:
-        """What is to be said of the prompt."""
-        yield from self._said(self._prompt.notes)
+        """Notices about the prompt."""
+        yield from self._new_notices(self._prompt.notes)
         if self._prompt.dropped:
-            yield Notice(left_out(self._prompt.dropped))
+            yield Notice(dropped_notice(self._prompt.dropped))
 
     def job(self) -> Job:
         """For a batch, with draft sources of its own."""
@@ -92,7 +94,7 @@ class Reply:
         return Prefill(read.held - read.reused, len(self._prompt.token_ids) - read.reused, read.reused)
 
     def take(self, step: Step) -> Piece:
-        """Count a step; what it releases."""
+        """Count a step and return the text that it releases."""
         self._count(step)
         new = self._thoughts.push(self._rule.take())
         if step.finish is not None:
@@ -110,11 +112,11 @@ class Reply:
 
     @property
     def over(self) -> bool:
-        """Whether the last step was its last: not, where it begins once more."""
+        """Whether the reply has ended; False after the last step of a try that is repeated."""
         return bool(self._reason)
 
     def _begin_again(self) -> bool:
-        """Nothing was left of the first try: get ready for a second, if one is wanted and something is missing here.
+        """The first try is empty: prepare a second one, if it is wanted and the place lacks something.
 
         Where nothing need be missing, a model that ends at once, or goes on with what follows, says that nothing is:
         `lacli.bench.infill.run` found second tries there to be wrong.
@@ -123,13 +125,13 @@ class Reply:
             return False
         watchers, self._unused = self._unused, None
         self._plain_before, self._reason = self._plain_steps + 1, ""
-        self._judge(watchers)
+        self._start_text(watchers)
         self._without = frozenset((*self._prompt.eos_ids, *self._sampler.first))
         self._sampler = self._new_sampler()
         return True
 
-    def _judge(self, watchers: Sequence[Watcher]) -> None:
-        """Begin a text, which these end."""
+    def _start_text(self, watchers: Sequence[Watcher]) -> None:
+        """Start a text that these watchers may end."""
         from lacli.text.stops import StopStrings
         from lacli.text.stream import TextStream
         from lacli.text.thoughts import Thoughts
@@ -140,18 +142,18 @@ class Reply:
         self._spelled, self._counted = TextStream(self._loaded.tokenizer), Thoughts(opened)
 
     def leave(self) -> None:
-        """It ends, one way or another: teach what was accepted."""
+        """The reply ends, one way or another: store what was accepted."""
         if not self._reason:  # the reader went away: what was still held back has been seen by nobody
             self._cut(self._rule.shown)
         if self._forks is not None:
             self._loaded.sources.merge(self._forks)
-        self._teach()
+        self._update_pool()
 
     def end(self) -> Iterator[Event]:
         """The last events."""
         pool = self._loaded.pool
         if pool is not None:
-            yield from self._said(pool.notices)
+            yield from self._new_notices(pool.notices)
             pool.notices.clear()
         reason = self._reason or "cancelled"
         dropped, shown = self._prompt.dropped, self._prompt.shown
@@ -169,7 +171,7 @@ class Reply:
         self._prompt_started = time.perf_counter()
         self._reused_n = cached.reusable(prompt)
         self._prompt_n = len(prompt) - self._reused_n if self._request.max_tokens > 0 else 0
-        with failures_named():
+        with translated_errors():
             if self._request.max_tokens > 0:
                 for end in range(self._reused_n + _PREFILL_CHUNK, len(prompt) - 1, _PREFILL_CHUNK):
                     cached.start(prompt[:end], lambda done: not cancel())
@@ -182,14 +184,14 @@ class Reply:
                 )
 
     def _new_sampler(self) -> Sampler:
-        from lacli.engine.sampler import Beginning, Sampler, SamplingOptions
+        from lacli.engine.sampler import FirstToken, Sampler, SamplingOptions
 
         request = self._request
         chosen = None
-        if request.beginning is not None:
-            chosen = Beginning(request.beginning, frozenset(self._prompt.eos_ids))
+        if request.first_token_rank is not None:
+            chosen = FirstToken(request.first_token_rank, frozenset(self._prompt.eos_ids))
         elif self._without:
-            chosen = Beginning(0, self._without)
+            chosen = FirstToken(0, self._without)
         options = SamplingOptions(
             temperature=request.temperature,
             top_k=request.top_k,
@@ -197,18 +199,20 @@ class Reply:
             repetition_penalty=request.repetition_penalty,
             seed=request.seed,
         )
-        return Sampler(options, self._prompt.token_ids, chosen, weighs=request.beginning is not None)
+        return Sampler(
+            options, self._prompt.token_ids, chosen, keep_log_probabilities=request.first_token_rank is not None
+        )
 
     def _stops(self) -> Stops:
         from lacli.engine.stop import Stops
 
         return Stops(self._prompt.eos_ids, self._request.max_tokens, self._rule)
 
-    def _said(self, notes: Sequence[str]) -> Iterator[Notice]:
-        """Notices of what is true of model and pool: once in the assistant's life, not every turn."""
+    def _new_notices(self, notes: Sequence[str]) -> Iterator[Notice]:
+        """Notices about model and pool, each once in the assistant's life, not every turn."""
         for note in notes:
-            if note not in self._told:
-                self._told.add(note)
+            if note not in self._seen_notices:
+                self._seen_notices.add(note)
                 yield Notice(note)
 
     def _count(self, step: Step) -> None:
@@ -233,12 +237,12 @@ class Reply:
         self._plain_steps = self._plain_before + max(0, rule.seen + unseen - 1)
 
     def _cut(self, delivered: int) -> None:
-        """Forget tokens of which no text was delivered: the beginning of a stop string that was then completed."""
+        """Drop tokens whose text was not delivered: the beginning of a stop string that was then completed."""
         self._accepted.subtract(source for source in self._sources[delivered:] if source)
         del self._ids[delivered:], self._sources[delivered:]
 
-    def _teach(self) -> None:
-        """Give the pool what this reply was shown to say, and what the sources learned while it was written."""
+    def _update_pool(self) -> None:
+        """Store in the pool what this reply said, as far as it was shown, and what the sources learned meanwhile."""
         loaded, pool = self._loaded, self._loaded.pool
         if pool is None or not pool.learns or not self._ids:
             return
@@ -260,7 +264,7 @@ class Reply:
         )
 
     def _table(self, *texts: str) -> TableRows | None:
-        """What the successor table learned from this reply; where a secret was about, it is to know nothing of it."""
+        """What the successor table learned from this reply; if a secret is involved, that is forgotten instead."""
         from lacli.drafts.lookup import SessionSource
         from lacli.drafts.successor import SuccessorSource
         from lacli.pool.update import TableRows
@@ -324,8 +328,8 @@ def _watchers(stops: Sequence[str], watchers: Sequence[Watcher], opened: bool | 
 
 
 @contextlib.contextmanager
-def failures_named() -> Iterator[None]:
-    """What a forward may fail of, as our errors."""
+def translated_errors() -> Iterator[None]:
+    """Errors of a forward as errors of ours."""
     try:
         yield
     except MemoryError:
@@ -336,13 +340,13 @@ def failures_named() -> Iterator[None]:
         raise _out_of_memory() from error
 
 
-def look_for_changes(loaded: Loaded) -> None:
-    """Between two replies the project's files may have changed; looked for in the background."""
+def refresh_files(loaded: Loaded) -> None:
+    """Look in the background for files of the project that changed since the last reply."""
     if loaded.files is not None:
         loaded.files.refresh()
 
 
-def left_out(count: int) -> str:
+def dropped_notice(count: int) -> str:
     return f"the oldest {count} messages no longer fit into the context and were left out"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lacli.assistant.loading import Loaded
-from lacli.assistant.prompt import fitted
+from lacli.assistant.prompt import build_prompt
 from lacli.bench.loops import LoopStop
 from lacli.bench.modes import COLD, PLAIN, Mode, Warmth
 from lacli.bench.oracle import ReferenceRunner
@@ -218,7 +218,7 @@ class Bench(Player):
         room = min(_FILLED_REPLY, self._max_tokens) if case.filled else 0
         text = self._filled(case, room) + case.prompt
         request = Request(messages=(Message("user", text),), max_tokens=len(reference) or room or self._max_tokens)
-        prompt = fitted(request, loaded.prepared, loaded.tokenizer, self.runner.context_size)
+        prompt = build_prompt(request, loaded.prepared, loaded.tokenizer, self.runner.context_size)
         return Task(case, prompt.token_ids, prompt.eos_ids, reference, room)
 
     def _filled(self, case: Case, room: int) -> str:

@@ -22,7 +22,7 @@ class Draft:
     """Who guessed: window, prompt, session, project or files."""
     key: int = 0
     """The source's own note (for instance the class of match), handed back untouched in `credit`."""
-    place: int = -1
+    position: int = -1
     """Where in the source's own index the guess was read, handed back in `credit`, too."""
 
 

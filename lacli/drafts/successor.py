@@ -55,8 +55,8 @@ class SuccessorSource:
         self._entries: dict[int, _Entry] = {}
         self._pairs: dict[int, _Entry] = {}
         self._loaded: list[Table] = []
-        self._places: dict[int, tuple[int, int]] = {}
-        """Keys of what was loaded: which table and which row. An entry is made of a row when it is first asked for."""
+        self._loaded_rows: dict[int, tuple[int, int]] = {}
+        """Keys of the loaded tables: which table and which row. A row becomes an entry when it is first looked up."""
         self._before: dict[int, _Entry | None] = {}
         """What changed since the last `changes`, as it was before: keys of `_pairs`, or of `_entries` below 2^32."""
         self._hits = [[0.0] * _BUCKETS for _ in _PRIORS]
@@ -64,10 +64,10 @@ class SuccessorSource:
         self._rates = [list(rates) for rates in _PRIORS]
         self._tail = (-1, -1)
         self._base: SuccessorSource | None = None
-        """Of a fork: what knows all that the reply has not taught."""
+        """Of a fork: the source it was forked from."""
 
     def __len__(self) -> int:
-        return len(self._places.keys() | self._entries.keys() | self._pairs.keys())
+        return len(self._loaded_rows.keys() | self._entries.keys() | self._pairs.keys())
 
     def start(self, context: Sequence[int]) -> None:
         """See `GuessSource.start`."""
@@ -87,11 +87,11 @@ class SuccessorSource:
     def _find(self, key: int) -> _Entry | None:
         table = self._pairs if key > NO_TOKEN else self._entries
         entry = table.get(key)
-        if entry is None and (place := self._places.get(key)) is not None:
-            _, followers, weights = self._loaded[place[0]]
-            ids = followers[place[1]].tolist()
+        if entry is None and (location := self._loaded_rows.get(key)) is not None:
+            _, followers, weights = self._loaded[location[0]]
+            ids = followers[location[1]].tolist()
             count = ids.index(NO_TOKEN) if NO_TOKEN in ids else len(ids)
-            entry = table[key] = (tuple(ids[:count]), tuple(weights[place[1]].tolist()[:count]))
+            entry = table[key] = (tuple(ids[:count]), tuple(weights[location[1]].tolist()[:count]))
         if entry is None and self._base is not None:
             return self._base._find(key)
         return entry
@@ -182,12 +182,12 @@ class SuccessorSource:
                 self._rate(kind, bucket)
 
     def load(self, keys: NDArray[np.uint32], followers: NDArray[np.uint32], weights: NDArray[np.uint8]) -> None:
-        """Take entries that `changes` gave earlier; of a key that is loaded twice, the later one counts."""
+        """Load entries that `changes` returned earlier; of a key that is loaded twice, the later one counts."""
         before, last = keys[:, 0].astype(np.uint64), keys[:, 1].astype(np.uint64)
         names = np.where(before == NO_TOKEN, last, (before + np.uint64(1)) << np.uint64(32) | last).tolist()
         number = len(self._loaded)
         self._loaded.append((keys, followers, weights))
-        self._places.update((name, (number, row)) for row, name in enumerate(names))
+        self._loaded_rows.update((name, (number, row)) for row, name in enumerate(names))
 
     def changes(self) -> Table:
         """The entries made or changed since the last call of this or of `forget_changes`."""
@@ -203,7 +203,7 @@ class SuccessorSource:
         return np.array(halves, np.uint32).reshape(-1, 2), followers, weights
 
     def forget_changes(self) -> None:
-        """Put every entry back as it was at the last call: what a reply taught shall not be known."""
+        """Restore every entry as of the last call: what a reply taught is forgotten."""
         for key, known in self._before.items():
             table = self._pairs if key > NO_TOKEN else self._entries
             if known is None:

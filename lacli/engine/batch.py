@@ -134,7 +134,7 @@ class Batch:
                     return
                 yield from self._forward(active)
         finally:
-            self._controller.share(0, 0.0)
+            self._controller.set_others(0, 0.0)
             for slot in self._slots:
                 slot.release()
 
@@ -223,7 +223,7 @@ class Batch:
         writing = [(slot, slot.decoder) for slot in active if slot.decoder is not None]
         rows, tokens = len(writing), float(len(writing))
         for slot, decoder in writing:
-            self._controller.share(rows - 1, tokens - 1.0)
+            self._controller.set_others(rows - 1, tokens - 1.0)
             slot.request = decoder.rows()
             rows += len(slot.request.rows.token_ids) - 1
             tokens += slot.request.expected - 1.0

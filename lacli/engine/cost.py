@@ -43,7 +43,7 @@ class CostCurve:
 
     @property
     def points(self) -> dict[int, float]:
-        """The curve as rows -> milliseconds, for keeping."""
+        """The curve as rows -> milliseconds, to be stored."""
         return dict(zip(self._rows, self._ms, strict=True))
 
     def plain_ms(self, rows: int, ms: float) -> float | None:

@@ -53,7 +53,7 @@ class Decoder:
         """Plan, propose and build: the rows of the next step."""
         plan = self._guesses.plan(self._room())
         self._rows, self._row_sources = self._guesses.build(self._context, plan)
-        return ForwardRequest(self._rows, 1.0 + self._guesses.promised)
+        return ForwardRequest(self._rows, 1.0 + self._guesses.expected)
 
     def answer(self, scores: Scores) -> Committed:
         """Accept, cut and commit; after the cut everything reads the same list. scores: of the rows asked for."""

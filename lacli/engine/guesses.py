@@ -33,7 +33,7 @@ class Guesses:
         self._follower_asked = False
         self._verified = 0
         self._previous = -1
-        self._promised: dict[str, float] = {}
+        self._expected: dict[str, float] = {}
 
     def start(self, context: Sequence[int]) -> None:
         """The reply begins after `context`."""
@@ -47,9 +47,9 @@ class Guesses:
         return self._controller.plan(room, self._window.rows_needed if self._window is not None else 0)
 
     @property
-    def promised(self) -> float:
-        """The summed chances of the rows bought for the last step: tokens they are expected to bring."""
-        return sum(self._promised.values())
+    def expected(self) -> float:
+        """Tokens that the rows bought for the step in progress are expected to bring: their summed chances."""
+        return sum(self._expected.values())
 
     def build(self, context: Sequence[int], plan: Plan) -> tuple[Rows, list[str]]:
         """The rows of this step and who guessed each."""
@@ -68,9 +68,9 @@ class Guesses:
             lambda chances: controller.buy(chances, already),
         )
         self._verified = len(built)
-        self._promised = {}
+        self._expected = {}
         for name, chance in zip(built.sources[1:], built.chances[1:], strict=True):
-            self._promised[name] = self._promised.get(name, 0.0) + chance
+            self._expected[name] = self._expected.get(name, 0.0) + chance
         self._previous = context[-2] if len(context) > 1 else -1
         if self._window is not None:
             self._window.skip()
@@ -89,7 +89,7 @@ class Guesses:
             if controller.awake(source.name):
                 trust = controller.trust(source.name)
                 proposed = source.propose(context, plan.depth)
-                drafts.extend((source, _trusted(draft, trust)) for draft in proposed if draft.token_ids)
+                drafts.extend((source, _discounted(draft, trust)) for draft in proposed if draft.token_ids)
         # Stable, so that on equal promise the order of the sources decides.
         drafts.sort(key=lambda pair: -sum(pair[1].chances))
         return drafts[: controller.limits.guesses]
@@ -115,8 +115,8 @@ class Guesses:
         if self._window is not None and kept and self._window.learn(rows, scores, len(kept)):
             window_accepted = sum(source == self._window.source.name for source in sources_of)
         self._controller.learn(outcomes, window_accepted)
-        brought = {source: sources_of.count(source) for source in self._promised}
-        self._controller.settle(self._promised, brought)
+        accepted = {source: sources_of.count(source) for source in self._expected}
+        self._controller.record_acceptance(self._expected, accepted)
 
     def _credit_drafts(self, kept: Sequence[int]) -> dict[str, bool]:
         """Tell each source how far its drafts were right; whether any draft's first token was, by source."""
@@ -145,13 +145,13 @@ class Guesses:
         return {follower.name: any(token_id == kept[0] for token_id, _ in known)} if known else {}
 
 
-def _trusted(draft: Draft, trust: float) -> Draft:
+def _discounted(draft: Draft, trust: float) -> Draft:
     if trust == 1.0:
         return draft
     chances = tuple([trust * chance for chance in draft.chances])
-    return Draft(draft.token_ids, chances, draft.source, draft.key, draft.place)
+    return Draft(draft.token_ids, chances, draft.source, draft.key, draft.position)
 
 
 def _cut(draft: Draft, count: int) -> Draft:
     """The first tokens of a draft."""
-    return Draft(draft.token_ids[:count], draft.chances[:count], draft.source, draft.key, draft.place)
+    return Draft(draft.token_ids[:count], draft.chances[:count], draft.source, draft.key, draft.position)

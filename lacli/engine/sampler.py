@@ -39,12 +39,12 @@ class SamplingOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class FirstToken:
     """A first token that is not drawn, but chosen by its place in the model's own ranking."""
 
     rank: int
     """0 is the likeliest, the lower id first on a tie."""
-    without: frozenset[int] = frozenset()
+    excluded: frozenset[int] = frozenset()
     """Ids that are left out of the ranking."""
 
 
@@ -58,13 +58,13 @@ class Sampler:
         self,
         options: SamplingOptions,
         context: Iterable[int] = (),
-        beginning: Beginning | None = None,
-        weighs: bool = False,
+        first_token: FirstToken | None = None,
+        keep_log_probabilities: bool = False,
     ) -> None:
-        """`weighs`: how likely each token was is kept in `log_probabilities`."""
+        """`keep_log_probabilities`: how likely each token was is kept in `log_probabilities`."""
         self._options = options
-        self._beginning = beginning
-        self._weighs = weighs
+        self._first_token = first_token
+        self._keeps_log_probabilities = keep_log_probabilities
         self.log_probabilities: list[float] = []
         """Of each token drawn, by the model's own logits: no temperature, no penalty."""
         self.first: tuple[int, ...] = ()
@@ -78,13 +78,18 @@ class Sampler:
         """Draw the token that follows this row, and count it as emitted."""
         if not math.isfinite(scores.top_logits.item(row, 0)):
             raise not_finite()
-        begin, self._beginning = self._beginning, None
-        if begin is None and not self._weighs and self._options.temperature == 0.0 and not self._penalises:
+        first, self._first_token = self._first_token, None
+        if (
+            first is None
+            and not self._keeps_log_probabilities
+            and self._options.temperature == 0.0
+            and not self._penalises
+        ):
             token_id: int = scores.top_ids.item(row, 0)
         else:
             logits: _Floats = scores.logits[row].cpu().numpy()
-            token_id = self._chosen(logits) if begin is None else _ranked(logits, begin)
-            if self._weighs:
+            token_id = self._chosen(logits) if first is None else _ranked(logits, first)
+            if self._keeps_log_probabilities:
                 self.log_probabilities.append(_log_probability(logits, token_id))
         self.first = self.first or (token_id,)
         if self._penalises and token_id not in self._seen:
@@ -126,12 +131,12 @@ class Sampler:
         return place if allowed is None else int(allowed[place])
 
 
-def _ranked(logits: _Floats, beginning: Beginning) -> int:
+def _ranked(logits: _Floats, first_token: FirstToken) -> int:
     """The id at this place of the ranking; the last one that there is, where it has fewer."""
     left = logits.copy()
-    left[[token_id for token_id in beginning.without if token_id < len(left)]] = -np.inf
+    left[[token_id for token_id in first_token.excluded if token_id < len(left)]] = -np.inf
     token_id = int(left.argmax())
-    for _ in range(beginning.rank):
+    for _ in range(first_token.rank):
         left[token_id] = -np.inf
         if not np.isfinite(left.max()):
             break
