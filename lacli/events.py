@@ -95,8 +95,8 @@ class Request:
     retry_if_empty: bool = False
     """Whether a completion of which nothing is left is tried once more, starting with the likeliest other token."""
     first_token_rank: int | None = None
-    """For several replies to one request that must differ: the rank, from 0, of the first token to start with. None: the
-    first token is drawn like every other."""
+    """For several replies to one request that must differ: the rank, from 0, of the first token. None: the first token
+    is drawn like every other."""
 
 
 @dataclass(frozen=True, slots=True)

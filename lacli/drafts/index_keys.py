@@ -1,9 +1,9 @@
 """How positions in a text are ordered, so that those which share most with a context stand side by side.
 
 The *key* of a position is what stands before it, read backwards, as big-endian bytes, four a token: comparing keys
-compares contexts from their last token on, and it is C's `memcmp` that does it. In a sorted sequence of keys the longest matches
-of a context are the neighbours of where it would be put, the next shorter ones their neighbours, and so on. No numpy,
-no tokens of its own.
+compares contexts from their last token on, by C's `memcmp`. In a sorted sequence of keys the longest matches of a
+context are the neighbours of where it would be put, the next shorter ones their neighbours, and so on. No numpy, no
+tokens of its own.
 """
 
 from __future__ import annotations

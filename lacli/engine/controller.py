@@ -143,7 +143,7 @@ class Controller:
         return self._records[source].reliability
 
     def least(self, already: int) -> float:
-        """The chance below which no row pays, whatever else is bought: the best rate is at least that of a plain step."""
+        """The chance below which no row pays, whatever else is bought: a plain step has the lowest rate there is."""
         slope = self.cost.least_slope(already + self._others, self.limits.max_rows)
         return max(_LEAST, slope * self._plain_rate())
 

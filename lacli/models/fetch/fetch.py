@@ -104,7 +104,7 @@ def _sources(spec: ModelSpec, only: Place | None) -> Sequence[Source]:
 
 
 def _fetch(spec: ModelSpec, sources: Sequence[Source], report: Report) -> None:
-    """From the first of these sources that has it."""
+    """Fetch from the first of these sources that has it."""
     by_hand = _by_hand(spec)
     for source, then in pairwise((*sources, None)):
         assert source is not None

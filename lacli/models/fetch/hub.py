@@ -56,7 +56,7 @@ def hub_cache() -> Path:
 
 
 def repository_folder(source: Source) -> Path:
-    """Where the cache keeps this repository."""
+    """The folder of this repository in the cache."""
     return hub_cache() / ("models--" + source.repo.replace("/", "--"))
 
 
@@ -104,14 +104,14 @@ def ensure_hub(spec: ModelSpec, source: Source, report: Report, offline: bool) -
 
 
 def cached_file(source: Source) -> Path | None:
-    """The one file of a `hub-file` source in the cache, where it is the right one: it is named by its hash there."""
+    """The one file of a `hub-file` source in the cache, if it is the right one: it is named by its hash there."""
     snapshot = cached_snapshot(source)
     file = snapshot / source.file if snapshot is not None else None
     return file if file is not None and file.is_file() and known_hash(file) == source.sha256 else None
 
 
 def host_of_hub() -> str:
-    """Who is asked, for messages."""
+    """The host that is asked, for messages."""
     return urlsplit(_endpoint()).netloc or "huggingface.co"
 
 
@@ -147,7 +147,7 @@ def in_child(
     size: Callable[[], int],
     tick: Callable[[int, Mapping[str, Any]], None],
 ) -> dict[str, Any]:
-    """Run a module that downloads from the hub; its answer. `tick` hears `size()` and the last it printed."""
+    """Run a module that downloads from the hub; returns its answer. `tick` gets `size()` and what it printed last."""
     environment = dict(os.environ)
     if _endpoint():
         environment["HF_ENDPOINT"] = _endpoint()
@@ -177,7 +177,7 @@ def in_child(
 
 
 def _last(log: Path) -> dict[str, Any]:
-    """The last object that the child printed; its last words where there is none."""
+    """The last object that the child printed; its last line if there is none."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     for line in reversed(lines):
         try:
@@ -190,7 +190,7 @@ def _last(log: Path) -> dict[str, Any]:
 
 
 def refuse(source: Source, answer: Mapping[str, Any], host: str, here: str, by_hand: str, folder: Path) -> None:
-    """Raise what the answer of a child means; `here` says what there is, `folder` is where it was to be put."""
+    """Raise the error that a child reported; `here` says what is there already, `folder` was the destination."""
     status, text, cause = answer.get("status"), str(answer.get("text", "")), str(answer.get("cause", ""))
     if "No space left" in text + cause:
         raise OutOfMemory(

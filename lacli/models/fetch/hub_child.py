@@ -49,7 +49,7 @@ def _checked(done: int, total: int) -> None:
 
 
 def told(error: BaseException) -> dict[str, Any]:
-    """The answer of the hub, wherever in the chain of causes it is, and the last cause in words."""
+    """The hub's response, wherever it is in the chain of causes, and the last cause in words."""
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
         chain.append(cause)

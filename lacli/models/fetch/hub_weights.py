@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PART = ".lacli.incomplete"
-"""Ends the name of what has arrived of a file."""
+"""Suffix of a partial download."""
 _CHUNK = 1 << 18
-"""Written at once. The library's own ten megabytes look, on a slow line, like a network that hangs."""
+"""Bytes written at a time. The library's own ten megabytes look, on a slow line, like a network that hangs."""
 _BLOCK = 1 << 24
 _AT_ONCE = 4
 

