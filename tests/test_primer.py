@@ -85,7 +85,6 @@ class TestLearning:
         assert not primer.Primer(first.table, 10, tries=3).wants_more  # a slow machine is left in peace
         assert not primer.Primer(first.table, primer.ENOUGH).wants_more
 
-
     def test_the_rest_of_a_section_is_learned_behind_its_beginning(self) -> None:
         """What follows two tokens depends on all before them, and on the pair that the first of the rest stands in."""
 
