@@ -101,7 +101,7 @@ class TestMissingKernels:
     @pytest.mark.skipif(os.name != "posix", reason="they are built on POSIX systems only")
     @pytest.mark.parametrize("quant", ["int4", "int8", "none"])
     def test_are_told_in_one_line(self, quant: str) -> None:
-        (note,) = loading._without_kernels("torch", "cpu", quant)
+        (note,) = loading._missing_kernels("torch", "cpu", quant)
         assert note.startswith("there is no compiler; ")
         assert "slower" in note
 
@@ -109,11 +109,11 @@ class TestMissingKernels:
         ("kernel", "device", "quant"), [("torch", "cuda", "nf4"), ("torch", "cpu", "nf4"), ("avx2", "cpu", "int8")]
     )
     def test_are_not_told_where_they_would_not_run(self, kernel: str, device: str, quant: str) -> None:
-        assert loading._without_kernels(kernel, device, quant) == ()
+        assert loading._missing_kernels(kernel, device, quant) == ()
 
     def test_are_not_told_to_who_switched_them_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("LACLI_KERNEL", "torch")
-        assert loading._without_kernels("torch", "cpu", "int8") == ()
+        assert loading._missing_kernels("torch", "cpu", "int8") == ()
 
 
 @pytest.mark.parametrize(
@@ -144,10 +144,10 @@ class TestMappingTorch:
 
         monkeypatch.delitem(sys.modules, "torch", raising=False)
         monkeypatch.setattr(ctypes, "CDLL", System)
-        loading._map_torch()
+        loading._preload_torch()
         assert [Path(os.fsdecode(file)).name for file in opened] == ["libtorch_cpu.so"]
 
     def test_nothing_is_done_where_it_is_imported_already(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "torch", ctypes)
         monkeypatch.setattr(ctypes, "CDLL", lambda name: pytest.fail("opened"))
-        loading._map_torch()
+        loading._preload_torch()

@@ -26,7 +26,7 @@ from lacli.events import Loading, Notice
 
 if TYPE_CHECKING:
     from lacli.drafts.base import Sources
-    from lacli.drafts.successor import Table
+    from lacli.drafts.successor import SuccessorTable
     from lacli.engine.controller import Controller, Limits
     from lacli.engine.sequence import CachedSequence
     from lacli.models.base import Quant
@@ -59,7 +59,7 @@ class Loaded:
     """Time from the prepared folder to the first possible forward, imports not counted."""
     files: ProjectFiles | None = None
     """Watches the project's files in the background; None if none are read."""
-    primer: Table | None = None
+    primer: SuccessorTable | None = None
     """What the successor table started with; None with --no-lookahead, or if the model cannot branch."""
 
     def source(self, kind: type[_Source]) -> _Source | None:
@@ -83,10 +83,10 @@ def load(settings: Settings, report: Report) -> Loaded:
         report(Notice(ambiguous))
     report(Loading("load"))
     started = time.perf_counter()
-    _wait_without_spinning()
+    _let_openmp_sleep()
     if threading.current_thread() is not threading.main_thread():
-        _map_torch()
-    with _lasting_objects():
+        _preload_torch()
+    with _without_garbage_collection():
         import torch  # noqa: F401 - timed here, used by everything below
 
         from lacli.assistant.cost_cache import cost_curve
@@ -106,7 +106,7 @@ def load(settings: Settings, report: Report) -> Loaded:
     tokenizer = Tokenizer.load(prepared.folder)
     context = _context(settings, prepared.spec.context, prepared.spec.alias)
     runner = load_runner(prepared, prepared.quant, device, settings.threads, context)
-    for note in (*runner.notes, *_without_kernels(runner.kernel, device, prepared.quant)):
+    for note in (*runner.notes, *_missing_kernels(runner.kernel, device, prepared.quant)):
         report(Notice(note))
     cached = CachedSequence(runner)
     limits = _limits(settings)
@@ -157,7 +157,7 @@ def _context(settings: Settings, most: int, model: str) -> int | None:
 
 
 @contextlib.contextmanager
-def _lasting_objects() -> Iterator[None]:
+def _without_garbage_collection() -> Iterator[None]:
     """A block of imports: its objects last as long as the program, so they are never searched for garbage, neither now
     nor later. With PyTorch's that takes a third of a second before the first token."""
     was_enabled = gc.isenabled()
@@ -170,7 +170,7 @@ def _lasting_objects() -> Iterator[None]:
             gc.enable()
 
 
-def _wait_without_spinning() -> None:
+def _let_openmp_sleep() -> None:
     """Let OpenMP's threads sleep while they wait for each other, where others want the cores: other programs, or the
     threads of our own kernels, which take turns with OpenMP's in models that transformers runs.
 
@@ -185,7 +185,7 @@ def _wait_without_spinning() -> None:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
-def _map_torch() -> None:
+def _preload_torch() -> None:
     """Map PyTorch's largest library before it is imported, with the interpreter free meanwhile: an import holds it, and
     in a chat no key that is typed would show for so long. Where it fails, the import does it.
     """
@@ -234,7 +234,7 @@ def _progress(report: Report) -> Callable[[Progress], None]:
     return progress
 
 
-def _without_kernels(kernel: str, device: str, quant: str) -> tuple[str, ...]:
+def _missing_kernels(kernel: str, device: str, quant: str) -> tuple[str, ...]:
     """One line where PyTorch does what our C kernels could, which is much slower; none where that was asked for."""
     from lacli.kernels.library import why_not
 
@@ -257,7 +257,7 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _sources(pool: Pool | None, primed: Table | None) -> Sources:
+def _sources(pool: Pool | None, primed: SuccessorTable | None) -> Sources:
     """The sources with what is known already in them."""
     from lacli.drafts.sources import new_sources
 
@@ -286,7 +286,7 @@ def _project_files(settings: Settings, folder: Path, tokenizer: Tokenizer, sourc
 
 def _primer(
     cached: CachedSequence, tokenizer: Tokenizer, prepared: PreparedModel, variant: str, report: Report
-) -> Table | None:
+) -> SuccessorTable | None:
     """The table this model starts with, kept in the cache folder; learning it takes seconds and is done once."""
     from lacli.assistant import primer
 

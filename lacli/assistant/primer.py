@@ -26,7 +26,7 @@ from lacli.pool.update import TableRows
 from lacli.storage import files
 
 if TYPE_CHECKING:
-    from lacli.drafts.successor import Table
+    from lacli.drafts.successor import SuccessorTable
     from lacli.models.base import Runner
     from lacli.text.tokenizer import Tokenizer
 
@@ -52,7 +52,7 @@ def version() -> str:
 class Primer:
     """What was learned so far."""
 
-    table: Table
+    table: SuccessorTable
     done: int
     """Tokens of the text the model has been run over."""
     tries: int = 1

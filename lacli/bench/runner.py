@@ -19,7 +19,7 @@ from lacli.bench.modes import COLD, PLAIN, Mode, Warmth
 from lacli.bench.oracle import ReferenceRunner
 from lacli.bench.suites import Case, library_sources
 from lacli.drafts.base import Sources
-from lacli.drafts.successor import Table
+from lacli.drafts.successor import SuccessorTable
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.loop import decode
@@ -100,7 +100,7 @@ class Player(ABC):
 
     vocab_size: int
     """Ids there are."""
-    primer: Table | None
+    primer: SuccessorTable | None
     """What every process's successor table begins with."""
 
     def __init__(self, limits: Limits, max_tokens: int, rows: int | None) -> None:

@@ -8,12 +8,12 @@ import numpy as np
 
 from lacli.drafts.base import DraftSource, Sources
 from lacli.drafts.lookup import FilesSource, ProjectSource, PromptSource, SessionSource
-from lacli.drafts.successor import SuccessorSource, Table
+from lacli.drafts.successor import SuccessorSource, SuccessorTable
 
 
 def new_sources(
     segments: Sequence[Sequence[int] | np.ndarray],
-    tables: Iterable[Table],
+    tables: Iterable[SuccessorTable],
     numbers: Mapping[str, Sequence[float]],
     *,
     files: bool = False,

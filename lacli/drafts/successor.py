@@ -29,7 +29,7 @@ _BITS = math.log2(math.e)
 _STRENGTH = 8.0
 _DECAY = 0.99
 
-Table = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
+SuccessorTable = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
 """keys [n, 2], followers [n, 8], weights [n, 8] as in `pool.update.TableRows`."""
 
 _PAIR, _ALONE, _BESIDES = range(3)
@@ -54,7 +54,7 @@ class SuccessorSource:
     def __init__(self) -> None:
         self._entries: dict[int, _Entry] = {}
         self._pairs: dict[int, _Entry] = {}
-        self._loaded: list[Table] = []
+        self._loaded: list[SuccessorTable] = []
         self._loaded_rows: dict[int, tuple[int, int]] = {}
         """Keys of the loaded tables: which table and which row. A row becomes an entry when it is first looked up."""
         self._before: dict[int, _Entry | None] = {}
@@ -189,7 +189,7 @@ class SuccessorSource:
         self._loaded.append((keys, followers, weights))
         self._loaded_rows.update((name, (number, row)) for row, name in enumerate(names))
 
-    def changes(self) -> Table:
+    def changes(self) -> SuccessorTable:
         """The entries made or changed since the last call of this or of `forget_changes`."""
         keys = list(self._before)
         followers = np.full((len(keys), SUCCESSORS), NO_TOKEN, np.uint32)

@@ -23,10 +23,10 @@ class Progress:
     """One line for the user where it is not empty."""
 
 
-Report = Callable[[Progress], None]
+ProgressReport = Callable[[Progress], None]
 
 
-def announce(spec: ModelSpec, report: Report, what: str) -> None:
+def announce(spec: ModelSpec, report: ProgressReport, what: str) -> None:
     """Say what is going to be fetched, before it is."""
     report(Progress("note", text=f"fetching {spec.title} once: {what}"))
     if spec.note:

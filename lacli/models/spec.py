@@ -99,7 +99,7 @@ class ModelSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class RegistryProblem:
     """One mistake in a registry file."""
 
     file: Path

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lacli.errors import ModelUnavailable
 from lacli.models.fetch.disk import content_hash, file_hash
-from lacli.models.progress import Progress, Report
+from lacli.models.progress import Progress, ProgressReport
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
 
@@ -79,7 +79,7 @@ def sweep_partials(target: Path, keep: Collection[Path] = ()) -> None:
             stale.unlink(missing_ok=True)
 
 
-def check(path: Path, size: int, digest: str, what: str, report: Report) -> None:
+def check(path: Path, size: int, digest: str, what: str, report: ProgressReport) -> None:
     """Raise ModelUnavailable if a file does not have this size and hash."""
     found = path.stat().st_size
     if found < size:
@@ -94,7 +94,7 @@ def check(path: Path, size: int, digest: str, what: str, report: Report) -> None
         )
 
 
-def put_in_place(partial: Path, source: Source, what: str, report: Report) -> None:
+def put_in_place(partial: Path, source: Source, what: str, report: ProgressReport) -> None:
     """Check the complete download and rename it to the file itself; delete it if it is wrong."""
     try:
         check(partial, source.bytes, source.sha256, what, report)

@@ -20,7 +20,7 @@ from lacli.models.fetch import download
 from lacli.models.fetch.disk import known_hash, locked, make_folder, require_space
 from lacli.models.fetch.download import folder_bytes, own_command, variables_in_force, watched
 from lacli.models.hf.folder import missing_files
-from lacli.models.progress import Progress, Report, announce
+from lacli.models.progress import Progress, ProgressReport, announce
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
 
@@ -77,7 +77,7 @@ def is_complete(source: Source) -> bool:
     return snapshot is not None and not missing_files(snapshot)
 
 
-def ensure_hub(spec: ModelSpec, source: Source, report: Report, offline: bool) -> Path:
+def ensure_hub(spec: ModelSpec, source: Source, report: ProgressReport, offline: bool) -> Path:
     """The complete snapshot of a hub model."""
     snapshot = cached_snapshot(source)
     missing = missing_files(snapshot) if snapshot else []
@@ -119,7 +119,7 @@ def _endpoint() -> str:
     return os.environ.get("HF_ENDPOINT", "").rstrip("/")
 
 
-def _download(spec: ModelSpec, source: Source, report: Report, here: str, by_hand: str) -> None:
+def _download(spec: ModelSpec, source: Source, report: ProgressReport, here: str, by_hand: str) -> None:
     cache = hub_cache()
     make_folder(cache)
     total = spec.parameters * 2  # bfloat16, as all registered repositories have it

@@ -28,7 +28,7 @@ from lacli.models.prepare.folder import (
 )
 from lacli.models.prepare.vocabulary import embedding_rows, ends_by_name, rowless
 from lacli.models.prepare.weights import Blocked, Packed, Weight, packed_bytes
-from lacli.models.progress import Progress, Report
+from lacli.models.progress import Progress, ProgressReport
 from lacli.models.registry.choice import for_cpu, int8_size
 from lacli.models.spec import ModelSpec
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _LINEARS = ("_proj.weight", ".c_fc.weight")
 
 
-def prepare_hf(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool) -> PreparedModel:
+def prepare_hf(spec: ModelSpec, quant: Quant | None, report: ProgressReport, offline: bool) -> PreparedModel:
     """Check the folder, make packed weights where some are wanted, and find the end tokens."""
     folder = ensure_local(spec, report, offline)
     found = look_into(folder)
@@ -64,7 +64,7 @@ def prepare_hf(spec: ModelSpec, quant: Quant | None, report: Report, offline: bo
     return _prepared(spec, found, quant, packed_file, notes)
 
 
-def described_hf(spec: ModelSpec, report: Report, offline: bool) -> PreparedModel:
+def described_hf(spec: ModelSpec, report: ProgressReport, offline: bool) -> PreparedModel:
     """What can be known of a folder without reading its weights."""
     return _prepared(spec, look_into(ensure_local(spec, report, offline)), "none", None)
 
@@ -135,7 +135,7 @@ def _stem(folder: Path) -> str:
     return folder.name
 
 
-def _packed_file(found: HfFolder, weights: list[Weight], quant: Packed, stem: str, report: Report) -> Path:
+def _packed_file(found: HfFolder, weights: list[Weight], quant: Packed, stem: str, report: ProgressReport) -> Path:
     digest = content_hash(found.shards, lambda done, total: report(Progress("check", done, total)))
 
     def existing() -> Path | None:
