@@ -14,6 +14,7 @@ from lacli.assistant.batch import replies
 from lacli.assistant.loading import Loaded
 from lacli.assistant.reply import Reply
 from lacli.chat.conversation import Conversation
+from lacli.drafts.base import Sources
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.sequence import CachedSequence
@@ -58,7 +59,7 @@ def make(tmp_path: Path) -> Make:
         prepared = PreparedModel(tmp_path, spec, {}, (), None, (2,), ())
         runner = TableRunner(following, vocab_size=260, context_size=4096, chunk=4096)
         return Loaded(
-            prepared, tokenizer, CachedSequence(runner), Controller(CostCurve.flat(), Limits()), [], None, "none",
+            prepared, tokenizer, CachedSequence(runner), Controller(CostCurve.flat(), Limits()), Sources(), None, "none",
             "cpu", 0.0, 0.0,
         )  # fmt: skip
 
