@@ -59,8 +59,8 @@ def make(tmp_path: Path) -> Make:
         prepared = PreparedModel(tmp_path, spec, {}, (), None, (2,), ())
         runner = TableRunner(following, vocab_size=260, context_size=4096, chunk=4096)
         return Loaded(
-            prepared, tokenizer, CachedSequence(runner), Controller(CostCurve.flat(), Limits()), Sources(), None, "none",
-            "cpu", 0.0, 0.0,
+            prepared, tokenizer, CachedSequence(runner), Controller(CostCurve.flat(), Limits()), Sources(), None,
+            "none", "cpu", 0.0, 0.0,
         )  # fmt: skip
 
     return made
