@@ -83,7 +83,7 @@ class TestBeginning:
     def test_each_has_a_first_token_of_its_own_by_the_models_ranking(
         self, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        requests = [dataclasses.replace(REQUEST, beginning=rank) for rank in range(4)]
+        requests = [dataclasses.replace(REQUEST, first_token_rank=rank) for rank in range(4)]
         plain = [last(make(lookahead=False, pool=False).reply(each)) for each in requests]
         assert len({each.token_ids[0] for each in plain if each.token_ids}) == len([p for p in plain if p.token_ids])
         assert plain[0].text == last(make(pool=False).reply(REQUEST)).text
