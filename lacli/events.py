@@ -90,11 +90,11 @@ class Request:
     """A text that the reply is to give again, changed, in a code block: it ends with that block."""
     one_block: bool = False
     """Whether the reply ends with its first code block."""
-    reply_prefix: str = ""
+    begun: str = ""
     """Text that the model is made to start its reply with; it is no part of the reply's text."""
-    retry_if_empty: bool = False
+    begins_again: bool = False
     """Whether a completion of which nothing is left is tried once more, starting with the likeliest other token."""
-    first_token_rank: int | None = None
+    beginning: int | None = None
     """For several replies to one request that must differ: the rank, from 0, of the first token. None: the first token
     is drawn like every other."""
 
@@ -344,7 +344,7 @@ class Finished:
     thought: str = ""
     """What the model thought before it answered. Its ids are among `token_ids`, its text is not in `text`."""
     likelihood: float | None = None
-    """The mean log probability of its tokens, where `Request.first_token_rank` chose the first one."""
+    """The mean log probability of its tokens, where `Request.beginning` chose the first one."""
 
 
 def joined(replies: Sequence[Finished]) -> Finished:

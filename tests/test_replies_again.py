@@ -40,7 +40,7 @@ class TestBeginsAgain:
         asked = emptied(make, request_)
         alone = last(make(lookahead=False, pool=False).reply(asked))
         assert (alone.text, alone.token_ids) == ("", ())
-        asked = dataclasses.replace(asked, retry_if_empty=True)
+        asked = dataclasses.replace(asked, begins_again=True)
         expected = last(make(lookahead=False, pool=False).reply(asked))
         assert expected.text.strip()
         assert expected.stats.predicted_n == len(expected.token_ids) > 0
@@ -54,7 +54,7 @@ class TestBeginsAgain:
             assert texts.count((expected.text, expected.token_ids, expected.reason)) == 3
 
     def test_it_costs_one_row_of_the_prompt(self, make: Make) -> None:
-        asked = dataclasses.replace(emptied(make, REQUEST), retry_if_empty=True)
+        asked = dataclasses.replace(emptied(make, REQUEST), begins_again=True)
         assistant = make(lookahead=False, pool=False)
         assistant._loaded.cached.begin((0,))  # type: ignore[union-attr]
         stats = last(assistant.reply(asked)).stats
@@ -63,18 +63,18 @@ class TestBeginsAgain:
 
     def test_a_reply_that_says_something_is_left_as_it_is(self, make: Make) -> None:
         plain = last(make(pool=False).reply(REQUEST))
-        again = last(make(pool=False).reply(dataclasses.replace(REQUEST, retry_if_empty=True)))
+        again = last(make(pool=False).reply(dataclasses.replace(REQUEST, begins_again=True)))
         assert (again.text, again.token_ids) == (plain.text, plain.token_ids)
 
     def test_where_nothing_need_be_missing_nothing_is_believed(self, make: Make) -> None:
         place = Place("def add(a, b):\n    return a + b", "\n", "a.py")
         asked = emptied(make, dataclasses.replace(REQUEST, place=place))
-        again = last(make(pool=False).reply(dataclasses.replace(asked, retry_if_empty=True)))
+        again = last(make(pool=False).reply(dataclasses.replace(asked, begins_again=True)))
         assert not again.text.strip()
         assert again.text == last(make(pool=False).reply(asked)).text
 
     def test_it_is_tried_once(self, make: Make) -> None:
-        never = dataclasses.replace(REQUEST, stops=tuple(map(chr, range(1, 256))), retry_if_empty=True)
+        never = dataclasses.replace(REQUEST, stops=tuple(map(chr, range(1, 256))), begins_again=True)
         finished = last(make(pool=False).reply(never))
         assert (finished.text, finished.token_ids, finished.reason) == ("", (), "stop")
 
@@ -83,7 +83,7 @@ class TestBeginning:
     def test_each_has_a_first_token_of_its_own_by_the_models_ranking(
         self, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        requests = [dataclasses.replace(REQUEST, first_token_rank=rank) for rank in range(4)]
+        requests = [dataclasses.replace(REQUEST, beginning=rank) for rank in range(4)]
         plain = [last(make(lookahead=False, pool=False).reply(each)) for each in requests]
         assert len({each.token_ids[0] for each in plain if each.token_ids}) == len([p for p in plain if p.token_ids])
         assert plain[0].text == last(make(pool=False).reply(REQUEST)).text

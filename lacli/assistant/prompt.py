@@ -61,7 +61,7 @@ def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenize
     from lacli.prompts.turns import turn_ids
     from lacli.text.thoughts import knows_thoughts, opens_thought
 
-    begun = tuple(tokenizer.encode(request.reply_prefix)) if request.reply_prefix else ()
+    begun = tuple(tokenizer.encode(request.begun)) if request.begun else ()
     room = Room(context_size - len(begun), request.max_tokens, prepared.spec.context)
     template = load_template(prepared.folder)
     made = rendered(request, room, template, tokenizer)
@@ -90,11 +90,11 @@ def _ends(request: Request, tokenizer: Tokenizer) -> tuple[Watcher, ...]:
         from lacli.edits.ending import BlockEnd
         from lacli.edits.splice import visible
 
-        return (BlockEnd(visible(request.rewrites, tokenizer.unseen(request.rewrites)), request.reply_prefix),)
+        return (BlockEnd(visible(request.rewrites, tokenizer.unseen(request.rewrites)), request.begun),)
     if request.one_block:
         from lacli.edits.ending import FirstBlockEnd
 
-        return (FirstBlockEnd(request.reply_prefix),)
+        return (FirstBlockEnd(request.begun),)
     return ()
 
 

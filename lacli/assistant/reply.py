@@ -42,7 +42,7 @@ class Reply:
         self._prompt: Prompt = build_prompt(
             request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size
         )
-        self._unused = copy.deepcopy(self._prompt.watchers) if request.retry_if_empty else None
+        self._unused = copy.deepcopy(self._prompt.watchers) if request.begins_again else None
         """The watchers of a second try; None if there was one, or none is wanted."""
         self._start_text(self._prompt.watchers)
         self._without: frozenset[int] = frozenset()
@@ -188,8 +188,8 @@ class Reply:
 
         request = self._request
         chosen = None
-        if request.first_token_rank is not None:
-            chosen = FirstToken(request.first_token_rank, frozenset(self._prompt.eos_ids))
+        if request.beginning is not None:
+            chosen = FirstToken(request.beginning, frozenset(self._prompt.eos_ids))
         elif self._without:
             chosen = FirstToken(0, self._without)
         options = SamplingOptions(
@@ -199,9 +199,7 @@ class Reply:
             repetition_penalty=request.repetition_penalty,
             seed=request.seed,
         )
-        return Sampler(
-            options, self._prompt.token_ids, chosen, keep_log_probabilities=request.first_token_rank is not None
-        )
+        return Sampler(options, self._prompt.token_ids, chosen, keep_log_probabilities=request.beginning is not None)
 
     def _stops(self) -> Stops:
         from lacli.engine.stop import Stops

@@ -36,5 +36,5 @@ class Question:
             messages=(*request.messages, *self.messages),
             rewrites=self.part if self.form == "rewrite" else "",
             one_block=self.form == "insert" or (self.form == "rewrite" and not self.part.strip()),
-            reply_prefix=self.begun,
+            begun=self.begun,
         )

@@ -58,7 +58,7 @@ class Requests:
             numbers = error.message.replace(" + reply 1 ", " ")
             raise PromptTooLong(f"{name} is too long to be rewritten: {numbers}", _hint(edit)) from None
         if preview.thinks:  # it has to think before its answer begins
-            request = replace(request, reply_prefix="")
+            request = replace(request, begun="")
         if self._max_tokens is not None:
             return replace(request, max_tokens=self._max_tokens)
         room = _room(preview)

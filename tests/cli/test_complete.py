@@ -369,8 +369,8 @@ class TestAlternatives:
         assert result.code == 0
         assert result.out == "==> a.py:1:3 (1 of 2) <==\nb  c\n==> a.py:1:3 (2 of 2) <==\na\n  d\n"
         assert result.err == "lacli: only 2 different texts: the others say the same, or nothing\n"
-        assert [each.first_token_rank for each in scripted.assistants[0].requests] == [0, 1, 2, 3]
-        assert {each.retry_if_empty for each in scripted.assistants[0].requests} == {False}
+        assert [each.beginning for each in scripted.assistants[0].requests] == [0, 1, 2, 3]
+        assert {each.begins_again for each in scripted.assistants[0].requests} == {False}
 
     def test_json_has_them_all(self, folder: Path, scripted: Scripted) -> None:
         result = scripted.run(["complete", "a.py:1", "--alternatives", "4", "--json"], self.SCRIPTS)
@@ -398,7 +398,7 @@ class TestAlternatives:
 
 def test_a_single_completion_is_begun_again_where_nothing_is_left(folder: Path, scripted: Scripted) -> None:
     scripted.run(["complete", "a.py:1"])
-    assert [each.retry_if_empty for each in scripted.assistants[0].requests] == [True]
+    assert [each.begins_again for each in scripted.assistants[0].requests] == [True]
 
 
 NOTEBOOK = {

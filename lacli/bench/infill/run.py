@@ -69,10 +69,10 @@ def judged(text: str, cut: Cut, started: float) -> Answer:
     return Answer(text, text.strip() == cut.wanted.strip(), parses, not text.strip(), round(ms, 1))
 
 
-def filled(cut: Cut, loaded: Loaded, retry_if_empty: bool) -> Answer:
+def filled(cut: Cut, loaded: Loaded, begins_again: bool) -> Answer:
     """By lacli."""
     started = time.perf_counter()
-    request = Request(place=cut.place, max_tokens=_TOKENS, drop_oldest=True, retry_if_empty=retry_if_empty)
+    request = Request(place=cut.place, max_tokens=_TOKENS, drop_oldest=True, begins_again=begins_again)
     *_, finished = Reply(loaded, request, set()).events(never)
     assert isinstance(finished, Finished)
     return judged(finished.text, cut, started)

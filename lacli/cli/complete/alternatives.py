@@ -19,7 +19,7 @@ def written(assistant: BatchReplier, request: Request, count: int) -> tuple[list
 
     One prompt: it is read once, and the others take over what is in the cache.
     """
-    requests = [replace(request, retry_if_empty=False, first_token_rank=rank) for rank in range(count)]
+    requests = [replace(request, begins_again=False, beginning=rank) for rank in range(count)]
     replies: list[Finished] = []
     failed: list[Failed] = []
     with Interrupt() as interrupt, contextlib.closing(_events(assistant, requests, interrupt)) as events:

@@ -55,7 +55,7 @@ class Run:
         common, wanted = self._common, self._wanted
         root = _project(job)
         request = common.request(place=job.place(self._view, self._context(job, root), root), drop_oldest=True)
-        request = replace(request, retry_if_empty=True)
+        request = replace(request, begins_again=True)
         if self._dry_run:
             show_prompt(assistant, request, common)
             return
