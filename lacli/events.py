@@ -5,6 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Literal
+
+Role = Literal["system", "user", "assistant"]
+Scope = Literal["", "line", "block", "file"]
+Part = Literal["", "head", "middle", "tail"]
+Level = Literal["note", "warning"]
+Stage = Literal["fetch", "check", "unpack", "prepare", "wait", "prime", "load"]
+"""Of getting a model ready: a download is fetched, checked against its hash and unpacked; weights are prepared, or
+another process that prepares them is waited for; the first guesses are learned (prime); the rest is load."""
+Reason = Literal["stop", "length", "context", "cancelled", "timeout"]
+"""Why a reply ended; timeout is a cancel by the clock, which only front ends tell apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +29,9 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation."""
+    """One message of a conversation."""
 
-    role: str
-    """system, user or assistant"""
+    role: Role
     text: str
     """The words; of a question what stands behind its attachments, which a cut never touches."""
     token_ids: tuple[int, ...] = ()
@@ -48,8 +58,8 @@ class Place:
     """Most lines before the cursor that the model is shown; the rest only helps to judge where a completion ends."""
     lines_after: int = 64
     """The same of those behind it."""
-    scope: str = ""
-    """Where it must end at the latest: line, block or file; empty is wherever the model ends."""
+    scope: Scope = ""
+    """Where it must end at the latest; empty is wherever the model ends."""
     max_lines: int = 0
     """Most lines; 0 is no bound."""
     context: tuple[Attachment, ...] = ()
@@ -73,21 +83,21 @@ class Request:
     stops: tuple[str, ...] = ()
     drop_oldest: bool = False
     """Whether whole oldest turns (or what is far from the cursor) may be left out, with a notice, to fit."""
-    truncate: str = ""
-    """head, middle or tail: the part of the last question's attachments (of its words, where it has none) that may be
+    truncate: Part = ""
+    """The part of the last question's attachments (of its words, where it has none) that may be
     left out, with a notice, to fit into the context; empty: refused instead."""
     rewrites: str = ""
     """A text that the reply is to give again, changed, in a code block: it ends with that block."""
     one_block: bool = False
     """Whether the reply ends with its first code block."""
     begun: str = ""
-    """What the reply begins with: the model goes on behind it, and it is no part of the reply's text."""
+    """Text that the model is made to start its reply with; it is no part of the reply's text."""
     begins_again: bool = False
     """Whether a completion of which its rules leave nothing, or with which the file does not parse, is written anew:
     begun with the likeliest other token, or cut elsewhere. See `lacli.assistant.tries`."""
     beginning: int | None = None
-    """For replies to one request that are to differ: which of the likeliest first tokens this one begins with, from 0.
-    None: the first token is drawn like every other."""
+    """For several replies to one request that must differ: the rank, from 0, of the first token. None: the first token
+    is drawn like every other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +121,14 @@ class Notice:
     """One line for the user that is not model text (stderr)."""
 
     text: str
-    level: str = "note"
-    """note or warning"""
+    level: Level = "note"
 
 
 @dataclass(frozen=True, slots=True)
 class Loading:
     """The model is being fetched, prepared or loaded."""
 
-    stage: str
-    """fetch, check, prepare, wait (for another process that prepares it), prime (the first guesses) or load"""
+    stage: Stage
     done: int = 0
     total: int = 0
     """Bytes or parts; 0 where unknown."""
@@ -291,7 +299,8 @@ class ReplyStats(Counts):
     resting: tuple[str, ...] = ()
     """Who is not asked for a while: sources that kept guessing wrong, and the window where its rows would cost more
     than they bring."""
-    finish_reason: str = ""
+    finish_reason: Literal[Reason, ""] = ""
+    """Empty before the end."""
 
     @property
     def predicted_per_second(self) -> float | None:
@@ -327,8 +336,7 @@ class Finished:
     """The whole reply; equal to all pieces joined."""
     token_ids: tuple[int, ...]
     """The ids delivered."""
-    reason: str
-    """stop, length, context or cancelled"""
+    reason: Reason
     stats: ReplyStats
     dropped: int = 0
     """Messages left out at the front of the request to make it fit."""

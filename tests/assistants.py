@@ -24,6 +24,7 @@ Make = Callable[..., Assistant]
 def loaded(prepared_default: Any) -> Any:
     """Model and tokenizer, loaded once; rows are free, so that drafts are always verified, and few, as they do cost."""
     from lacli.assistant.loading import Loaded
+    from lacli.drafts.base import Sources
     from lacli.engine.controller import Controller, Limits
     from lacli.engine.cost import CostCurve
     from lacli.engine.sequence import CachedSequence
@@ -36,7 +37,7 @@ def loaded(prepared_default: Any) -> Any:
         # One thread: the tests share the machine, and a forward whose threads wait for a core takes ten times as long.
         cached=CachedSequence(load_runner(prepared_default, "int8", threads=1, context=512)),
         controller=Controller(CostCurve.flat(), Limits()),
-        sources=[],
+        sources=Sources(),
         pool=None,
         quant="int8",
         device="cpu",
@@ -50,6 +51,7 @@ def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
     """An assistant in a project of its own; a second one opens the pool that the first has written."""
     from lacli.assistant.kept_prompts import open_kept
     from lacli.assistant.loading import _limits, _open_pool, _sources
+    from lacli.drafts.base import Sources
     from lacli.engine.controller import Controller
     from lacli.engine.cost import CostCurve
     from lacli.engine.sequence import CachedSequence
@@ -68,7 +70,7 @@ def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
             pool=opened,
             cached=cached,
             kept=open_kept(chosen, opened, cached, loaded.prepared),
-            sources=_sources(opened, None) if lookahead else [],
+            sources=_sources(opened, None) if lookahead else Sources(),
             controller=Controller(curve or CostCurve.flat(), dataclasses.replace(_limits(chosen), max_rows=24)),
         )
         return assistant

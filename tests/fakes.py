@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 
-from lacli.drafts.base import Draft
+from lacli.drafts.base import Draft, GuessSource, Sources
 from lacli.models.base import Rows, Scores
 from lacli.models.runners.scores import scores_of
 
 Table = Mapping[int, int] | Callable[[Sequence[int]], int | Sequence[float]]
+
+
+def as_sources(given: Sequence[GuessSource]) -> Sources:
+    """Sources of both kinds in one list, as the engine takes them."""
+    drafts: list[Any] = [source for source in given if hasattr(source, "propose")]
+    followers: list[Any] = [source for source in given if hasattr(source, "follow")]
+    assert len(followers) <= 1
+    return Sources(tuple(drafts), *followers)
 
 
 class TableRunner:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import get_args
 
 import pytest
 
-from lacli.events import Counts, ReplyStats
+from lacli.events import Counts, Loading, ReplyStats, Stage
+from lacli.shared import wording
+from tests.golden.cases import CASES
 
 FIRST = Counts(
     replies=1,
@@ -80,3 +83,15 @@ def test_totals_may_be_added_key_by_key() -> None:
 def test_totals_of_another_version_are_read_as_far_as_they_are_known() -> None:
     odd = {"tokens": float("nan"), "saved_ms": float("inf"), "unheard.of": 3.0, "steps": 4.0}
     assert Counts.of_totals(odd) == Counts(steps=4, plain_steps=4)
+
+
+class TestStages:
+    """What is told of getting a model ready is one list, which front ends have words for."""
+
+    def test_each_has_words(self) -> None:
+        assert set(wording._STAGES) == set(get_args(Stage))
+
+    def test_the_golden_outputs_show_only_those_that_are_sent(self) -> None:
+        shown = {event.stage for case in CASES for event in case.opening if isinstance(event, Loading)}
+        assert shown
+        assert shown <= set(get_args(Stage))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lacli.assistant.base import Cancel, Report, ignore, never
-from lacli.assistant.reply import Reply, failures_named, left_out
+from lacli.assistant.reply import Reply, dropped_notice, translated_errors
 from lacli.config import Settings
 from lacli.events import Event, Failed, Finished, Preview, ReplyStats, Request
 
@@ -29,7 +29,7 @@ class Assistant:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._loaded: Loaded | None = None
-        self._told: set[str] = set()
+        self._seen_notices: set[str] = set()
 
     def open(self, report: Report = ignore) -> None:
         """See `Replier.open`."""
@@ -54,7 +54,7 @@ class Assistant:
         self.open(early.append)
         yield from early
         assert self._loaded is not None
-        yield from Reply(self._loaded, request, self._told).events(cancel)
+        yield from Reply(self._loaded, request, self._seen_notices).events(cancel)
 
     def replies(self, requests: Iterable[Request], cancel: Cancel = never) -> Iterator[tuple[int, Event | Failed]]:
         """See `BatchReplier.replies`."""
@@ -64,20 +64,20 @@ class Assistant:
         self.open(early.append)
         yield from ((0, event) for event in early)
         assert self._loaded is not None
-        yield from replies(self._loaded, requests, self._told, cancel)
+        yield from replies(self._loaded, requests, self._seen_notices, cancel)
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
         from lacli.assistant.loading import describe
-        from lacli.assistant.prompt import fitted
+        from lacli.assistant.prompt import build_prompt
 
         if self._loaded is not None:
             loaded = self._loaded
             prepared, tokenizer, size = loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size
         else:
             prepared, tokenizer, size = describe(self._settings, report)
-        prompt = fitted(request, prepared, tokenizer, size)
-        notes = (*prompt.notes, *((left_out(prompt.dropped),) if prompt.dropped else ()))
+        prompt = build_prompt(request, prepared, tokenizer, size)
+        notes = (*prompt.notes, *((dropped_notice(prompt.dropped),) if prompt.dropped else ()))
         unseen = tokenizer.unseen(prompt.text)
         return Preview(prompt.token_ids, tokenizer.spelled(prompt.token_ids), size, notes, unseen, prompt.thinks)
 
@@ -87,7 +87,7 @@ class Assistant:
         assert self._loaded is not None
         loaded = self._loaded
         beginning = _beginning(request, loaded)
-        with failures_named():
+        with translated_errors():
             if beginning and loaded.cached.reusable(beginning) < len(beginning) - 1:
                 loaded.cached.start(beginning, lambda done: not cancel())
 
@@ -109,12 +109,12 @@ class Assistant:
 
 def _beginning(request: Request, loaded: Loaded) -> Sequence[int]:
     """The ids that the request begins with whatever the words of its last message, a question, turn out to be."""
-    from lacli.assistant.prompt import fitted
+    from lacli.assistant.prompt import build_prompt
     from lacli.engine.sequence import common
 
     *before, question = request.messages
     one, other = (
-        fitted(
+        build_prompt(
             replace(request, messages=(*before, replace(question, text=words))),
             loaded.prepared,
             loaded.tokenizer,

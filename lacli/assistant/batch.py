@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from lacli.assistant.base import Cancel
-from lacli.assistant.reply import Reply, failures_named, look_for_changes
+from lacli.assistant.reply import Reply, refresh_files, translated_errors
 from lacli.errors import LacliError
 from lacli.events import Event, Failed, Request
 
@@ -19,10 +19,10 @@ _SHARE_OF_MEMORY = 0.5
 
 
 def replies(
-    loaded: Loaded, requests: Iterable[Request], told: set[str], cancel: Cancel
+    loaded: Loaded, requests: Iterable[Request], seen_notices: set[str], cancel: Cancel
 ) -> Iterator[tuple[int, Event | Failed]]:
     """See `BatchReplier.replies`. Requests are taken, and their prompts tokenised, when there is a place for them."""
-    from lacli.engine.batch import Batch, best_places
+    from lacli.engine.batch import Batch, best_slots
     from lacli.engine.step import Read
     from lacli.models.registry.limits import free_memory
 
@@ -32,7 +32,7 @@ def replies(
     def first_tries() -> Iterator[tuple[int, Job | LacliError]]:
         for index, request in enumerate(requests):
             try:
-                reply = Reply(loaded, request, told)
+                reply = Reply(loaded, request, seen_notices)
             except LacliError as error:
                 yield index, error
                 continue
@@ -42,10 +42,10 @@ def replies(
 
     jobs = _Jobs(first_tries())
 
-    places = best_places(loaded.controller, loaded.cached)
+    places = best_slots(loaded.controller, loaded.cached)
     batch = Batch(loaded.cached, loaded.controller, places, _SHARE_OF_MEMORY * free_memory())
     try:
-        with failures_named():
+        with translated_errors():
             for index, came in batch.decode(jobs, cancel):
                 yield from said
                 said.clear()
@@ -64,7 +64,7 @@ def replies(
                         reply.leave()
                         yield from ((index, event) for event in reply.end())
     finally:
-        look_for_changes(loaded)
+        refresh_files(loaded)
         for reply in writing.values():
             reply.leave()
 

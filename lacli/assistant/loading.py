@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
-import math
 import os
 import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from lacli import __version__, paths
+from lacli import paths
 from lacli.assistant.base import Report
 from lacli.assistant.kept_prompts import KeptPrompts, open_kept
 from lacli.config import Settings
@@ -27,10 +25,9 @@ from lacli.errors import LacliError, UsageError
 from lacli.events import Loading, Notice
 
 if TYPE_CHECKING:
-    from lacli.drafts.base import DraftSource
-    from lacli.drafts.successor import Table
+    from lacli.drafts.base import Sources
+    from lacli.drafts.successor import SuccessorTable
     from lacli.engine.controller import Controller, Limits
-    from lacli.engine.cost import CostCurve
     from lacli.engine.sequence import CachedSequence
     from lacli.models.base import Quant
     from lacli.models.prepare.prepare import PreparedModel
@@ -41,8 +38,6 @@ if TYPE_CHECKING:
     from lacli.text.tokenizer import Tokenizer
 
 _Source = TypeVar("_Source")
-_BUSY_LASTS_S = 600.0
-"""How long a cost curve serves that was measured while other programs wanted the processor."""
 
 
 @dataclass(slots=True)
@@ -53,10 +48,9 @@ class Loaded:
     tokenizer: Tokenizer
     cached: CachedSequence
     controller: Controller
-    sources: list[DraftSource]
-    """In the order that decides between equal promises."""
+    sources: Sources
     pool: Pool | None
-    """None without a project, with --no-pool, or where there is no place for it."""
+    """None without a project, with --no-pool, or if it cannot be opened."""
     quant: str
     device: str
     import_ms: float
@@ -64,15 +58,15 @@ class Loaded:
     load_ms: float
     """Time from the prepared folder to the first possible forward, imports not counted."""
     files: ProjectFiles | None = None
-    """What watches the project's files in the background; None where none are read."""
+    """Watches the project's files in the background; None if none are read."""
     kept: KeptPrompts | None = None
     """What was read before in this project; None where that is not kept."""
-    primer: Table | None = None
-    """What the successor table began with; None with --no-lookahead, or where a model cannot branch."""
+    primer: SuccessorTable | None = None
+    """What the successor table started with; None with --no-lookahead, or if the model cannot branch."""
 
     def source(self, kind: type[_Source]) -> _Source | None:
-        """The source of this kind, if it is in use."""
-        return next((source for source in self.sources if isinstance(source, kind)), None)
+        """The source of this class, if it is in use."""
+        return next((source for source in self.sources.all() if isinstance(source, kind)), None)
 
     def close(self) -> None:
         """Stop what runs in the background."""
@@ -91,9 +85,12 @@ def load(settings: Settings, report: Report) -> Loaded:
         report(Notice(ambiguous))
     report(Loading("load"))
     started = time.perf_counter()
-    _wait_without_spinning()
-    with _lasting_objects():
+    _let_openmp_sleep()
+    with _without_garbage_collection():
+        from lacli.assistant.cost_cache import cost_curve
+        from lacli.drafts.base import Sources
         from lacli.engine.controller import Controller
+        from lacli.engine.cost import CostCurve
         from lacli.engine.sequence import CachedSequence
         from lacli.models.runners.load import choose_device, load_runner, needs_torch
         from lacli.text.tokenizer import Tokenizer
@@ -109,15 +106,17 @@ def load(settings: Settings, report: Report) -> Loaded:
     started = time.perf_counter()
     tokenizer = Tokenizer.load(prepared.folder)
     runner = load_runner(prepared, prepared.quant, device, settings.threads, context)
-    for note in (*runner.notes, *_without_kernels(runner.kernel, device, prepared.quant)):
+    for note in (*runner.notes, *_missing_kernels(runner.kernel, device, prepared.quant)):
         report(Notice(note))
     cached = CachedSequence(runner)
     limits = _limits(settings)
     variant = f"{prepared.quant}-{device}-{runner.kernel}"
-    curve = _curve(cached, prepared, f"{variant}-{settings.threads or 0}", needed=limits.lookahead)
+    guesses = limits.lookahead and runner.can_branch
+    timed = f"{variant}-{settings.threads or 0}"
+    curve = cost_curve(runner, prepared.folder.name, timed, device) if guesses else CostCurve.flat()
     pool = _open_pool(settings, folder, tokenizer, runner.vocab_size, prepared.spec.alias, report)
-    primed = _primer(cached, tokenizer, prepared, variant, report) if limits.lookahead else None
-    sources = _sources(pool, primed) if limits.lookahead else []
+    primed = _primer(cached, tokenizer, prepared, variant, report) if guesses else None
+    sources = _sources(pool, primed) if limits.lookahead else Sources()
     files = _project_files(settings, folder, tokenizer, sources)
     return Loaded(
         prepared=prepared,
@@ -159,7 +158,7 @@ def _context(settings: Settings, most: int, model: str) -> int | None:
 
 
 @contextlib.contextmanager
-def _lasting_objects() -> Iterator[None]:
+def _without_garbage_collection() -> Iterator[None]:
     """A block of imports: its objects last as long as the program, so they are never searched for garbage, neither now
     nor later. With PyTorch's that takes a third of a second before the first token."""
     was_enabled = gc.isenabled()
@@ -172,7 +171,7 @@ def _lasting_objects() -> Iterator[None]:
             gc.enable()
 
 
-def _wait_without_spinning() -> None:
+def _let_openmp_sleep() -> None:
     """Let OpenMP's threads sleep while they wait for each other, where others want the cores: other programs, or the
     threads of our own kernels, which take turns with OpenMP's in models that transformers runs.
 
@@ -191,13 +190,13 @@ def _import_torch() -> float:
     """Import it, and return how many milliseconds that took."""
     started = time.perf_counter()
     if threading.current_thread() is not threading.main_thread():
-        _map_torch()
-    with _lasting_objects():
+        _preload_torch()
+    with _without_garbage_collection():
         import torch  # noqa: F401
     return _since(started)
 
 
-def _map_torch() -> None:
+def _preload_torch() -> None:
     """Map PyTorch's largest library before it is imported, with the interpreter free meanwhile: an import holds it, and
     in a chat no key that is typed would show for so long. Where it fails, the import does it.
     """
@@ -246,7 +245,7 @@ def _progress(report: Report) -> Callable[[Progress], None]:
     return progress
 
 
-def _without_kernels(kernel: str, device: str, quant: str) -> tuple[str, ...]:
+def _missing_kernels(kernel: str, device: str, quant: str) -> tuple[str, ...]:
     """One line where PyTorch does what our C kernels could, which is much slower; none where that was asked for."""
     from lacli.kernels.library import why_not
 
@@ -269,7 +268,7 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _sources(pool: Pool | None, primed: Table | None) -> list[DraftSource]:
+def _sources(pool: Pool | None, primed: SuccessorTable | None) -> Sources:
     """The sources with what is known already in them."""
     from lacli.drafts.sources import new_sources
 
@@ -282,13 +281,11 @@ def _sources(pool: Pool | None, primed: Table | None) -> list[DraftSource]:
     return new_sources(list(pool.segments()), tables, pool.calibration(), files=True)
 
 
-def _project_files(
-    settings: Settings, folder: Path, tokenizer: Tokenizer, sources: Sequence[DraftSource]
-) -> ProjectFiles | None:
+def _project_files(settings: Settings, folder: Path, tokenizer: Tokenizer, sources: Sources) -> ProjectFiles | None:
     """The project's files, read by a thread of their own into the source that drafts from them."""
     from lacli.drafts.lookup import FilesSource
 
-    source = next((source for source in sources if isinstance(source, FilesSource)), None)
+    source = next((source for source in sources.drafts if isinstance(source, FilesSource)), None)
     if source is None:
         return None
     from lacli.project.files import ProjectFiles
@@ -300,12 +297,10 @@ def _project_files(
 
 def _primer(
     cached: CachedSequence, tokenizer: Tokenizer, prepared: PreparedModel, variant: str, report: Report
-) -> Table | None:
+) -> SuccessorTable | None:
     """The table this model starts with, kept in the cache folder; learning it takes seconds and is done once."""
     from lacli.assistant import primer
 
-    if not cached.runner.can_branch:
-        return None
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-{primer.version()}")
     try:
         file = paths.cache_dir() / "primers" / f"{name}.npz"
@@ -316,40 +311,6 @@ def _primer(
         known = primer.learn(cached.runner, tokenizer, lambda done, total: report(Loading("prime", done, total)), known)
         primer.save(file, known)
     return known.table
-
-
-def _curve(cached: CachedSequence, prepared: PreparedModel, variant: str, needed: bool) -> CostCurve:
-    """The measured cost of rows, kept in the cache folder; measuring takes a second and is done once.
-
-    What is measured on a busy machine serves for a while, so that not every run of a busy hour measures again.
-    """
-    from lacli.engine.cost import CostCurve, measure
-    from lacli.storage import atomic, files
-
-    if not needed or not cached.runner.can_branch:
-        return CostCurve.flat()
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-{_computes()}")
-    for kept, lasts_s in ((f"{name}.json", math.inf), (f"{name}.busy.json", _BUSY_LASTS_S)):
-        with contextlib.suppress(LacliError, OSError, ValueError, TypeError, AttributeError, OverflowError):
-            file = paths.cache_dir() / "curves" / kept
-            stored = json.loads(files.read(file, limit=1 << 16))
-            points = {int(rows): float(ms) for rows, ms in stored.items()}
-            young = abs(time.time() - file.stat().st_mtime) < lasts_s  # a clock that was put back keeps none for ever
-            if young and len(points) >= 2 and all(rows > 0 and 0 < ms < 1e6 for rows, ms in points.items()):
-                return CostCurve(points)
-    curve, undisturbed = measure(cached.runner)
-    with contextlib.suppress(LacliError, OSError):  # a cache that cannot be written is measured again
-        folder = paths.cache_dir() / "curves"
-        files.make_private(folder)
-        kept = f"{name}.json" if undisturbed else f"{name}.busy.json"
-        atomic.replace(folder / kept, json.dumps(curve.points).encode())
-    return curve
-
-
-def _computes() -> str:
-    """What computes, with its version: a measured cost is of no use for another."""
-    torch = sys.modules.get("torch")
-    return f"lacli{__version__}" if torch is None else f"torch{torch.__version__}"
 
 
 def _current_folder() -> Path:
@@ -381,7 +342,7 @@ def _open_pool(
         report(Notice(f"no pool in this run: {error}"))
         return None
     pool.refuse = project_refuser(root)
-    tell(pool, report)
+    report_notices(pool, report)
     return pool
 
 
@@ -401,8 +362,8 @@ def _writes(settings: Settings) -> bool:
     return settings.learn and settings.pool_mb != 0 and settings.pools_mb != 0
 
 
-def tell(pool: Pool, report: Report) -> None:
-    """Pass on what the pool has to say, once."""
+def report_notices(pool: Pool, report: Report) -> None:
+    """Report the pool's notices, each once."""
     for notice in pool.notices:
         report(Notice(notice))
     pool.notices.clear()

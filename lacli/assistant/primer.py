@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lacli.models.base import not_finite
-from lacli.pool.lesson import TableRows
 from lacli.pool.table import sound
+from lacli.pool.update import TableRows
 from lacli.storage import atomic, files
 
 if TYPE_CHECKING:
-    from lacli.drafts.successor import Table
+    from lacli.drafts.successor import SuccessorTable
     from lacli.models.base import Runner
     from lacli.text.tokenizer import Tokenizer
 
@@ -51,7 +51,7 @@ def version() -> str:
 class Primer:
     """What was learned so far."""
 
-    table: Table
+    table: SuccessorTable
     done: int
     """Tokens of the text the model has been run over."""
     tries: int = 1
@@ -69,9 +69,11 @@ def learn(
     known: Primer | None = None,
     budget_s: float = BUDGET_S,
 ) -> Primer:
-    """Run the model over the sections, on from what is `known`, as far as the time allows; leaves the cache empty.
+    """Run the model over the sections, continuing after what is `known`, as far as the time allows; leaves the cache
+    empty.
 
-    report(done, total): tokens.
+    A section that is continued in its middle is read from its beginning, so that its rest has the same context as in
+    one go. report(done, total): tokens.
     """
     from lacli.drafts.successor import SuccessorSource
     from lacli.models.base import Rows
@@ -84,10 +86,11 @@ def learn(
     for token_ids in sections:
         runner.truncate(0)
         before = -1
+        whole_section_known = passed + len(token_ids) <= start
         for place in range(0, min(len(token_ids), runner.context_size - 1), _ROWS):
             part = token_ids[place : place + _ROWS]
             passed += len(part)
-            if passed <= start:
+            if whole_section_known:
                 continue
             if time.perf_counter() > deadline:
                 break
@@ -95,11 +98,13 @@ def learn(
             scores = runner.forward(Rows(tuple(part), tuple(range(-1, count - 1)), tuple(range(count))))
             if not np.isfinite(scores.top_logits[:, 0]).all():  # such rows name no tokens to learn
                 raise not_finite()
-            pairs = zip([before, *part], part, strict=False)
-            source.learn(pairs, scores.top_ids.tolist(), scores.top_logits.tolist())
+            if passed > start:
+                pairs = zip([before, *part], part, strict=False)
+                source.learn(pairs, scores.top_ids.tolist(), scores.top_logits.tolist())
+                done = passed
+                report(done, total)
             runner.keep(range(count))
-            before, done = part[-1], passed
-            report(done, total)
+            before = part[-1]
     runner.truncate(0)
     keys, followers, weights = source.changes()
     if known is None:

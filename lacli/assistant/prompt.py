@@ -51,7 +51,7 @@ class Prompt:
     """Of a completion: whether the file parses with a text there."""
 
 
-def fitted(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
+def build_prompt(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
     """The prompt of this request for this model. Raises PromptTooLong with the numbers."""
     if request.place is None:
         return _conversation(request, prepared, tokenizer, context_size)

@@ -1,6 +1,6 @@
-"""One reply of a loaded model while it is written: its prompt, what was accepted of it, its counts and its lesson.
+"""One reply of a loaded model while it is written: prompt, accepted text, counts, and the update for the pool.
 
-What a reply accepted is in the pool on disk once it has ended, also where its reader went away half way.
+What was accepted is in the pool on disk once the reply has ended, even if its reader went away half way.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import copy
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from lacli.assistant.base import Cancel
-from lacli.assistant.prompt import Prompt, fitted
+from lacli.assistant.prompt import Prompt, build_prompt
 from lacli.assistant.tries import MOST_TOKENS, Tokens, Tried
 from lacli.errors import LacliError, OutOfMemory
-from lacli.events import Event, Finished, Notice, Piece, Prefill, ReplyStats, Request
+from lacli.events import Event, Finished, Notice, Piece, Prefill, Reason, ReplyStats, Request
 
 if TYPE_CHECKING:
     from lacli.assistant.loading import Loaded
-    from lacli.drafts.base import DraftSource
+    from lacli.drafts.base import Sources
     from lacli.engine.batch import Job
     from lacli.engine.sampler import Sampler
     from lacli.engine.step import Read, Step
     from lacli.engine.stop import Stops
-    from lacli.pool.lesson import TableRows
+    from lacli.pool.update import TableRows
     from lacli.text.stops import Watcher
 
 _PREFILL_CHUNK = 256
@@ -34,22 +34,24 @@ _PREFILL_CHUNK = 256
 class Reply:
     """One reply: `begin`, then steps, `leave`, `end`; `events` is all of it for one that is written alone."""
 
-    def __init__(self, loaded: Loaded, request: Request, told: set[str]) -> None:
-        """told: notices that were given already; those of this reply are added. Raises PromptTooLong."""
+    def __init__(self, loaded: Loaded, request: Request, seen_notices: set[str]) -> None:
+        """seen_notices: notices that were given already; those of this reply are added. Raises PromptTooLong."""
         self._loaded = loaded
-        self._told = told
+        self._seen_notices = seen_notices
         self._request = request
         self._started = time.perf_counter()
-        self._prompt: Prompt = fitted(request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size)
+        self._prompt: Prompt = build_prompt(
+            request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size
+        )
         self._tried = Tried(self._prompt.fit, self._prompt.complete) if request.begins_again else None
-        self._judge(copy.deepcopy(self._prompt.watchers) if request.begins_again else self._prompt.watchers)
+        self._start_text(copy.deepcopy(self._prompt.watchers) if request.begins_again else self._prompt.watchers)
         self._sampler = self._new_sampler()
-        self._forks: list[DraftSource] = []
+        self._forks: Sources | None = None
         self._ids: list[int] = []
         self._sources: list[str] = []
         self._text: list[str] = []
         self._thought: list[str] = []
-        self._reason = ""
+        self._reason: Literal[Reason, ""] = ""
         self._accepted: Counter[str] = Counter()
         self._drafted: Counter[str] = Counter()
         self._steps = self._rows = self._draft_n = self._plain_steps = self._plain_before = 0
@@ -65,7 +67,7 @@ class Reply:
             for step in self._alone(cancel):
                 yield step if isinstance(step, Prefill) else self.take(step)
         finally:
-            look_for_changes(self._loaded)
+            refresh_files(self._loaded)
             self.leave()
         try:
             yield from self.end()
@@ -73,18 +75,18 @@ class Reply:
             self._keep_read()
 
     def begin(self) -> Iterator[Notice]:
-        """What is to be said of the prompt."""
-        yield from self._said(self._prompt.notes)
+        """Notices about the prompt."""
+        yield from self._new_notices(self._prompt.notes)
         if self._prompt.dropped:
-            yield Notice(left_out(self._prompt.dropped))
+            yield Notice(dropped_notice(self._prompt.dropped))
 
     def job(self) -> Job:
         """For a batch, with draft sources of its own."""
         from lacli.engine.batch import Job
 
-        if not self._forks:
+        if self._forks is None:
             self._prompt_started = time.perf_counter()
-            self._forks = [source.fork() for source in self._loaded.sources]
+            self._forks = self._loaded.sources.fork()
         return Job(self._prompt.token_ids, self._forks, self._sampler, self._stops())
 
     def read(self, read: Read) -> Prefill:
@@ -94,13 +96,13 @@ class Reply:
         return Prefill(read.held - read.reused, len(self._prompt.token_ids) - read.reused, read.reused)
 
     def take(self, step: Step) -> Piece:
-        """Count a step; what it releases."""
+        """Count a step and return the text that it releases."""
         self._count(step)
         new = self._thoughts.push(self._rule.take())
         if step.finish is not None:
             new += self._thoughts.push(self._rule.finish(early=step.finish != "stop")) + self._thoughts.finish()
             self._cut(self._rule.delivered)
-            self._reason = str(step.finish)
+            self._reason = step.finish.value
         self._text.append(new.answer)
         self._thought.append(new.thought)
         spelled = (self._spelled.push([token_id]) for token_id in step.token_ids)
@@ -113,7 +115,7 @@ class Reply:
 
     @property
     def over(self) -> bool:
-        """Whether the last step was its last: not, where it begins once more."""
+        """Whether the reply has ended; False after the last step of a try that is repeated."""
         return bool(self._reason)
 
     def _tries_again(self, tried: Tried) -> bool:
@@ -130,7 +132,7 @@ class Reply:
         if again:
             self._plain_before, self._reason = self._plain_steps + 1, ""
             fit, past = self._prompt.fit, tried.now.past
-            self._judge([fit.past(past)] if fit is not None and past else copy.deepcopy(self._prompt.watchers))
+            self._start_text([fit.past(past)] if fit is not None and past else copy.deepcopy(self._prompt.watchers))
             self._sampler = self._new_sampler()
         elif tried.chosen:
             tokens = tried.tokens(tried.chosen, self._loaded.tokenizer.decode)
@@ -139,7 +141,7 @@ class Reply:
             self._text.append(tried.chosen)
         return again
 
-    def _judge(self, watchers: Sequence[Watcher]) -> None:
+    def _start_text(self, watchers: Sequence[Watcher]) -> None:
         """Begin a text, which these end, besides what the request says."""
         from lacli.text.stops import StopStrings
         from lacli.text.stream import TextStream
@@ -151,20 +153,19 @@ class Reply:
         self._spelled, self._counted = TextStream(self._loaded.tokenizer), Thoughts(opened)
 
     def leave(self) -> None:
-        """It ends, one way or another: teach what was accepted."""
+        """The reply ends, one way or another: store what was accepted."""
         if not self._reason:  # the reader went away: what was still held back has been seen by nobody
             held = self._tried is not None and self._tried.nothing_shown
             self._cut(0 if held else self._rule.shown)
-        for source, fork in zip(self._loaded.sources, self._forks, strict=False):
-            if fork is not source:
-                source.merge(fork)
-        self._teach()
+        if self._forks is not None:
+            self._loaded.sources.merge(self._forks)
+        self._update_pool()
 
     def end(self) -> Iterator[Event]:
         """The last events."""
         pool = self._loaded.pool
         if pool is not None:
-            yield from self._said(pool.notices)
+            yield from self._new_notices(pool.notices)
             pool.notices.clear()
         reason = self._reason or "cancelled"
         dropped, shown = self._prompt.dropped, self._prompt.shown
@@ -184,7 +185,7 @@ class Reply:
             self._loaded.kept.restore(prompt)
         self._reused_n = cached.reusable(prompt)
         self._prompt_n = len(prompt) - self._reused_n if self._request.max_tokens > 0 else 0
-        with failures_named():
+        with translated_errors():
             if self._request.max_tokens > 0:
                 for end in range(self._reused_n + _PREFILL_CHUNK, len(prompt) - 1, _PREFILL_CHUNK):
                     cached.start(prompt[:end], lambda done: not cancel())
@@ -197,14 +198,14 @@ class Reply:
                 )
 
     def _new_sampler(self) -> Sampler:
-        from lacli.engine.sampler import Beginning, Sampler, SamplingOptions
+        from lacli.engine.sampler import FirstToken, Sampler, SamplingOptions
 
         request = self._request
         chosen = None
         if request.beginning is not None:
-            chosen = Beginning(request.beginning, frozenset(self._prompt.eos_ids))
+            chosen = FirstToken(request.beginning, frozenset(self._prompt.eos_ids))
         elif self._tried is not None and self._tried.now.other:
-            chosen = Beginning(0, frozenset((*self._prompt.eos_ids, *self._tried.without)))
+            chosen = FirstToken(0, frozenset((*self._prompt.eos_ids, *self._tried.without)))
         options = SamplingOptions(
             temperature=request.temperature,
             top_k=request.top_k,
@@ -226,11 +227,11 @@ class Reply:
         most = most if self._tried is None or self._tried.is_first else min(most, MOST_TOKENS)
         return Stops(self._prompt.eos_ids, most, self._rule)
 
-    def _said(self, notes: Sequence[str]) -> Iterator[Notice]:
-        """Notices of what is true of model and pool: once in the assistant's life, not every turn."""
+    def _new_notices(self, notes: Sequence[str]) -> Iterator[Notice]:
+        """Notices about model and pool, each once in the assistant's life, not every turn."""
         for note in notes:
-            if note not in self._told:
-                self._told.add(note)
+            if note not in self._seen_notices:
+                self._seen_notices.add(note)
                 yield Notice(note)
 
     def _count(self, step: Step) -> None:
@@ -255,7 +256,7 @@ class Reply:
         self._plain_steps = self._plain_before + max(0, rule.seen + unseen - 1)
 
     def _cut(self, delivered: int) -> None:
-        """Forget tokens of which no text was delivered: the beginning of a stop string that was then completed."""
+        """Drop tokens whose text was not delivered: the beginning of a stop string that was then completed."""
         self._accepted.subtract(source for source in self._sources[delivered:] if source)
         del self._ids[delivered:], self._sources[delivered:]
 
@@ -266,33 +267,33 @@ class Reply:
             text = self._loaded.tokenizer.decode(self._ids)
             self._loaded.kept.keep(self._prompt.text, text, self._prompt_n, read_ms)
 
-    def _teach(self) -> None:
-        """Give the pool what this reply was shown to say, and what the sources learned while it was written."""
+    def _update_pool(self) -> None:
+        """Store in the pool what this reply said, as far as it was shown, and what the sources learned meanwhile."""
         loaded, pool = self._loaded, self._loaded.pool
         if pool is None or not pool.learns or not self._ids:
             return
         text = self._prompt.last_line + loaded.tokenizer.decode(self._ids)
         from lacli.drafts.lookup import ProjectSource
-        from lacli.pool.lesson import Lesson
+        from lacli.pool.update import PoolUpdate
 
         project = loaded.source(ProjectSource)
         pool.learn(
-            Lesson(
+            PoolUpdate(
                 token_ids=tuple(self._ids),
                 text=text,
                 prompt_text=self._prompt.text,
                 credits=project.credits() if project is not None else {},
                 table=self._table(text, self._prompt.text),
-                calibration={source.name: source.numbers() for source in loaded.sources},
+                calibration={source.name: source.numbers() for source in loaded.sources.all()},
                 totals=self._stats().totals(),
             )
         )
 
     def _table(self, *texts: str) -> TableRows | None:
-        """What the successor table learned from this reply; where a secret was about, it is to know nothing of it."""
+        """What the successor table learned from this reply; if a secret is involved, that is forgotten instead."""
         from lacli.drafts.lookup import SessionSource
         from lacli.drafts.successor import SuccessorSource
-        from lacli.pool.lesson import TableRows
+        from lacli.pool.update import TableRows
 
         successors, pool = self._loaded.source(SuccessorSource), self._loaded.pool
         if successors is None or pool is None:
@@ -305,7 +306,7 @@ class Reply:
             return None
         return TableRows(*successors.changes())
 
-    def _stats(self, reason: str = "") -> ReplyStats:
+    def _stats(self, reason: Literal[Reason, ""] = "") -> ReplyStats:
         loaded = self._loaded
         # Over the very steps that were taken, so that what disturbed these speaks neither for guessing nor against it.
         plain_step_ms = self._plain_ms / self._steps if self._plain_ms is not None else None
@@ -353,8 +354,8 @@ def _watchers(stops: Sequence[str], watchers: Sequence[Watcher], opened: bool | 
 
 
 @contextlib.contextmanager
-def failures_named() -> Iterator[None]:
-    """What a forward may fail of, as our errors."""
+def translated_errors() -> Iterator[None]:
+    """Errors of a forward as errors of ours."""
     try:
         yield
     except MemoryError:
@@ -365,13 +366,13 @@ def failures_named() -> Iterator[None]:
         raise _out_of_memory() from error
 
 
-def look_for_changes(loaded: Loaded) -> None:
-    """Between two replies the project's files may have changed; looked for in the background."""
+def refresh_files(loaded: Loaded) -> None:
+    """Look in the background for files of the project that changed since the last reply."""
     if loaded.files is not None:
         loaded.files.refresh()
 
 
-def left_out(count: int) -> str:
+def dropped_notice(count: int) -> str:
     return f"the oldest {count} messages no longer fit into the context and were left out"
 
 

@@ -37,7 +37,7 @@ class ScriptedAssistant:
         script = next(self._scripts)
         if isinstance(script, LacliError):
             raise script
-        events = self.told(script) if isinstance(script, str) else script
+        events = self.reply_events(script) if isinstance(script, str) else script
         text, stats = "", ReplyStats()
         for event in events:
             if cancel() and not isinstance(event, Finished):
@@ -84,7 +84,7 @@ class ScriptedAssistant:
         """Remember that it was called."""
         self.closed = True
 
-    def told(self, text: str, thought: str = "") -> list[Event]:
+    def reply_events(self, text: str, thought: str = "") -> list[Event]:
         """The events of a reply of this text: a token a word, two words a step after the first, behind a step for what
         was thought."""
         words = text.replace(" ", "\0 ").replace("\n", "\n\0").split("\0")

@@ -20,8 +20,9 @@ from lacli.assistant.loading import Loaded, load
 from lacli.assistant.reply import Reply
 from lacli.bench.machine import machine, machine_line
 from lacli.config import Settings
+from lacli.drafts.base import Sources
 from lacli.drafts.sources import new_sources
-from lacli.engine.batch import best_places
+from lacli.engine.batch import best_slots
 from lacli.engine.controller import Controller
 from lacli.engine.cost import CostCurve
 from lacli.events import Finished, Message, Request
@@ -61,7 +62,7 @@ def _fresh(loaded: Loaded, guesses: bool, points: dict[int, float]) -> Loaded:
     """As a process begins: an empty cache, sources that know the primer only, the curve as it was measured."""
     loaded.cached.begin((0,))
     limits = replace(loaded.controller.limits, lookahead=guesses)
-    sources = new_sources((), [loaded.primer] if loaded.primer is not None else [], {}) if guesses else []
+    sources = new_sources((), [loaded.primer] if loaded.primer is not None else [], {}) if guesses else Sources()
     return replace(loaded, controller=Controller(CostCurve(points), limits), sources=sources)
 
 
@@ -90,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             texts[name] = [finished.text for finished in done]
             tokens = sum(finished.stats.predicted_n for finished in done)
     print(machine_line(machine()))
-    places = best_places(Controller(CostCurve(points), loaded.controller.limits), loaded.cached)
+    places = best_slots(Controller(CostCurve(points), loaded.controller.limits), loaded.cached)
     print(f"{loaded.prepared.spec.alias} {loaded.quant}, {len(requests)} prompts, {tokens} tokens, {places} places")
     least = min(seconds["one by one"])
     for name, spent in seconds.items():

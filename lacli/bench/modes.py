@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lacli.drafts.base import DraftSource
+from lacli.drafts.base import Sources
 from lacli.drafts.lookup import PromptSource
 from lacli.drafts.sources import new_sources
-from lacli.drafts.successor import Table
+from lacli.drafts.successor import SuccessorTable
 from lacli.engine.controller import Limits
 from lacli.engine.sampler import SamplingOptions
 
@@ -28,7 +28,7 @@ class Warmth:
 
     segments: Sequence[Sequence[int] | NDArray[np.uint32]] = ()
     """The log."""
-    tables: Sequence[Table] = ()
+    tables: Sequence[SuccessorTable] = ()
     """Entries of the successor table, those of the last reply last."""
     numbers: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """Calibration by the name of the source."""
@@ -65,12 +65,12 @@ class Mode:
             return replace(most, ngram=2, guesses=0)
         return replace(most, window=0) if self.guess == "prompt" else most
 
-    def sources(self, pool: Warmth, primer: Table | None) -> list[DraftSource]:
+    def sources(self, pool: Warmth, primer: SuccessorTable | None) -> Sources:
         """New sources that know nothing but the primer and `pool`."""
         if self.guess in ("nothing", "window"):
-            return []
+            return Sources()
         if self.guess == "prompt":
-            return [PromptSource()]
+            return Sources((PromptSource(),))
         primed = [primer] if primer is not None and self.primed else []
         return new_sources(pool.segments, [*primed, *pool.tables], pool.numbers)
 

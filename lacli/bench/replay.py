@@ -34,7 +34,7 @@ from lacli.bench.recording import BEST, Recording, RecordingRunner, recording_pa
 from lacli.bench.runner import Bench, Player, Run, Task
 from lacli.bench.suites import Case, load_suites
 from lacli.config import Settings
-from lacli.drafts.successor import NO_TOKEN, Table
+from lacli.drafts.successor import NO_TOKEN, SuccessorTable
 from lacli.engine.controller import Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.sequence import CachedSequence
@@ -210,7 +210,7 @@ class Replay(Player):
         limits: Limits,
         points: dict[int, float],
         tokenizer: Tokenizer,
-        primer: Table | None,
+        primer: SuccessorTable | None,
         max_tokens: int,
         rows: int | None = None,
     ) -> None:
@@ -225,7 +225,7 @@ class Replay(Player):
         self.vocab_size = self.oracle.vocab_size
         self.primer = self._renumbered_table(primer) if primer is not None else None
 
-    def _renumbered_table(self, table: Table) -> Table:
+    def _renumbered_table(self, table: SuccessorTable) -> SuccessorTable:
         keys, followers, weights = table
         before, last, after = (
             np.where(ids == NO_TOKEN, NO_TOKEN, self.oracle.renumbered(ids.astype(np.int64))).astype(np.uint32)

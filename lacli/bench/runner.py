@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lacli.assistant.loading import Loaded
-from lacli.assistant.prompt import fitted
+from lacli.assistant.prompt import build_prompt
 from lacli.bench.loops import LoopStop
 from lacli.bench.modes import COLD, PLAIN, Mode, Warmth
 from lacli.bench.oracle import ReferenceRunner
 from lacli.bench.suites import Case, library_sources
-from lacli.drafts.base import DraftSource
-from lacli.drafts.successor import Table
+from lacli.drafts.base import Sources
+from lacli.drafts.successor import SuccessorTable
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.loop import decode
@@ -100,7 +100,7 @@ class Player(ABC):
 
     vocab_size: int
     """Ids there are."""
-    primer: Table | None
+    primer: SuccessorTable | None
     """What every process's successor table begins with."""
 
     def __init__(self, limits: Limits, max_tokens: int, rows: int | None) -> None:
@@ -144,7 +144,7 @@ class Player(ABC):
         return self.play_with(task, mode, cached, mode.sources(pool, self.primer), stop_loops)
 
     def play_with(
-        self, task: Task, mode: Mode, cached: CachedSequence, sources: Sequence[DraftSource], stop_loops: bool = True
+        self, task: Task, mode: Mode, cached: CachedSequence, sources: Sources, stop_loops: bool = True
     ) -> Run:
         """One reply with these sources, which learn from it."""
         rule = LoopStop() if stop_loops and not task.reference else None
@@ -218,7 +218,7 @@ class Bench(Player):
         room = min(_FILLED_REPLY, self._max_tokens) if case.filled else 0
         text = self._filled(case, room) + case.prompt
         request = Request(messages=(Message("user", text),), max_tokens=len(reference) or room or self._max_tokens)
-        prompt = fitted(request, loaded.prepared, loaded.tokenizer, self.runner.context_size)
+        prompt = build_prompt(request, loaded.prepared, loaded.tokenizer, self.runner.context_size)
         return Task(case, prompt.token_ids, prompt.eos_ids, reference, room)
 
     def _filled(self, case: Case, room: int) -> str:

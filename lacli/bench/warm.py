@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lacli.bench.modes import ALL_COLD, COLD, Mode, Warmth, poisoned
 from lacli.bench.runner import Player, Task
 from lacli.bench.suites import library_sources, shared_runs, word_overlap
-from lacli.drafts.successor import SuccessorSource, Table
+from lacli.drafts.successor import SuccessorSource, SuccessorTable
 
 UNRELATED_TOKENS = 1_000_000
 _TWIN_PROMPT = 0.5
@@ -28,7 +28,7 @@ class Taught:
     """What one reply leaves behind."""
 
     reply: tuple[int, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[SuccessorTable, ...]
     numbers: Mapping[str, Sequence[float]]
     """Calibration of a process that has given replies of the half of the suite that this one is not in."""
 
@@ -36,7 +36,7 @@ class Taught:
 def teach(player: Player, tasks: Sequence[Task], replies: Mapping[str, tuple[int, ...]]) -> dict[str, Taught]:
     """By the name of the case. Every reply is given once more, and watched, with a table of its own and the log and
     the calibration of the replies of its half so far."""
-    tables: dict[str, tuple[Table, ...]] = {}
+    tables: dict[str, tuple[SuccessorTable, ...]] = {}
     numbers: list[dict[str, Sequence[float]]] = [{}, {}]
     for half in (0, 1):
         log: list[tuple[int, ...]] = []
@@ -45,9 +45,9 @@ def teach(player: Player, tasks: Sequence[Task], replies: Mapping[str, tuple[int
             player.play_with(task, ALL_COLD, player.cached(task), sources)
             log.append(replies[task.case.name])
             tables[task.case.name] = tuple(
-                source.changes() for source in sources if isinstance(source, SuccessorSource)
+                source.changes() for source in sources.all() if isinstance(source, SuccessorSource)
             )
-            numbers[half] |= {source.name: source.numbers() for source in sources}
+            numbers[half] |= {source.name: source.numbers() for source in sources.all()}
     return {
         task.case.name: Taught(replies[task.case.name], tables[task.case.name], numbers[1 - place % 2])
         for place, task in enumerate(tasks)
@@ -74,7 +74,7 @@ def warmth(
     return Warmth([*(stuff if mode.pool == "big" else ()), *(one.reply for one in taught)], tables, own.numbers)
 
 
-def _wrong(table: Table, vocab_size: int) -> Table:
+def _wrong(table: SuccessorTable, vocab_size: int) -> SuccessorTable:
     """The same entries, all of whose guesses are others."""
     keys, followers, weights = table
     shifted = (followers + 1) % vocab_size

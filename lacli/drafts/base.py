@@ -1,10 +1,11 @@
-"""The contract of a draft source: it guesses continuations, and is told what became of them. No torch here.
-A source must never block on disk or network inside these calls, and must never raise on odd token ids.
+"""The two contracts of what guesses: draft sources propose continuations, a follower source extends any of them.
+
+No torch here. A source must never block on disk or network inside these calls, and must never raise on odd token ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -18,29 +19,21 @@ class Draft:
     chances: tuple[float, ...]
     """For each token the estimated chance that it *and all before it* are accepted; never above its parent's."""
     source: str
-    """Who guessed: window, prompt, session, project, files or successor."""
+    """Who guessed: window, prompt, session, project or files."""
     key: int = 0
     """The source's own note (for instance the class of match), handed back untouched in `credit`."""
-    place: int = -1
+    position: int = -1
     """Where in the source's own index the guess was read, handed back in `credit`, too."""
 
 
-class DraftSource(Protocol):
-    """One place guesses come from."""
+class GuessSource(Protocol):
+    """What both kinds of source have in common: they follow a reply and keep what they learn from it."""
 
     name: str
-    """As shown in statistics; one of the names of `Draft.source`."""
+    """As shown in statistics."""
 
     def start(self, context: Sequence[int]) -> None:
-        """A reply begins; `context` is the whole prompt."""
-        ...
-
-    def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
-        """Guesses for what follows `context` (its last token is row 0), none longer than `room` tokens."""
-        ...
-
-    def credit(self, draft: Draft, accepted: int) -> None:
-        """Of this draft, cut to the tokens the text has judged, the first `accepted` were right, any other is wrong."""
+        """A reply begins; `context` is the prompt and the first token."""
         ...
 
     def observe(self, token_ids: Sequence[int]) -> None:
@@ -48,7 +41,7 @@ class DraftSource(Protocol):
         ...
 
     def fork(self) -> Self:
-        """The same knowledge for a reply that is written beside others; itself where a reply leaves no trace in it.
+        """The same knowledge for a reply that is written beside others; itself if a reply leaves no trace in it.
 
         What the fork learns of the reply's text is its own until `merge`, so that it may still be forgotten as one.
         """
@@ -63,5 +56,58 @@ class DraftSource(Protocol):
         ...
 
     def restore(self, numbers: Sequence[float]) -> None:
-        """Take back what `numbers` gave in an earlier process; numbers of another shape are ignored."""
+        """Restore what `numbers` returned in an earlier process; numbers of another shape are ignored."""
         ...
+
+
+class DraftSource(GuessSource, Protocol):
+    """Proposes whole continuations of the context."""
+
+    def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
+        """Guesses for what follows `context` (its last token is row 0), none longer than `room` tokens."""
+        ...
+
+    def credit(self, draft: Draft, accepted: int) -> None:
+        """Of this draft, cut to the tokens the text has judged, the first `accepted` were right, any other is wrong."""
+        ...
+
+
+class FollowerSource(GuessSource, Protocol):
+    """Knows what may come after any two tokens, so that it extends every node of the draft tree, whoever guessed it."""
+
+    def follow(self, previous: int, token_id: int) -> Sequence[tuple[int, float]]:
+        """What may come after these two tokens, each with its chance given them; previous: -1 if there is none."""
+        ...
+
+    def learn(
+        self, pairs: Iterable[tuple[int, int]], followers: Iterable[list[int]], logits: Iterable[list[float]]
+    ) -> None:
+        """After a forward, for each verified row: the token before it and its own, the model's top tokens there,
+        likeliest first, and their logits."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """All that guesses for a reply, besides the lookahead window."""
+
+    drafts: Sequence[DraftSource] = ()
+    """In the order that decides between equal promises."""
+    follower: FollowerSource | None = None
+
+    def all(self) -> tuple[GuessSource, ...]:
+        """Both kinds, the draft sources first."""
+        return (*self.drafts, *([self.follower] if self.follower is not None else []))
+
+    def fork(self) -> Sources:
+        """See `GuessSource.fork`."""
+        follower = self.follower.fork() if self.follower is not None else None
+        return Sources(tuple(source.fork() for source in self.drafts), follower)
+
+    def merge(self, fork: Sources) -> None:
+        """See `GuessSource.merge`."""
+        for source, forked in zip(self.drafts, fork.drafts, strict=True):
+            if forked is not source:
+                source.merge(forked)
+        if self.follower is not None and fork.follower is not None and fork.follower is not self.follower:
+            self.follower.merge(fork.follower)

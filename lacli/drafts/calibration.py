@@ -1,4 +1,4 @@
-"""How often a class of guesses turns out right, learned online: pure numbers, and what the sources with one share.
+"""How often a class of guesses turns out right, learned online; and the base class of the sources that use it.
 
 A class is what a source knows of a guess before it is tried (length of the match, share among the alternatives). For
 each class and depth the conditional acceptance is a Beta mean with decayed counts around a prior.
@@ -32,7 +32,7 @@ class Calibration:
         """For a guess of this class with `count` tokens: the chance of each prefix, never increasing."""
         prior, right, judged = self._priors[key], self._right[key], self._judged[key]
         rates = [(right[row] + _STRENGTH * prior[row]) / (judged[row] + _STRENGTH) for row in range(6)]
-        # Chains are as long as the room is, most of them for nothing: this is done dozens of times a step.
+        # Drafts are as long as the room allows, mostly in vain, and this runs dozens of times a step.
         given = [rates[row] for row in _DEPTHS[:count]]
         given += repeat(rates[_DEEPER], count - len(given))
         return tuple(accumulate(given, mul))
@@ -58,32 +58,32 @@ class Calibration:
 
 
 class Calibrated:
-    """All of a `DraftSource` but its guesses: one that learns how far to trust them, and nothing of the text."""
+    """A `DraftSource` without `propose`: learns how far to trust its guesses, and nothing of the text."""
 
     def __init__(self, calibration: Calibration) -> None:
         self._calibration = calibration
 
     def start(self, context: Sequence[int]) -> None:
-        """See `DraftSource.start`."""
+        """See `GuessSource.start`."""
 
     def credit(self, draft: Draft, accepted: int) -> None:
         """See `DraftSource.credit`."""
         self._calibration.learn(draft.key, accepted, len(draft.token_ids))
 
     def observe(self, token_ids: Sequence[int]) -> None:
-        """See `DraftSource.observe`."""
+        """See `GuessSource.observe`."""
 
     def fork(self) -> Self:
-        """See `DraftSource.fork`."""
+        """See `GuessSource.fork`."""
         return self
 
     def merge(self, fork: Self) -> None:
-        """See `DraftSource.merge`."""
+        """See `GuessSource.merge`."""
 
     def numbers(self) -> list[float]:
-        """See `DraftSource.numbers`."""
+        """See `GuessSource.numbers`."""
         return self._calibration.numbers()
 
     def restore(self, numbers: Sequence[float]) -> None:
-        """See `DraftSource.restore`."""
+        """See `GuessSource.restore`."""
         self._calibration.restore(numbers)

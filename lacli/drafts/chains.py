@@ -1,4 +1,4 @@
-"""Chains read off an index: what followed earlier places where the context's end occurs, with learned chances.
+"""Drafts from an index: what followed earlier occurrences of the context's end, with learned chances.
 
 No torch, no files.
 """
@@ -39,7 +39,7 @@ def drafts_from(
         if len(runs) >= _DRAFTS and match.length < matches[0].length:
             break
         # As long as there is room: how far a chain is worth following its chances say.
-        run = index.following(match.place, room)
+        run = index.following(match.position, room)
         if run and match.length == matches[0].length:
             firsts[run[0]] += match.seen
         if run and run[:4] not in seen:
@@ -50,5 +50,5 @@ def drafts_from(
         share = firsts[run[0]] / firsts.total()
         share_class = 0 if share == 1.0 else 1 if share >= 0.5 else 2
         key = 3 * (_LENGTHS[match.length] if match.length < 16 else 6) + share_class
-        drafts.append(Draft(run, calibration.chances(key, len(run)), source, key, place=match.place))
+        drafts.append(Draft(run, calibration.chances(key, len(run)), source, key, position=match.position))
     return drafts

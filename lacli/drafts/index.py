@@ -1,8 +1,8 @@
 """Where the end of a context was seen before: two indexes with one face and one order.
 
 `LiveIndex` grows token by token (a reply, a session); `StoredIndex` is built once from segments that do not change.
-Both keep their places sorted by what stands before them (`index_keys`), so the truly longest match is found however
-much else is stored, and a continuation is read at a place, hence as long as one likes (research/ngram.md §2.1).
+Both keep their positions sorted by what stands before them (`index_keys`), so the truly longest match is found however
+much else is stored, and a continuation is read at a position, hence as long as one likes (research/ngram.md §2.1).
 Nothing here is shared: an index may be built in one thread and then used in another. No torch, no files.
 """
 
@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from lacli.drafts.index_build import sorted_places
+from lacli.drafts.index_build import sorted_positions
 from lacli.drafts.index_keys import (
     EMPTY_KEY,
     GAP,
@@ -39,26 +39,26 @@ _RECENT = 1 << 14  # keys up to which inserting into a list is as good as free
 
 
 class Match(NamedTuple):
-    """One continuation of places that agree with the context's end equally far."""
+    """One continuation of positions that agree with the context's end equally far."""
 
     length: int
-    """How many of the context's last tokens stand before each of the places, exactly; 32 is that or more."""
-    place: int
-    """Where to read it on, with `following`: the newest of the places with this continuation."""
+    """How many of the context's last tokens stand before each of the positions, exactly; 32 is that or more."""
+    position: int
+    """Where to read it on, with `following`: the newest of the positions with this continuation."""
     seen: int
-    """How many of the places of this length continue so (in their first `HEAD` tokens)."""
+    """How many of the positions of this length continue so (in their first `HEAD` tokens)."""
     of: int
-    """How many places of this length were looked at: all of them up to `LOOKED_AT`, else a spread sample."""
+    """How many positions of this length were looked at: all of them up to `LOOKED_AT`, else a spread sample."""
 
 
 class SuffixIndex(Protocol):
-    """Earlier places where the end of a context occurs."""
+    """Earlier positions where the end of a context occurs."""
 
     def matches(self, context: Sequence[int]) -> list[Match]:
-        """What followed the places that share most with the context's end.
+        """What followed the positions that share most with the context's end.
 
         The longest match there is comes first; then, for backing off, the next shorter lengths that occur, until
-        `index_keys.ENOUGH` places are found or `LEVELS` lengths. A place counts once, at its own length: a scorer
+        `index_keys.ENOUGH` positions are found or `LEVELS` lengths. A position counts once, at its own length: a scorer
         that wants the counts of a shorter context adds those of the longer. Within a length the continuation seen
         most often comes first, of equals the newest; at most `KINDS`.
         """
@@ -74,9 +74,9 @@ class LiveIndex:
 
     def __init__(self) -> None:
         self._tokens: list[int] = []
-        self._dropped = 0  # tokens forgotten; places count from before them
-        self._key = EMPTY_KEY  # of the place the next token will have
-        # Ascending keys, each with its place behind it, so of equal keys the oldest is first; the recent ones apart.
+        self._dropped = 0  # tokens forgotten; positions count from before them
+        self._key = EMPTY_KEY  # of the position the next token will have
+        # Ascending keys, each with its position behind it, so of equal keys the oldest is first; the recent ones apart.
         self._settled: list[bytes] = []
         self._recent: list[bytes] = []
 
@@ -85,16 +85,16 @@ class LiveIndex:
 
     def extend(self, token_ids: Iterable[int]) -> None:
         """Append to the current segment; what cannot be a token's id ends it."""
-        tokens, key, place, keys = self._tokens, self._key, self._dropped + len(self._tokens), []
+        tokens, key, position, keys = self._tokens, self._key, self._dropped + len(self._tokens), []
         for token_id in token_ids:
             if not 0 <= token_id < SEPARATOR:
                 token_id, key = SEPARATOR, EMPTY_KEY
             else:
                 if key is not EMPTY_KEY:
-                    keys.append(key + place.to_bytes(TOKEN_BYTES))
+                    keys.append(key + position.to_bytes(TOKEN_BYTES))
                 key = token_id.to_bytes(TOKEN_BYTES) + key[:-TOKEN_BYTES]
             tokens.append(token_id)
-            place += 1
+            position += 1
         self._key = key
         self._insert(keys)
         if len(tokens) > _MOST:
@@ -133,9 +133,9 @@ class LiveIndex:
         lists = (self._settled, self._recent)
         for length, spans in nearest(lists, context, shortest=1):
             keys = [lists[number][slot] for number, slots in _spread(spans) for slot in slots]
-            places = sorted([int.from_bytes(key[KEY_BYTES:]) for key in keys])
-            heads = [self.following(place, HEAD) for place in places] if len(places) > 1 else places
-            found += _kinds(length, places, heads)
+            positions = sorted([int.from_bytes(key[KEY_BYTES:]) for key in keys])
+            heads = [self.following(position, HEAD) for position in positions] if len(positions) > 1 else positions
+            found += _kinds(length, positions, heads)
         return found
 
     def following(self, position: int, count: int) -> tuple[int, ...]:
@@ -160,8 +160,8 @@ class StoredIndex:
         self._count = count
         self._text = GAP * HEAD + backwards.astype(">u4").tobytes() + EMPTY_KEY
         self._end = TOKEN_BYTES * (HEAD + count)
-        # Where in the text each key begins; the tokens that follow its place end there.
-        self._offsets = memoryview((self._end - TOKEN_BYTES * sorted_places(backwards)).astype(np.uint32).data)
+        # Where in the text each key begins; the tokens that follow its position end there.
+        self._offsets = memoryview((self._end - TOKEN_BYTES * sorted_positions(backwards)).astype(np.uint32).data)
         self._keys = (_StoredKeys(self._text, self._offsets),)
 
     def __len__(self) -> int:
@@ -176,8 +176,8 @@ class StoredIndex:
         found: list[Match] = []
         for length, spans in nearest(self._keys, context, shortest=2):
             offsets = sorted([self._offsets[slot] for _, slots in _spread(spans) for slot in slots], reverse=True)
-            places = [(self._end - offset) // TOKEN_BYTES for offset in offsets]
-            found += _kinds(length, places, self._heads(offsets) if len(offsets) > 1 else places)
+            positions = [(self._end - offset) // TOKEN_BYTES for offset in offsets]
+            found += _kinds(length, positions, self._heads(offsets) if len(offsets) > 1 else positions)
         return found
 
     def following(self, position: int, count: int) -> tuple[int, ...]:
@@ -186,7 +186,7 @@ class StoredIndex:
         return struct.unpack(f">{len(run) // TOKEN_BYTES}I", run)[::-1]
 
     def _heads(self, offsets: Sequence[int]) -> list[bytes]:
-        """What tells the continuations of these places apart."""
+        """What tells the continuations of these positions apart."""
         size = TOKEN_BYTES * HEAD
         heads = [self._text[offset - size : offset] for offset in offsets]
         if GAP in b"".join(heads):
@@ -223,16 +223,16 @@ def _spread(spans: Sequence[Span]) -> list[tuple[int, range]]:
     return [(number, range(high - 1, low - 1, -step)) for number, low, high in spans]
 
 
-def _kinds(length: int, places: Sequence[int], heads: Sequence[Hashable]) -> list[Match]:
+def _kinds(length: int, positions: Sequence[int], heads: Sequence[Hashable]) -> list[Match]:
     """Places, oldest first, counted by what begins there."""
-    newest = dict(zip(heads, places, strict=True))
-    of = len(places)
+    newest = dict(zip(heads, positions, strict=True))
+    of = len(positions)
     if len(newest) == 1:
-        return [Match(length, places[-1], of, of)]
+        return [Match(length, positions[-1], of, of)]
     if len(newest) == of:
-        return [Match(length, place, 1, of) for place in places[: -KINDS - 1 : -1]]
+        return [Match(length, position, 1, of) for position in positions[: -KINDS - 1 : -1]]
     seen = dict.fromkeys(newest, 0)
     for head in heads:
         seen[head] += 1
     best = sorted(zip(seen.values(), newest.values(), strict=True), reverse=True)
-    return [Match(length, place, count, of) for count, place in best[:KINDS]]
+    return [Match(length, position, count, of) for count, position in best[:KINDS]]

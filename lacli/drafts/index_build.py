@@ -1,7 +1,7 @@
-"""The order of all places of a stored text by what stands before them, made with numpy in a few passes over the whole.
+"""The order of all positions of a stored text by what stands before them, sorted with numpy in a few passes.
 
 Prefix doubling, three at a time: the first pass sorts by as many tokens as a machine word holds, each later one by the
-ranks of three (or two) neighbouring runs, and only places still tied are sorted again.
+ranks of three (or two) neighbouring runs, and only positions still tied are sorted again.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from lacli.drafts.index_keys import LONGEST_MATCH, SEPARATOR
 _WORD = 64
 
 
-def sorted_places(backwards: np.ndarray) -> np.ndarray:
+def sorted_positions(backwards: np.ndarray) -> np.ndarray:
     """Places of the text, given last token first, ascending by key, those of equal keys by age.
 
-    Only places with a token before and a token after them count: place `p` of `n` tokens has its key at `n - p`.
+    Only positions with a token before and a token after them count: position `p` of `n` tokens has its key at `n - p`.
     """
     count = len(backwards)
     if count < 2:
@@ -46,7 +46,7 @@ def _first_pass(backwards: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
     for offset in range(1, run):
         words <<= np.uint64(bits)
         words |= codes[offset : offset + count]
-    # Equals stand in the order of their places from here on, as every sort is stable: the oldest first.
+    # Equals stand in the order of their positions from here on, as every sort is stable: the oldest first.
     order = count - 1 - _radix_order(words[::-1], run * bits)
     words = words[order]
     fresh = np.ones(count, bool)

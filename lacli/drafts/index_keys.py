@@ -1,9 +1,9 @@
-"""How places in a text are ordered, so that those which share most with a context stand side by side.
+"""How positions in a text are ordered, so that those which share most with a context stand side by side.
 
-The *key* of a place is what stands before it read backwards, as big-endian bytes, four a token: comparing keys compares
-contexts from their last token on, and it is C's `memcmp` that does it. In a sorted sequence of keys the longest matches
-of a context are the neighbours of where it would be put, the next shorter ones their neighbours, and so on. No numpy,
-no tokens of its own.
+The *key* of a position is what stands before it, read backwards, as big-endian bytes, four a token: comparing keys
+compares contexts from their last token on, by C's `memcmp`. In a sorted sequence of keys the longest matches of a
+context are the neighbours of where it would be put, the next shorter ones their neighbours, and so on. No numpy, no
+tokens of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TOKEN_BYTES = 4
 KEY_BYTES = TOKEN_BYTES * LONGEST_MATCH
 GAP = b"\xff" * TOKEN_BYTES
 EMPTY_KEY = GAP * LONGEST_MATCH
-"""The key of a segment's first place."""
+"""The key of a segment's first position."""
 _ABOVE = GAP * (LONGEST_MATCH + 2)  # longer than any key, hence after every key that goes on with gaps
 
 ENOUGH = 8
@@ -43,7 +43,7 @@ class Keys(Protocol):
 
 
 def key_of(context: Sequence[int]) -> tuple[bytes, int]:
-    """The key of the place after `context`, and of how many tokens it is made; odd ids end it."""
+    """The key of the position after `context`, and of how many tokens it is made; odd ids end it."""
     tail = context[-LONGEST_MATCH:]
     try:
         key = struct.pack(f">{len(tail)}I", *reversed(tail))
@@ -63,17 +63,17 @@ def key_of(context: Sequence[int]) -> tuple[bytes, int]:
 def nearest(sequences: Sequence[Keys], context: Sequence[int], shortest: int) -> list[tuple[int, list[Span]]]:
     """Spans of the keys that share most with the context's end, by length of match, the longest first.
 
-    Every sequence is ascending. Lengths are looked for until `ENOUGH` places are found, and none under `shortest`.
+    Every sequence is ascending. Lengths are looked for until `ENOUGH` positions are found, and none under `shortest`.
     """
     wanted, most = key_of(context)
     found: dict[int, list[Span]] = {}
     for number, keys in enumerate(sequences):
         _collect(found, number, keys, wanted, most, shortest)
-    levels, places = [], 0
+    levels, positions = [], 0
     for length in sorted(found, reverse=True)[:LEVELS]:
         levels.append((length, found[length]))
-        places += sum(high - low for _, low, high in found[length])
-        if places >= ENOUGH:
+        positions += sum(high - low for _, low, high in found[length])
+        if positions >= ENOUGH:
             break
     return levels
 

@@ -1,4 +1,4 @@
-"""The n-grams of the lookahead window as a draft source; filled by `engine.loop`. Lives for one reply."""
+"""The n-grams of the lookahead window as a draft source, filled by `engine.window`. Lives for one reply."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The sources that look the context's end up in earlier text: this request, this session, the pool, the files.
+"""The sources that look up the context's end in earlier text: this request, this session, the pool, the files.
 
-One class each only by what they index and how far they are trusted; the looking up is `chains.drafts_from`.
+They differ in what they index and how far they are trusted; `chains.drafts_from` does the lookup.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lacli.drafts.index import LiveIndex, StoredIndex, SuffixIndex
 
 
 class _Lookup(Calibrated):
-    """Proposing, shared by the sources below."""
+    """What the sources below share."""
 
     name = ""
 
@@ -39,12 +39,12 @@ class PromptSource(_Lookup):
         self._index = LiveIndex()
 
     def start(self, context: Sequence[int]) -> None:
-        """See `DraftSource.start`."""
+        """See `GuessSource.start`."""
         self._index = LiveIndex()
         self._index.extend(context)
 
     def fork(self) -> Self:
-        """See `DraftSource.fork`; how far to trust it is learned in common."""
+        """See `GuessSource.fork`; how far to trust it is learned in common."""
         fork = type(self)()
         fork._calibration = self._calibration
         return fork
@@ -54,7 +54,7 @@ class PromptSource(_Lookup):
         return self._propose(self._index, context, room)
 
     def observe(self, token_ids: Sequence[int]) -> None:
-        """See `DraftSource.observe`."""
+        """See `GuessSource.observe`."""
         self._index.extend(token_ids)
 
 
@@ -69,19 +69,19 @@ class SessionSource(_Lookup):
         self._current: list[int] = []
 
     def start(self, context: Sequence[int]) -> None:
-        """See `DraftSource.start`."""
+        """See `GuessSource.start`."""
         self._close()
         # The first token was drawn from prefill, before `observe` begins.
         self._current = list(context[-1:])
 
     def fork(self) -> Self:
-        """See `DraftSource.fork`; what was said before is looked up in common."""
+        """See `GuessSource.fork`; what was said before is looked up in common."""
         fork = type(self)()
         fork._calibration, fork._index = self._calibration, self._index
         return fork
 
     def merge(self, fork: Self) -> None:
-        """See `DraftSource.merge`."""
+        """See `GuessSource.merge`."""
         self._close()
         self._current = fork._current
 
@@ -90,7 +90,7 @@ class SessionSource(_Lookup):
         self._index.close_segment()
 
     def forget(self) -> None:
-        """Leave the last reply out: it holds what nothing is to be learned from."""
+        """Drop the last reply: nothing may be learned from it."""
         self._current = []
 
     def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
@@ -98,7 +98,7 @@ class SessionSource(_Lookup):
         return self._propose(self._index, context, room)
 
     def observe(self, token_ids: Sequence[int]) -> None:
-        """See `DraftSource.observe`."""
+        """See `GuessSource.observe`."""
         self._current.extend(token_ids)
 
 
@@ -115,11 +115,11 @@ class ProjectSource(_Lookup):
     def credit(self, draft: Draft, accepted: int) -> None:
         """See `DraftSource.credit`; remembers which segment was of use."""
         super().credit(draft, accepted)
-        if accepted and draft.place >= 0:
-            self._credits[self._index.segment_of(draft.place)] += accepted
+        if accepted and draft.position >= 0:
+            self._credits[self._index.segment_of(draft.position)] += accepted
 
     def credits(self) -> dict[int, int]:
-        """Tokens guessed right from each segment since the last call, by its place among the segments given."""
+        """Tokens guessed right from each segment since the last call, by its position among the segments given."""
         earned = dict(self._credits)
         self._credits.clear()
         return earned
@@ -130,7 +130,7 @@ class ProjectSource(_Lookup):
 
 
 class FilesSource(_Lookup):
-    """The project's own files, once a background thread has made their index."""
+    """The project's own files, once a background thread has built their index."""
 
     name = "files"
 
@@ -139,7 +139,7 @@ class FilesSource(_Lookup):
         self._index: SuffixIndex | None = None
 
     def replace(self, index: SuffixIndex | None) -> None:
-        """From the next step on look up in this one; may be called from another thread."""
+        """Use this index from the next step on; may be called from another thread."""
         self._index = index
 
     def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:

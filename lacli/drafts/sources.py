@@ -1,4 +1,4 @@
-"""All sources together, as a process begins with them."""
+"""All sources of a process, as it begins."""
 
 from __future__ import annotations
 
@@ -6,34 +6,33 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from lacli.drafts.base import DraftSource
+from lacli.drafts.base import DraftSource, Sources
 from lacli.drafts.lookup import FilesSource, ProjectSource, PromptSource, SessionSource
-from lacli.drafts.successor import SuccessorSource, Table
+from lacli.drafts.successor import SuccessorSource, SuccessorTable
 
 
 def new_sources(
     segments: Sequence[Sequence[int] | np.ndarray],
-    tables: Iterable[Table],
+    tables: Iterable[SuccessorTable],
     numbers: Mapping[str, Sequence[float]],
     *,
     files: bool = False,
-) -> list[DraftSource]:
-    """In the order that decides between equal promises; they know what is given and nothing else.
+) -> Sources:
+    """Sources that know what is given and nothing else.
 
     segments: the project's log; tables: of successors, the one that counts most last; numbers: what was learned of how
-    far to trust each source, by its name; files: whether somebody will hand over an index of the project's files.
+    far to trust each source, by its name; files: whether an index of the project's files will be supplied.
     """
     successors = SuccessorSource()
     for table in tables:
         successors.load(*table)
-    sources: list[DraftSource] = [
-        PromptSource(),
-        SessionSource(),
-        *([ProjectSource(segments)] if segments else []),
-        *([FilesSource()] if files else []),
-        successors,
-    ]
-    for source in sources:
+    drafts: list[DraftSource] = [PromptSource(), SessionSource()]
+    if segments:
+        drafts.append(ProjectSource(segments))
+    if files:
+        drafts.append(FilesSource())
+    sources = Sources(tuple(drafts), successors)
+    for source in sources.all():
         if source.name in numbers:
             source.restore(numbers[source.name])
     return sources

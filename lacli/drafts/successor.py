@@ -3,8 +3,8 @@
 Token Recycling (arXiv 2408.08696): every verified row, accepted or not, leaves its top tokens as the entry of its own
 token. Beyond the paper, the row also leaves them for the pair of its token and the one before, which is asked first,
 and each follower keeps the model's own probability: `engine.tree` hangs followers below any node, best first, so that
-a sure stretch grows long and an open one wide. It costs no rows of its own to fill. Filled by `engine.loop`; the
-assistant stores the changes of a reply with the project's pool.
+a sure stretch grows long and an open one wide. It costs no rows of its own to fill. The assistant stores the changes of
+a reply with the project's pool.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-from lacli.drafts.base import Draft
 
 SUCCESSORS = 8
 NO_TOKEN = 0xFFFFFFFF
@@ -31,8 +29,8 @@ _BITS = math.log2(math.e)
 _STRENGTH = 8.0
 _DECAY = 0.99
 
-Table = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
-"""keys [n, 2], followers [n, 8], weights [n, 8] as in `pool.lesson.TableRows`."""
+SuccessorTable = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
+"""keys [n, 2], followers [n, 8], weights [n, 8] as in `pool.update.TableRows`."""
 
 _PAIR, _ALONE, _BESIDES = range(3)
 # Prior chance of a follower by the probability the model gave it, half a bit a class: where the pair was known, where
@@ -49,16 +47,16 @@ _Entry = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class SuccessorSource:
-    """Offers followers of any node of the tree; proposes nothing by itself."""
+    """A `FollowerSource`: extends any node of the tree."""
 
     name = "successor"
 
     def __init__(self) -> None:
         self._entries: dict[int, _Entry] = {}
         self._pairs: dict[int, _Entry] = {}
-        self._loaded: list[Table] = []
-        self._places: dict[int, tuple[int, int]] = {}
-        """Keys of what was loaded: which table and which row. An entry is made of a row when it is first asked for."""
+        self._loaded: list[SuccessorTable] = []
+        self._loaded_rows: dict[int, tuple[int, int]] = {}
+        """Keys of the loaded tables: which table and which row. A row becomes an entry when it is first looked up."""
         self._before: dict[int, _Entry | None] = {}
         """What changed since the last `changes`, as it was before: keys of `_pairs`, or of `_entries` below 2^32."""
         self._hits = [[0.0] * _BUCKETS for _ in _PRIORS]
@@ -66,21 +64,17 @@ class SuccessorSource:
         self._rates = [list(rates) for rates in _PRIORS]
         self._tail = (-1, -1)
         self._base: SuccessorSource | None = None
-        """Of a fork: what knows all that the reply has not taught."""
+        """Of a fork: the source it was forked from."""
 
     def __len__(self) -> int:
-        return len(self._places.keys() | self._entries.keys() | self._pairs.keys())
+        return len(self._loaded_rows.keys() | self._entries.keys() | self._pairs.keys())
 
     def start(self, context: Sequence[int]) -> None:
-        """See `DraftSource.start`."""
+        """See `GuessSource.start`."""
         self._tail = (context[-2] if len(context) > 1 else -1, context[-1] if context else -1)
 
-    def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
-        """Nothing: see `follow`."""
-        return ()
-
     def follow(self, previous: int, token_id: int) -> list[tuple[int, float]]:
-        """What may come after these two tokens, each with its chance given them; likeliest first but for the tail."""
+        """See `FollowerSource.follow`; likeliest first, except for those that only the token alone has."""
         pair = self._find(_pair_key(previous, token_id)) if previous >= 0 else None
         single = self._find(token_id)
         if pair is None:
@@ -93,11 +87,11 @@ class SuccessorSource:
     def _find(self, key: int) -> _Entry | None:
         table = self._pairs if key > NO_TOKEN else self._entries
         entry = table.get(key)
-        if entry is None and (place := self._places.get(key)) is not None:
-            _, followers, weights = self._loaded[place[0]]
-            ids = followers[place[1]].tolist()
+        if entry is None and (location := self._loaded_rows.get(key)) is not None:
+            _, followers, weights = self._loaded[location[0]]
+            ids = followers[location[1]].tolist()
             count = ids.index(NO_TOKEN) if NO_TOKEN in ids else len(ids)
-            entry = table[key] = (tuple(ids[:count]), tuple(weights[place[1]].tolist()[:count]))
+            entry = table[key] = (tuple(ids[:count]), tuple(weights[location[1]].tolist()[:count]))
         if entry is None and self._base is not None:
             return self._base._find(key)
         return entry
@@ -109,8 +103,7 @@ class SuccessorSource:
     def learn(
         self, pairs: Iterable[tuple[int, int]], followers: Iterable[list[int]], logits: Iterable[list[float]]
     ) -> None:
-        """After a forward: for each row the token before it and its own, the top tokens, likeliest first, and their
-        logits."""
+        """See `FollowerSource.learn`."""
         for (previous, token_id), ids, scores in zip(pairs, followers, logits, strict=True):
             entry = (tuple(ids), weights_of(scores))
             self._put(token_id, entry)
@@ -127,9 +120,6 @@ class SuccessorSource:
             oldest = next(iter(self._pairs))
             del self._pairs[oldest]
             self._before.pop(oldest, None)
-
-    def credit(self, draft: Draft, accepted: int) -> None:
-        """Never called: nothing is proposed."""
 
     def observe(self, token_ids: Sequence[int]) -> None:
         """Learn which followers of the text's own tokens came true, by the probability the model had given them."""
@@ -162,13 +152,13 @@ class SuccessorSource:
         self._rates[kind][bucket] = (hits + _STRENGTH * _PRIORS[kind][bucket]) / (trials + _STRENGTH)
 
     def fork(self) -> Self:
-        """See `DraftSource.fork`."""
+        """See `GuessSource.fork`."""
         fork = type(self)()
         fork._base, fork._hits, fork._trials, fork._rates = self, self._hits, self._trials, self._rates
         return fork
 
     def merge(self, fork: Self) -> None:
-        """See `DraftSource.merge`."""
+        """See `GuessSource.merge`."""
         for entries in (fork._entries, fork._pairs):
             for key, entry in entries.items():
                 self._put(key, entry)
@@ -192,14 +182,14 @@ class SuccessorSource:
                 self._rate(kind, bucket)
 
     def load(self, keys: NDArray[np.uint32], followers: NDArray[np.uint32], weights: NDArray[np.uint8]) -> None:
-        """Take entries that `changes` gave earlier; of a key that is loaded twice, the later one counts."""
+        """Load entries that `changes` returned earlier; of a key that is loaded twice, the later one counts."""
         before, last = keys[:, 0].astype(np.uint64), keys[:, 1].astype(np.uint64)
         names = np.where(before == NO_TOKEN, last, (before + np.uint64(1)) << np.uint64(32) | last).tolist()
         number = len(self._loaded)
         self._loaded.append((keys, followers, weights))
-        self._places.update((name, (number, row)) for row, name in enumerate(names))
+        self._loaded_rows.update((name, (number, row)) for row, name in enumerate(names))
 
-    def changes(self) -> Table:
+    def changes(self) -> SuccessorTable:
         """The entries made or changed since the last call of this or of `forget_changes`."""
         keys = list(self._before)
         followers = np.full((len(keys), SUCCESSORS), NO_TOKEN, np.uint32)
@@ -213,7 +203,7 @@ class SuccessorSource:
         return np.array(halves, np.uint32).reshape(-1, 2), followers, weights
 
     def forget_changes(self) -> None:
-        """Put every entry back as it was at the last call: what a reply taught shall not be known."""
+        """Restore every entry as of the last call: what a reply taught is forgotten."""
         for key, known in self._before.items():
             table = self._pairs if key > NO_TOKEN else self._entries
             if known is None:

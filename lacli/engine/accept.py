@@ -15,13 +15,13 @@ from lacli.models.base import Rows, Scores
 
 def accept(rows: Rows, scores: Scores, sampler: Sampler) -> Accepted:
     """Follow the draws from row 0. scores: of `rows.wanted`."""
-    slots = {row: slot for slot, row in enumerate(rows.wanted)}
+    scored = {row: index for index, row in enumerate(rows.wanted)}
     children = {(parent, rows.token_ids[row]): row for row, parent in enumerate(rows.parents)}
     path, token_ids = [0], []
     while True:
-        token_id = sampler.draw(scores, slots[path[-1]])
+        token_id = sampler.draw(scores, scored[path[-1]])
         token_ids.append(token_id)
         child = children.get((path[-1], token_id))
-        if child is None or child not in slots:
+        if child is None or child not in scored:
             return Accepted(tuple(path), tuple(token_ids))
         path.append(child)

@@ -1,9 +1,9 @@
 """Many replies at once: each has a sequence of its own, and every forward runs the rows of all.
 
 A row costs far less beside others than alone, so the replies of a batch end sooner together than one after the other.
-Each is the loop of `engine.loop`, unchanged; here is only who sits where: a place that is left goes to the next job,
-whose prompt is read in chunks beside the steps of the others. Where a prompt begins as one that some place holds does,
-that beginning is copied. A runner that cannot share has one place, and its jobs follow one another.
+Each is decoded as `engine.loop` does it; this file only assigns slots: a slot that becomes free goes to the next job,
+whose prompt is read in chunks beside the steps of the others. The beginning that a prompt shares with one that some
+slot holds is copied. A runner that cannot share has one slot, and its jobs run one after another.
 """
 
 from __future__ import annotations
@@ -12,26 +12,27 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lacli.drafts.base import DraftSource
+from lacli.drafts.base import Sources
 from lacli.engine.controller import Controller
-from lacli.engine.loop import Steps, ended, first_step, next_rows, next_step, steps
+from lacli.engine.decoder import Decoder
+from lacli.engine.metrics import MeteredDecoder, ended, since_ms
 from lacli.engine.sampler import Sampler
 from lacli.engine.sequence import CachedSequence, common
-from lacli.engine.step import Asked, Finish, Ran, Read, Step
+from lacli.engine.step import Finish, ForwardRequest, ForwardResult, Read, Step
 from lacli.engine.stop import Stops
 from lacli.errors import LacliError
 from lacli.models.base import Rows, Runner, Scores, SharingRunner
 
 _LEAST_READ = 16
 """Rows of prompts that are read beside the steps, however many those are."""
-_HEARD_MS = 800.0
-"""A forward takes no longer by plan, as a cancel waits for it; where a single row does, twice that."""
+_LONGEST_FORWARD_MS = 800.0
+"""A forward is planned to take no longer, as a cancel waits for it; twice the time of one row, if that is more."""
 _WORTH_WAITING = 16
-"""Common tokens from which on a prompt waits for another place to read them."""
+"""Common tokens from which on a prompt waits for another slot to read them."""
 _GOOD_ENOUGH = 0.98
-"""Of the best rate of tokens: fewer places begin and end sooner, and take less memory."""
+"""Of the best rate of tokens: fewer slots begin and end sooner, and take less memory."""
 
-Came = tuple[int, Step | Read | LacliError]
+JobEvent = tuple[int, Step | Read | LacliError]
 """The key of a job, and a step of its reply, what was read of its prompt, or why it has no reply."""
 
 
@@ -40,53 +41,52 @@ class Job:
     """One reply to write."""
 
     prompt: Sequence[int]
-    sources: Sequence[DraftSource]
-    """Its own: other replies are written at the same time (`DraftSource.fork`)."""
+    sources: Sources
+    """Its own: other replies are written at the same time (`Sources.fork`)."""
     sampler: Sampler
     stops: Stops
 
 
-class _Place:
-    """A sequence, and the job that has it."""
+class _Slot:
+    """A sequence, and the job that uses it."""
 
     def __init__(self, cached: CachedSequence) -> None:
         self.cached = cached
         self.key = -1
         self.job: Job | None = None
         self.fresh = False
-        """Whether nothing of the prompt was read or copied yet."""
+        """Whether nothing of the prompt has been read or copied yet."""
         self.reused = self.most_positions = 0
-        self.reply: Steps | None = None
+        self.decoder: MeteredDecoder | None = None
         """None while the prompt is read."""
-        self.asked: Asked | None = None
+        self.request: ForwardRequest | None = None
 
-    def seat(self, key: int, job: Job) -> None:
+    def assign(self, key: int, job: Job) -> None:
         self.key, self.job, self.fresh = key, job, True
         self.most_positions = _most_positions(job, self.cached.runner)
 
-    def answer(self, ran: Ran, controller: Controller) -> Step:
-        """The step that comes of the rows asked for; the first one where they were the prompt's last."""
+    def answer(self, result: ForwardResult, controller: Controller) -> Step:
+        """The step that results from a forward; the first step, if its rows were the prompt's last."""
+        if self.decoder is not None:
+            return self.decoder.answer(result)
         job = self.job
         assert job is not None
-        if self.reply is not None:
-            return next_step(self.reply, ran)
-        self.reply = steps(job.prompt, ran.scores, self.cached, job.sources, job.sampler, job.stops, controller)
-        return first_step(self.reply)
+        decoder = Decoder(job.prompt, self.cached, job.sources, job.sampler, job.stops, controller)
+        self.decoder = MeteredDecoder(decoder)
+        return self.decoder.start(result.scores)
 
-    def leave(self) -> None:
-        if self.reply is not None:
-            self.reply.close()
-        self.job = self.reply = self.asked = None
+    def release(self) -> None:
+        self.job = self.decoder = self.request = None
 
     def bytes(self) -> int:
-        """What its cache has, or may come to with this job."""
+        """The size of its cache, or what that may grow to with this job."""
         runner = self.cached.runner
         if not isinstance(runner, SharingRunner):
             return 0
         return max(runner.cache_bytes, runner.position_bytes * self.most_positions if self.job is not None else 0)
 
 
-def best_places(controller: Controller, cached: CachedSequence) -> int:
+def best_slots(controller: Controller, cached: CachedSequence) -> int:
     """How many replies are written fastest at once, a row each: as few as come near the best rate."""
     if not isinstance(cached.runner, SharingRunner):
         return 1
@@ -98,16 +98,16 @@ def best_places(controller: Controller, cached: CachedSequence) -> int:
 def _most_rows(controller: Controller) -> int:
     """Of a forward: as many as a cancel can wait for."""
     cost, most = controller.cost, controller.limits.max_rows
-    longest = max(_HEARD_MS, 2 * cost(1))
+    longest = max(_LONGEST_FORWARD_MS, 2 * cost(1))
     return next((count - 1 for count in range(2, most + 1) if cost(count) > longest), most)
 
 
 class Batch:
-    """The places of one model; `decode` fills them."""
+    """The slots of one model; `decode` fills them."""
 
     def __init__(self, cached: CachedSequence, controller: Controller, most: int, most_bytes: float) -> None:
-        """cached: the first place; most: places, 1 where the runner cannot share; most_bytes: of all caches."""
-        self._places = [_Place(cached)]
+        """cached: the first slot; most: slots, 1 where the runner cannot share; most_bytes: of all caches."""
+        self._slots = [_Slot(cached)]
         self._controller = controller
         self._most = most
         self._most_bytes = most_bytes
@@ -115,36 +115,36 @@ class Batch:
 
     def decode(
         self, jobs: Iterator[tuple[int, Job | LacliError]], cancel: Callable[[], bool] = lambda: False
-    ) -> Iterator[Came]:
-        """The steps of all jobs and what is read of prompts, as they come, each with its job's key; of a job's last
-        step `finish` is set.
+    ) -> Iterator[JobEvent]:
+        """Yield the steps of all jobs and the progress of their prompts, each with its job's key; a job's last step has
+        `finish` set.
 
-        A job is taken from `jobs` when there is a place for it. One that fails, there already or later and alone, gives
-        its error instead. `cancel` is read between forwards; then every job that was begun ends as cancelled.
+        A job is taken from `jobs` when there is a slot for it. If it fails, its error is yielded instead, and
+        the others go on. `cancel` is read between forwards; then every job that was started ends as cancelled.
         """
         waiting: list[tuple[int, Job]] = []
         try:
             while True:
-                yield from self._seat(jobs, waiting, cancel)
-                active = [place for place in self._places if place.job is not None]
+                yield from self._assign(jobs, waiting, cancel)
+                active = [slot for slot in self._slots if slot.job is not None]
                 if not active:
                     return
                 if cancel():
-                    yield from ((place.key, ended(Finish.CANCELLED)) for place in active)
+                    yield from ((slot.key, ended(Finish.CANCELLED)) for slot in active)
                     return
                 yield from self._forward(active)
         finally:
-            self._controller.share(0, 0.0)
-            for place in self._places:
-                place.leave()
+            self._controller.set_others(0, 0.0)
+            for slot in self._slots:
+                slot.release()
 
-    def _seat(
+    def _assign(
         self, jobs: Iterator[tuple[int, Job | LacliError]], waiting: list[tuple[int, Job]], cancel: Callable[[], bool]
-    ) -> Iterator[Came]:
-        """Give free places to the next jobs; `waiting` keeps one that there was no memory for."""
+    ) -> Iterator[JobEvent]:
+        """Give free slots to the next jobs; `waiting` keeps one that there was no memory for."""
         while True:
             if not waiting:
-                if len(self._places) >= self._most and all(place.job is not None for place in self._places):
+                if len(self._slots) >= self._most and all(slot.job is not None for slot in self._slots):
                     return
                 key, job = next(jobs, (-1, None))
                 if job is None:
@@ -156,103 +156,103 @@ class Batch:
                     yield key, ended(Finish.LENGTH)
                     continue
                 waiting.append((key, job))
-            place = self._free_place(waiting[0][1])
-            if place is None:
+            slot = self._free_slot(waiting[0][1])
+            if slot is None:
                 return
-            place.seat(*waiting.pop())
+            slot.assign(*waiting.pop())
             if self._most == 1:
-                yield from self._read_alone(place, cancel)
+                yield from self._read_alone(slot, cancel)
 
-    def _free_place(self, job: Job) -> _Place | None:
-        """The free place whose cache serves this job best, or a new one; None where all are taken or memory is."""
-        free = [place for place in self._places if place.job is None]
-        taken = sum(place.bytes() for place in self._places)
-        first = self._places[0].cached.runner
-        if len(free) < len(self._places) and isinstance(first, SharingRunner):
+    def _free_slot(self, job: Job) -> _Slot | None:
+        """The free slot whose cache serves this job best, or a new one; None where all are taken or memory is."""
+        free = [slot for slot in self._slots if slot.job is None]
+        taken = sum(slot.bytes() for slot in self._slots)
+        first = self._slots[0].cached.runner
+        if len(free) < len(self._slots) and isinstance(first, SharingRunner):
             needed = first.position_bytes * _most_positions(job, first)
-            if taken + max(0, needed - max((place.bytes() for place in free), default=0)) > self._most_bytes:
+            if taken + max(0, needed - max((slot.bytes() for slot in free), default=0)) > self._most_bytes:
                 return None
         if free:
-            return max(free, key=lambda place: place.cached.reusable(job.prompt))
-        if len(self._places) >= self._most or not isinstance(first, SharingRunner):
+            return max(free, key=lambda slot: slot.cached.reusable(job.prompt))
+        if len(self._slots) >= self._most or not isinstance(first, SharingRunner):
             return None
-        self._places.append(_Place(CachedSequence(first.sibling())))
-        return self._places[-1]
+        self._slots.append(_Slot(CachedSequence(first.sibling())))
+        return self._slots[-1]
 
-    def _read_alone(self, place: _Place, cancel: Callable[[], bool]) -> Iterator[Came]:
+    def _read_alone(self, slot: _Slot, cancel: Callable[[], bool]) -> Iterator[JobEvent]:
         """The whole prompt at once, in the runner's own way."""
-        assert place.job is not None
-        place.fresh, place.reused = False, place.cached.reusable(place.job.prompt)
-        scores = place.cached.start(place.job.prompt, lambda done: not cancel())
-        yield place.key, Read(place.cached.length, place.reused)
+        assert slot.job is not None
+        slot.fresh, slot.reused = False, slot.cached.reusable(slot.job.prompt)
+        scores = slot.cached.start(slot.job.prompt, lambda done: not cancel())
+        yield slot.key, Read(slot.cached.length, slot.reused)
         if scores is not None:
-            yield self._answer(place, Ran(scores, 0.0))
+            yield self._answer(slot, ForwardResult(scores, 0.0))
 
-    def _forward(self, active: Sequence[_Place]) -> list[Came]:
-        """One forward for all that are active, and what came of it."""
-        running = [(place, rows) for place, rows in self._asked(active) if rows is not None]
+    def _forward(self, active: Sequence[_Slot]) -> list[JobEvent]:
+        """One forward for all active slots, and the events that result."""
+        running = [(slot, rows) for slot, rows in self._requests(active) if rows is not None]
         counts = [len(rows.token_ids) for _, rows in running]
         started = time.perf_counter()
-        results = _run([(place.cached.runner, rows) for place, rows in running])
-        spent_ms = 1000 * (time.perf_counter() - started)
-        if all(place.asked is not None for place, _ in running):  # reading a prompt is cheaper than so many steps
+        results = _run([(slot.cached.runner, rows) for slot, rows in running])
+        spent_ms = since_ms(started)
+        if all(slot.request is not None for slot, _ in running):  # reading a prompt is cheaper than so many steps
             self._controller.cost.learn(sum(counts), spent_ms)
         plain_ms = self._controller.cost.plain_ms(sum(counts), spent_ms)
-        came: list[Came] = []
-        for (place, rows), scores, count in zip(running, results, counts, strict=True):
-            if place.reply is None:
-                place.cached.keep(rows, range(count))
-                came.append((place.key, Read(place.cached.length, place.reused)))
+        events: list[JobEvent] = []
+        for (slot, rows), scores, count in zip(running, results, counts, strict=True):
+            if slot.decoder is None:
+                slot.cached.keep(rows, range(count))
+                events.append((slot.key, Read(slot.cached.length, slot.reused)))
             if len(scores):
-                came.append(self._answer(place, Ran(scores, spent_ms * count / sum(counts), plain_ms)))
-        return came  # as a whole: whoever reads it may run other forwards meanwhile
+                events.append(self._answer(slot, ForwardResult(scores, spent_ms * count / sum(counts), plain_ms)))
+        return events  # all at once: between them the reader may run other forwards
 
-    def _answer(self, place: _Place, ran: Ran) -> Came:
-        """The step that comes of a forward; a place whose reply has ended is left."""
-        key = place.key
+    def _answer(self, slot: _Slot, result: ForwardResult) -> JobEvent:
+        """The step that results from a forward; the slot is released if its reply has ended."""
+        key = slot.key
         try:
-            step: Step | LacliError = place.answer(ran, self._controller)
+            step: Step | LacliError = slot.answer(result, self._controller)
         except LacliError as error:
             step = error
         if isinstance(step, LacliError) or step.finish is not None:
-            place.leave()
+            slot.release()
         return key, step
 
-    def _asked(self, active: Sequence[_Place]) -> Iterator[tuple[_Place, Rows | None]]:
-        """The rows of each place, those of prompts after those of steps; None for a prompt that waits."""
-        writing = [(place, place.reply) for place in active if place.reply is not None]
+    def _requests(self, active: Sequence[_Slot]) -> Iterator[tuple[_Slot, Rows | None]]:
+        """The rows of each slot, those of prompts after those of steps; None for a prompt that waits."""
+        writing = [(slot, slot.decoder) for slot in active if slot.decoder is not None]
         rows, tokens = len(writing), float(len(writing))
-        for place, reply in writing:
-            self._controller.share(rows - 1, tokens - 1.0)
-            place.asked = next_rows(reply)
-            rows += len(place.asked.rows.token_ids) - 1
-            tokens += place.asked.expected - 1.0
-            yield place, place.asked.rows
+        for slot, decoder in writing:
+            self._controller.set_others(rows - 1, tokens - 1.0)
+            slot.request = decoder.rows()
+            rows += len(slot.request.rows.token_ids) - 1
+            tokens += slot.request.expected - 1.0
+            yield slot, slot.request.rows
         left = max(self._most_rows - rows, _LEAST_READ)
-        readers = [place for place in active if place.reply is None]
-        for index, place in enumerate(readers):
-            chunk = self._chunk(place, readers[:index], left)
+        readers = [slot for slot in active if slot.decoder is None]
+        for index, slot in enumerate(readers):
+            chunk = self._chunk(slot, readers[:index], left)
             left -= len(chunk.token_ids) if chunk is not None else 0
-            yield place, chunk
+            yield slot, chunk
 
-    def _chunk(self, place: _Place, before: Sequence[_Place], left: int) -> Rows | None:
-        """The next tokens of the prompt that this place reads."""
-        job = place.job
+    def _chunk(self, slot: _Slot, before: Sequence[_Slot], left: int) -> Rows | None:
+        """The next tokens of the prompt that this slot reads."""
+        job = slot.job
         assert job is not None
         if left <= 0:
             return None
-        if place.fresh:
-            best = max((each.cached for each in self._places), key=lambda cached: cached.reusable(job.prompt))
+        if slot.fresh:
+            best = max((each.cached for each in self._slots), key=lambda cached: cached.reusable(job.prompt))
             held = best.reusable(job.prompt)
             for other in before:
                 if other.job is not None and common(job.prompt, other.job.prompt) >= held + _WORTH_WAITING:
                     return None
-            if held > place.cached.begin(job.prompt):
-                place.cached.adopt(best, held)
-            place.fresh, place.reused = False, held
-        chunk = job.prompt[place.cached.length : place.cached.length + left]
+            if held > slot.cached.begin(job.prompt):
+                slot.cached.adopt(best, held)
+            slot.fresh, slot.reused = False, held
+        chunk = job.prompt[slot.cached.length : slot.cached.length + left]
         count = len(chunk)
-        last = place.cached.length + count == len(job.prompt)
+        last = slot.cached.length + count == len(job.prompt)
         return Rows(tuple(chunk), tuple(range(-1, count - 1)), (count - 1,) if last else ())
 
 

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 from lacli.engine.cost import CostCurve
 
-_DISTRUST = 0.5  # for each wrong step in a row: a source that has gone stale is believed half as much each time
-_BENEFIT = 1.5  # promised tokens by which a source is believed at first
-_FADING = 0.98  # a step
-_PATIENCE = 6  # wrong steps in a row before a source first sleeps: a source that hits one time in five should not
+_DISTRUST = 0.5  # for each wrong step in a row: the chances of a stale source count half as much each time
+_PRIOR_TOKENS = 1.5  # weight of the prior that a source is reliable
+_DECAY = 0.98  # a step
+_MISSES_BEFORE_SLEEP = 6  # in a row: a source that is right in one step of five should not sleep
 _LONGEST_SLEEP = 64
 _WINDOW_PRIOR = 0.4  # tokens a step that a window brings on code at 7B (Spec-Bench 1.64 with G=7, MT-Bench less)
 _WINDOW_MEMORY = 0.05
 _LEAST = 0.0005  # where rows are free: below it a tree grows for nothing
-_DEAR = 0.5  # beside other replies: where only likelier guesses pay, they are too few to pay for the asking
-_MARGIN = 1.05  # rows must promise this much: expected gains are estimates, costs are certain
+_TOO_EXPENSIVE = 0.5  # beside other replies: guesses that must be likelier than this are too few to be worth drafting
+_MARGIN = 1.05  # rows must gain this much: gains are estimates, costs are certain
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +58,20 @@ class Plan:
     """Whether the lookahead window runs."""
 
 
-class _Record:
-    """How one source has done: its back-off, and what its rows promised and brought."""
+class _SourceRecord:
+    """How one source has done: its back-off, and the expected and the accepted tokens of its rows."""
 
-    __slots__ = ("brought", "misses", "promised", "sleep_left")
+    __slots__ = ("accepted", "expected", "misses", "sleep_left")
 
     def __init__(self) -> None:
         self.misses = 0
         self.sleep_left = 0
-        self.promised = self.brought = 0.0
+        self.expected = self.accepted = 0.0
 
     @property
-    def honesty(self) -> float:
-        """Tokens brought for each promised. Rows are bought where chances look best, so they are flattered."""
-        return min(1.0, (self.brought + _BENEFIT) / (self.promised + _BENEFIT))
+    def reliability(self) -> float:
+        """Accepted tokens by expected ones. Below 1, as rows are bought where chances are overestimated most."""
+        return min(1.0, (self.accepted + _PRIOR_TOKENS) / (self.expected + _PRIOR_TOKENS))
 
 
 class Controller:
@@ -80,19 +80,19 @@ class Controller:
     def __init__(self, cost: CostCurve, limits: Limits) -> None:
         self.cost = cost
         self.limits = limits
-        self._records: defaultdict[str, _Record] = defaultdict(_Record)
+        self._records: defaultdict[str, _SourceRecord] = defaultdict(_SourceRecord)
         self._window_gain = _WINDOW_PRIOR
         self._window_sleep = 0
-        self._window_nap = 16
+        self._window_next_sleep = 16
         self._window_rows = 0
         self._others = 0
         self._others_tokens = 0.0
         self._displaced = 0.0
-        """Tokens a step that guesses are seen to bring which the window's rows would leave no room for."""
+        """Tokens a step from guesses that the window's rows would leave no room for."""
 
-    def share(self, rows: int, tokens: float) -> None:
-        """What stands in the next forward besides the step that is planned next: rows of other replies, and the tokens
-        expected of them. A guess is worth its price only where more of theirs would not be."""
+    def set_others(self, rows: int, tokens: float) -> None:
+        """Set what else is in the next forward: rows of other replies, and the tokens expected of them. A guess must
+        then bring more than those rows do."""
         self._others, self._others_tokens = rows, tokens
 
     def plan(self, room: int, window_rows: int) -> Plan:
@@ -100,7 +100,7 @@ class Controller:
         limits = self.limits
         most = limits.max_rows - 1 - self._others
         depth = max(0, min(room, most))
-        if not limits.lookahead or depth == 0 or (self._others and self.least(1) > _DEAR):
+        if not limits.lookahead or depth == 0 or (self._others and self.least(1) > _TOO_EXPENSIVE):
             return Plan(0, 0, window=False)
         self._window_rows = window_rows
         window = limits.columns > 0 and 0 < window_rows <= most and self._window_pays(window_rows)
@@ -115,13 +115,13 @@ class Controller:
         price = (self.cost(alone + window_rows) - self.cost(alone)) * self._plain_rate() + self._displaced
         if self._window_gain >= price:
             return True
-        # It will be tried again: what it brings depends on the text, and rows may become cheaper.
-        self._window_sleep, self._window_nap = self._window_nap, min(2 * self._window_nap, 1024)
+        # It is tried again later: its gain depends on the text, and rows may become cheaper.
+        self._window_sleep, self._window_next_sleep = self._window_next_sleep, min(2 * self._window_next_sleep, 1024)
         self._window_gain = max(self._window_gain, min(_WINDOW_PRIOR, 0.9 * self._window_gain + 0.1 * _WINDOW_PRIOR))
         return False
 
     def awake(self, source: str) -> bool:
-        """Whether this source is asked in this step; a sleeping one costs nothing at all."""
+        """Whether this source is asked in this step; to be called once a step, as it counts down the sleep."""
         record = self._records[source]
         if record.sleep_left > 0:
             record.sleep_left -= 1
@@ -135,15 +135,15 @@ class Controller:
         return (*asleep, "window") if self._window_sleep > 0 else tuple(asleep)
 
     def trust(self, source: str) -> float:
-        """By how much to multiply the chances this source gives: a wrong streak costs it, and so do broken promises."""
-        return _DISTRUST ** min(self._records[source].misses, 8) * self.honesty(source)
+        """The factor for the chances that this source gives: lowered by a streak of misses and by low reliability."""
+        return _DISTRUST ** min(self._records[source].misses, 8) * self.reliability(source)
 
-    def honesty(self, source: str) -> float:
-        """The same for a source that is used to being wrong: only what its rows promised and brought counts."""
-        return self._records[source].honesty
+    def reliability(self, source: str) -> float:
+        """The factor for a source to which misses are normal: accepted by expected tokens alone."""
+        return self._records[source].reliability
 
     def least(self, already: int) -> float:
-        """The chance below which no row pays, whatever else is bought: the best rate is at least a plain step's."""
+        """The chance below which no row pays, whatever else is bought: a plain step has the lowest rate there is."""
         slope = self.cost.least_slope(already + self._others, self.limits.max_rows)
         return max(_LEAST, slope * self._plain_rate())
 
@@ -164,34 +164,36 @@ class Controller:
             rate = expected / self.cost(already_all + count)
             if rate >= best_rate:
                 best_count, best_rate = count, rate
-        self._displaced += _WINDOW_MEMORY * (self._beyond(chances[:best_count], already) - self._displaced)
+        self._displaced += _WINDOW_MEMORY * (self._displaced_tokens(chances[:best_count], already) - self._displaced)
         return best_count
 
-    def _beyond(self, bought: Sequence[float], already: int) -> float:
-        """Expected tokens of the rows that have, or would have had, the window's place."""
+    def _displaced_tokens(self, bought: Sequence[float], already: int) -> float:
+        """Expected tokens of the rows that fill, or would have filled, the room of the window's rows."""
         left = self.limits.max_rows - 1 - self._window_rows
         if already == 1:
             return sum(bought[left:])
         return self._window_rows * bought[-1] if bought and len(bought) == left else 0.0
 
-    def settle(self, promised: Mapping[str, float], brought: Mapping[str, int]) -> None:
-        """After a step: by source, the chances of the rows that were bought added up, and the tokens they gave."""
+    def record_acceptance(self, expected: Mapping[str, float], accepted: Mapping[str, int]) -> None:
+        """After a step: the summed chances of the rows that were bought, and the tokens accepted of them, by source."""
         for record in self._records.values():
-            # Fading in time, not in purchases: who is not bought for a while is tried again.
-            record.promised *= _FADING
-            record.brought *= _FADING
-        for source, chance in promised.items():
+            # They decay by steps, not by rows bought: a source that is not bought for a while is tried again.
+            record.expected *= _DECAY
+            record.accepted *= _DECAY
+        for source, chance in expected.items():
             record = self._records[source]
-            record.promised += chance
-            record.brought += brought.get(source, 0)
+            record.expected += chance
+            record.accepted += accepted.get(source, 0)
 
     def learn(self, outcomes: dict[str, bool], window_accepted: int | None) -> None:
-        """After a step: for each asked source with a guess whether its first token was right, and the tokens that only
-        the window had guessed (None where it did not run)."""
+        """After a step: for each source with a guess whether its first token was right, and the tokens that only the
+        window had guessed (None where it did not run). Being right wakes a source that sleeps."""
         for source, right in outcomes.items():
             record = self._records[source]
             record.misses = 0 if right else record.misses + 1
-            if record.misses >= _PATIENCE:
-                record.sleep_left = min(2 ** (record.misses - _PATIENCE), _LONGEST_SLEEP)
+            if right:
+                record.sleep_left = 0
+            elif record.misses >= _MISSES_BEFORE_SLEEP:
+                record.sleep_left = min(2 ** (record.misses - _MISSES_BEFORE_SLEEP), _LONGEST_SLEEP)
         if window_accepted is not None:
             self._window_gain += _WINDOW_MEMORY * (window_accepted - self._window_gain)

@@ -1,4 +1,4 @@
-"""T(M): what a forward of M rows costs, measured and kept up to date. Numbers only; files are the caller's.
+"""T(M): what a forward of M rows costs, measured and kept up to date. Numbers only: the assistant keeps the files.
 
 Only ratios matter to the controller, so the unit (milliseconds) cancels.
 """
@@ -43,7 +43,7 @@ class CostCurve:
 
     @property
     def points(self) -> dict[int, float]:
-        """The curve as rows -> milliseconds, for keeping."""
+        """The curve as rows -> milliseconds, to be stored."""
         return dict(zip(self._rows, self._ms, strict=True))
 
     def plain_ms(self, rows: int, ms: float) -> float | None:

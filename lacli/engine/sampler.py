@@ -39,7 +39,7 @@ class SamplingOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class FirstToken:
     """A first token that is not drawn, but chosen by its place in the model's own ranking.
 
     Blank tokens are none: they come before it as the model likes them best.
@@ -47,7 +47,7 @@ class Beginning:
 
     rank: int
     """0 is the likeliest, the lower id first on a tie."""
-    without: frozenset[int] = frozenset()
+    excluded: frozenset[int] = frozenset()
     """Ids that are left out of the ranking."""
 
 
@@ -61,14 +61,15 @@ class Sampler:
         self,
         options: SamplingOptions,
         context: Iterable[int] = (),
-        beginning: Beginning | None = None,
-        weighs: bool = False,
+        first_token: FirstToken | None = None,
+        keep_log_probabilities: bool = False,
         blank: Callable[[int], bool] = lambda token_id: False,
     ) -> None:
-        """`weighs`: how likely each token was is kept in `log_probabilities`. `blank`: whether a token says nothing."""
+        """`keep_log_probabilities`: how likely each token was is kept in `log_probabilities`. `blank`: whether a token
+        says nothing."""
         self._options = options
-        self._beginning = beginning
-        self._weighs = weighs
+        self._first_token = first_token
+        self._keeps_log_probabilities = keep_log_probabilities
         self.log_probabilities: list[float] = []
         """Of each token drawn, by the model's own logits: no temperature, no penalty."""
         self.first: tuple[int, ...] = ()
@@ -83,13 +84,18 @@ class Sampler:
         """Draw the token that follows this row, and count it as emitted."""
         if not math.isfinite(scores.top_logits.item(row, 0)):
             raise not_finite()
-        begin = self._beginning
-        if begin is None and not self._weighs and self._options.temperature == 0.0 and not self._penalises:
+        first = self._first_token
+        if (
+            first is None
+            and not self._keeps_log_probabilities
+            and self._options.temperature == 0.0
+            and not self._penalises
+        ):
             token_id: int = scores.top_ids.item(row, 0)
         else:
             logits: _Floats = scores.row(row)
-            token_id = self._chosen(logits) if begin is None else self._begun(logits, begin)
-            if self._weighs:
+            token_id = self._chosen(logits) if first is None else self._begun(logits, first)
+            if self._keeps_log_probabilities:
                 self.log_probabilities.append(_log_probability(logits, token_id))
         if not self.first and not self._blank(token_id):
             self.first = (token_id,)
@@ -98,12 +104,12 @@ class Sampler:
             self._seen_ids = np.append(self._seen_ids, token_id)
         return token_id
 
-    def _begun(self, logits: _Floats, begin: Beginning) -> int:
+    def _begun(self, logits: _Floats, first_token: FirstToken) -> int:
         likeliest = int(logits.argmax())
         if self._blank(likeliest):
             return likeliest
-        self._beginning = None
-        return _ranked(logits, begin, self._blank)
+        self._first_token = None
+        return _ranked(logits, first_token, self._blank)
 
     def _chosen(self, logits: _Floats) -> int:
         if self._penalises:
@@ -139,10 +145,10 @@ class Sampler:
         return place if allowed is None else int(allowed[place])
 
 
-def _ranked(logits: _Floats, beginning: Beginning, blank: Callable[[int], bool]) -> int:
+def _ranked(logits: _Floats, first_token: FirstToken, blank: Callable[[int], bool]) -> int:
     """The id at this place of the ranking of those that are not blank; the last one, where there are fewer."""
     left = logits.copy()
-    left[[token_id for token_id in beginning.without if token_id < len(left)]] = -np.inf
+    left[[token_id for token_id in first_token.excluded if token_id < len(left)]] = -np.inf
     token_id = int(left.argmax())
     rank = -1
     while np.isfinite(left.max()):
@@ -150,7 +156,7 @@ def _ranked(logits: _Floats, beginning: Beginning, blank: Callable[[int], bool])
         left[at] = -np.inf
         if not blank(at):
             token_id, rank = at, rank + 1
-        if rank == beginning.rank:
+        if rank == first_token.rank:
             break
     return token_id
 

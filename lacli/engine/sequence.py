@@ -19,7 +19,7 @@ class CachedSequence:
 
     @property
     def length(self) -> int:
-        """Tokens held."""
+        """Tokens in the cache."""
         return len(self._ids)
 
     def reusable(self, prompt: Sequence[int]) -> int:
@@ -27,7 +27,7 @@ class CachedSequence:
         return min(common(self._ids, prompt), len(prompt) - 1)
 
     def begin(self, prompt: Sequence[int]) -> int:
-        """Forget all that `prompt` does not begin with; how many of its tokens are left."""
+        """Truncate to what `prompt` begins with; returns how many tokens that is."""
         kept = self.reusable(prompt)
         self.runner.truncate(kept)
         del self._ids[kept:]
@@ -44,7 +44,7 @@ class CachedSequence:
         assert len(self._ids) == self.runner.length
 
     def adopt(self, other: CachedSequence, length: int) -> None:
-        """Hold the first `length` tokens of another sequence of the same model; both runners can share."""
+        """Copy the first `length` tokens from another sequence of the same model; both runners must be sharing ones."""
         assert isinstance(self.runner, SharingRunner)
         assert isinstance(other.runner, SharingRunner)
         self._ids.clear()

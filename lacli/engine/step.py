@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -25,8 +25,8 @@ class Finish(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a reply wants run next, over what its sequence holds."""
+class ForwardRequest:
+    """The rows a reply wants to run next, on top of what its sequence holds."""
 
     rows: Rows
     expected: float
@@ -34,15 +34,15 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """What came of it."""
+class ForwardResult:
+    """The answer to a `ForwardRequest`."""
 
     scores: Scores
-    """Of the wanted rows; good until the next forward."""
+    """Of the wanted rows; valid until the next forward."""
     ms: float
-    """Time of the forward; by its share of the rows, where replies share one."""
+    """Time of the forward; where replies share one, this reply's share by its rows."""
     plain_ms: float | None = None
-    """What a forward of one row would have taken just then; None where the curve tells no times."""
+    """What a forward of one row would have taken just then; None if the cost curve has no times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,21 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class Committed:
+    """What one step has committed to the cache, the context and the sources."""
+
+    token_ids: tuple[int, ...]
+    """Tokens delivered, already cut."""
+    sources: tuple[str, ...]
+    """For each of them who guessed it; see `Step.sources`."""
+    finish: Finish | None
+    rows: Rows | None = None
+    """The rows of the forward; None for the first token, which comes from prefill."""
+    row_sources: Sequence[str] = ()
+    """Who guessed each of the rows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
     """A part of a prompt was read, in a batch."""
 
@@ -77,7 +92,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One forward pass as the reader sees it: yielded only after everything is committed."""
+    """One forward pass as the caller sees it: yielded only after everything is committed."""
 
     token_ids: tuple[int, ...]
     """Tokens delivered by this step, already cut; may be empty in the last one."""
@@ -96,4 +111,4 @@ class Step:
     drafted_by_source: Mapping[str, int] = field(default_factory=dict)
     """`drafted` by who guessed the token."""
     plain_ms: float | None = None
-    """What a plain step would have taken in its place: see `Ran`."""
+    """What a plain step would have taken in its place: see `ForwardResult`."""

@@ -1,4 +1,4 @@
-"""Merges chains on shared prefixes and grows them into one tree of rows. Pure; called in `engine` only."""
+"""Merges drafts on shared prefixes and grows them, with followers, into one tree of rows. Pure."""
 
 from __future__ import annotations
 

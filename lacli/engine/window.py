@@ -1,4 +1,4 @@
-"""The lookahead window: its rows in, n-grams out. Knows no model and no cache.
+"""The lookahead window: its rows go into a step, n-grams come out. Knows no model and no cache.
 
 W columns and N-1 levels of guessed tokens (Jacobi iterations, oldest first) after the last emitted token, which is
 column 0 of level 0. Column i of level l sits at position p+i+l and hangs from column i of level l-1; level 0 is a
@@ -12,11 +12,43 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from lacli.drafts.jacobi import WindowSource
 from lacli.engine.tree import Tree
+from lacli.models.base import Rows, Scores
+
+
+class LookaheadWindow:
+    """The window of one reply and the draft source that is fed with its n-grams."""
+
+    def __init__(self, columns: int, ngram: int, context: Sequence[int]) -> None:
+        self.source = WindowSource()
+        self._window = JacobiWindow(columns, ngram, context)
+        self.rows_needed = self._window.rows_needed
+        self._newest: list[int] | None = None
+        """Rows of the newest level in the step in progress; None if the window does not run in it."""
+
+    def skip(self) -> None:
+        """The window does not run in this step."""
+        self._newest = None
+
+    def place(self, tree: Tree, depth: int) -> list[int]:
+        """See `JacobiWindow.place`."""
+        self._newest = self._window.place(tree, depth)
+        return self._newest
+
+    def learn(self, rows: Rows, scores: Scores, emitted: int) -> bool:
+        """Take the argmax at the newest level's rows and move on; False if the window did not run in this step."""
+        if self._newest is None:
+            return False
+        scored = {row: index for index, row in enumerate(rows.wanted)}
+        firsts = scores.top_ids[:, 0].tolist()
+        newest = [firsts[scored[row]] for row in self._newest]
+        self.source.learn(self._window.advance(newest, rows.token_ids[0], emitted))
+        return True
 
 
 class JacobiWindow:
-    """The window of one reply."""
+    """The levels of guessed tokens, and how they move on."""
 
     def __init__(self, columns: int, ngram: int, context: Sequence[int], seed: int = 0) -> None:
         self.columns = columns

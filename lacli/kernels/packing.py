@@ -2,7 +2,7 @@
 
 Lives here: the layouts of `src/lacli.h` in numpy, and rounding to them. May not: know files, models or torch.
 
-Nothing here splits a matrix: who has a large one hands it over by rows, a multiple of `PANEL` at a time.
+Nothing here splits a matrix: callers pass a large one in parts, a multiple of `PANEL` rows at a time.
 """
 
 from __future__ import annotations

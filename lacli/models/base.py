@@ -1,8 +1,8 @@
 """What the engine sees of models: `Rows` in, `Scores` out. Imports nothing heavy at run time.
 
-Implementations: `native.NativeRunner`, which is a `SharingRunner`, `fused.FusedRunner`, `runner.GenericRunner`; test
-double: `TableRunner` in `tests/fakes.py`. An implementation must never look at the sampler,
-the drafts or the pool, and a failed forward must leave `length` as it was.
+Implementations are in `runners`: `native.NativeRunner`, which is a `SharingRunner`, `fused.FusedRunner` and
+`generic.GenericRunner`; the test double is `TableRunner` in `tests/fakes.py`. An implementation must never look at the
+sampler, the drafts or the pool, and a failed forward must leave `length` as it was.
 """
 
 from __future__ import annotations

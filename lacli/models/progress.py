@@ -1,10 +1,12 @@
-"""What fetching and preparing a model tell whoever waits for it."""
+"""Progress of fetching and preparing a model, as it is reported to the caller."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
+from lacli.events import Stage
 from lacli.models.spec import ModelSpec
 
 
@@ -12,8 +14,8 @@ from lacli.models.spec import ModelSpec
 class Progress:
     """What fetching and preparing tell the caller; the assistant turns it into events."""
 
-    stage: str
-    """fetch, check, unpack, prepare, wait (for another process) or note."""
+    stage: Stage | Literal["note"]
+    """note: there is only a text."""
     done: int = 0
     total: int = 0
     """Bytes (fetch, check, unpack) or tensors (prepare); 0 where unknown."""
@@ -21,10 +23,10 @@ class Progress:
     """One line for the user where it is not empty."""
 
 
-Report = Callable[[Progress], None]
+ProgressReport = Callable[[Progress], None]
 
 
-def announce(spec: ModelSpec, report: Report, what: str) -> None:
+def announce(spec: ModelSpec, report: ProgressReport, what: str) -> None:
     """Say what is going to be fetched, before it is."""
     report(Progress("note", text=f"fetching {spec.title} once: {what}"))
     if spec.note:

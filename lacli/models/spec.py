@@ -1,6 +1,6 @@
 """What a model is, as the registry, a folder or a file describes it. Data only.
 
-Made by `registry` and `registry_table`, and handed to whoever fetches, prepares or loads.
+Made by `registry`, and used to fetch, prepare and load.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class ModelSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class RegistryProblem:
     """One mistake in a registry file."""
 
     file: Path

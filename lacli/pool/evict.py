@@ -1,7 +1,8 @@
-"""How much room pools may take, and what to drop when it is too little. Pure.
+"""How much disk space pools may take, and what to evict when they exceed it. Pure.
 
-A stored reply or a whole pool is worth the tokens accepted from it, halved every week, per byte. A new one has had no
-chance yet, so it counts as if a few had been accepted, for a grace time and no longer; the newest always stay.
+The value of a stored reply or of a whole pool is the number of tokens accepted from it, halved every week, per byte. A
+new item has had no chance yet, so for a grace period it counts as if a few tokens had been accepted; the newest items
+always stay.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _TABLE_BYTES = 3_000_000
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How much room pools may take."""
+    """Size limits of the pools."""
 
     project_bytes: int = 64_000_000
     """Of one project; the pools of its other tokenizers go first."""
@@ -43,8 +44,8 @@ DEFAULT_CAPS = Caps()
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
-    """Something that takes room."""
+class StoredItem:
+    """A stored reply or a pool, as a candidate for eviction."""
 
     byte_size: int
     value: float
@@ -54,31 +55,31 @@ class Holding:
 
 
 def decayed(value: float, since_ms: int) -> float:
-    """What is left of accepted tokens after a time."""
+    """What a count of accepted tokens is worth after this time."""
     return value * 0.5 ** (max(0, since_ms) / HALF_LIFE_MS)
 
 
-def choose(holdings: Sequence[Holding], room: int, now_ms: int) -> list[int]:
-    """Which of them stay in `room` bytes, as places in the order given."""
-    newest_first = sorted(range(len(holdings)), key=lambda place: (holdings[place].used_ms, place), reverse=True)
+def choose(items: Sequence[StoredItem], room: int, now_ms: int) -> list[int]:
+    """The indices of the items that stay within `room` bytes."""
+    newest_first = sorted(range(len(items)), key=lambda place: (items[place].used_ms, place), reverse=True)
     kept: list[int] = []
     reserved, left = int(room * _NEWEST_SHARE), room
     for place in newest_first:
-        size = holdings[place].byte_size
+        size = items[place].byte_size
         if size > left or (kept and size > reserved):
             break
         kept.append(place)
         left -= size
         reserved -= size
     # A stable sort: among equals the one used last comes first.
-    for place in sorted(newest_first[len(kept) :], key=lambda place: -_worth(holdings[place], now_ms)):
-        if holdings[place].byte_size <= left:
+    for place in sorted(newest_first[len(kept) :], key=lambda place: -_worth(items[place], now_ms)):
+        if items[place].byte_size <= left:
             kept.append(place)
-            left -= holdings[place].byte_size
+            left -= items[place].byte_size
     return sorted(kept)
 
 
-def _worth(holding: Holding, now_ms: int) -> float:
+def _worth(holding: StoredItem, now_ms: int) -> float:
     size = max(1, holding.byte_size)
     fresh = abs(now_ms - holding.used_ms) < GRACE_MS  # a use in the future is of a clock that was put back
     return holding.value / size + (_GRACE_WORTH if fresh else 0.0)

@@ -1,7 +1,7 @@
-"""What may go wrong with a pool's files, turned into one line and a session that goes on: for `store`.
+"""A pool's files behind their lock: every failure becomes one line for the user, and the session goes on.
 
-Damaged files are set aside, under the lock and after a second look; those of a newer lacli stay as they are; whatever
-cannot be read, locked or written ends the learning of this session.
+Damaged files are set aside, under the lock and after they have been read again; files of a newer lacli are left alone;
+whatever cannot be read, locked or written ends learning for this session.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from lacli.pool.format import Damage, Record
-from lacli.pool.journal import Journal, News, Unusable
+from lacli.pool.journal import DamagedFile, Journal, NewRecords
 from lacli.storage import files
 from lacli.storage.lock import locked
 
@@ -21,15 +21,15 @@ LOCK_WAIT_S = 2.0
 _STOPPED = "nothing is learned in this session"
 
 _Read = TypeVar("_Read")
-_Understand: TypeAlias = Callable[[list[Record], int], tuple[_Read, Damage | None]]
-"""What records of ids below a number amount to, and what is wrong with them."""
+_Decode: TypeAlias = Callable[[list[Record], int], tuple[_Read, Damage | None]]
+"""Decodes records of ids below a vocabulary size; also returns what is wrong with them."""
 
 
-class Keeper:
-    """The lock of one pool, whether it is written, and what the user is to hear."""
+class GuardedFiles:
+    """Reads and writes the files of one pool under their one lock, and collects the notices for the user."""
 
     def __init__(self, path: Path, learns: bool, read_limit: int, is_warm: Callable[[], bool]) -> None:
-        """path: what the lock lies beside; read_limit: bytes; is_warm: whether something was read that is of use."""
+        """path: the file the lock belongs to; read_limit: bytes; is_warm: whether anything useful has been read."""
         self.notices: list[str] = []
         self.learns = learns
         self._path = path
@@ -37,11 +37,11 @@ class Keeper:
         self._is_warm = is_warm
         self._holds_lock = False
 
-    def read(self, file: Journal, understand: _Understand[_Read]) -> _Read | None:
-        """All of a file, as `understand` makes it of records and vocabulary; None, and one line, if that fails."""
+    def read(self, file: Journal, decode: _Decode[_Read]) -> _Read | None:
+        """A whole file, decoded; None, and a notice, if that fails."""
         try:
-            return self._read(file, understand)
-        except Unusable as found:
+            return self._read(file, decode)
+        except DamagedFile as found:
             damage = found.damage
         except FileNotFoundError:
             if file.path.is_symlink():
@@ -58,7 +58,7 @@ class Keeper:
             return None
         try:
             with self._lock():
-                return self._second_look(file, understand, damage)
+                return self._read_again(file, decode, damage)
         except FileNotFoundError:
             pass
         except TimeoutError:
@@ -67,38 +67,38 @@ class Keeper:
             self.stop(f"{file.title} {damage.text} and cannot be set aside ({reason(error)})")
         return None
 
-    def _read(self, file: Journal, understand: _Understand[_Read]) -> _Read:
+    def _read(self, file: Journal, decode: _Decode[_Read]) -> _Read:
         records = file.read_all(self._read_limit).records
         assert file.header is not None  # else it would have raised
-        understood, damage = understand(records, file.header.vocab_size)
+        decoded, damage = decode(records, file.header.vocab_size)
         if damage is not None:
-            raise Unusable(damage)
-        return understood
+            raise DamagedFile(damage)
+        return decoded
 
-    def _second_look(self, file: Journal, understand: _Understand[_Read], damage: Damage) -> _Read | None:
-        """Under the lock: another process may have put it right; else out of the way with it."""
+    def _read_again(self, file: Journal, decode: _Decode[_Read], damage: Damage) -> _Read | None:
+        """Under the lock: read once more, as another process may have repaired it; if it is still bad, set it aside."""
         try:
-            return self._read(file, understand)
-        except Unusable as found:
-            self._put_away(file, found.damage)
+            return self._read(file, decode)
+        except DamagedFile as found:
+            self._set_aside(file, found.damage)
         except files.NotRegular:
-            self._put_away(file, damage)
+            self._set_aside(file, damage)
         return None
 
-    def read_on(self, file: Journal) -> News:
-        """Under the lock, what a file holds beyond what is known. It has no header where a new one is to be made."""
+    def read_on(self, file: Journal) -> NewRecords:
+        """Under the lock, the records not yet known. `file.header` is None afterwards if the file must be created."""
         try:
             return file.read_on(self._read_limit)
         except FileNotFoundError:
             if file.path.is_symlink():
                 raise
-            file.forget()  # cleared by the user meanwhile: what it held is not written again
-        except Unusable as found:
-            self._put_away(file, found.damage)
-        return News([], anew=True)
+            file.forget()  # cleared by the user in the meantime: its contents are not written again
+        except DamagedFile as found:
+            self._set_aside(file, found.damage)
+        return NewRecords([], from_start=True)
 
     def write(self, work: Callable[[], None]) -> bool:
-        """Do it under the lock; False, and one line, if that failed."""
+        """Call `work` under the lock; False, and a notice, if that failed."""
         try:
             files.make_private(self._path.parent)
             with self._lock():
@@ -112,7 +112,7 @@ class Keeper:
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
-        """The lock, also where it is held already."""
+        """Hold the lock; reentrant."""
         if self._holds_lock:
             yield
             return
@@ -123,8 +123,8 @@ class Keeper:
             finally:
                 self._holds_lock = False
 
-    def _put_away(self, file: Journal, damage: Damage) -> None:
-        """Under the lock: out of the way with it, and say so."""
+    def _set_aside(self, file: Journal, damage: Damage) -> None:
+        """Under the lock: rename the damaged file and add a notice."""
         file.forget()
         if damage.kind == "future":
             self.stop(f"{file.title} {damage.text}: {file.path}")
@@ -133,12 +133,12 @@ class Keeper:
         self.notices.append(f"{file.title} {damage.text}; starting with an empty one, the old one is kept as {aside}")
 
     def stop(self, why: str) -> None:
-        """No more writing in this session; said once."""
+        """Write nothing more in this session, and add the notice that says why."""
         remembered = f"; what was read before is used, {_STOPPED}" if self._is_warm() else f"; {_STOPPED}"
         self.notices.append(why + remembered)
         self.learns = False
 
 
 def reason(error: OSError) -> str:
-    """What the system said, and of which file."""
+    """The system's message, with the file it is about."""
     return (error.strerror or type(error).__name__) + (f": {error.filename}" if error.filename else "")

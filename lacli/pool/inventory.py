@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lacli.errors import LacliError
-from lacli.pool import evict, log, numbers, projects, table
-from lacli.pool import space as storage
+from lacli.pool import evict, log, numbers, projects, space, table
 from lacli.pool.format import Damage, Header, Record, decode_file
 from lacli.pool.journal import header_at, now_ms
 from lacli.storage import files
@@ -51,7 +50,7 @@ class PoolInfo:
     table_entries: int = 0
     """Entries of the successor table; 0 in a quick look."""
     totals: dict[str, float] = field(default_factory=dict)
-    """Counters of all replies (`Lesson.totals`)."""
+    """Counters of all replies (`PoolUpdate.totals`)."""
     damage: str = ""
     """What is wrong, to follow "the pool file"; empty if nothing is."""
     torn: bool = False
@@ -95,11 +94,11 @@ def all_projects(pools: Path) -> list[ProjectInfo]:
 
 
 def clear(folder: Path) -> int:
-    """Delete all below one project's folder (`storage.delete`). Returns how many bytes that freed.
+    """Delete all below one project's folder (`space.delete`). Returns how many bytes that freed.
 
     The lock files stay: another process may hold or await them. Raises OSError.
     """
-    freed = sum(storage.delete(pool, _CLEAR_WAIT_S) for pool in storage.pools_of(folder))
+    freed = sum(space.delete(pool, _CLEAR_WAIT_S) for pool in space.pools_of(folder))
     for path in folder.glob(f"{projects.RECORD_NAME}*"):
         path.unlink()
     return freed
@@ -142,7 +141,7 @@ def _described(
         replies = log.Log()
         replies.add(records if damage is None or damage.kind == "tail" else [])
         held = replies.held(size, now)
-    entries, table_damage = (0, "") if trusted else _table(path.with_name(storage.TABLE_NAME), header)
+    entries, table_damage = (0, "") if trusted else _table(path.with_name(space.TABLE_NAME), header)
     return PoolInfo(
         path=path,
         tokenizer=header.tokenizer,
@@ -157,7 +156,7 @@ def _described(
         newest_s=held.get("newest_ms", 0) / 1000,
         value=evict.decayed(held.get("value", 0.0), int(now - held.get("value_ms", now))),
         hits=int(held.get("hits", 0)),
-        table_bytes=_stat(path.with_name(storage.TABLE_NAME))[0],
+        table_bytes=_stat(path.with_name(space.TABLE_NAME))[0],
         table_entries=entries,
         totals=known.totals,
         damage=damage.text if damage else "",

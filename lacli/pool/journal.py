@@ -1,7 +1,7 @@
-"""One file of records on the disk: read at start, read on, appended to, made anew, or set aside when it is damaged.
+"""One file of records on disk: read at start, read further, appended to, rewritten, or set aside when it is damaged.
 
-What the records mean is for the callers (`log`, `table`, through `store`); every writing method is called under the
-lock. OSErrors are theirs to turn into a notice.
+What the records mean is up to the callers (`log`, `table`, through `store`). Every writing method must be called under
+the lock, and may raise OSError.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _HEAD_BYTES = 1 << 17
 """More than any header takes."""
 
 
-class Unusable(Exception):
-    """The file is damaged in a way that ends its use."""
+class DamagedFile(Exception):
+    """The file is so damaged that it cannot be used."""
 
     def __init__(self, damage: Damage) -> None:
         super().__init__(damage.text)
@@ -40,14 +40,14 @@ class Unusable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """What a reading found."""
+class NewRecords:
+    """What a read found beyond the records already known."""
 
     records: list[Record]
     torn: bool = False
     """The last record is incomplete; the next append removes it."""
-    anew: bool = False
-    """These are all records: the file is another one than was known."""
+    from_start: bool = False
+    """These are all records of the file, which is not the one that was known."""
 
 
 class Journal:
@@ -59,7 +59,7 @@ class Journal:
         """vocab_size and model: for the header of a file that is made here; kinds: of the records it may hold."""
         self.path = path
         self.title = title
-        """What the user hears it called."""
+        """What messages call it."""
         self.header: Header | None = None
         """None until a sound file has been read or made."""
         self.end = 0
@@ -71,33 +71,33 @@ class Journal:
         self._header_bytes = b""
 
     def forget(self) -> None:
-        """As if nothing had been read."""
+        """Reset to the state before the first read."""
         self.header, self._header_bytes, self.end = None, b"", 0
 
-    def read_all(self, limit: int) -> News:
-        """Every record from the first byte on; raises `Unusable` on any damage but a torn end."""
+    def read_all(self, limit: int) -> NewRecords:
+        """Every record from the first byte on; raises `DamagedFile` on any damage but a torn end."""
         self.forget()
         data = files.read(self.path, limit=limit)
         header, damage = decode_header(data)
         if header is None:
-            raise Unusable(damage or Damage("header", "has no header", 0))
+            raise DamagedFile(damage or Damage("header", "has no header", 0))
         if header.tokenizer != self._tokenizer:
-            raise Unusable(Damage("foreign", "belongs to another tokenizer", 0))
+            raise DamagedFile(Damage("foreign", "belongs to another tokenizer", 0))
         start = header_size(data)
         records, torn = self._sound(data, start, header.vocab_size)
         self.header, self._header_bytes = header, data[:start]
         self.end = len(data) if torn is None else torn.offset
-        return News(records, torn is not None, anew=True)
+        return NewRecords(records, torn is not None, from_start=True)
 
-    def read_on(self, limit: int) -> News:
-        """As `read_all` for what was appended since, or for all of it where it is another file."""
+    def read_on(self, limit: int) -> NewRecords:
+        """The records appended since the last read, or all of them if it is another file; raises as `read_all`."""
         header, known = self.header, len(self._header_bytes)
         same = header is not None and files.read(self.path, size=known, limit=limit) == self._header_bytes
         if header is None or not same or os.stat(self.path).st_size < self.end:
             return self.read_all(limit)
         records, torn = self._sound(files.read(self.path, self.end, limit=limit), 0, header.vocab_size)
         self.end += sum(record.byte_size() for record in records)
-        return News(records, torn is not None)
+        return NewRecords(records, torn is not None)
 
     def _sound(self, data: bytes, start: int, vocab_size: int) -> tuple[list[Record], Damage | None]:
         records, damage = decode_records(data, start)
@@ -106,26 +106,24 @@ class Journal:
             if wrong is None:
                 return records, damage
             damage = wrong
-        raise Unusable(damage)
+        raise DamagedFile(damage)
 
     def append(self, records: Sequence[Record]) -> None:
-        """Put records behind what was read; a torn tail goes."""
+        """Append records after what was read; a torn tail is overwritten."""
         data = b"".join(map(encode_record, records))
         files.append(self.path, self.end, data)
         files.restrict(self.path, 0o600)
         self.end += len(data)
 
     def outdated(self) -> bool:
-        """Whether the file is to be made anew before anything is appended: its format is older, in which some records
-        would be misread, or its vocabulary is smaller, in which some ids would be impossible."""
+        """Whether the file must be rewritten before anything is appended: its format is older, so that some records
+        would be misread, or its vocabulary is smaller, so that some ids would be invalid."""
         header = self.header
         return header is not None and (header.version < VERSION or header.vocab_size < self._vocab_size)
 
     def make(self, records: Sequence[Record]) -> None:
-        """Write a new file of these records in the old one's place, made when that one was.
-
-        Who reads the old one reads on undisturbed.
-        """
+        """Replace the file by one of these records, keeping its creation time. Open readers of the old file are
+        undisturbed."""
         vocab_size = max(self._vocab_size, self.header.vocab_size if self.header is not None else 0)
         created_ms = self.header.created_ms if self.header is not None else now_ms()
         nonce = random_source.token_hex(8)

@@ -4,7 +4,7 @@
      "held": {"tokens": n, "segments": n, "bytes": size of the log when that was so, "value": v, "value_ms": t,
               "hits": n, "oldest_ms": t, "newest_ms": t}}
 
-It can be lost without harm, so whatever in it cannot be understood is left out.
+It can be lost without harm, so whatever in it cannot be decoded is left out.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lacli.project import root as identity
+from lacli.project.root import first_commit, project_id
 from lacli.storage import atomic, files
 
 POOL_NAME = "pool.lacli"
@@ -27,7 +27,7 @@ _ASK_GIT_AGAIN_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ProjectRecord:
     """What `project.json` says."""
 
     root: Path
@@ -38,7 +38,7 @@ class Record:
     """When git was last asked for it, seconds since 1970."""
 
 
-def read_record(folder: Path) -> Record | None:
+def read_record(folder: Path) -> ProjectRecord | None:
     """The record of a project's folder; None if there is none that can be understood."""
     try:
         fields: Any = json.loads(files.read(folder / RECORD_NAME, limit=1 << 16))
@@ -52,7 +52,7 @@ def read_record(folder: Path) -> Record | None:
     except (ValueError, TypeError, OverflowError):
         return None
     commit = fields.get("first_commit")
-    return Record(root, commit if isinstance(commit, str) else "", asked)
+    return ProjectRecord(root, commit if isinstance(commit, str) else "", asked)
 
 
 def write_record(folder: Path, root: Path) -> None:
@@ -62,7 +62,7 @@ def write_record(folder: Path, root: Path) -> None:
     same_place = known is not None and known.root == root
     if known is not None and same_place and (known.first_commit or abs(now - known.asked_s) < _ASK_GIT_AGAIN_S):
         return
-    commit = identity.first_commit(root) or (known.first_commit if known is not None and same_place else "")
+    commit = first_commit(root) or (known.first_commit if known is not None and same_place else "")
     name = os.fsencode(root).decode("utf-8", "surrogateescape")
     fields = {"root": name, "first_commit": commit or "", "asked_s": round(now)}
     beside = folder / f"{RECORD_NAME}.{os.getpid()}.tmp"
@@ -71,19 +71,19 @@ def write_record(folder: Path, root: Path) -> None:
 
 def locate(pools: Path, root: Path) -> Path:
     """The folder that holds this project's pools: its own, or, while that does not exist, one left by its old place."""
-    own = pools / identity.project_id(root)
+    own = pools / project_id(root)
     if os.path.lexists(own):
         return own
     left = _left_behind(pools)
     if not left:
         return own
-    commit = identity.first_commit(root)
+    commit = first_commit(root)
     return left.get(commit, own) if commit else own
 
 
 def adopt(pools: Path, root: Path) -> Path:
     """As `locate`, and give what was found the project's own name, so that the next run need not look for it."""
-    own = pools / identity.project_id(root)
+    own = pools / project_id(root)
     found = locate(pools, root)
     if found == own:
         return own

@@ -1,6 +1,6 @@
-"""`lacli pool prune`: bring every pool under its cap, all of them under theirs, and remove what is left over.
+"""`lacli pool prune`: bring every pool under its cap, all pools together under theirs, and remove leftovers.
 
-A pool that another lacli is writing is passed over.
+A pool that another lacli is writing is skipped.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacli.pool import projects
-from lacli.pool import space as storage
+from lacli.pool import projects, space
 from lacli.pool.evict import Caps
 from lacli.pool.journal import header_at, now_ms
 from lacli.pool.store import Pool
@@ -51,21 +50,21 @@ def prune(pools: Path, caps: Caps, gone: Collection[Path] = ()) -> Pruned:
     deleted_roots = _delete_projects(pools, gone)
     notices: list[str] = []
     compacted = 0
-    for folder in storage.pool_folders(pools):
+    for folder in space.pool_folders(pools):
         pool = _opened(folder, caps)
         if pool is None:
             continue
         compacted += pool.compact() > 0
         notices += pool.notices
     own = pools / "none" / "in use"
-    deleted = storage.make_room(pools, own, caps.total_bytes, caps.total_bytes, now_ms())
+    deleted = space.make_room(pools, own, caps.total_bytes, caps.total_bytes, now_ms())
     return Pruned(max(0, before - _all_bytes(pools)), compacted, deleted, deleted_roots, tuple(notices))
 
 
 def _opened(folder: Path, caps: Caps) -> Pool | None:
     """The pool of a folder, by what its own files say; None, with leftovers removed, if they say nothing."""
     header = None
-    for name in (projects.POOL_NAME, storage.TABLE_NAME):
+    for name in (projects.POOL_NAME, space.TABLE_NAME):
         with contextlib.suppress(OSError):
             header = header or header_at(folder / name)[0]
     record = projects.read_record(folder.parent)
@@ -73,7 +72,7 @@ def _opened(folder: Path, caps: Caps) -> Pool | None:
     key = PoolKey(folder.parent.name, root, header.tokenizer) if header is not None else None
     if header is None or key is None or key.tokenizer_folder() != folder.name:
         with contextlib.suppress(OSError), locked(folder / projects.POOL_NAME, 0.0):
-            storage.delete_leftovers(folder)
+            space.delete_leftovers(folder)
         return None
     pool = Pool(folder.parent, key, "learn", header.vocab_size, header.model, caps)
     pool.load()
@@ -81,20 +80,20 @@ def _opened(folder: Path, caps: Caps) -> Pool | None:
 
 
 def _delete_projects(pools: Path, roots: Collection[Path]) -> tuple[Path, ...]:
-    """The roots of those that were deleted; what is in use, or back again, stays."""
+    """Delete the pools of these projects, except those in use and those whose root is back; returns the roots."""
     deleted: list[Path] = []
     for folder, record in _projects(pools) if roots else ():
         if record.root not in roots or os.path.lexists(record.root):
             continue
         with contextlib.suppress(OSError):
-            for pool in storage.pools_of(folder):
-                storage.delete(pool, wait_s=0.0)
+            for pool in space.pools_of(folder):
+                space.delete(pool, wait_s=0.0)
             shutil.rmtree(folder)
             deleted.append(record.root)
     return tuple(deleted)
 
 
-def _projects(pools: Path) -> Iterator[tuple[Path, projects.Record]]:
+def _projects(pools: Path) -> Iterator[tuple[Path, projects.ProjectRecord]]:
     """The projects' folders whose record can be read."""
     names: list[str] = []
     with contextlib.suppress(OSError):
@@ -106,4 +105,4 @@ def _projects(pools: Path) -> Iterator[tuple[Path, projects.Record]]:
 
 
 def _all_bytes(pools: Path) -> int:
-    return sum(storage.byte_size(folder) for folder in storage.pool_folders(pools))
+    return sum(space.byte_size(folder) for folder in space.pool_folders(pools))

@@ -1,4 +1,4 @@
-"""The room all pools take together: which whole pools go when it is too much, and how one is deleted.
+"""The disk space of all pools together: which pools are deleted when it is too much, and how one is deleted.
 
     <pools>/<project id>/<tokenizer>/    one pool: log, successor table, numbers, lock, what was set aside;
                                          and the indexes of project files, which go with it (`lacli.project`)
@@ -36,7 +36,7 @@ def pools_of(project: Path) -> list[Path]:
 
 
 def byte_size(folder: Path) -> int:
-    """What the files of one pool take."""
+    """Total size of the files of one pool."""
     total = 0
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -61,7 +61,7 @@ def _shrink(sizes: dict[Path, int], used: int, cap: int, now_ms: int) -> list[Pa
     if used + sum(sizes.values()) <= cap:
         return []
     folders = list(sizes)
-    staying = evict.choose([_holding(each, sizes[each], now_ms) for each in folders], _left(cap, used), now_ms)
+    staying = evict.choose([_stored_item(each, sizes[each], now_ms) for each in folders], _left(cap, used), now_ms)
     gone: list[Path] = []
     for place in sorted(set(range(len(folders))) - set(staying)):
         with contextlib.suppress(OSError):  # a pool that another lacli is writing, or that may not be touched
@@ -71,18 +71,18 @@ def _shrink(sizes: dict[Path, int], used: int, cap: int, now_ms: int) -> list[Pa
 
 
 def _left(cap: int, used: int) -> int:
-    """Room for the others; less than there is, so that the next process does not have to do it again."""
+    """Space for the other pools; some is left free, so that the next process need not evict again."""
     return max(0, int(_KEPT_SHARE * cap) - used)
 
 
-def _holding(folder: Path, size: int, now_ms: int) -> evict.Holding:
+def _stored_item(folder: Path, size: int, now_ms: int) -> evict.StoredItem:
     held = numbers.read(folder / numbers.NAME).held
     value = evict.decayed(held.get("value", 0.0), int(now_ms - held.get("value_ms", now_ms)))
     used_ms = 0
     for path in _parts(folder):
         with contextlib.suppress(OSError):
             used_ms = max(used_ms, path.lstat().st_mtime_ns // 1_000_000)
-    return evict.Holding(size, value, used_ms)
+    return evict.StoredItem(size, value, used_ms)
 
 
 def delete(folder: Path, wait_s: float) -> int:

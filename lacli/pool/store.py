@@ -1,11 +1,12 @@
-"""The pool on disk: what the model said in one project and what that taught, read at start, written after every reply.
+"""The pool on disk: what the model said in one project and what was learned from it, read at start, written after each
+reply.
 
     pool.lacli      the log of replies (`log`)          table.lacli   the successor table (`table`)
     numbers.json    totals and calibration (`numbers`)  pool.lacli.lock  the one lock of all three
 
-Only here are pools written. A pool can cost time but never a reply: whatever is wrong with the disk or the files ends
-in one line in `Pool.notices`, never in an exception. No torch, no text but what is checked
-for secrets. Readers take no lock: files only grow, or are replaced as a whole.
+Pools are written here only. A pool may cost time but never a reply: whatever is wrong with the disk or the files ends
+as a line in `Pool.notices`, never as an exception. No torch, and no text but what is checked for secrets. Readers take
+no lock: files only grow, or are replaced as a whole.
 """
 
 from __future__ import annotations
@@ -17,14 +18,13 @@ from typing import Literal
 
 import numpy as np
 
-from lacli.pool import log, numbers, projects, secrets, table
-from lacli.pool import space as storage
+from lacli.pool import log, numbers, projects, secrets, space, table
 from lacli.pool.evict import DEFAULT_CAPS
 from lacli.pool.evict import Caps as Caps
 from lacli.pool.format import Record, WordArray, digest, segment_bytes
-from lacli.pool.guarded import Keeper
+from lacli.pool.guarded import GuardedFiles
 from lacli.pool.journal import Journal, now_ms
-from lacli.pool.lesson import Lesson, TableRows
+from lacli.pool.update import PoolUpdate, TableRows
 from lacli.project.root import PoolKey
 from lacli.storage import files
 
@@ -46,30 +46,30 @@ class Pool:
     ) -> None:
         self.path = folder / key.tokenizer_folder() / projects.POOL_NAME
         self.refuse: secrets.Refuse = secrets.refuse
-        """To be replaced by one that knows the project's own secrets."""
+        """Replaced by the caller with one that also knows the project's own secrets."""
         self.key = key
         self._vocab_size = vocab_size
         self._caps = caps
         self._recorded = self._fitted = False
         self._log = log.Log()
         self._opened: list[bytes] = []
-        """Names of the replies found at opening that drafts are read from."""
+        """Digests of the replies found at opening that drafts are read from."""
         self._passed_over: frozenset[bytes] = frozenset()
-        """Names of the others."""
+        """Digests of the other replies found at opening."""
         self._entries = self._live = 0
-        """Of the table: on the disk as far as it was read, and of those the ones that count."""
+        """Entries of the table on disk as far as it was read, and those among them that are not superseded."""
         # Caps may have been larger when a file was written.
         limit = 2 * max(caps.project_bytes, DEFAULT_CAPS.project_bytes)
-        self._keeper = Keeper(self.path, mode == "learn", limit, lambda: bool(self._log.kept))
+        self._guarded = GuardedFiles(self.path, mode == "learn", limit, lambda: bool(self._log.replies))
         own = (key.tokenizer, vocab_size, model)
         self._log_file = Journal(self.path, "the pool file", *own, log.KINDS)
-        self._table_file = Journal(self.path.with_name(storage.TABLE_NAME), "the successor table", *own, table.KINDS)
+        self._table_file = Journal(self.path.with_name(space.TABLE_NAME), "the successor table", *own, table.KINDS)
         self._numbers_path = self.path.with_name(numbers.NAME)
 
     @property
     def notices(self) -> list[str]:
-        """Lines for the user, oldest first; who shows them may clear the list."""
-        return self._keeper.notices
+        """Lines for the user, oldest first; whoever shows them may clear the list."""
+        return self._guarded.notices
 
     @property
     def size(self) -> int:
@@ -79,26 +79,26 @@ class Pool:
     @property
     def learns(self) -> bool:
         """Whether `learn` still writes: not in mode "read", and not after a failure."""
-        return self._keeper.learns
+        return self._guarded.learns
 
     def segments(self) -> Iterator[WordArray]:
-        """The stored replies as read-only arrays: those found at opening, the one said longest ago first, then the new.
+        """The stored replies as read-only arrays: those found at opening, oldest first, then the new ones.
 
-        Of a very large pool the ones worth most, of `MOST_INDEXED` tokens together. `Lesson.credits` counts places in
-        what this gives right after opening.
+        Of a very large pool only the most valuable, `MOST_INDEXED` tokens together. `PoolUpdate.credits` refers to
+        positions in this sequence right after opening.
         """
-        told = self._passed_over.union(self._opened)
-        for name in [*self._opened, *(name for name in self._log.kept if name not in told)]:
-            kept = self._log.kept.get(name)
-            if kept is not None and kept.fits:
-                yield kept.token_ids
+        old = self._passed_over.union(self._opened)
+        for name in [*self._opened, *(name for name in self._log.replies if name not in old)]:
+            reply = self._log.replies.get(name)
+            if reply is not None and reply.fits:
+                yield reply.token_ids
 
     def holds(self, replies: Iterable[bytes]) -> int:
-        """How many of these replies, named by digest, it has."""
-        return sum(name in self._log.kept for name in replies)
+        """How many of these replies, given by digest, are stored."""
+        return sum(name in self._log.replies for name in replies)
 
     def table(self) -> TableRows | None:
-        """The successor table as it is on the disk, for this session's vocabulary; None where there is none."""
+        """The successor table on disk, restricted to this session's vocabulary; None if there is none."""
         parts = [rows for _, rows in self._read_table()]
         if not parts:
             return None
@@ -107,58 +107,58 @@ class Pool:
         return table.sound(rows, self._vocab_size)
 
     def calibration(self) -> dict[str, list[float]]:
-        """The sources' learned numbers, as the reply before left them."""
+        """The learned numbers of the draft sources, as of the last reply."""
         return numbers.read(self._numbers_path).calibration
 
     def totals(self) -> dict[str, float]:
         """The counters of all replies in this project."""
         return numbers.read(self._numbers_path).totals
 
-    def learn(self, lesson: Lesson) -> bool:
-        """Store one reply and what it taught; True if its tokens are on the disk now.
+    def learn(self, update: PoolUpdate) -> bool:
+        """Store one reply and what was learned from it; True if its tokens are on disk now.
 
         A reply with a secret leaves its counters only; one to a prompt with a secret leaves no table, of which chains
         could spell it, and is dropped for what may be half a key, too. The tail of a repetition loop is left out.
         """
         if not self.learns:
             return False
-        ids, rows = self._worth_keeping(lesson)
-        if ids is None and rows is None and not (lesson.credits or lesson.totals or lesson.calibration):
+        ids, rows = self._worth_keeping(update)
+        if ids is None and rows is None and not (update.credits or update.totals or update.calibration):
             return False
         stored = False
 
         def write() -> None:
             nonlocal stored
-            stored = self._learn_log(ids, lesson.credits)
+            stored = self._learn_log(ids, update.credits)
             if self.learns and rows is not None:
                 self._learn_table(rows)
             if self.learns:
-                self._learn_numbers(lesson.totals, lesson.calibration)
+                self._learn_numbers(update.totals, update.calibration)
 
-        if self._keeper.write(write):
+        if self._guarded.write(write):
             self._tidy()
         return stored
 
     def compact(self) -> int:
-        """Write the files anew without what is dead or beyond the caps, and leave alone those that have no such thing.
+        """Rewrite the files that hold superseded records or exceed their caps. Modification times are kept.
 
-        They stay as old as they are. Returns how many bytes that freed.
+        Returns the number of bytes freed.
         """
-        before = storage.byte_size(self.path.parent)
+        before = space.byte_size(self.path.parent)
 
         def write() -> None:
-            storage.delete_leftovers(self.path.parent)
+            space.delete_leftovers(self.path.parent)
             self._catch_up_log()
             if self.learns and self._log_file.header is not None:
                 self._tighten_log()
             if self.learns:
                 self._tighten_table()
 
-        self._keeper.write(write)
-        return max(0, before - storage.byte_size(self.path.parent))
+        self._guarded.write(write)
+        return max(0, before - space.byte_size(self.path.parent))
 
     def _tighten_log(self) -> None:
-        """Write the log, which was read to its end, anew if it is above its cap or would be smaller."""
+        """Rewrite the log, which has been read to its end, if it exceeds its cap or would become smaller."""
         size, cap = self.path.stat().st_size, self._caps.log_bytes()
         needed = sum(record.byte_size() for record in self._log.records(now_ms()))
         if size > cap or needed < size - self._log_file.header_bytes():
@@ -167,7 +167,7 @@ class Pool:
                 self._learn_numbers({}, {})
 
     def _tighten_table(self) -> None:
-        """The same of the successor table."""
+        """Do the same with the successor table."""
         parts = self._read_table()
         if not self.learns or self._table_file.header is None:
             return
@@ -180,7 +180,7 @@ class Pool:
                 self._make_table(records)
 
     def merge(self, other: log.Log, rows: TableRows, totals: Mapping[str, float]) -> bool:
-        """Take in what another pool held (`transfer`): as old as it is, and where there is nothing newer."""
+        """Merge the contents of another pool (`transfer`), with their times; newer contents win."""
 
         def write() -> None:
             self._catch_up_log()
@@ -195,37 +195,37 @@ class Pool:
                 known = numbers.read(self._numbers_path).totals
                 self._learn_numbers({} if known else totals, {})
 
-        if self._keeper.write(write):
+        if self._guarded.write(write):
             self._tidy()
         return self.learns
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Read the log. Called once, by `open_pool`."""
-        records = self._keeper.read(self._log_file, lambda records, _: (records, None))
+        """Read the log. To be called once, before anything else."""
+        records = self._guarded.read(self._log_file, lambda records, _: (records, None))
         self._log.add(records or [], self._limit())
         self._opened = self._log.worth_most(MOST_INDEXED, now_ms())
-        self._passed_over = frozenset(self._log.kept).difference(self._opened)
+        self._passed_over = frozenset(self._log.replies).difference(self._opened)
 
     def _read_table(self) -> list[tuple[int, TableRows]]:
-        """The table's records, understood, each with its time."""
-        parts = self._keeper.read(self._table_file, table.decode) or []
+        """The table's records, decoded, each with its time."""
+        parts = self._guarded.read(self._table_file, table.decode) or []
         self._entries = sum(len(rows.keys) for _, rows in parts)
         return parts
 
     def _limit(self) -> int | None:
-        """Ids from it on are unknown here: another model with the same tokenizer may have more embedding rows."""
+        """Ids from here up are unknown: another model with the same tokenizer may have more embedding rows."""
         header = self._log_file.header
         return self._vocab_size if header is not None and header.vocab_size > self._vocab_size else None
 
-    def _worth_keeping(self, lesson: Lesson) -> tuple[WordArray | None, TableRows | None]:
-        """The tokens and the entries that may be stored."""
-        asked_with_one = bool(lesson.prompt_text and self.refuse(lesson.prompt_text))
-        if lesson.text and self.refuse(lesson.text, wary=asked_with_one):
+    def _worth_keeping(self, update: PoolUpdate) -> tuple[WordArray | None, TableRows | None]:
+        """The tokens and the table entries that may be stored."""
+        asked_with_one = bool(update.prompt_text and self.refuse(update.prompt_text))
+        if update.text and self.refuse(update.text, wary=asked_with_one):
             return None, None
-        rows = lesson.table if lesson.table is not None and len(lesson.table.keys) and not asked_with_one else None
-        ids = np.asarray(lesson.token_ids, dtype=np.int64)
+        rows = update.table if update.table is not None and len(update.table.keys) and not asked_with_one else None
+        ids = np.asarray(update.token_ids, dtype=np.int64)
         ids = ids[: secrets.loops(ids)] if len(ids) else ids
         if len(ids) < _LEAST_TOKENS or int(ids.min()) < 0 or int(ids.max()) >= self._vocab_size:
             return None, rows
@@ -234,7 +234,7 @@ class Pool:
     # -- writing ------------------------------------------------------------------------------------------------------
 
     def _tidy(self) -> None:
-        """Once a session, after the first reply: note where the project is, close the folders to others, make room."""
+        """Once a session, after the first reply: record where the project is, make the folders private, free space."""
         if self.learns and not self._recorded:
             self._recorded = True
             with contextlib.suppress(OSError):  # costs the adoption after a move, nothing else
@@ -244,7 +244,7 @@ class Pool:
         if not self._fitted:
             self._fitted = True
             caps, folder = self._caps, self.path.parent
-            gone = storage.make_room(folder.parent.parent, folder, caps.project_bytes, caps.total_bytes, now_ms())
+            gone = space.make_room(folder.parent.parent, folder, caps.project_bytes, caps.total_bytes, now_ms())
             if gone:
                 self.notices.append(f"{gone} of the least useful pools {_were(gone)} deleted, as all were too large")
 
@@ -265,7 +265,7 @@ class Pool:
         size = sum(record.byte_size() for record in records)
         full = self._log_file.end + size > self._caps.log_bytes()
         if header is None or full or self._log_file.outdated():
-            new = ids is not None and digest(ids) not in self._log.kept
+            new = ids is not None and digest(ids) not in self._log.replies
             self._log.add(records)
             try:
                 self._compact_log()
@@ -273,7 +273,7 @@ class Pool:
                 if new and ids is not None:
                     self._log.drop(digest(ids))
                 raise
-            return ids is not None and digest(ids) in self._log.kept
+            return ids is not None and digest(ids) in self._log.replies
         self._log_file.append(records)
         self._log.add(records)
         if torn:
@@ -282,22 +282,22 @@ class Pool:
 
     def _credited(self, credits_: Mapping[int, int]) -> dict[bytes, float]:
         named = {self._opened[place]: tokens for place, tokens in credits_.items() if 0 <= place < len(self._opened)}
-        return {name: float(tokens) for name, tokens in named.items() if tokens > 0 and name in self._log.kept}
+        return {name: float(tokens) for name, tokens in named.items() if tokens > 0 and name in self._log.replies}
 
     def _log_room(self) -> int:
         return int(_KEPT_SHARE * self._caps.log_bytes()) - self._log_file.header_room()
 
     def _compact_log(self, room: int | None = None) -> None:
-        """room: for the records; by default so much that the next replies fit, too."""
+        """room: bytes for the records; by default some are left for the next replies."""
         now = now_ms()
         self._log.shrink(self._log_room() if room is None else room, now)
         self._log_file.make(self._log.records(now))
         self._fitted = False
 
     def _learn_table(self, rows: TableRows, older: bool = False) -> None:
-        news = self._keeper.read_on(self._table_file)
+        new = self._guarded.read_on(self._table_file)
         header = self._table_file.header
-        self._entries = sum(map(table.entries_in, news.records)) + (0 if news.anew else self._entries)
+        self._entries = sum(map(table.entries_in, new.records)) + (0 if new.from_start else self._entries)
         rows = table.sound(rows, self._vocab_size)
         if not self.learns or not len(rows.keys):
             return
@@ -312,7 +312,7 @@ class Pool:
             self._entries += len(rows.keys)
 
     def _compact_table(self, rows: TableRows, older: bool) -> None:
-        """Write the table anew with these entries, which count as newer than all, or as older."""
+        """Rewrite the table with these entries, which count as newer than all others, or as older."""
         known, more = self._read_table(), [(now_ms(), rows)]
         if not self.learns:
             return
@@ -339,12 +339,12 @@ class Pool:
         numbers.write(path, numbers.Numbers(numbers.added(known.totals, totals), joined, held))
 
     def _catch_up_log(self) -> bool:
-        """Learn what the log holds now; True if its end is torn. No header means that a new file is to be made."""
-        news = self._keeper.read_on(self._log_file)
-        if news.anew:
+        """Read what was added to the log; True if its end is torn. No header afterwards means: make a new file."""
+        new = self._guarded.read_on(self._log_file)
+        if new.from_start:
             self._log.clear()
-        self._log.add(news.records, self._limit())
-        return news.torn
+        self._log.add(new.records, self._limit())
+        return new.torn
 
 
 def open_pool(

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacli.pool.format import TABLE, Damage, Record
-from lacli.pool.lesson import NO_TOKEN, TableRows
+from lacli.pool.update import NO_TOKEN, TableRows
 
 KINDS = frozenset({TABLE})
 FOLLOWERS = 8

@@ -23,8 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from lacli.errors import LacliError, UsageError
-from lacli.pool import log, numbers, table
-from lacli.pool import space as storage
+from lacli.pool import log, numbers, space, table
 from lacli.pool.format import (
     CREDIT,
     SEGMENT,
@@ -69,10 +68,10 @@ class Imported:
 def export(pool: Path, destination: Path) -> int:
     """Write all that the pool in `pool` (a path of `PoolInfo`) holds to a file; returns its size. Takes no lock."""
     header, records = _read(pool, log.KINDS)
-    replies = log.Log()
-    replies.add(records)
+    exported = log.Log()
+    exported.add(records)
     beside_it: list[Record] = []
-    table_path = pool.with_name(storage.TABLE_NAME)
+    table_path = pool.with_name(space.TABLE_NAME)
     if table_path.exists():
         table_header, beside_it = _read(table_path, table.KINDS)
         parts, damage = table.decode(beside_it, table_header.vocab_size)
@@ -83,7 +82,7 @@ def export(pool: Path, destination: Path) -> int:
         beside_it = list(table.compacted(parts, _NO_LIMIT))
         header = _with_vocabulary(header, max(header.vocab_size, table_header.vocab_size))
     totals = {"version": numbers.VERSION, "totals": numbers.read(pool.with_name(numbers.NAME)).totals}
-    records = [*replies.records(now_ms()), *beside_it, _text_record(json.dumps(totals))]
+    records = [*exported.records(now_ms()), *beside_it, _text_record(json.dumps(totals))]
     data = encode_header(header) + b"".join(map(encode_record, records))
     try:
         atomic.put(str(destination), data)
@@ -119,11 +118,11 @@ def import_(pool: Pool, source: Path, check: Callable[[Sequence[int]], bool] | N
         refused = right.count(False)
         logged = [each for each, kept in zip(logged, right, strict=True) if kept]
     rows = table.merged(rows for _, rows in parts) if not refused else table.empty()
-    replies = log.Log()
-    replies.add(logged)
-    names = list(replies.kept)
+    imported = log.Log()
+    imported.add(logged)
+    names = list(imported.replies)
     had, knew = pool.holds(names), _contexts(pool)
-    if not pool.merge(replies, rows, _totals(records)):
+    if not pool.merge(imported, rows, _totals(records)):
         raise LacliError(pool.notices.pop() if pool.notices else "the pool is read only", "see lacli pool info")
     in_file = sum(each.kind == SEGMENT for each in records)
     has = pool.holds(names)

@@ -270,6 +270,8 @@ def _reader(hint: Any) -> _Reader:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return _read_optional(arguments) if type(None) in arguments else _read_union(arguments)
+    if origin is typing.Literal:
+        return _read_literal(arguments)
     if origin is tuple:
         return _read_list(_reader(arguments[0]))
     if origin is dict:
@@ -316,6 +318,15 @@ def _read_optional(kinds: tuple[Any, ...]) -> _Reader:
     (kind,) = (each for each in kinds if each is not type(None))
     inner = _reader(kind)
     return lambda value, where: None if value is None else inner(value, where)
+
+
+def _read_literal(values: tuple[Any, ...]) -> _Reader:
+    def read(value: object, where: str) -> Any:
+        if value not in values:
+            raise ValueError(f"{where} is none of {', '.join(map(repr, values))}")
+        return value
+
+    return read
 
 
 def _read_list(inner: _Reader) -> _Reader:

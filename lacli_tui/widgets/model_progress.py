@@ -60,7 +60,7 @@ class ModelProgress(Static):
         self.first = first
         self._back_to = back_to
         self._now = now
-        self._loading = Loading(first)
+        self._loading = Loading(first)  # type: ignore[arg-type]  # one of the two above
         self._began = (0.0, 0)
         """When the first progress of this stage was reported, and how much was done by then."""
         self._notes: list[str] = []

@@ -10,9 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from lacli import paths
-from lacli.assistant import loading
+from lacli.assistant import cost_cache, loading
 from lacli.config import Settings
 from lacli.engine import cost
 from lacli.engine.cost import CostCurve
@@ -31,10 +32,9 @@ def curve_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return next((paths.cache_dir() / "curves").iterdir())
 
 
-def curve() -> CostCurve:
-    cached: Any = SimpleNamespace(runner=SimpleNamespace(can_branch=True))
-    prepared: Any = SimpleNamespace(folder=Path("some-model"))
-    return loading._curve(cached, prepared, "int8-cpu-0", needed=True)
+def curve(device: str = "cpu") -> CostCurve:
+    runner: Any = SimpleNamespace()
+    return cost_cache.cost_curve(runner, "some-model", f"int8-{device}-0", device)
 
 
 def test_a_measured_curve_is_kept(curve_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +76,20 @@ def test_one_measured_on_a_busy_machine_serves_for_a_while_and_not_beside_a_bett
     assert curve().points == MEASURED.points
 
 
+def test_each_gpu_has_a_curve_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two in one machine, or a home folder that machines share: rows bought by the other one's prices are a loss."""
+    monkeypatch.setenv("LACLI_HOME", str(tmp_path))
+    measured = {"NVIDIA A (40 GB)": MEASURED, "NVIDIA B": CostCurve({1: 1.0, 64: 9.0})}
+    for name, points in measured.items():
+        monkeypatch.setattr(torch.cuda, "get_device_name", lambda name=name: name)
+        monkeypatch.setattr(cost, "measure", lambda runner, points=points: (points, True))
+        assert curve("cuda") is points
+    monkeypatch.setattr(cost, "measure", lambda runner: pytest.fail("measured again"))
+    for name, points in measured.items():
+        monkeypatch.setattr(torch.cuda, "get_device_name", lambda name=name: name)
+        assert curve("cuda").points == points.points
+
+
 class TestMissingKernels:
     """They cost speed, and whoever installed without a compiler would not know."""
 
@@ -87,7 +101,7 @@ class TestMissingKernels:
     @pytest.mark.skipif(os.name != "posix", reason="they are built on POSIX systems only")
     @pytest.mark.parametrize("quant", ["int4", "int8", "none"])
     def test_are_told_in_one_line(self, quant: str) -> None:
-        (note,) = loading._without_kernels("torch", "cpu", quant)
+        (note,) = loading._missing_kernels("torch", "cpu", quant)
         assert note.startswith("there is no compiler; ")
         assert "slower" in note
 
@@ -95,11 +109,11 @@ class TestMissingKernels:
         ("kernel", "device", "quant"), [("torch", "cuda", "nf4"), ("torch", "cpu", "nf4"), ("avx2", "cpu", "int8")]
     )
     def test_are_not_told_where_they_would_not_run(self, kernel: str, device: str, quant: str) -> None:
-        assert loading._without_kernels(kernel, device, quant) == ()
+        assert loading._missing_kernels(kernel, device, quant) == ()
 
     def test_are_not_told_to_who_switched_them_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("LACLI_KERNEL", "torch")
-        assert loading._without_kernels("torch", "cpu", "int8") == ()
+        assert loading._missing_kernels("torch", "cpu", "int8") == ()
 
 
 @pytest.mark.parametrize(
@@ -130,10 +144,10 @@ class TestMappingTorch:
 
         monkeypatch.delitem(sys.modules, "torch", raising=False)
         monkeypatch.setattr(ctypes, "CDLL", System)
-        loading._map_torch()
+        loading._preload_torch()
         assert [Path(os.fsdecode(file)).name for file in opened] == ["libtorch_cpu.so"]
 
     def test_nothing_is_done_where_it_is_imported_already(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "torch", ctypes)
         monkeypatch.setattr(ctypes, "CDLL", lambda name: pytest.fail("opened"))
-        loading._map_torch()
+        loading._preload_torch()

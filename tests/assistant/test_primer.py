@@ -85,6 +85,24 @@ class TestLearning:
         assert not primer.Primer(first.table, 10, tries=3).wants_more  # a slow machine is left in peace
         assert not primer.Primer(first.table, primer.ENOUGH).wants_more
 
+    def test_the_rest_of_a_section_is_learned_behind_its_beginning(self) -> None:
+        """What follows two tokens depends on all before them, and on the pair that the first of the rest stands in."""
+
+        def model() -> TableRunner:
+            return TableRunner(lambda context: (31 * len(context) + sum(context)) % VOCAB, vocab_size=VOCAB)
+
+        def report(done: int, total: int) -> None:
+            pass
+
+        whole = primer.learn(model(), Letters(), report)  # type: ignore[arg-type]
+        known = primer.Primer(primer.learn(model(), Letters(), report, None, -1.0).table, 64)  # type: ignore[arg-type]
+        rest = primer.learn(model(), Letters(), report, known)  # type: ignore[arg-type]
+        entries = {tuple(key): row.tolist() for key, row in zip(whole.table[0].tolist(), whole.table[1], strict=True)}
+        resumed = {tuple(key): row.tolist() for key, row in zip(rest.table[0].tolist(), rest.table[1], strict=True)}
+        assert rest.done == whole.done
+        assert len(resumed) > 20
+        assert resumed.items() <= entries.items()
+
 
 class TestKeeping:
     def table(self):  # type: ignore[no-untyped-def]

@@ -1,4 +1,4 @@
-"""Many replies of the real assistant side by side: their texts, counts, lessons and ends are those of one by one."""
+"""Many replies of the real assistant side by side: their texts, counts, updates and ends are those of one by one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def finished(events: dict[int, list[Any]]) -> list[Finished]:
 
 
 def few_places(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setattr("lacli.engine.batch.best_places", lambda controller, cached: count)
+    monkeypatch.setattr("lacli.engine.batch.best_slots", lambda controller, cached: count)
 
 
 class TestText:
@@ -140,9 +140,9 @@ class TestEnds:
         pool = assistant._loaded.pool  # type: ignore[union-attr]
         before = pool.learn  # type: ignore[union-attr]
 
-        def learn(lesson: Any) -> None:
-            learned.append(lesson.token_ids)
-            before(lesson)
+        def learn(update: Any) -> None:
+            learned.append(update.token_ids)
+            before(update)
 
         pool.learn = learn  # type: ignore[union-attr, method-assign]
         finished_ids: Sequence[int] = ()

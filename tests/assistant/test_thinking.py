@@ -14,6 +14,7 @@ from lacli.assistant.batch import replies
 from lacli.assistant.loading import Loaded
 from lacli.assistant.reply import Reply
 from lacli.chat.conversation import Conversation
+from lacli.drafts.base import Sources
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.sequence import CachedSequence
@@ -58,8 +59,8 @@ def make(tmp_path: Path) -> Make:
         prepared = PreparedModel(tmp_path, spec, {}, (), None, (2,), ())
         runner = TableRunner(following, vocab_size=260, context_size=4096, chunk=4096)
         return Loaded(
-            prepared, tokenizer, CachedSequence(runner), Controller(CostCurve.flat(), Limits()), [], None, "none",
-            "cpu", 0.0, 0.0,
+            prepared, tokenizer, CachedSequence(runner), Controller(CostCurve.flat(), Limits()), Sources(), None,
+            "none", "cpu", 0.0, 0.0,
         )  # fmt: skip
 
     return made
@@ -116,9 +117,9 @@ class TestThoughts:
         turn = conversation.answered(finished)
         assert turn is not None
         assert turn.thought == THOUGHT
-        from lacli.assistant.prompt import fitted
+        from lacli.assistant.prompt import build_prompt
 
-        prompt = fitted(Request(conversation.ask("and now?")), loaded.prepared, loaded.tokenizer, 4096)
+        prompt = build_prompt(Request(conversation.ask("and now?")), loaded.prepared, loaded.tokenizer, 4096)
         text = loaded.tokenizer.spelled(prompt.token_ids)
         assert f"assistant\n{ANSWER}<|im_end|>" in text
         assert "First idea" not in text

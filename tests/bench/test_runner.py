@@ -10,7 +10,7 @@ from lacli.bench.measure import measure
 from lacli.bench.modes import COLD, MEASURED, PLAIN, WRONG_POOL, Mode, Warmth, poisoned
 from lacli.bench.suites import Case
 from lacli.bench.warm import Taught, strangers, unrelated, warmth
-from lacli.pool.lesson import NO_TOKEN
+from lacli.pool.update import NO_TOKEN
 from tests.bench.fakes import TableBench, cases
 from tests.fakes import TableRunner
 
@@ -194,5 +194,5 @@ def test_the_sources_of_a_cold_run_are_those_of_the_assistant() -> None:
     """The bench must measure what users get."""
     from lacli.assistant import loading
 
-    ours = [source.name for source in MODES["cold"].sources(COLD, None)]
-    assert ours == [source.name for source in loading._sources(None, None)]
+    ours = [source.name for source in MODES["cold"].sources(COLD, None).all()]
+    assert ours == [source.name for source in loading._sources(None, None).all()]

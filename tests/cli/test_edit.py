@@ -214,7 +214,7 @@ class TestPrompt:
             lambda self, request, report=None: replace(preview(self, request), ctx_size=9000, thinks=True),
         )
         (folder / "a.txt").write_text("x = 1 + 2\n" * 40)
-        told = ScriptedAssistant(()).told(block("y = 1 + 2\n" * 40), block("z = 1 + 2\n" * 40))
+        told = ScriptedAssistant(()).reply_events(block("y = 1 + 2\n" * 40), block("z = 1 + 2\n" * 40))
         result = scripted.run(["edit", "a.txt", "say y", "--in-place"], [told])
         assert scripted.assistants[-1].requests[0].max_tokens == int(200 * 1.3) + 256 + 4096
         assert result.code == 0

@@ -26,7 +26,7 @@ from tests.sessions.turns import turn
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the paths of POSIX")
 TITLES = sections()
-THOUGHTFUL = ScriptedAssistant(()).told("yes", "or no?")
+THOUGHTFUL = ScriptedAssistant(()).reply_events("yes", "or no?")
 
 
 class Run(NamedTuple):
@@ -106,7 +106,7 @@ RUNS = {
     ),
     "lacli edit --json": (
         Run("edit a.py x --json", at.files, (REWRITTEN,)),
-        Run("edit a.py x --json", at.files, (ScriptedAssistant(()).told(REWRITTEN, "hm"),)),
+        Run("edit a.py x --json", at.files, (ScriptedAssistant(()).reply_events(REWRITTEN, "hm"),)),
     ),
     "lacli models list --json, lacli models show --json": (
         Run("models list --json"),

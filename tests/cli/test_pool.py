@@ -17,8 +17,8 @@ import pytest
 from lacli import paths
 from lacli.cli.main import main
 from lacli.events import Counts
-from lacli.pool.lesson import NO_TOKEN, Lesson, TableRows
 from lacli.pool.store import Pool, open_pool
+from lacli.pool.update import NO_TOKEN, PoolUpdate, TableRows
 from lacli.project.root import pool_key
 from tests.cli.conftest import ROOT, Scripted, Terminal
 
@@ -49,7 +49,7 @@ def learned(project: Path, *replies: int, fingerprint: str = FINGERPRINT) -> Poo
     pool = open_pool(pool_key(project, fingerprint), paths.pools_dir(), "learn", VOCAB, "smol")
     for number in replies or (1,):
         ids = [number * 40 + index for index in range(40)]
-        assert pool.learn(Lesson(ids, "text", table=rows(), totals=COUNTS.totals()))
+        assert pool.learn(PoolUpdate(ids, "text", table=rows(), totals=COUNTS.totals()))
     return pool
 
 
@@ -357,8 +357,8 @@ def test_an_import_leaves_out_what_the_tokenizer_shows_to_be_a_secret(
     key = pool_key(project, tokenizer.fingerprint)
     pool = open_pool(key, paths.pools_dir(), "learn", 49_152)
     sound = tokenizer.encode("def add(a, b):\n    return a + b\n")
-    assert pool.learn(Lesson(sound, "unseen"))
-    assert pool.learn(Lesson(tokenizer.encode('key = "AKIAIOSFODNN7QWERTYZ"\n'), "unseen", table=rows()))
+    assert pool.learn(PoolUpdate(sound, "unseen"))
+    assert pool.learn(PoolUpdate(tokenizer.encode('key = "AKIAIOSFODNN7QWERTYZ"\n'), "unseen", table=rows()))
     assert run(capfdbinary, "export", str(tmp_path / "pool"))[0] == 0
     (tmp_path / "other").mkdir()
     code, out, err = run(capfdbinary, "import", str(tmp_path / "pool"), "--project", str(tmp_path / "other"), "--json")

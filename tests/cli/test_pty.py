@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from lacli import paths
-from lacli.pool.lesson import Lesson
 from lacli.pool.store import open_pool
+from lacli.pool.update import PoolUpdate
 from lacli.project.root import pool_key
 from tests.cli.conftest import Program, Terminal
 
@@ -176,7 +176,7 @@ def test_the_list_of_models_has_a_header_and_the_size_of_what_is_not_here(progra
 
 def test_no_to_pool_clear_is_no_error(program: Program) -> None:
     pool = open_pool(pool_key(Path(os.path.realpath(program.folder)), "f" * 64), paths.pools_dir(), "learn", 50_000)
-    pool.learn(Lesson(list(range(40))))
+    pool.learn(PoolUpdate(list(range(40))))
     terminal = Terminal([*program.command("pool", "clear", "--project", str(program.folder))])
     terminal.wait_for(b"[y/N]")
     terminal.send(b"n\r")

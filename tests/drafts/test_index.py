@@ -12,7 +12,7 @@ import pytest
 from lacli.drafts import index as module
 from lacli.drafts.chains import drafts_from, new_calibration
 from lacli.drafts.index import HEAD, KINDS, LOOKED_AT, LiveIndex, Match, StoredIndex, SuffixIndex
-from lacli.drafts.index_build import sorted_places
+from lacli.drafts.index_build import sorted_positions
 from lacli.drafts.index_keys import ENOUGH, LEVELS, LONGEST_MATCH, SEPARATOR
 
 HIGHEST = 2**32 - 2
@@ -60,24 +60,26 @@ def contexts(
 
 
 def found(index: SuffixIndex, context: Sequence[int]) -> Found:
-    return [(match.length, index.following(match.place, 6), match.seen, match.of) for match in index.matches(context)]
+    return [
+        (match.length, index.following(match.position, 6), match.seen, match.of) for match in index.matches(context)
+    ]
 
 
 def slow(segments: Sequence[Sequence[int]], context: Sequence[int], shortest: int) -> Found:
-    """The same, from every place of every segment."""
+    """The same, from every position of every segment."""
     by_length: dict[int, list[tuple[int, ...]]] = {}
     for segment in segments:
-        for place in range(1, len(segment)):
-            length, most = 0, min(place, len(context), LONGEST_MATCH)
-            while length < most and segment[place - 1 - length] == context[-1 - length]:
+        for position in range(1, len(segment)):
+            length, most = 0, min(position, len(context), LONGEST_MATCH)
+            while length < most and segment[position - 1 - length] == context[-1 - length]:
                 length += 1
             if length >= shortest:
-                by_length.setdefault(length, []).append(tuple(segment[place : place + 6]))
+                by_length.setdefault(length, []).append(tuple(segment[position : position + 6]))
     every: Found = []
     for length in sorted(by_length, reverse=True)[:LEVELS]:
         runs = by_length[length]
         heads = [run[:HEAD] for run in runs]
-        newest = {head: place for place, head in enumerate(heads)}
+        newest = {head: position for position, head in enumerate(heads)}
         best = sorted(newest, key=lambda head: (heads.count(head), newest[head]), reverse=True)
         every += [(length, runs[newest[head]], heads.count(head), len(runs)) for head in best[:KINDS]]
         if sum(len(by_length[longer]) for longer in by_length if longer >= length) >= ENOUGH:
@@ -90,7 +92,7 @@ class TestMatches:
     def test_are_those_of_a_search_token_by_token(self, vocab: int) -> None:
         generator = random.Random(vocab)
         for _ in range(60):
-            # Few enough tokens that no length has more places than are looked at.
+            # Few enough tokens that no length has more positions than are looked at.
             segments = texts(generator, generator.randrange(6), generator.choice([5, 20]), vocab)
             if sum(map(len, segments)) > LOOKED_AT:
                 continue
@@ -181,14 +183,16 @@ class TestSeparators:
     def test_bytes_of_neighbours_that_look_like_a_gap_are_none(self) -> None:
         segments = [[9, 8, 0xFFFF, 0xFFFF0000, 0xFF, 0xFFFFFF00, 1, 0xFFFF0000, 0xFFFF]]
         for index in (live(segments), StoredIndex(segments)):
-            assert index.following(index.matches([9, 8])[0].place, 20) == tuple(segments[0][2:])
+            assert index.following(index.matches([9, 8])[0].position, 20) == tuple(segments[0][2:])
 
     def test_a_position_tells_its_segment(self) -> None:
         segments = [[], [1, 2, 3], [], [], [1, 2, 4], [7]]
         index = StoredIndex(segments)
-        assert {index.segment_of(match.place) for match in index.matches([1, 2])} == {1, 4}
+        assert {index.segment_of(match.position) for match in index.matches([1, 2])} == {1, 4}
         assert [
-            index.following(match.place, 1) for match in index.matches([1, 2]) if index.segment_of(match.place) == 4
+            index.following(match.position, 1)
+            for match in index.matches([1, 2])
+            if index.segment_of(match.position) == 4
         ] == [(4,)]
 
 
@@ -201,15 +205,18 @@ class TestSorting:
             chosen = [generator.choice(blocks) + generator.choice(blocks) for _ in range(6)]
             tokens = [token for text in chosen for token in (*text, SEPARATOR)]
             keys = [
-                (tokens[:place][::-1] + [SEPARATOR] * LONGEST_MATCH)[:LONGEST_MATCH] for place in range(len(tokens))
+                (tokens[:position][::-1] + [SEPARATOR] * LONGEST_MATCH)[:LONGEST_MATCH]
+                for position in range(len(tokens))
             ]
-            useful = [place for place in range(1, len(tokens)) if SEPARATOR not in tokens[place - 1 : place + 1]]
-            ours = sorted_places(np.array(tokens[::-1], np.uint32)).tolist()
+            useful = [
+                position for position in range(1, len(tokens)) if SEPARATOR not in tokens[position - 1 : position + 1]
+            ]
+            ours = sorted_positions(np.array(tokens[::-1], np.uint32)).tolist()
             assert sorted(ours) == useful
             # What lies behind a gap may be compared or not: nobody asks.
             ours, expected = (
-                [place for place in places if SEPARATOR not in keys[place]]
-                for places in (ours, sorted(useful, key=keys.__getitem__))
+                [position for position in positions if SEPARATOR not in keys[position]]
+                for positions in (ours, sorted(useful, key=keys.__getitem__))
             )
             assert ours == expected
 
@@ -222,17 +229,17 @@ class TestSize:
         wanted = reply.tolist()
         for cut in range(5, 400, 7):
             best = index.matches([1, 2, 3, *wanted[:cut]])[0]
-            assert (best.length, best.place, index.segment_of(best.place)) == (min(cut, LONGEST_MATCH), cut, 0)
-            assert index.following(best.place, 400) == tuple(wanted[cut:])
+            assert (best.length, best.position, index.segment_of(best.position)) == (min(cut, LONGEST_MATCH), cut, 0)
+            assert index.following(best.position, 400) == tuple(wanted[cut:])
 
     def test_few_places_are_looked_at_however_many_there_are(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The worst texts: one token over and over, one short run before ever other tokens."""
         pairs = [token for number in range(20_000) for token in (number + 10, 198, 262)]
         looked: list[int] = []
 
-        def kinds(length: int, places: Sequence[int], heads: Sequence[Hashable]) -> list[Match]:
-            looked.append(len(places))
-            return plain(length, places, heads)
+        def kinds(length: int, positions: Sequence[int], heads: Sequence[Hashable]) -> list[Match]:
+            looked.append(len(positions))
+            return plain(length, positions, heads)
 
         plain = module._kinds
         monkeypatch.setattr(module, "_kinds", kinds)
@@ -247,7 +254,7 @@ class TestSize:
         segments = [[*range(100, 140), number] for number in range(1000, 1500)]
         for index in (live(segments), StoredIndex(segments)):
             best = index.matches([*range(100, 140)])[0]
-            assert (best.length, index.following(best.place, 2)) == (LONGEST_MATCH, (1499,))
+            assert (best.length, index.following(best.position, 2)) == (LONGEST_MATCH, (1499,))
 
     def test_a_growing_index_forgets_its_oldest_and_finds_what_it_keeps(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "_MOST", 4000)
@@ -266,7 +273,7 @@ class TestSize:
             if len(segment) > 10:
                 best = index.matches(segment[:9])[0]
                 assert best.length == 9
-                assert index.following(best.place, 90) == tuple(segment[9:])
+                assert index.following(best.position, 90) == tuple(segment[9:])
         kept = whole[-40:]
         for context in contexts(generator, kept, 900, 100):
             assert all(following for _, following, _, _ in found(index, context))

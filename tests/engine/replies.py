@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from lacli.drafts.base import DraftSource
+from lacli.drafts.base import GuessSource
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.loop import decode
@@ -14,6 +14,7 @@ from lacli.engine.sequence import CachedSequence
 from lacli.engine.step import Finish, Step
 from lacli.engine.stop import StopRule, Stops
 from lacli.models.base import Runner
+from tests.fakes import as_sources
 
 VERIFY_ONLY = Limits(window=0)
 PLAIN = Limits(lookahead=False)
@@ -37,7 +38,7 @@ def reply(
     runner: Runner | CachedSequence,
     prompt: Sequence[int],
     count: int = 40,
-    sources: Sequence[DraftSource] = (),
+    sources: Sequence[GuessSource] = (),
     *,
     options: SamplingOptions = SamplingOptions(),  # noqa: B008 - frozen
     eos: Collection[int] = (),
@@ -56,7 +57,7 @@ def reply(
         decode(
             prompt,
             cached,
-            sources,
+            as_sources(sources),
             Sampler(options, prompt),
             Stops(eos, count, rule),
             controller or Controller(CostCurve.flat(), limits),

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from lacli.drafts.base import DraftSource
+from lacli.drafts.base import GuessSource
 from lacli.drafts.lookup import PromptSource, SessionSource
 from lacli.drafts.successor import SuccessorSource
-from lacli.engine.batch import Batch, Job, best_places
+from lacli.engine.batch import Batch, Job, best_slots
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.sampler import Sampler, SamplingOptions
@@ -20,7 +20,7 @@ from lacli.engine.step import Finish, Read, Step
 from lacli.engine.stop import Stops
 from lacli.errors import LacliError, PromptTooLong
 from tests.engine.replies import PLAIN, VERIFY_ONLY, reply, successor
-from tests.fakes import ListSource, SharingTableRunner, TableRunner
+from tests.fakes import ListSource, SharingTableRunner, TableRunner, as_sources
 
 DEAR = CostCurve({1: 1.0, 64: 64.0}, learning=False)
 """A row costs a step."""
@@ -46,7 +46,7 @@ class Run:
         counts: Sequence[int] | int = 20,
         *,
         most: int = 4,
-        sources: Sequence[DraftSource] = (),
+        sources: Sequence[GuessSource] = (),
         options: SamplingOptions = SamplingOptions(),  # noqa: B008 - frozen
         controller: Controller | None = None,
         most_bytes: float = 1e9,
@@ -70,8 +70,15 @@ class Run:
             if isinstance(prompt, LacliError):
                 yield index, prompt
                 continue
-            forks = [source.fork() for source in self._sources]
-            yield index, Job(prompt, forks, Sampler(self._options, prompt), Stops(self._eos, self._counts[index]))
+            yield (
+                index,
+                Job(
+                    prompt,
+                    as_sources(self._sources).fork(),
+                    Sampler(self._options, prompt),
+                    Stops(self._eos, self._counts[index]),
+                ),
+            )
 
     def all(self, cancel: Any = lambda: False, until: int = -1) -> Run:
         for number, (key, came) in enumerate(self._batch.decode(self._jobs(), cancel)):
@@ -102,7 +109,7 @@ class TestText:
             reply(TableRunner(random_logits), prompt, count, limits=PLAIN, options=options).ids
             for prompt, count in zip(PROMPTS, COUNTS, strict=True)
         ]
-        given: list[DraftSource] = {
+        given: list[GuessSource] = {
             "none": [],
             "all": [PromptSource(), SessionSource(), SuccessorSource()],
             "lies": [ListSource([(1, 2, 3), (9, 9)])],
@@ -162,11 +169,11 @@ class TestPlaces:
     def test_as_many_as_the_curve_makes_worth_it(self) -> None:
         cached = CachedSequence(SharingTableRunner(successor))
         cheap_to_16 = CostCurve({1: 10.0, 16: 11.0, 64: 44.0}, learning=False)
-        assert 12 <= best_places(Controller(cheap_to_16, Limits()), cached) <= 16
-        assert best_places(Controller(DEAR, Limits()), cached) == 1
+        assert 12 <= best_slots(Controller(cheap_to_16, Limits()), cached) <= 16
+        assert best_slots(Controller(DEAR, Limits()), cached) == 1
         slow = CostCurve({1: 300.0, 64: 2190.0}, learning=False)  # 30 ms a row
-        assert best_places(Controller(slow, Limits()), cached) == 17  # a cancel waits for no longer than 800 ms
-        assert best_places(Controller(CostCurve.flat(), Limits()), CachedSequence(TableRunner(successor))) == 1
+        assert best_slots(Controller(slow, Limits()), cached) == 17  # a cancel waits for no longer than 800 ms
+        assert best_slots(Controller(CostCurve.flat(), Limits()), CachedSequence(TableRunner(successor))) == 1
 
 
 class TestPrompts:

@@ -196,19 +196,19 @@ class TestWindow:
 class TestHonesty:
     def test_rows_that_bring_less_than_promised_are_believed_less_and_others_are_not_touched(self) -> None:
         made = controller(CPU)
-        assert made.trust("project") == made.honesty("successor") == 1.0
+        assert made.trust("project") == made.reliability("successor") == 1.0
         for _ in range(20):
-            made.settle({"successor": 0.8, "project": 0.5}, {"project": 1})
-        assert made.honesty("successor") < 0.2
-        assert made.trust("project") == 1.0  # more than promised counts as promised
+            made.record_acceptance({"successor": 0.8, "project": 0.5}, {"project": 1})
+        assert made.reliability("successor") < 0.2
+        assert made.trust("project") == 1.0  # more than expected counts as expected
 
     def test_who_is_not_bought_for_a_while_is_tried_again(self) -> None:
         made = controller(CPU)
         for _ in range(20):
-            made.settle({"successor": 0.8}, {})
+            made.record_acceptance({"successor": 0.8}, {})
         for _ in range(300):
-            made.settle({}, {})
-        assert made.honesty("successor") > 0.9
+            made.record_acceptance({}, {})
+        assert made.reliability("successor") > 0.9
 
 
 class TestBesideOtherReplies:
@@ -218,31 +218,31 @@ class TestBesideOtherReplies:
 
     def test_a_guess_must_beat_the_rate_that_all_have_without_it(self) -> None:
         alone, beside = controller(self.CURVE), controller(self.CURVE)
-        beside.share(7, 7.0)
+        beside.set_others(7, 7.0)
         chances = [0.9, 0.8, 0.6, 0.4]
         assert alone.buy(chances, already=1) == 4
         assert beside.buy(chances, already=1) == 2
-        beside.share(31, 31.0)
+        beside.set_others(31, 31.0)
         assert beside.buy(chances, already=1) == 0
 
     def test_where_rows_are_free_others_change_nothing(self) -> None:
         made = controller(CostCurve.flat())
-        made.share(20, 20.0)
+        made.set_others(20, 20.0)
         assert made.buy([0.9, 0.5, 0.1], already=1) == 3
         assert made.plan(20, 0) == Plan(Limits().max_rows - 21, 20, window=False)
 
     def test_sources_are_not_asked_where_only_near_certainties_pay(self) -> None:
         made = controller(self.CURVE, window=0)
-        made.share(3, 3.0)
+        made.set_others(3, 3.0)
         assert made.plan(20, 0).rows > 0
-        made.share(31, 31.0)
+        made.set_others(31, 31.0)
         assert made.plan(20, 0) == Plan(0, 0, window=False)
-        made.share(0, 0.0)
+        made.set_others(0, 0.0)
         assert made.plan(20, 0).rows == Limits().max_rows - 1
 
     def test_the_window_runs_where_its_rows_pay_beside_all_others(self) -> None:
         flat_to_32 = CostCurve({1: 10.0, 32: 10.1, 64: 20.0}, learning=False)
         made = controller(flat_to_32)
         assert made.plan(20, 14).window
-        made.share(31, 31.0)
+        made.set_others(31, 31.0)
         assert not made.plan(20, 14).window

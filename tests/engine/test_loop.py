@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from lacli.drafts.base import DraftSource
+from lacli.drafts.base import DraftSource, GuessSource, Sources
 from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
 from lacli.drafts.successor import SuccessorSource
 from lacli.engine.controller import Controller, Limits
@@ -19,7 +19,7 @@ from lacli.engine.step import Finish, Step
 from lacli.engine.stop import Stops
 from tests.engine.replies import PLAIN, VERIFY_ONLY, reply, successor
 from tests.exact.sources import LiarSource, OracleSource
-from tests.fakes import ListSource, TableRunner
+from tests.fakes import ListSource, TableRunner, as_sources
 
 VOCAB = 64
 
@@ -29,8 +29,23 @@ def chaotic(context: Sequence[int]) -> int:
     return (3 * context[-1] + 5 * context[-2 % len(context)] + 7 * context[-3 % len(context)]) % 23
 
 
-def all_sources(stored: Sequence[Sequence[int]] = ((1, 2, 3, 4, 5, 6, 7),)) -> list[DraftSource]:
+def all_sources(stored: Sequence[Sequence[int]] = ((1, 2, 3, 4, 5, 6, 7),)) -> list[GuessSource]:
     return [PromptSource(), SessionSource(), ProjectSource(stored), SuccessorSource()]
+
+
+class LateFollower(SuccessorSource):
+    """Knows the text of `successor`, but is wrong about what follows its first tokens."""
+
+    def __init__(self, right_from: int) -> None:
+        super().__init__()
+        self._right_from = right_from
+
+    def follow(self, previous: int, token_id: int) -> list[tuple[int, float]]:
+        if previous != token_id - 1:
+            return []  # not the text
+        return [((token_id + 1 if token_id >= self._right_from else token_id + 2) % 50, 0.9)]
+
+    def observe(self, token_ids: Sequence[int]) -> None: ...
 
 
 class TestDegenerateSettings:
@@ -94,6 +109,15 @@ class TestGuesses:
         done = reply(runner, (9,), 30, [ListSource(guesses, chance=1.0)])
         assert done.ids == list(range(10, 40))
         assert any(12 in rows.token_ids[1:] for rows in runner.forwards)  # what stands before a bad id is used
+
+    def test_a_miss_of_a_follower_source_that_sleeps_does_not_count_and_a_hit_wakes_it(self) -> None:
+        done = reply(TableRunner(successor), (9,), 60, [LateFollower(right_from=22)])
+        assert done.ids == [token % 50 for token in range(10, 70)]
+        asked = [step.rows > 1 for step in done.steps if step.rows]
+        # Six misses, a sleep of one step; a miss, of two; a miss, of four, of which the second would have been right.
+        assert asked[:13] == [*[True] * 6, False, True, False, False, True, False, False]
+        assert all(asked[13:-1])
+        assert len(asked) < 40
 
     def test_whatever_is_in_the_pool_the_text_is_the_same(self) -> None:
         prompt = (4, 9, 2)
@@ -199,7 +223,7 @@ class TestInterruption:
         prompt, runner, source = (9,), TableRunner(successor), ListSource([(11, 12, 13), (14, 15)])
         cached = CachedSequence(runner)
         controller = Controller(CostCurve.flat(), VERIFY_ONLY)
-        replying = decode(prompt, cached, [source], Sampler(SamplingOptions()), Stops((), 40), controller)
+        replying = decode(prompt, cached, Sources([source]), Sampler(SamplingOptions()), Stops((), 40), controller)
         ids: list[int] = []
         for _, step in zip(range(steps), replying, strict=False):
             ids += step.token_ids
@@ -220,7 +244,7 @@ class TestInterruption:
         cached = CachedSequence(runner)
         controller = Controller(CostCurve.flat(), VERIFY_ONLY)
         ids: list[int] = []
-        replying = decode((9,), cached, [], Sampler(SamplingOptions()), Stops((), 40), controller)
+        replying = decode((9,), cached, Sources(), Sampler(SamplingOptions()), Stops((), 40), controller)
         with pytest.raises(RuntimeError, match="memory"):
             ids.extend(token_id for step in replying for token_id in step.token_ids)
         assert ids == [10, 11, 12]
@@ -255,7 +279,7 @@ class TestOneAfterAnother:
         steps = decode(
             longer,
             cached,
-            [],
+            Sources(),
             Sampler(SamplingOptions()),
             Stops((), 3),
             Controller(CostCurve.flat(), VERIFY_ONLY),
@@ -285,7 +309,7 @@ class TestOneAfterAnother:
             decode(
                 prompt,
                 CachedSequence(TableRunner(chaotic)),
-                all_sources(),
+                as_sources(all_sources()),
                 Sampler(SamplingOptions()),
                 Stops((), 50),
                 controller,

@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 
 from lacli.engine.accept import accept
 from lacli.engine.controller import Limits
-from lacli.engine.sampler import Beginning, Sampler, SamplingOptions
+from lacli.engine.sampler import FirstToken, Sampler, SamplingOptions
 from lacli.errors import LacliError
 from lacli.models.base import Rows
 from lacli.models.runners.scores import scores_of
@@ -277,16 +277,16 @@ class TestBeginning:
     ) -> None:
         ranked = [1, 3, 4, 0, 2]
         for rank, token_id in enumerate(ranked):
-            sampler = Sampler(options, beginning=Beginning(rank))
+            sampler = Sampler(options, first_token=FirstToken(rank))
             assert drawn(sampler, *self.LOGITS) == token_id
             assert sampler.first == (token_id,)
             assert drawn(sampler, -INF, -INF, 0.0, -INF, -INF) == 2
-        assert drawn(Sampler(options, beginning=Beginning(9)), *self.LOGITS) == 2
-        assert drawn(Sampler(options, beginning=Beginning(1, frozenset({1, 3, 99}))), *self.LOGITS) == 0
+        assert drawn(Sampler(options, first_token=FirstToken(9)), *self.LOGITS) == 2
+        assert drawn(Sampler(options, first_token=FirstToken(1, frozenset({1, 3, 99}))), *self.LOGITS) == 0
 
     def test_blanks_come_before_it_and_are_never_it(self) -> None:
         for rank, token_id in enumerate([4, 0, 2, 2]):
-            sampler = Sampler(SamplingOptions(), beginning=Beginning(rank), blank=lambda index: index in (1, 3))
+            sampler = Sampler(SamplingOptions(), first_token=FirstToken(rank), blank=lambda index: index in (1, 3))
             assert drawn(sampler, *self.LOGITS) == 1
             assert sampler.first == ()
             assert drawn(sampler, 0.5, 2.0, -1.0, 1.0, 3.0) == token_id
@@ -299,7 +299,7 @@ class TestBeginning:
     def test_log_probabilities_are_the_models_own(self) -> None:
         expected = torch.tensor(self.LOGITS).log_softmax(0)
         for options in (SamplingOptions(), SamplingOptions(2.0, seed=3), SamplingOptions(repetition_penalty=2.0)):
-            sampler = Sampler(options, [1], weighs=True)
+            sampler = Sampler(options, [1], keep_log_probabilities=True)
             ids = [drawn(sampler, *self.LOGITS) for _ in range(5)]
             assert sampler.log_probabilities == pytest.approx([float(expected[token_id]) for token_id in ids], abs=1e-5)
         assert Sampler(SamplingOptions()).log_probabilities == []

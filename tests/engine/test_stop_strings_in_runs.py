@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from lacli.drafts.base import DraftSource
+from lacli.drafts.base import DraftSource, Sources
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.loop import decode
@@ -62,7 +62,7 @@ def say(stops: Sequence[str], limits: Limits, sources: Sequence[DraftSource] = (
     for step in decode(
         (0,),
         CachedSequence(runner),
-        sources,
+        Sources(sources),
         Sampler(SamplingOptions()),
         Stops((END,), budget, rule),
         Controller(CostCurve.flat(), limits),

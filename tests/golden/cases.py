@@ -28,15 +28,15 @@ os.replace("a", "b")  # atomic
 1. It is *atomic*.
 2. It works everywhere, on every file system that this computer knows, and a long line wraps.
 """
-THOUGHTFUL = ScriptedAssistant(()).told(
+THOUGHTFUL = ScriptedAssistant(()).reply_events(
     "Use `os.replace`:\n\n```python\nos.replace(a, b)\n```\n",
     "The user wants a *name* changed:\n\n```python\nos.rename(a, b)\n```\n\nNo, that fails where b is there.\n",
 )
 REWRITTEN = "```python\n" + world.A_PY.replace("os.rename", "os.replace") + "```\n"
 OPENING = (
-    Loading("fetching", 40_000_000, 93_000_000),
+    Loading("fetch", 40_000_000, 93_000_000),
     Notice("smollm2-135m: a note about the model"),
-    Loading("loading"),
+    Loading("load"),
 )
 BATCH = b'"first"\n{"prompt": "second", "id": "b", "max_tokens": 5}\n'
 Setup = Callable[[World], None]
@@ -75,7 +75,7 @@ CASES = (
     Case("ask/markdown-no-colour", ["ask", "--color", "never", "how"], "md", [MARKDOWN]),
     Case("ask/thought", ["ask", "how"], "md", [THOUGHTFUL]),
     Case("ask/thought-plain", ["ask", "--plain", "how"], "md", [THOUGHTFUL]),
-    Case("ask/thought-only", ["ask", "how"], "md", [ScriptedAssistant(()).told("", "Hm.")]),
+    Case("ask/thought-only", ["ask", "how"], "md", [ScriptedAssistant(()).reply_events("", "Hm.")]),
     Case("ask/thought-no-stream", ["ask", "-S", "how"], "md", [THOUGHTFUL]),
     Case("ask/no-stream", ["ask", "-S", "how"], "md", [MARKDOWN]),
     Case("ask/thought-extract", ["ask", "-x", "how"], "py", [THOUGHTFUL]),

@@ -283,13 +283,13 @@ def mistakes(world: World) -> None:
 def pool(world: World) -> None:
     """Something learned here."""
     from lacli import paths
-    from lacli.pool.lesson import Lesson
     from lacli.pool.store import open_pool
+    from lacli.pool.update import PoolUpdate
     from lacli.project.root import pool_key
 
     counts = Counts(1, 30, 10, 29, 50, 19, {"project": 50}, {"project": 19}, 60, 10.0, 500.0, 400.0)
     kept = open_pool(pool_key(world.site, "ab" * 32), paths.pools_dir(), "learn", 1000, "smol")
-    assert kept.learn(Lesson(list(range(40)), "text", totals=counts.totals()))
+    assert kept.learn(PoolUpdate(list(range(40)), "text", totals=counts.totals()))
 
 
 def measured(world: World) -> None:

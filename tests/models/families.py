@@ -12,7 +12,7 @@ import torch
 import transformers
 from transformers import AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 
-from lacli.models.runners.generic import attention as stock_attention
+from lacli.models.runners.generic.attention import EXACT
 from lacli.models.runners.generic.runner import GenericRunner
 
 VOCAB = 128
@@ -115,7 +115,7 @@ def family(name: str) -> Family:
     if name not in _made:
         stock = build(CONFIGS[name]())
         ours = copy.deepcopy(stock)
-        ours.set_attn_implementation(stock_attention.EXACT)
+        ours.set_attn_implementation(EXACT)
         _made[name] = Family(name, stock, GenericRunner(ours))
     return _made[name]
 

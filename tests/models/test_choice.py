@@ -96,5 +96,5 @@ def test_openmp_spins_only_where_nobody_else_wants_the_cores(
     monkeypatch.setattr(os, "getloadavg", lambda: (load_average, 0.0, 0.0), raising=False)
     monkeypatch.setenv("OMP_WAIT_POLICY", "")
     monkeypatch.delenv("OMP_WAIT_POLICY")
-    loading._wait_without_spinning()
+    loading._let_openmp_sleep()
     assert (os.environ.get("OMP_WAIT_POLICY") == "passive") == passive

@@ -16,6 +16,7 @@ import torch
 import transformers
 from transformers import PreTrainedModel
 
+from lacli.drafts.base import Sources
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.loop import decode
@@ -32,6 +33,7 @@ from lacli.models.runners.fused.runner import FusedRunner
 from lacli.models.runners.generic.runner import GenericRunner
 from lacli.models.runners.load import load_runner
 from lacli.models.runners.native.runner import NativeRunner
+from lacli.models.runners.tensors import Tensors
 from tests.engine.replies import PLAIN, Reply, reply
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
@@ -228,6 +230,8 @@ class TestLoading:
             ({"hidden_size": None}, "hidden_size = None"),
             ({"num_key_value_heads": 0}, "num_key_value_heads = 0"),
             ({"rope_parameters": {"rope_type": "linear", "factor": "x"}}, "describes no model"),
+            ({"rope_parameters": {"rope_type": "llama3", "factor": 8.0}}, "describes no model"),
+            ({"rms_norm_eps": "small"}, "rms_norm_eps = 'small'"),
             ({"model_type": "gemma2", "hidden_size": "48"}, "cannot load .* 'hidden_size'"),
         ],
     )
@@ -239,6 +243,16 @@ class TestLoading:
         (tmp_path / "config.json").write_text(json.dumps(edited.config), encoding="utf-8")
         with pytest.raises(ModelUnavailable, match=said):
             load_runner(edited, quant, threads=1)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize(("method", "broken"), [("is_packed", None), ("floats", lambda self, name: None)])
+    def test_a_bug_of_ours_is_not_called_a_bad_model(
+        self, method: str, broken: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It would send the user to fetch a sound model again, and hide the line that is wrong."""
+        _, prepared = write(tmp_path)
+        monkeypatch.setattr(Tensors, method, broken)
+        with pytest.raises((AttributeError, TypeError)):
+            load_runner(prepared, "none", threads=1)
 
     def test_damaged_weights_are_called_so(self, tmp_path: Path) -> None:
         _, prepared = write(tmp_path)
@@ -257,7 +271,7 @@ class TestCache:
         sources = [LiarSource(len(prompt), truth, VOCAB), OracleSource(len(prompt), truth[:30])]
         controller = Controller(CostCurve.flat(), Limits(window=3, max_rows=20))
         text = list(prompt)
-        for step in decode(prompt, cached, sources, Sampler(SamplingOptions()), Stops((), 60), controller):
+        for step in decode(prompt, cached, Sources(sources), Sampler(SamplingOptions()), Stops((), 60), controller):
             text += step.token_ids
             assert runner.length == len(text) - 1
             fresh.truncate(0)

@@ -14,7 +14,7 @@ import torch
 import transformers
 from transformers import PreTrainedModel
 
-from lacli.drafts.base import DraftSource
+from lacli.drafts.base import DraftSource, Sources
 from lacli.drafts.lookup import ProjectSource, PromptSource, SessionSource
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
@@ -25,7 +25,7 @@ from lacli.engine.step import Step
 from lacli.engine.stop import Stops
 from lacli.errors import LacliError
 from lacli.models.base import Rows
-from lacli.models.runners.generic import attention as stock_attention
+from lacli.models.runners.generic.attention import FAST
 from lacli.models.runners.generic.runner import GenericRunner
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
@@ -104,7 +104,7 @@ class TestAgainstGenerate:
     def test_the_attention_for_gpus_says_the_same(self, name: str) -> None:
         stock = family(name).stock
         ours = copy.deepcopy(stock)
-        ours.set_attn_implementation(stock_attention.FAST)
+        ours.set_attn_implementation(FAST)
         prompt = prompt_of(9)
         expected = generated(stock, prompt, 12)
         runner = GenericRunner(ours)
@@ -194,9 +194,20 @@ def decoded(
     runner.truncate(0)
     controller = Controller(CostCurve.flat(), Limits(max_rows=32, **limits))
     steps = list(
-        decode(prompt, CachedSequence(runner), sources, Sampler(SamplingOptions()), Stops((), count), controller)
+        decode(
+            prompt, CachedSequence(runner), Sources(sources), Sampler(SamplingOptions()), Stops((), count), controller
+        )
     )
     return [token_id for step in steps for token_id in step.token_ids], steps
+
+
+def test_a_bug_of_ours_in_a_forward_is_not_called_a_failure_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = family(next(iter(CONFIGS))).runner
+    runner.truncate(0)
+    runner.prefill(prompt_of(5))
+    monkeypatch.setattr(runner, "_masks", object())
+    with pytest.raises(AttributeError):
+        runner.forward(Rows((7,), (-1,), (0,)))
 
 
 class TestLookahead:

@@ -15,6 +15,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from lacli.drafts.base import Sources
 from lacli.drafts.lookup import PromptSource
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
@@ -143,7 +144,7 @@ def by_lookahead(runner: Runner, prompt: Sequence[int], reply: Sequence[int]) ->
     controller = Controller(CostCurve.flat(), Limits(window=3, max_rows=16))
     runner.truncate(0)
     sampler, stops = Sampler(SamplingOptions()), Stops((), len(reply))
-    steps = decode(prompt, CachedSequence(runner), sources, sampler, stops, controller)
+    steps = decode(prompt, CachedSequence(runner), Sources(sources), sampler, stops, controller)
     return [token_id for step in steps for token_id in step.token_ids]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from lacli.errors import ModelUnavailable, UsageError
 from lacli.models.registry.registry import also_here, load_registry, registry_files, shipped_file
-from lacli.models.spec import Problem
+from lacli.models.spec import RegistryProblem
 
 GOOD = """
 default = "tiny"
@@ -55,17 +55,17 @@ wheels = [
 """
 
 
-def problems_of(path: Path, text: str | bytes) -> list[Problem]:
+def problems_of(path: Path, text: str | bytes) -> list[RegistryProblem]:
     file = path / "models.toml"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    found: list[Problem] = []
+    found: list[RegistryProblem] = []
     load_registry([file], found)
     return found
 
 
 class TestShippedFile:
     def test_has_no_mistakes(self) -> None:
-        found: list[Problem] = []
+        found: list[RegistryProblem] = []
         load_registry([shipped_file()], found)
         assert found == []
 

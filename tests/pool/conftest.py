@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lacli.pool.lesson import NO_TOKEN, TableRows
 from lacli.pool.store import Pool, open_pool
+from lacli.pool.update import NO_TOKEN, TableRows
 from lacli.project.root import PoolKey, pool_key
 
 FINGERPRINT = "0123456789abcdef" * 4

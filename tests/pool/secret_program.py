@@ -100,6 +100,7 @@ class Teller:
 
 def main() -> int:
     """Run the command lines of COMMANDS one after another, or the process's own, with a teller for a runner."""
+    import lacli.assistant.cost_cache
     import lacli.assistant.loading
     import lacli.assistant.prompt
     import lacli.assistant.reply
@@ -113,9 +114,9 @@ def main() -> int:
     tokenizer = Tokenizer.load(Path(os.environ["TELLER_TOKENIZER"]))
     said = json.loads(Path(os.environ["SAYS"]).read_text(encoding="utf-8"))
     teller = Teller(end=2, pause_s=float(os.environ.get("PAUSE", "0")))
-    real = lacli.assistant.prompt.fitted
+    real = lacli.assistant.prompt.build_prompt
 
-    def fitted(request: Any, *arguments: Any) -> Any:
+    def build_prompt(request: Any, *arguments: Any) -> Any:
         prompt = real(request, *arguments)
         blanks = "" if request.place is None else hidden(request.place)  # a model writes those before a place again
         teller.begin(len(prompt.token_ids), tokenizer.encode(blanks + said.pop(0)) if said else ())
@@ -126,10 +127,10 @@ def main() -> int:
         return teller
 
     # of replies alone: a chat that reads ahead and an edit that counts its tokens say nothing
-    lacli.assistant.reply.fitted = fitted  # type: ignore[attr-defined,assignment]
+    lacli.assistant.reply.build_prompt = build_prompt  # type: ignore[attr-defined,assignment]
     lacli.models.runners.load.load_runner = load_runner  # type: ignore[assignment]
     lacli.assistant.loading._primer = lambda *_: None  # what a teller says is no habit to keep in the shared cache
-    lacli.assistant.loading._curve = lambda *_, **__: CostCurve({1: 10.0, 16: 10.1, 17: 100.0})
+    lacli.assistant.cost_cache.cost_curve = lambda *_: CostCurve({1: 10.0, 16: 10.1, 17: 100.0})
     Tokenizer.load = classmethod(lambda cls, folder: tokenizer)  # type: ignore[method-assign,assignment]
     if "FILTER_OFF" in os.environ:  # shows that what looks for leaks would find them
         lacli.pool.secrets.refuse = lambda text, wary=False: None

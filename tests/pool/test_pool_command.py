@@ -11,8 +11,8 @@ import pytest
 
 from lacli import paths
 from lacli.cli.main import main
-from lacli.pool.lesson import Lesson
 from lacli.pool.store import Pool, open_pool
+from lacli.pool.update import PoolUpdate
 from lacli.project.root import pool_key
 
 from .conftest import FINGERPRINT, VOCAB
@@ -32,8 +32,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def learned(project: Path, fingerprint: str = FINGERPRINT) -> Pool:
     pool = open_pool(pool_key(project, fingerprint), paths.pools_dir(), "learn", VOCAB, "smol")
-    assert pool.learn(Lesson(reply(1)))
-    assert pool.learn(Lesson(reply(2)))
+    assert pool.learn(PoolUpdate(reply(1)))
+    assert pool.learn(PoolUpdate(reply(2)))
     return pool
 
 
@@ -127,7 +127,7 @@ class TestClear:
         assert err.startswith("lacli: deleted")
         left = [path.name for path in paths.pools_dir().rglob("*") if path.is_file()]
         assert set(left) <= {"pool.lacli.lock"}
-        assert pool.learn(Lesson(reply(3)))  # a running session goes on with an empty pool
+        assert pool.learn(PoolUpdate(reply(3)))  # a running session goes on with an empty pool
         assert open_pool(pool_key(project, FINGERPRINT), paths.pools_dir(), "read", VOCAB).size == 40
 
     def test_nothing_to_delete_is_no_error(self, project: Path, capsys: Captured) -> None:

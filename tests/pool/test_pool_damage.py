@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from lacli.pool.format import MAGIC, Header, Record, decode_header, encode_header, encode_record, header_size
-from lacli.pool.lesson import Lesson
 from lacli.pool.store import Caps, Pool, open_pool
+from lacli.pool.update import PoolUpdate
 from lacli.project.root import PoolKey
 from lacli.storage import files
 
@@ -34,7 +34,7 @@ def sound(reopen: Opener) -> bytes:
     """The bytes of a pool with five replies; it lies on the disk."""
     pool = reopen()
     for number in range(5):
-        pool.learn(Lesson(reply(number)))
+        pool.learn(PoolUpdate(reply(number)))
     return pool.path.read_bytes()
 
 
@@ -44,7 +44,7 @@ def assert_starts_cold(reopen: Opener, bad: bytes) -> None:
     assert replies(pool) == []
     assert len(pool.notices) == 1
     assert str(pool.path) in pool.notices[0]
-    assert pool.learn(Lesson(reply(9)))
+    assert pool.learn(PoolUpdate(reply(9)))
     assert len(pool.notices) == 1
     assert aside(pool)[-1].read_bytes() == bad
     again = reopen()
@@ -69,7 +69,7 @@ class TestDamage:
             whole = (length - head) // record
             pool = reopen()
             assert replies(pool) == [reply(number) for number in range(whole)], length
-            assert pool.learn(Lesson(reply(9)))
+            assert pool.learn(PoolUpdate(reply(9)))
             assert len(pool.notices) == (0 if length == head + whole * record else 1)
             again = reopen()
             assert replies(again) == [*(reply(number) for number in range(whole)), reply(9)]
@@ -85,7 +85,7 @@ class TestDamage:
             pool = reopen()
             found = replies(pool)
             assert found in ([], stored[:-1]), at  # never a wrong id, and not the rest behind a bad length
-            pool.learn(Lesson(reply(9)))
+            pool.learn(PoolUpdate(reply(9)))
             assert len(pool.notices) == 1, at
             if pool.learns and not found:
                 assert aside(pool)[-1].read_bytes() == bytes(data)
@@ -115,7 +115,7 @@ class TestDamage:
         (path / "something").write_text("of the user's")
         pool = reopen()
         assert len(pool.notices) == 1
-        assert pool.learn(Lesson(reply(9)))
+        assert pool.learn(PoolUpdate(reply(9)))
         assert (aside(pool)[0] / "something").read_text() == "of the user's"
         assert replies(reopen()) == [reply(9)]
 
@@ -126,7 +126,7 @@ class TestDamage:
         os.mkfifo(path)
         pool = reopen()
         assert len(pool.notices) == 1
-        assert pool.learn(Lesson(reply(9)))
+        assert pool.learn(PoolUpdate(reply(9)))
         assert stat.S_ISFIFO(aside(pool)[0].stat().st_mode)
 
     @linux_only
@@ -136,13 +136,13 @@ class TestDamage:
         path.symlink_to("/dev/zero")
         pool = reopen()
         assert len(pool.notices) == 1
-        assert pool.learn(Lesson(reply(9)))
+        assert pool.learn(PoolUpdate(reply(9)))
         path.unlink()
         with socket.socket(socket.AF_UNIX) as server:
             monkeypatch.chdir(path.parent)  # a socket's name may not be long
             server.bind(path.name)
             pool = reopen()
-            assert not pool.learn(Lesson(reply(9)))
+            assert not pool.learn(PoolUpdate(reply(9)))
             assert len(pool.notices) == 1
 
     @posix_only
@@ -152,7 +152,7 @@ class TestDamage:
         path.unlink()
         path.symlink_to(tmp_path / "unplugged" / "pool.lacli")
         pool = reopen()
-        assert not pool.learn(Lesson(reply(9)))
+        assert not pool.learn(PoolUpdate(reply(9)))
         assert len(pool.notices) == 1
         assert path.is_symlink()
         assert aside(pool) == []
@@ -162,7 +162,7 @@ class TestDamage:
         path = reopen().path
         path.rename(tmp_path / "elsewhere")
         path.symlink_to(tmp_path / "elsewhere")
-        assert reopen().learn(Lesson(reply(9)))
+        assert reopen().learn(PoolUpdate(reply(9)))
         assert path.is_symlink()
         assert len(replies(reopen())) == 6
 
@@ -173,7 +173,7 @@ class TestDamage:
         for mode in ("learn", "read"):
             pool = reopen(mode)
             assert replies(pool) == []
-            assert not pool.learn(Lesson(reply(9)))
+            assert not pool.learn(PoolUpdate(reply(9)))
             assert len(pool.notices) == 1
             assert "newer" in pool.notices[0]
         assert path.read_bytes() == newer
@@ -183,15 +183,15 @@ class TestDamage:
         pool = reopen()
         newer = MAGIC + (7).to_bytes(4, "little") + sound[12:]
         pool.path.write_bytes(newer)
-        assert not pool.learn(Lesson(reply(9)))
-        assert not pool.learn(Lesson(reply(8)))
+        assert not pool.learn(PoolUpdate(reply(9)))
+        assert not pool.learn(PoolUpdate(reply(8)))
         assert len(pool.notices) == 1
         assert pool.path.read_bytes() == newer
 
     def test_damage_that_comes_while_it_is_open(self, reopen: Opener, sound: bytes) -> None:
         pool = reopen()
         pool.path.write_bytes(sound + b"garbage that is long enough for a record's head")
-        assert pool.learn(Lesson(reply(9)))
+        assert pool.learn(PoolUpdate(reply(9)))
         assert len(pool.notices) == 1
         assert replies(reopen()) == [reply(9)]
 
@@ -218,7 +218,7 @@ class TestDamage:
         pool = reopen()
         assert time.perf_counter() - start < 5
         assert len(pool.notices) == 1
-        assert pool.learn(Lesson(reply(9)))
+        assert pool.learn(PoolUpdate(reply(9)))
         aside(pool)[0].unlink()
 
 
@@ -229,8 +229,8 @@ class TestDisk:
     ) -> None:
         pool = reopen()
         monkeypatch.setattr("os.write", _filling_disk(full_after))
-        assert not pool.learn(Lesson(reply(9)))
-        assert not pool.learn(Lesson(reply(8)))
+        assert not pool.learn(PoolUpdate(reply(9)))
+        assert not pool.learn(PoolUpdate(reply(8)))
         assert len(pool.notices) == 1
         assert "No space left" in pool.notices[0]
         monkeypatch.undo()
@@ -240,7 +240,7 @@ class TestDisk:
     def test_a_full_disk_at_the_first_reply(self, reopen: Opener, pools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pool = reopen()
         monkeypatch.setattr("os.write", _filling_disk(7))
-        assert not pool.learn(Lesson(reply(9)))
+        assert not pool.learn(PoolUpdate(reply(9)))
         assert len(pool.notices) == 1
         assert pool.size == 0
         monkeypatch.undo()
@@ -251,7 +251,7 @@ class TestDisk:
     ) -> None:
         pool = reopen(caps=Caps(len(sound) + 10))
         monkeypatch.setattr("os.write", _filling_disk(200))
-        assert not pool.learn(Lesson(reply(9)))
+        assert not pool.learn(PoolUpdate(reply(9)))
         monkeypatch.undo()
         assert pool.path.read_bytes() == sound
         assert not list(pool.path.parent.glob("*.tmp"))
@@ -260,15 +260,15 @@ class TestDisk:
         self, reopen: Opener, sound: bytes, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Log, table and numbers are written one after the other."""
-        lesson = Lesson(reply(9), table=table_rows(9, 10), totals={"replies": 1})
-        reopen().learn(Lesson(reply(8), table=table_rows(8), totals={"replies": 1}))
+        update = PoolUpdate(reply(9), table=table_rows(9, 10), totals={"replies": 1})
+        reopen().learn(PoolUpdate(reply(8), table=table_rows(8), totals={"replies": 1}))
         kept = set()
         for room in range(0, 1_000, 45):
             pool = reopen()
             before = {path: path.read_bytes() for path in pool.path.parent.iterdir()}
             with monkeypatch.context() as patched:
                 patched.setattr("os.write", _filling_disk(room))
-                stored = pool.learn(lesson)
+                stored = pool.learn(update)
             assert len(pool.notices) == (0 if pool.learns else 1)
             again = reopen()
             assert len(replies(again)) == (7 if stored else 6)
@@ -283,17 +283,17 @@ class TestDisk:
     def test_short_writes_are_continued(self, reopen: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
         write = os.write
         monkeypatch.setattr("os.write", lambda descriptor, data: write(descriptor, data[:11]))
-        assert reopen().learn(Lesson(reply(1)))
-        assert reopen().learn(Lesson(reply(2)))
+        assert reopen().learn(PoolUpdate(reply(1)))
+        assert reopen().learn(PoolUpdate(reply(2)))
         assert replies(reopen()) == [reply(1), reply(2)]
 
     def test_an_append_is_brought_to_the_disk(self, reopen: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
         synced: list[int] = []
         monkeypatch.setattr("os.fsync", synced.append)
         pool = reopen()
-        pool.learn(Lesson(reply(1)))
+        pool.learn(PoolUpdate(reply(1)))
         synced.clear()
-        pool.learn(Lesson(reply(2)))
+        pool.learn(PoolUpdate(reply(2)))
         assert synced
 
     @pytest.mark.parametrize("place", ["state", "state/pools"])
@@ -301,15 +301,15 @@ class TestDisk:
         (tmp_path / place).parent.mkdir(exist_ok=True)
         (tmp_path / place).write_text("in the way")
         pool = reopen()
-        assert not pool.learn(Lesson(reply(1)))
+        assert not pool.learn(PoolUpdate(reply(1)))
         assert len(pool.notices) == 1
 
     @linux_only
     @pytest.mark.parametrize("place", ["/proc/nothing/here", "/dev/null/pools", "/sys/x"])
     def test_places_where_nothing_can_be_made(self, key: PoolKey, place: str) -> None:
         pool = open_pool(key, Path(place), "learn", VOCAB)
-        assert not pool.learn(Lesson(reply(1)))
-        assert not pool.learn(Lesson(reply(1)))
+        assert not pool.learn(PoolUpdate(reply(1)))
+        assert not pool.learn(PoolUpdate(reply(1)))
         assert len(pool.notices) == 1
 
 
@@ -390,13 +390,13 @@ def _try_as_nobody(key: PoolKey, pools: Path, sender: Any) -> None:
         os.setgid(65534)
         os.setuid(65534)
     pool = open_pool(key, pools, "learn", VOCAB)
-    learned = pool.learn(Lesson(reply(9))) or pool.learn(Lesson(reply(8)))
+    learned = pool.learn(PoolUpdate(reply(9))) or pool.learn(PoolUpdate(reply(8)))
     sender.send((learned, pool.notices, len(replies(pool))))
 
 
 def test_the_header_says_whose_it_is(reopen: Opener) -> None:
     pool = reopen(model="some-model")
-    pool.learn(Lesson(reply(1)))
+    pool.learn(PoolUpdate(reply(1)))
     header, _ = decode_header(pool.path.read_bytes())
     assert header is not None
     assert (header.tokenizer, header.vocab_size, header.model) == (FINGERPRINT, VOCAB, "some-model")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from lacli.pool import projects
-from lacli.pool.lesson import Lesson
 from lacli.pool.store import Pool, open_pool
+from lacli.pool.update import PoolUpdate
 from lacli.project import root as identity
 from lacli.project.root import first_commit, pool_key, project_id, project_root
 
@@ -289,7 +289,7 @@ class TestNames:
     def test_a_root_that_is_no_utf_8_is_recorded(self, tmp_path: Path, pools: Path) -> None:
         root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
         root.mkdir()
-        open_pool(pool_key(root, FINGERPRINT), pools, "learn", VOCAB).learn(Lesson(reply(1)))
+        open_pool(pool_key(root, FINGERPRINT), pools, "learn", VOCAB).learn(PoolUpdate(reply(1)))
         record = projects.read_record(pools / project_id(root))
         assert record is not None
         assert record.root == root

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from lacli.pool import projects
-from lacli.pool.lesson import Lesson
 from lacli.pool.store import open_pool
+from lacli.pool.update import PoolUpdate
 from lacli.project.root import first_commit, pool_key, project_id, project_root
 
 from .conftest import FINGERPRINT, VOCAB, posix_only
@@ -25,11 +25,11 @@ from .test_pool_store import replies, reply
 class TestMoves:
     def test_a_moved_repository_keeps_its_pool(self, tmp_path: Path, pools: Path) -> None:
         top = repository(tmp_path / "old")
-        pool_of(top, pools).learn(Lesson(reply(1)))
+        pool_of(top, pools).learn(PoolUpdate(reply(1)))
         top.rename(tmp_path / "new")
         pool = pool_of(tmp_path / "new" / "src", pools)
         assert replies(pool) == [reply(1)]
-        assert pool.learn(Lesson(reply(2)))
+        assert pool.learn(PoolUpdate(reply(2)))
         assert replies(pool_of(tmp_path / "new", pools)) == [reply(1), reply(2)]
         assert len(list(pools.iterdir())) == 1
         record = projects.read_record(next(pools.iterdir()))
@@ -38,7 +38,7 @@ class TestMoves:
 
     def test_reading_finds_it_too_but_renames_nothing(self, tmp_path: Path, pools: Path) -> None:
         top = repository(tmp_path / "old")
-        pool_of(top, pools).learn(Lesson(reply(1)))
+        pool_of(top, pools).learn(PoolUpdate(reply(1)))
         before = sorted(pools.rglob("*"))
         top.rename(tmp_path / "new")
         pool = open_pool(pool_key(tmp_path / "new", FINGERPRINT), pools, "read", VOCAB)
@@ -47,15 +47,15 @@ class TestMoves:
 
     def test_two_clones_that_both_exist_stay_apart(self, tmp_path: Path, pools: Path) -> None:
         top = repository(tmp_path / "one")
-        pool_of(top, pools).learn(Lesson(reply(1)))
+        pool_of(top, pools).learn(PoolUpdate(reply(1)))
         git(tmp_path, "clone", "-q", str(top), str(tmp_path / "two"))
         assert replies(pool_of(tmp_path / "two", pools)) == []
-        pool_of(tmp_path / "two", pools).learn(Lesson(reply(2)))
+        pool_of(tmp_path / "two", pools).learn(PoolUpdate(reply(2)))
         assert replies(pool_of(top, pools)) == [reply(1)]
 
     def test_another_repository_adopts_nothing(self, tmp_path: Path, pools: Path) -> None:
         top = repository(tmp_path / "old")
-        pool_of(top, pools).learn(Lesson(reply(1)))
+        pool_of(top, pools).learn(PoolUpdate(reply(1)))
         shutil.rmtree(top)
         assert replies(pool_of(repository(tmp_path / "unrelated"), pools)) == []
         (tmp_path / "no-repository").mkdir()
@@ -65,12 +65,12 @@ class TestMoves:
         self, tmp_path: Path, pools: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         top = repository(tmp_path / "old")
-        pool_of(top, pools).learn(Lesson(reply(1)))
+        pool_of(top, pools).learn(PoolUpdate(reply(1)))
         top.rename(tmp_path / "new")
         monkeypatch.setenv("PATH", str(tmp_path / "empty"))
         pool = pool_of(tmp_path / "new", pools)
         assert replies(pool) == []
-        assert pool.learn(Lesson(reply(2)))
+        assert pool.learn(PoolUpdate(reply(2)))
         assert pool.notices == []
 
     def test_an_empty_or_shallow_repository_that_moved_starts_anew(self, tmp_path: Path, pools: Path) -> None:
@@ -79,18 +79,18 @@ class TestMoves:
         git(tmp_path, "clone", "-q", "--depth", "1", f"file://{origin}", str(tmp_path / "shallow"))
         repository(tmp_path / "empty", commit=False)
         for name in ("shallow", "empty"):
-            pool_of(tmp_path / name, pools).learn(Lesson(reply(1)))
+            pool_of(tmp_path / name, pools).learn(PoolUpdate(reply(1)))
             (tmp_path / name).rename(tmp_path / f"moved-{name}")
             pool = pool_of(tmp_path / f"moved-{name}", pools)
             assert replies(pool) == []
-            assert pool.learn(Lesson(reply(2)))
+            assert pool.learn(PoolUpdate(reply(2)))
             assert pool.notices == []
 
     def test_a_worktree_and_its_repository_teach_one_pool(self, tmp_path: Path, pools: Path) -> None:
         top = repository(tmp_path / "repo")
         git(top, "worktree", "add", "-q", str(tmp_path / "tree"))
-        pool_of(top / "src", pools).learn(Lesson(reply(1)))
-        pool_of(tmp_path / "tree", pools).learn(Lesson(reply(2)))
+        pool_of(top / "src", pools).learn(PoolUpdate(reply(1)))
+        pool_of(tmp_path / "tree", pools).learn(PoolUpdate(reply(2)))
         assert replies(pool_of(top, pools)) == [reply(1), reply(2)]
         assert git(top, "status", "--porcelain") == git(tmp_path / "tree", "status", "--porcelain") == ""
 
@@ -98,7 +98,7 @@ class TestMoves:
     def test_a_git_that_hangs_delays_a_session_by_seconds_at_most(
         self, tmp_path: Path, pools: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        pool_of(repository(tmp_path / "old"), pools).learn(Lesson(reply(1)))
+        pool_of(repository(tmp_path / "old"), pools).learn(PoolUpdate(reply(1)))
         (tmp_path / "old").rename(tmp_path / "new")
         program = tmp_path / "bin" / "git"
         program.parent.mkdir()
@@ -107,7 +107,7 @@ class TestMoves:
         monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
         started = time.monotonic()
         pool = pool_of(tmp_path / "new", pools)
-        assert pool.learn(Lesson(reply(2)))
+        assert pool.learn(PoolUpdate(reply(2)))
         assert time.monotonic() - started < 6
         assert pool.notices == []
 
@@ -116,12 +116,12 @@ class TestMoves:
     )
     def test_a_damaged_record_costs_nothing_but_the_adoption(self, tmp_path: Path, pools: Path, bad: bytes) -> None:
         top = repository(tmp_path / "repo")
-        pool_of(top, pools).learn(Lesson(reply(1)))
+        pool_of(top, pools).learn(PoolUpdate(reply(1)))
         record = pools / project_id(top) / projects.RECORD_NAME
         record.write_bytes(bad)
         pool = pool_of(top, pools)
         assert replies(pool) == [reply(1)]
-        assert pool.learn(Lesson(reply(2)))
+        assert pool.learn(PoolUpdate(reply(2)))
         assert pool.notices == []
         repaired = projects.read_record(record.parent)
         assert repaired is not None

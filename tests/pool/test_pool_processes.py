@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lacli.pool.lesson import Lesson
 from lacli.pool.store import Caps
+from lacli.pool.update import PoolUpdate
 from lacli.project.root import PoolKey
 
 from .conftest import FINGERPRINT, VOCAB, Opener, entries, posix_only, table_rows
@@ -22,7 +22,7 @@ import random, sys
 from pathlib import Path
 import numpy as np
 from lacli.project.root import pool_key
-from lacli.pool.lesson import Lesson, TableRows
+from lacli.pool.update import PoolUpdate, TableRows
 from lacli.pool.store import Caps, open_pool
 project, pools, fingerprint, vocab, first, count, cap = sys.argv[1:]
 key = pool_key(Path(project), fingerprint)
@@ -35,8 +35,8 @@ for number in range(int(first), int(first) + int(count)):
         np.zeros((5, 8), np.uint8),
     )
     ids = [rng.randrange(int(vocab)) for _ in range(40)]
-    lesson = Lesson(ids, table=rows, totals={"replies": 1}, calibration={"prompt": [float(number)]})
-    assert pool.learn(lesson), pool.notices
+    update = PoolUpdate(ids, table=rows, totals={"replies": 1}, calibration={"prompt": [float(number)]})
+    assert pool.learn(update), pool.notices
     print(number, flush=True)
 """
 
@@ -105,7 +105,7 @@ def test_kill_9_in_the_middle_of_appends_loses_at_most_the_last(
         assert cap < 100_000 or set(last) <= set(table)
         assert pool.totals()["replies"] >= len(said)
         # The dead process's lock holds nobody up.
-        assert pool.learn(Lesson(reply(1_000_000 + round_), table=table_rows(round_), totals={"replies": 1}))
+        assert pool.learn(PoolUpdate(reply(1_000_000 + round_), table=table_rows(round_), totals={"replies": 1}))
         assert len(pool.notices) <= 1  # of a torn record
         written = [reply(number) for number in said]
         missing = [each for each in written if each not in found]

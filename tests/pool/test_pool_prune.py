@@ -1,4 +1,4 @@
-"""storage.py, prune.py, inventory.py: the room of all pools, and what `lacli pool list` knows without reading them."""
+"""space.py, prune.py, inventory.py: the room of all pools, and what `lacli pool list` knows without reading them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lacli.pool import inventory
-from lacli.pool import space as storage
+from lacli.pool import inventory, space
 from lacli.pool.evict import Caps
-from lacli.pool.lesson import Lesson
 from lacli.pool.prune import prune, vanished
 from lacli.pool.store import Pool, open_pool
+from lacli.pool.update import PoolUpdate
 from lacli.project.root import PoolKey, pool_key
 from lacli.storage.lock import locked
 
@@ -26,7 +25,7 @@ def filled(tmp_path: Path, pools: Path, name: str, count: int = 20, fingerprint:
     (tmp_path / name).mkdir(exist_ok=True)
     pool = open_pool(pool_key(tmp_path / name, fingerprint), pools, "learn", VOCAB, "m")
     for number in range(count):
-        pool.learn(Lesson(reply(number), table=table_rows(number), totals={"replies": 1}))
+        pool.learn(PoolUpdate(reply(number), table=table_rows(number), totals={"replies": 1}))
     return pool
 
 
@@ -51,22 +50,22 @@ class TestTotalCap:
             aged(filled(tmp_path, pools, name), 10 + age)
         key = pool_key(tmp_path / "oldest", FINGERPRINT)
         pool = open_pool(key, pools, "learn", VOCAB, caps=Caps(total_bytes=15_000))
-        assert pool.learn(Lesson(reply(99)))
-        left = {folder.parent.name.split("-")[0] for folder in storage.pool_folders(pools)}
+        assert pool.learn(PoolUpdate(reply(99)))
+        left = {folder.parent.name.split("-")[0] for folder in space.pool_folders(pools)}
         assert left == {"oldest", "new"}
         assert len(pool.notices) == 1
         assert len(replies(open_pool(key, pools, "read", VOCAB))) == 21
 
     def test_a_pool_that_helped_outlives_one_used_later(self, tmp_path: Path, pools: Path) -> None:
         useful = filled(tmp_path, pools, "useful")
-        open_pool(useful.key, pools, "learn", VOCAB).learn(Lesson(reply(1), credits={0: 500}))
+        open_pool(useful.key, pools, "learn", VOCAB).learn(PoolUpdate(reply(1), credits={0: 500}))
         aged(useful, 12)
         for name in ("a", "b"):
             aged(filled(tmp_path, pools, name), 10)
         filled(tmp_path, pools, "own", 1)
         pool = open_pool(pool_key(tmp_path / "own", FINGERPRINT), pools, "learn", VOCAB, caps=Caps(total_bytes=17_000))
-        pool.learn(Lesson(reply(5)))
-        left = {folder.parent.name.split("-")[0] for folder in storage.pool_folders(pools)}
+        pool.learn(PoolUpdate(reply(5)))
+        left = {folder.parent.name.split("-")[0] for folder in space.pool_folders(pools)}
         assert {"useful", "own"} <= left
         assert len(left) == 3
 
@@ -74,8 +73,8 @@ class TestTotalCap:
         aged(filled(tmp_path, pools, "site", fingerprint="b" * 64), 30)
         filled(tmp_path, pools, "other")
         pool = open_pool(pool_key(tmp_path / "site", FINGERPRINT), pools, "learn", VOCAB, caps=Caps(4_000))
-        pool.learn(Lesson(reply(1)))
-        left = sorted(folder.parent.name.split("-")[0] for folder in storage.pool_folders(pools))
+        pool.learn(PoolUpdate(reply(1)))
+        left = sorted(folder.parent.name.split("-")[0] for folder in space.pool_folders(pools))
         assert left == ["other", "site"]
         assert len(pool.notices) == 1
 
@@ -85,7 +84,7 @@ class TestTotalCap:
         (tmp_path / "own").mkdir()
         pool = open_pool(pool_key(tmp_path / "own", FINGERPRINT), pools, "learn", VOCAB, caps=Caps(total_bytes=500))
         with locked(busy.path, 1):
-            pool.learn(Lesson(reply(1)))
+            pool.learn(PoolUpdate(reply(1)))
         assert busy.path.exists()
         assert pool.notices == []
 
@@ -93,27 +92,27 @@ class TestTotalCap:
         folder = filled(tmp_path, pools, "a").path.parent
         (folder / "wt-files.lacli").write_bytes(bytes(100))
         (folder / "notes.txt").write_text("the user's")
-        storage.delete(folder, 1)
+        space.delete(folder, 1)
         assert sorted(path.name for path in folder.iterdir()) == ["notes.txt", "pool.lacli.lock"]
 
     def test_who_reads_a_pool_that_goes_reads_on(self, tmp_path: Path, pools: Path) -> None:
         reader = filled(tmp_path, pools, "reader")
-        storage.delete(reader.path.parent, 1)
+        space.delete(reader.path.parent, 1)
         assert len(replies(reader)) == 20
-        assert reader.learn(Lesson(reply(77)))
+        assert reader.learn(PoolUpdate(reply(77)))
         assert replies(open_pool(reader.key, pools, "read", VOCAB)) == [reply(77)]
 
     def test_an_index_of_files_goes_with_its_pool_and_counts_without_one(self, tmp_path: Path, pools: Path) -> None:
         pool = aged_index(tmp_path, pools, "old")
-        storage.delete(pool.path.parent, 1)
+        space.delete(pool.path.parent, 1)
         assert [path.name for path in pool.path.parent.iterdir()] == ["pool.lacli.lock"]
         alone = aged_index(tmp_path, pools, "alone").path.parent
         for name in ("pool.lacli", "table.lacli", "numbers.json"):
             (alone / name).unlink()
-        assert list(storage.pool_folders(pools)) == [alone]
+        assert list(space.pool_folders(pools)) == [alone]
         own = filled(tmp_path, pools, "own", 1).path.parent
-        assert storage.make_room(pools, own, 64_000_000, 10_000, round(1000 * time.time())) == 1
-        assert list(storage.pool_folders(pools)) == [own]
+        assert space.make_room(pools, own, 64_000_000, 10_000, round(1000 * time.time())) == 1
+        assert list(space.pool_folders(pools)) == [own]
         assert list(pools.rglob("*files.lacli*")) == []
 
 
@@ -125,7 +124,7 @@ class TestPrune:
         assert pruned.compacted == 2
         assert pruned.freed_bytes > 8_000
         assert pruned.notices == ()
-        for folder in storage.pool_folders(pools):
+        for folder in space.pool_folders(pools):
             assert (folder / "pool.lacli").stat().st_size <= 6_000
         again = open_pool(pool_key(tmp_path / "a", FINGERPRINT), pools, "read", VOCAB)
         assert replies(again)[-1] == reply(59)
@@ -185,9 +184,9 @@ class TestPrune:
         filled(tmp_path, pools, "here")
         (tmp_path / "gone").rmdir()
         assert prune(pools, Caps()).vanished == ()
-        assert len(list(storage.pool_folders(pools))) == 2
+        assert len(list(space.pool_folders(pools))) == 2
         assert prune(pools, Caps(), [tmp_path / "here", *vanished(pools)]).vanished == (tmp_path / "gone",)
-        assert [folder.parent.name.split("-")[0] for folder in storage.pool_folders(pools)] == ["here"]
+        assert [folder.parent.name.split("-")[0] for folder in space.pool_folders(pools)] == ["here"]
         assert len(list(pools.iterdir())) == 1
 
     def test_a_busy_and_a_newer_pool_are_passed_over(self, tmp_path: Path, pools: Path) -> None:
@@ -204,7 +203,7 @@ class TestPrune:
         for age, name in enumerate("abc"):
             aged(filled(tmp_path, pools, name), 10 + age)
         assert prune(pools, Caps(total_bytes=6_500)).deleted == 2
-        assert len(list(storage.pool_folders(pools))) == 1
+        assert len(list(space.pool_folders(pools))) == 1
 
     def test_without_pools_there_is_nothing_to_do(self, pools: Path) -> None:
         assert prune(pools, Caps(), vanished(pools)).freed_bytes == 0
@@ -213,10 +212,10 @@ class TestPrune:
 
 class TestInventory:
     def test_a_pool_is_described(self, reopen: Opener, key: PoolKey, pools: Path) -> None:
-        reopen(model="smol").learn(Lesson(reply(1), table=table_rows(1, 2), totals={"replies": 1}))
+        reopen(model="smol").learn(PoolUpdate(reply(1), table=table_rows(1, 2), totals={"replies": 1}))
         pool = reopen()
         pool.learn(
-            Lesson(reply(2), table=table_rows(2), credits={0: 12}, totals={"replies": 1, "accepted.project": 12})
+            PoolUpdate(reply(2), table=table_rows(2), credits={0: 12}, totals={"replies": 1, "accepted.project": 12})
         )
         for info in (inventory.all_projects(pools)[0].pools[0], inventory.project_info(pools / key.project).pools[0]):
             assert (info.tokenizer, info.vocab_size, info.model) == (FINGERPRINT, VOCAB, "smol")
@@ -233,7 +232,7 @@ class TestInventory:
         self, reopen: Opener, pools: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         pool = reopen()
-        pool.learn(Lesson(reply(1)))
+        pool.learn(PoolUpdate(reply(1)))
         with monkeypatch.context() as patched:
             patched.setattr(inventory, "decode_file", lambda *_: pytest.fail("the log was read"))
             assert inventory.all_projects(pools)[0].pools[0].tokens == 40
@@ -242,7 +241,7 @@ class TestInventory:
 
     def test_a_damaged_table_is_named(self, reopen: Opener, key: PoolKey, pools: Path) -> None:
         pool = reopen()
-        pool.learn(Lesson(reply(1), table=table_rows(1)))
+        pool.learn(PoolUpdate(reply(1), table=table_rows(1)))
         path = pool.path.with_name("table.lacli")
         path.write_bytes(path.read_bytes()[:-8] + b"12345678" + bytes(range(100)))
         info = inventory.project_info(pools / key.project).pools[0]
@@ -251,10 +250,10 @@ class TestInventory:
 
     def test_clearing_takes_table_and_numbers_too(self, reopen: Opener, key: PoolKey, pools: Path) -> None:
         pool = reopen()
-        pool.learn(Lesson(reply(1), table=table_rows(1), totals={"replies": 1}))
+        pool.learn(PoolUpdate(reply(1), table=table_rows(1), totals={"replies": 1}))
         inventory.clear(pools / key.project)
         assert [path.name for path in pool.path.parent.iterdir()] == ["pool.lacli.lock"]
         assert reopen().table() is None
-        assert pool.learn(Lesson(reply(2), table=table_rows(2), totals={"replies": 1}))
+        assert pool.learn(PoolUpdate(reply(2), table=table_rows(2), totals={"replies": 1}))
         assert reopen().totals() == {"replies": 1}
         assert [key[1] for key in reopen().table().keys.tolist()] == [2]  # type: ignore[union-attr]

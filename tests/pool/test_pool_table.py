@@ -15,8 +15,8 @@ from lacli.pool import table
 from lacli.pool.evict import Caps
 from lacli.pool.format import MAGIC, Header, Record, encode_header, encode_record, header_size
 from lacli.pool.journal import Journal
-from lacli.pool.lesson import NO_TOKEN, Lesson, TableRows
 from lacli.pool.store import Pool
+from lacli.pool.update import NO_TOKEN, PoolUpdate, TableRows
 from lacli.storage import files
 
 from .conftest import VOCAB, Opener, entries, posix_only, table_rows
@@ -116,9 +116,9 @@ class TestCoding:
 class TestFile:
     def test_entries_are_there_when_the_pool_is_opened_again(self, reopen: Opener) -> None:
         assert reopen().table() is None
-        reopen().learn(Lesson(reply(1), table=table_rows(1, (2, 3))))
+        reopen().learn(PoolUpdate(reply(1), table=table_rows(1, (2, 3))))
         pool = reopen()
-        pool.learn(Lesson(reply(2), table=table_rows(1, 4, follower=100)))
+        pool.learn(PoolUpdate(reply(2), table=table_rows(1, 4, follower=100)))
         found = entries(reopen("read").table())
         assert found == entries(pool.table())
         assert {key: followers[0] for key, (followers, _) in found.items()} == {
@@ -132,7 +132,7 @@ class TestFile:
         before = os.umask(0)
         try:
             pool = reopen()
-            pool.learn(Lesson(reply(1), table=table_rows(1), totals={"replies": 1}))
+            pool.learn(PoolUpdate(reply(1), table=table_rows(1), totals={"replies": 1}))
         finally:
             os.umask(before)
         for path in pool.path.parent.iterdir():
@@ -140,17 +140,17 @@ class TestFile:
 
     def test_a_model_with_fewer_rows_never_sees_ids_it_lacks(self, reopen: Opener) -> None:
         big = reopen(vocab_size=VOCAB + 100)
-        big.learn(Lesson(reply(1), table=table_rows(1, VOCAB + 50)))
+        big.learn(PoolUpdate(reply(1), table=table_rows(1, VOCAB + 50)))
         small = reopen(vocab_size=VOCAB)
         assert list(entries(small.table())) == [(NO_TOKEN, 1)]
-        small.learn(Lesson(reply(2), table=table_rows(2, VOCAB + 60)))
+        small.learn(PoolUpdate(reply(2), table=table_rows(2, VOCAB + 60)))
         assert {key[1] for key in entries(reopen(vocab_size=VOCAB + 100).table())} == {1, 2, VOCAB + 50}
 
     @pytest.mark.parametrize("secret_in", ["text", "prompt_text"])
     def test_a_secret_in_reply_or_prompt_leaves_no_entries(self, reopen: Opener, secret_in: str) -> None:
         pool = reopen()
         secret = "aws_key = 'AKIA" + "QX7ZP2LM9RT4WV8K'"
-        stored = pool.learn(Lesson(reply(1), table=table_rows(1), totals={"replies": 1}, **{secret_in: secret}))
+        stored = pool.learn(PoolUpdate(reply(1), table=table_rows(1), totals={"replies": 1}, **{secret_in: secret}))
         assert stored == (secret_in == "prompt_text")
         assert reopen().table() is None
         assert not table_path(pool).exists()
@@ -159,9 +159,9 @@ class TestFile:
     def test_what_the_project_calls_secret_is_refused_too(self, reopen: Opener) -> None:
         pool = reopen()
         pool.refuse = lambda text, wary=False: "a value of .env" if "hunter2" in text else None
-        assert not pool.learn(Lesson(reply(1), "say hunter2", table=table_rows(1)))
-        assert pool.learn(Lesson(reply(2), "say it", "what is hunter2?", table=table_rows(2)))
-        assert pool.learn(Lesson(reply(3), "x", table=table_rows(3)))
+        assert not pool.learn(PoolUpdate(reply(1), "say hunter2", table=table_rows(1)))
+        assert pool.learn(PoolUpdate(reply(2), "say it", "what is hunter2?", table=table_rows(2)))
+        assert pool.learn(PoolUpdate(reply(3), "x", table=table_rows(3)))
         again = reopen()
         assert replies(again) == [reply(2), reply(3)]
         assert [key[1] for key in entries(again.table())] == [3]
@@ -170,7 +170,7 @@ class TestFile:
         caps = Caps(40_000)
         pool = reopen(caps=caps)
         for number in range(150):
-            pool.learn(Lesson(reply(number), table=table_rows(*range(20 * number, 20 * number + 20))))
+            pool.learn(PoolUpdate(reply(number), table=table_rows(*range(20 * number, 20 * number + 20))))
             assert table_path(pool).stat().st_size <= caps.table_bytes()
         found = {key[1] for key in entries(reopen(caps=caps).table())}
         assert found == set(range(3_000 - len(found), 3_000))
@@ -179,7 +179,7 @@ class TestFile:
     def test_entries_learned_again_and_again_do_not_pile_up(self, reopen: Opener) -> None:
         pool = reopen()
         for number in range(40):
-            pool.learn(Lesson(reply(number), table=table_rows(*range(1_000), follower=number)))
+            pool.learn(PoolUpdate(reply(number), table=table_rows(*range(1_000), follower=number)))
         records = table_path(pool).read_bytes().count(b"\x78\x5e")  # heads of zlib streams
         assert records <= 20
         assert {followers[0] for followers, _ in entries(reopen().table()).values()} == {39}
@@ -187,7 +187,7 @@ class TestFile:
     def test_a_table_that_cannot_be_read_today_is_not_written_over(
         self, reopen: Opener, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        reopen().learn(Lesson(reply(1), table=table_rows(1)))
+        reopen().learn(PoolUpdate(reply(1), table=table_rows(1)))
         pool = reopen()
         before = table_path(pool).read_bytes()
         read_all = Journal.read_all
@@ -198,7 +198,7 @@ class TestFile:
             return read_all(journal, limit)
 
         monkeypatch.setattr(Journal, "read_all", unreadable)
-        pool.learn(Lesson(reply(2), table=table_rows(*range(30_000))))
+        pool.learn(PoolUpdate(reply(2), table=table_rows(*range(30_000))))
         assert len(pool.notices) == 1
         assert "Input/output error" in pool.notices[0]
         assert table_path(pool).read_bytes() == before
@@ -206,8 +206,8 @@ class TestFile:
     def test_another_process_s_entries_are_kept(self, reopen: Opener) -> None:
         mine, other = reopen(), reopen()
         for number in range(30):
-            mine.learn(Lesson(reply(number), table=table_rows(*range(1_000), follower=number)))
-            other.learn(Lesson(reply(100 + number), table=table_rows(5_000 + number)))
+            mine.learn(PoolUpdate(reply(number), table=table_rows(*range(1_000), follower=number)))
+            other.learn(PoolUpdate(reply(100 + number), table=table_rows(5_000 + number)))
         found = {key[1] for key in entries(reopen().table())}
         assert found == {*range(1_000), *range(5_000, 5_030)}
 
@@ -218,7 +218,7 @@ class TestDamage:
         """The bytes of a table made by three replies; it lies on the disk."""
         pool = reopen()
         for number in range(3):
-            pool.learn(Lesson(reply(number), table=table_rows(*range(50 * number, 50 * number + 50))))
+            pool.learn(PoolUpdate(reply(number), table=table_rows(*range(50 * number, 50 * number + 50))))
         return table_path(pool).read_bytes()
 
     def test_every_length_in_steps_of_64_bytes(self, sound: bytes, reopen: Opener) -> None:
@@ -229,7 +229,7 @@ class TestDamage:
             found = {key[1] for key in entries(pool.table())}
             assert found in (set(), *(set(range(50 * whole)) for whole in (1, 2, 3))), length
             assert len(pool.notices) == (length < header_size(sound)), length
-            assert pool.learn(Lesson(reply(9), table=table_rows(9_000)))
+            assert pool.learn(PoolUpdate(reply(9), table=table_rows(9_000)))
             again = reopen()
             assert {key[1] for key in entries(again.table())} == {*found, 9_000}, length
             assert again.notices == []
@@ -249,7 +249,7 @@ class TestDamage:
             assert found.items() <= whole.items(), at  # never a wrong entry
             assert len(found) < len(whole)
             assert len(replies(pool)) >= 3  # the log is another file
-            pool.learn(Lesson(reply(9), table=table_rows(9_000)))
+            pool.learn(PoolUpdate(reply(9), table=table_rows(9_000)))
             assert len(pool.notices) <= 1
         assert 0 < len(aside(reopen("read"))) <= files.KEPT_ASIDE
 
@@ -262,7 +262,7 @@ class TestDamage:
         assert len(pool.notices) == 1
         assert "successor table" in pool.notices[0]
         assert aside(pool)[-1].read_bytes() == bad
-        assert pool.learn(Lesson(reply(9), table=table_rows(9)))
+        assert pool.learn(PoolUpdate(reply(9), table=table_rows(9)))
         assert list(entries(reopen().table())) == [(NO_TOKEN, 9)]
 
     def test_ids_out_of_range_and_foreign_records(self, sound: bytes, reopen: Opener) -> None:
@@ -272,7 +272,7 @@ class TestDamage:
             pool = reopen()
             assert pool.table() is None
             assert len(pool.notices) == 1
-            assert pool.learn(Lesson(reply(9), table=table_rows(9)))
+            assert pool.learn(PoolUpdate(reply(9), table=table_rows(9)))
 
     def test_a_foreign_tokenizer_and_a_newer_version(self, sound: bytes, reopen: Opener) -> None:
         path = table_path(reopen("read"))
@@ -284,7 +284,7 @@ class TestDamage:
         path.write_bytes(newer)
         pool = reopen()
         assert pool.table() is None
-        assert not pool.learn(Lesson(reply(9), table=table_rows(9)))
+        assert not pool.learn(PoolUpdate(reply(9), table=table_rows(9)))
         assert len(pool.notices) == 1
         assert path.read_bytes() == newer
 
@@ -292,7 +292,7 @@ class TestDamage:
         pool = reopen()
         pool.table()
         table_path(pool).write_bytes(sound + b"garbage that is long enough for a record's head")
-        assert pool.learn(Lesson(reply(9), table=table_rows(9)))
+        assert pool.learn(PoolUpdate(reply(9), table=table_rows(9)))
         assert len(pool.notices) == 1
         assert list(entries(reopen().table())) == [(NO_TOKEN, 9)]
 
@@ -302,7 +302,7 @@ class TestDamage:
         path.write_bytes(sound + encode_record(table.encode(table_rows(VOCAB), 1)[0]))
         pool = reopen()
         for number in range(10, 30):  # until it is compacted
-            assert pool.learn(Lesson(reply(number), table=table_rows(*range(1_000))))
+            assert pool.learn(PoolUpdate(reply(number), table=table_rows(*range(1_000))))
         assert len(pool.notices) == 1
         assert {key[1] for key in entries(reopen().table())} >= set(range(1_000))
 
@@ -323,5 +323,5 @@ class TestDamage:
             pool = reopen()
             assert pool.table() is None
             assert len(pool.notices) == 1
-            assert pool.learn(Lesson(reply(9), table=table_rows(9)))
+            assert pool.learn(PoolUpdate(reply(9), table=table_rows(9)))
             assert list(entries(reopen().table())) == [(NO_TOKEN, 9)]

@@ -13,8 +13,8 @@ from lacli.errors import LacliError, UsageError
 from lacli.pool import table, transfer
 from lacli.pool.format import CREDIT, MAGIC, TOTALS, Header, Record, encode_header, encode_record, header_size
 from lacli.pool.inventory import project_info
-from lacli.pool.lesson import Lesson
 from lacli.pool.store import Caps, Pool, open_pool
+from lacli.pool.update import PoolUpdate
 from lacli.project.root import pool_key
 
 from .conftest import FINGERPRINT, VOCAB, Opener, entries, posix_only, table_rows
@@ -26,7 +26,7 @@ def exported(reopen: Opener, tmp_path: Path) -> Path:
     """Three replies, one of them credited, two entries, totals."""
     for number in range(3):
         reopen(model="smol").learn(
-            Lesson(
+            PoolUpdate(
                 reply(number),
                 credits={0: 10} if number else {},
                 table=table_rows(number, 50),
@@ -78,7 +78,7 @@ def test_importing_twice_changes_nothing_more(exported: Path, elsewhere: Pool, p
 
 
 def test_what_is_there_is_newer(exported: Path, elsewhere: Pool, pools: Path) -> None:
-    elsewhere.learn(Lesson(reply(9), table=table_rows(50, follower=900), totals={"replies": 1}))
+    elsewhere.learn(PoolUpdate(reply(9), table=table_rows(50, follower=900), totals={"replies": 1}))
     transfer.import_(elsewhere, exported)
     pool = again(elsewhere, pools)
     assert replies(pool)[-1] == reply(9)
@@ -125,7 +125,7 @@ def test_a_file_for_few_ids_does_not_keep_out_what_is_learned_later(tmp_path: Pa
     file, key = tmp_path / "none.pool", pool_key(tmp_path, FINGERPRINT)
     file.write_bytes(encode_header(Header(FINGERPRINT, 0, "", 0, "")))
     transfer.import_(open_pool(key, pools, "learn", transfer.header_of(file).vocab_size), file)
-    assert open_pool(key, pools, "learn", VOCAB).learn(Lesson(reply(1), table=table_rows(5)))
+    assert open_pool(key, pools, "learn", VOCAB).learn(PoolUpdate(reply(1), table=table_rows(5)))
     pool = open_pool(key, pools, "read", VOCAB)
     assert (replies(pool), len(entries(pool.table()))) == ([reply(1)], 1)
 
@@ -144,7 +144,7 @@ def test_only_the_owner_may_read_the_file(exported: Path) -> None:
 
 
 def test_a_pool_without_table_or_numbers_is_exported_too(reopen: Opener, tmp_path: Path, elsewhere: Pool) -> None:
-    reopen().learn(Lesson(reply(1)))
+    reopen().learn(PoolUpdate(reply(1)))
     path = reopen().path
     path.with_name("numbers.json").unlink()
     transfer.export(path, tmp_path / "out.lacli")
@@ -153,7 +153,7 @@ def test_a_pool_without_table_or_numbers_is_exported_too(reopen: Opener, tmp_pat
 
 @pytest.mark.parametrize("place", ["missing/out.lacli", "."])
 def test_a_place_that_cannot_be_written_is_an_error(reopen: Opener, tmp_path: Path, place: str) -> None:
-    reopen().learn(Lesson(reply(1)))
+    reopen().learn(PoolUpdate(reply(1)))
     with pytest.raises(LacliError, match="cannot be written"):
         transfer.export(reopen().path, tmp_path / place)
 
@@ -161,7 +161,7 @@ def test_a_place_that_cannot_be_written_is_an_error(reopen: Opener, tmp_path: Pa
 def test_a_missing_or_damaged_pool_is_not_exported(reopen: Opener, tmp_path: Path) -> None:
     with pytest.raises(LacliError):
         transfer.export(reopen().path, tmp_path / "out.lacli")
-    reopen().learn(Lesson(reply(1)))
+    reopen().learn(PoolUpdate(reply(1)))
     reopen().path.write_bytes(b"garbage")
     with pytest.raises(LacliError, match="no lacli pool"):
         transfer.export(reopen("read").path, tmp_path / "out.lacli")
@@ -222,7 +222,7 @@ class TestHostileFiles:
         assert pool.totals() == {"d": 2}
         info = project_info(pool.path.parent.parent).pools[0]
         assert 0 < info.value <= 1e6
-        assert elsewhere.learn(Lesson(reply(2), credits={0: 1}))
+        assert elsewhere.learn(PoolUpdate(reply(2), credits={0: 1}))
 
 
 def _digest(record: Record) -> bytes:

@@ -29,7 +29,7 @@ async def test_an_answer_is_shown_with_its_code_blocks_numbered(pilot: Play) -> 
 
 
 async def test_a_thought_stands_above_its_answer_and_is_no_part_of_it(pilot: Play) -> None:
-    thoughtful = ScriptedAssistant(()).told("Yes:\n\n```py\nx = 1\n```\n", "Or no?\n\n```py\nx = 2\n```\n")
+    thoughtful = ScriptedAssistant(()).reply_events("Yes:\n\n```py\nx = 1\n```\n", "Or no?\n\n```py\nx = 2\n```\n")
     async with pilot(thoughtful, "second", size=(80, 40)) as it:
         await it.ask("is it so?")
         for _ in range(2):
@@ -195,7 +195,7 @@ async def test_the_same_answer_is_expected_only_where_the_same_is_sent_again(pil
 
 
 async def test_a_summary_says_what_it_stands_for_and_what_there_is_none_of(pilot: Play) -> None:
-    cut = ScriptedAssistant(()).told("the sum")
+    cut = ScriptedAssistant(()).reply_events("the sum")
     cut[-1] = Finished("the sum", (1,), "length", ReplyStats(predicted_n=1))
     async with pilot("one", "two", "three", cut, "the sum of all") as it:
         for question in "abc":

@@ -48,7 +48,7 @@ class Unsteady(ScriptedAssistant):
         return Preview((1, 2), "", 100)
 
     def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
-        events = self.told("one two three four five six")
+        events = self.reply_events("one two three four five six")
         told = events[: self._dice.choice((0, 1, 3, len(events) - 1, len(events), len(events)))]
         for event in told:
             if cancel():
@@ -171,7 +171,7 @@ def test_a_reply_that_is_stopped_before_it_began_ends_at_once() -> None:
 
 
 def test_a_reply_without_an_end_is_a_failure_and_what_was_written_of_it_is_kept() -> None:
-    events = ScriptedAssistant(()).told("one two three")[:-1]
+    events = ScriptedAssistant(()).reply_events("one two three")[:-1]
     engine = EngineSession(Start(replier=ScriptedAssistant([events]), keep=False), lambda: None)
     engine.begin()
     engine.carry_out(engine.chat.ask("a question"))

@@ -24,7 +24,7 @@ BIG = Model("big-7b", "Big", "7B", False, download=14_000_000_000, comes_from="t
 
 def reply(text: str, used: int, reason: str = "stop") -> list[object]:
     """An answer after which the context holds so many tokens."""
-    events: list[object] = list(ScriptedAssistant(()).told(text))
+    events: list[object] = list(ScriptedAssistant(()).reply_events(text))
     stats = ReplyStats(predicted_n=1, replies=1, ctx_used=used, ctx_size=1000)
     events[-1] = Finished(text, (1,), reason, stats)  # type: ignore[arg-type]
     return events

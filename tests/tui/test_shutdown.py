@@ -35,7 +35,7 @@ class Engine(ScriptedAssistant):
             time.sleep(60)
 
     def reply(self, request, cancel=None):
-        for number, event in enumerate(self.told("one two three four five six")):
+        for number, event in enumerate(self.reply_events("one two three four five six")):
             yield event
             if number == 2:
                 while what == "deaf" or not cancel():

@@ -54,6 +54,8 @@ def some(hint: Any, rng: random.Random) -> Any:
     if origin in (typing.Union, types.UnionType):
         kind = rng.choice(arguments)
         return None if kind is type(None) else some(kind, rng)
+    if origin is typing.Literal:
+        return rng.choice(arguments)
     if origin is tuple:
         return tuple(some(arguments[0], rng) for _ in range(rng.randrange(4)))
     if origin is dict:

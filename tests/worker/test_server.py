@@ -146,7 +146,7 @@ def until(true: Callable[[], bool]) -> None:
 
 class TestACall:
     def test_brings_the_events_of_a_reply_one_by_one(self, front_end: Callable[[Any], FrontEnd]) -> None:
-        script = ScriptedAssistant([]).told("some words\nand more")
+        script = ScriptedAssistant([]).reply_events("some words\nand more")
         there = front_end(ScriptedAssistant([script]))
         there.greet(Settings(model="that one", window=3))
         there.say(Call(5, "reply", QUESTION))

@@ -141,14 +141,14 @@ class Learns(Quick):
     def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
         import numpy as np
 
-        from lacli.pool.lesson import Lesson, TableRows
+        from lacli.pool.update import PoolUpdate, TableRows
 
         for number in range(100_000):
             seed = np.random.default_rng(number)
             ids = seed.integers(0, 50_000, 40).tolist()
             keys = seed.integers(0, 50_000, (5, 2), dtype=np.uint32)
             table = TableRows(keys, np.full((5, 8), number % 50_000, np.uint32), np.zeros((5, 8), np.uint8))
-            assert self.pool.learn(Lesson(ids, table=table, totals={"replies": 1})), self.pool.notices
+            assert self.pool.learn(PoolUpdate(ids, table=table, totals={"replies": 1})), self.pool.notices
             yield Piece("x", ("",), ReplyStats(predicted_n=number + 1))
             if cancel():
                 break

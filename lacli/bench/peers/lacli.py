@@ -92,7 +92,7 @@ def read(prompt: list[int]) -> Answer:
 
 
 def step_cost(rows: list[int], past: int, repeats: int) -> Answer:
-    """As `peers_llama.step_cost`, but to accepted tokens: merged guesses, forward, walk, commit."""
+    """As `llama.step_cost`, but to accepted tokens: merged guesses, forward, walk, commit."""
     from lacli.bench.step_cost import step_samples
 
     spent = step_samples(_loaded["bench"].runner, rows, repeats, past)

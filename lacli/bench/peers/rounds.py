@@ -127,7 +127,7 @@ def measure_replies(
     plan: Plan,
     progress: Callable[[str], None],
 ) -> list[Sample]:
-    """All replies. tasks: by suite, prompts as ids, of `peers_lacli.load`.
+    """All replies. tasks: by suite, prompts as ids, of `lacli.load`.
 
     The first round takes all; later ones leave out transformers and llama.cpp's speculations that were best nowhere.
     """

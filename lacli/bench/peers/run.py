@@ -5,9 +5,9 @@ default model's or that of -m, with a thread for each physical core, greedily, o
 Markdown; `--out` keeps the samples. Lives here: the order of things. `field` knows the contestants,
 `rounds` the measuring, `table` what it comes to.
 
-The default model is measured in eight bits, too, and, where nothing is left out, held against what issue 4 asks for.
-Another one is measured as it is. One of 1.5 billion parameters takes some twenty minutes on two cores with `--quick`,
-less with `--only reading,edit`.
+The default model is measured in eight bits, too, and, where nothing is left out, compared with the bars that lacli is
+held to. Another one is measured as it is. One of 1.5 billion parameters takes some twenty minutes on two cores with
+`--quick`, less with `--only reading,edit`.
 """
 
 from __future__ import annotations

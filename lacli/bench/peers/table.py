@@ -47,7 +47,7 @@ class Results:
     samples: Sequence[Sample]
     steps: Sequence[StepSample]
     shape: Mapping[str, Mapping[str, Any]]
-    """By quantisation, what `peers_shape.measure` gave."""
+    """By quantisation, what `shape.measure` gave."""
     starts: Sequence[tuple[float, float]]
     failures: Mapping[str, str]
     """By process."""
@@ -57,7 +57,7 @@ class Results:
     """By process, the cores it kept busy while others were asked."""
     reading: Sequence[ReadSample] = ()
     with_bars: bool = True
-    """Whether it is measured what issue 4 asks for, which is of the default model."""
+    """Whether everything that the bars judge is measured; they are set for the default model."""
 
 
 def read_speed(reading: Sequence[ReadSample], process: str, tokens: int) -> float | None:
@@ -136,7 +136,7 @@ def agreeing(samples: Sequence[Sample], label: str) -> tuple[int, int]:
 
 
 def bars(results: Results) -> list[Bar]:
-    """What issue 4 asks for."""
+    """The bars that lacli is held to, each with what was measured."""
     samples, steps = results.samples, results.steps
     found = [
         _at_most("T(1) by llama.cpp's", 1.0, step_ratio(steps, 1, OURS_PLAIN, LLAMA_STEPS, 1)),
@@ -201,7 +201,7 @@ def lines(results: Results) -> list[str]:
     reads = [f"reading {tokens:,}" for tokens in lengths]
     found += _table(["", "code cold", "code warm-similar", "warm-replay", "edit", "edit-ref", *reads], rows_of)
     if results.with_bars:
-        found += ["", "What issue 4 asks for:", ""]
+        found += ["", "Bars:", ""]
         rows_of = [[bar.name, bar.wanted, _cell(bar.found, ".2f"), bar.verdict, bar.note] for bar in bars(results)]
         found += _table(["", "wanted", "found", "met", ""], rows_of)
     fastest = [f"{scene}: {peer}" for scene in SCENES if (peer := best_peer(results, scene, speculating=False))]

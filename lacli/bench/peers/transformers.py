@@ -30,7 +30,7 @@ def load(gguf: str, threads: int) -> Answer:
 
 
 def step_cost(rows: list[int], past: int, repeats: int) -> Answer:
-    """As `peers_llama.step_cost`."""
+    """As `llama.step_cost`."""
     import torch
     from transformers import DynamicCache
 

@@ -11,7 +11,7 @@ import typer
 from lacli.assistant.base import BatchReplier
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.interrupt import ReplyInterrupt
-from lacli.events import Event, Failed, Finished, Notice, ReplyStats, Request
+from lacli.events import Event, Failed, Finished, Notice, Reason, ReplyStats, Request
 
 
 def write_replies(assistant: BatchReplier, request: Request, count: int) -> tuple[list[Finished], ReplyInterrupt]:
@@ -64,7 +64,7 @@ def overall_result(replies: Sequence[Finished], interrupt: ReplyInterrupt, fits:
     best = next(iter([*distinct(replies, fits), *replies]), Finished("", (), "cancelled", ReplyStats()))
     if not cancelled and replies:
         return best
-    reason = "timeout" if interrupt.timed_out else "cancelled"
+    reason: Reason = "timeout" if interrupt.timed_out else "cancelled"
     return replace(best, reason=reason, stats=replace(best.stats, finish_reason=reason))
 
 

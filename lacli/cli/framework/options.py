@@ -275,7 +275,7 @@ class Common:
             seed=self.seed,
             stops=tuple(self.stop or ()),
             drop_oldest=drop_oldest,
-            truncate=self.truncate,
+            truncate=self.truncate,  # type: ignore[arg-type]  # checked by the option
         )
 
 

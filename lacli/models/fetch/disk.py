@@ -40,7 +40,7 @@ def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder for the user alone, parents too."""
+    """Create a folder that only the user can read, and its parents."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -50,14 +50,14 @@ def make_folder(folder: Path) -> None:
 
 
 def free_space(folder: Path) -> int:
-    """Bytes left on the disk where `folder` is, or will be."""
+    """Free bytes on the disk where `folder` is, or will be."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return shutil.disk_usage(folder).free
 
 
 def require_space(folder: Path, needed: int) -> None:
-    """Raise OutOfMemory where the disk of `folder` has not `needed` bytes left."""
+    """Raise OutOfMemory if the disk of `folder` has fewer than `needed` bytes left."""
     free = free_space(folder)
     if free < needed + _MARGIN:
         raise OutOfMemory(
@@ -67,7 +67,7 @@ def require_space(folder: Path, needed: int) -> None:
 
 
 def megabytes(count: int) -> str:
-    """For people: 93 MB, 1.4 GB."""
+    """A size as people read it: 93 MB, 1.4 GB."""
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
@@ -115,7 +115,7 @@ def _remembered(path: Path, tick: Callable[[int, int], None] | None) -> str:
 
 
 def _state(real: Path) -> list[str | int]:
-    """What changes with a file's content: the change time also where size and modification time are forged."""
+    """What changes with a file's content: the change time even if size and modification time are forged."""
     found = real.stat()
     return [str(real), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
 

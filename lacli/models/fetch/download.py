@@ -1,6 +1,6 @@
-"""A download is a process of its own: it can be watched by the size of its files, and ended when nothing arrives.
+"""Runs a download as a process of its own: it is watched by the size of its files, and ended when nothing arrives.
 
-Knows no model. Sizes of folders by others, too.
+Knows no model.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from pathlib import Path
 import lacli
 
 STALL_S = 18.0
-"""A download in which nothing arrives for so long is given up."""
+"""A download is given up when nothing arrives for so long."""
 _POLL_S = 0.1
 _TELL_S = 0.4
-"""Whoever is told of a download may raise to end it, and so is told even where nothing arrives."""
+"""The callback may raise to end a download, so it is called even when nothing arrives."""
 
 CERTIFICATE_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 def variables_in_force(names: Sequence[str], reason: str = "") -> str:
-    """The set variables of `names` for an error line, without passwords; those of certificates where `reason` asks."""
+    """The variables of `names` that are set, without passwords; those of certificates if `reason` is about one."""
     if "certificate" in reason.lower() or "ssl" in reason.lower():
         names = [*names, *CERTIFICATE_VARIABLES]
     shown = [f"{name}={re.sub(r'//[^/@]*@', '//', os.environ[name])}" for name in names if os.environ.get(name)]
@@ -34,7 +34,7 @@ def variables_in_force(names: Sequence[str], reason: str = "") -> str:
 
 
 def own_command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
-    """What runs a module of lacli in a child, whatever lies in the current folder or stands in PYTHONPATH."""
+    """The command that runs a module of lacli in a child, whatever the current folder and PYTHONPATH hold."""
     root = str(Path(lacli.__file__).resolve().parents[1])
     start = f"import sys; sys.path.append({root!r}); from lacli.models.fetch.{module} import main; sys.exit(main())"
     return [python, "-P", "-c", start, *arguments]
@@ -78,7 +78,7 @@ def watched(
 
 
 def folder_bytes(folder: Path) -> int:
-    """Bytes of all files below `folder`; files that come and go meanwhile count as nothing."""
+    """Bytes of all files below `folder`; files that vanish meanwhile are ignored."""
     total = 0
     for root, _, names in os.walk(folder):
         for name in names:

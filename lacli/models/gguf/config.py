@@ -1,7 +1,7 @@
 """What a GGUF file's metadata and tensor names mean in Hugging Face's terms: config.json and the tensor plan.
 
 Lives here: our own mapping for llama, qwen2 and qwen3, checked against the tensors' real shapes. May not: read or write
-weights (gguf_weights.py does), nor handle other architectures (those go through transformers, gguf_legacy.py).
+weights (`weights` does), nor handle other architectures (those go through transformers, `legacy`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """GGUF files: header, metadata and tensors, all checked against the file's real length before anything is trusted.
 
 Lives here: the byte format and the plain sentences for files that are not what their name says. May not: know what a
-tensor means (gguf_config.py) or write anything. The `gguf` library is used only to decode blocks, as its own reader
+tensor means (`config` does) or write anything. The `gguf` library is used only to decode blocks, as its own reader
 fails on damaged files in obscure ways and takes seconds for a large vocabulary.
 """
 

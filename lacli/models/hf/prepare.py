@@ -1,4 +1,4 @@
-"""A Hugging Face folder as a prepared model. The folder is used where it lies; only packed weights are made beside."""
+"""A Hugging Face folder as a prepared model. The folder is used in place; only packed weights are written elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
 from lacli.models.base import Quant
 from lacli.models.fetch.disk import content_hash, locked
 from lacli.models.fetch.fetch import ensure_local
-from lacli.models.hf import tensor_names as hf_tensors
+from lacli.models.hf import tensor_names
 from lacli.models.hf.eos import control_of, end_ids, markers_of, token_text, turn_end, vocabulary_of
 from lacli.models.hf.folder import HfFolder, StoredTensor, missing_files, read_folder
 from lacli.models.prepare.folder import (
@@ -28,7 +28,7 @@ from lacli.models.prepare.folder import (
 )
 from lacli.models.prepare.vocabulary import embedding_rows, ends_by_name, rowless
 from lacli.models.prepare.weights import Blocked, Packed, Weight, packed_bytes
-from lacli.models.progress import Progress, Report
+from lacli.models.progress import Progress, ProgressReport
 from lacli.models.registry.choice import for_cpu, int8_size
 from lacli.models.spec import ModelSpec
 
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
 _LINEARS = ("_proj.weight", ".c_fc.weight")
 
 
-def prepare_hf(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool) -> PreparedModel:
+def prepare_hf(spec: ModelSpec, quant: Quant | None, report: ProgressReport, offline: bool) -> PreparedModel:
     """Check the folder, make packed weights where some are wanted, and find the end tokens."""
     folder = ensure_local(spec, report, offline)
     found = look_into(folder)
-    hf_tensors.refuse_headless(found)
+    tensor_names.refuse_headless(found)
     own = {packed: shard for packed, name in PACKED_NAMES.items() for shard in found.shards if shard.name == name}
     if own:
         return _prepared(spec, found, *_of_its_own(folder, own, quant))
     weights = hf_weights(found)
-    notes = hf_tensors.untied(found, lambda name, first, last: _rows(found.tensors[name], first, last))
+    notes = tensor_names.untied(found, lambda name, first, last: _rows(found.tensors[name], first, last))
     if quant is None:
         size = packed_bytes(weights, "int8") if _is_packed(found) else int8_size(found.parameters)
         quant, note = for_cpu(four_bit=False, int8_bytes=size)
@@ -64,7 +64,7 @@ def prepare_hf(spec: ModelSpec, quant: Quant | None, report: Report, offline: bo
     return _prepared(spec, found, quant, packed_file, notes)
 
 
-def described_hf(spec: ModelSpec, report: Report, offline: bool) -> PreparedModel:
+def described_hf(spec: ModelSpec, report: ProgressReport, offline: bool) -> PreparedModel:
     """What can be known of a folder without reading its weights."""
     return _prepared(spec, look_into(ensure_local(spec, report, offline)), "none", None)
 
@@ -98,14 +98,14 @@ def hf_weights(found: HfFolder) -> list[Weight]:
 
 def _is_packed(found: HfFolder) -> bool:
     """Whether the names of the family's linears are known; others are quantised each time they are loaded."""
-    return found.config["model_type"] in hf_tensors.FAMILIES and "quantization_config" not in found.config
+    return found.config["model_type"] in tensor_names.FAMILIES and "quantization_config" not in found.config
 
 
 def _weight(item: StoredTensor) -> Weight:
     def read() -> NDArray[np.float32]:
         return _rows(item)
 
-    vocabulary = item.name in (hf_tensors.EMBEDDING, hf_tensors.HEAD)
+    vocabulary = item.name in (tensor_names.EMBEDDING, tensor_names.HEAD)
     if len(item.shape) != 2 or not (vocabulary or item.name.endswith(_LINEARS)):
         return Weight(item.name, item.shape, read)
 
@@ -135,7 +135,7 @@ def _stem(folder: Path) -> str:
     return folder.name
 
 
-def _packed_file(found: HfFolder, weights: list[Weight], quant: Packed, stem: str, report: Report) -> Path:
+def _packed_file(found: HfFolder, weights: list[Weight], quant: Packed, stem: str, report: ProgressReport) -> Path:
     digest = content_hash(found.shards, lambda done, total: report(Progress("check", done, total)))
 
     def existing() -> Path | None:
@@ -176,7 +176,7 @@ def _prepared(
         float_files=tuple(shard for shard in found.shards if shard.name not in PACKED_NAMES.values()),
         packed_file=packed_file,
         eos_ids=ids,
-        notes=found.notes + hf_tensors.notes(found) + notes + end_notes,
+        notes=found.notes + tensor_names.notes(found) + notes + end_notes,
         chat_template=found.chat_template,
         quant=quant,
     )

@@ -25,7 +25,7 @@ from lacli.models.base import Quant
 from lacli.models.fetch.disk import require_space
 from lacli.models.prepare.positions import most_positions
 from lacli.models.prepare.weights import Packed, Weight, float_bytes, packed_bytes, write_float, write_packed
-from lacli.models.progress import Progress, Report
+from lacli.models.progress import Progress, ProgressReport
 from lacli.models.registry.fim_markers import FimMarkers
 from lacli.models.spec import ModelSpec
 from lacli.paths import models_dir
@@ -83,7 +83,7 @@ def folder_for(stem: str, digest: str) -> Path:
     return models_dir() / f"{plain[:80]}-{digest[:12]}-f{FORMAT}"
 
 
-def make(folder: Path, making: Making, quant: Quant, report: Report) -> None:
+def make(folder: Path, making: Making, quant: Quant, report: ProgressReport) -> None:
     """Write the folder, or add a variant to it. The caller holds its lock."""
     sweep(folder)
     name = variant_name(quant, making.record)
@@ -94,7 +94,7 @@ def make(folder: Path, making: Making, quant: Quant, report: Report) -> None:
         old.with_name(f".{old.name}.lock").unlink(missing_ok=True)
 
 
-def _write(folder: Path, name: str, making: Making, report: Report) -> None:
+def _write(folder: Path, name: str, making: Making, report: ProgressReport) -> None:
     if not is_intact(folder):
         if folder.exists():
             shutil.rmtree(folder)
@@ -206,7 +206,7 @@ def _packed(name: str) -> Packed | None:
     return next((quant for quant, packed in PACKED_NAMES.items() if packed == name), None)
 
 
-def _write_weights(path: Path, making: Making, report: Report, name: str = "") -> None:
+def _write_weights(path: Path, making: Making, report: ProgressReport, name: str = "") -> None:
     def tick(done: int, total: int) -> None:
         report(Progress("prepare", done, total))
 

@@ -1,6 +1,6 @@
 """Makes prepared models: a folder with config, tokenizer, template and the weights a quantisation asks for, once.
 
-The work is done elsewhere: fetch.py gets files, gguf_prepare.py and hf_prepare.py read them, prepare_folder.py writes.
+The work is done elsewhere: `fetch` gets files, `gguf.prepare` and `hf.prepare` read them, `folder` writes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lacli.models.prepare.folder import (
     variant_name,
     with_facts,
 )
-from lacli.models.progress import Progress, Report
+from lacli.models.progress import Progress, ProgressReport
 from lacli.models.registry.choice import for_cpu
 from lacli.models.registry.fim_markers import of_record
 from lacli.models.spec import ModelSpec
@@ -32,7 +32,7 @@ from lacli.models.spec import ModelSpec
 __all__ = ["PreparedModel", "Quant", "described", "prepare"]
 
 
-def prepare(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool = False) -> PreparedModel:
+def prepare(spec: ModelSpec, quant: Quant | None, report: ProgressReport, offline: bool = False) -> PreparedModel:
     """The prepared form of `spec` for `quant`: fetched and made where it is not there yet.
 
     None chooses for a CPU: int4 for a source in 4 bits and where int8 does not fit into the free memory, else int8.
@@ -45,7 +45,7 @@ def prepare(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool 
     return _prepare_gguf(spec, quant, report, offline)
 
 
-def described(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool = False) -> PreparedModel:
+def described(spec: ModelSpec, quant: Quant | None, report: ProgressReport, offline: bool = False) -> PreparedModel:
     """What can be known of a model without its weights: tokenizer, template, context, whatever it is prepared for.
 
     One that is not prepared at all is prepared for `quant`. Raises as `prepare` does.
@@ -64,7 +64,7 @@ def described(spec: ModelSpec, quant: Quant | None, report: Report, offline: boo
     return prepare(spec, quant, report, offline)
 
 
-def _prepare_gguf(spec: ModelSpec, quant: Quant | None, report: Report, offline: bool) -> PreparedModel:
+def _prepare_gguf(spec: ModelSpec, quant: Quant | None, report: ProgressReport, offline: bool) -> PreparedModel:
     digest = next((source.sha256 for source in spec.sources if source.sha256), "")
     found = _existing(spec, digest, quant) if digest else None
     if found is not None:

@@ -1,4 +1,4 @@
-"""Which quantisation a model runs in: what a name means on a device, and what is taken where none is given.
+"""Which quantisation a model runs in: what a name means on a device, and the default if none is given.
 
 May not: look at weights. Imports nothing heavy.
 """

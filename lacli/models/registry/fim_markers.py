@@ -17,13 +17,13 @@ class FimMarkers:
     prefix: str
     suffix: str
     middle: str
-    """May be empty where the suffix comes first: then nothing stands behind the prefix."""
+    """May be empty if the suffix comes first: then nothing follows the prefix."""
     order: Literal["psm", "spm"] = "psm"
     """Which part comes first: prefix-suffix-middle or suffix-prefix-middle."""
     stop: tuple[str, ...] = ()
     """Tokens that end a completion besides the end of the text."""
     file_separator: str = ""
-    """Marker before another file's path, where the family has one."""
+    """Marker before another file's path, if the family has one."""
     repository: str = ""
     """Marker before the name of the repository."""
     repository_end: str = ""
@@ -92,5 +92,5 @@ def named_by(fields: Mapping[str, Any], vocabulary: Mapping[str, int]) -> FimMar
 
 
 def of_record(record: Mapping[str, Any] | None) -> FimMarkers | None:
-    """The format that `dataclasses.asdict` made this of, and JSON kept; None where a folder has none."""
+    """The format from what `dataclasses.asdict` made of it, read from JSON; None if a folder has none."""
     return None if record is None else FimMarkers(**{**record, "stop": tuple(record["stop"])})

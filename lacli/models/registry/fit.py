@@ -1,6 +1,6 @@
 """Whether a model fits into the memory that is free: weights, KV cache and what a step needs.
 
-Files only, no torch. What is not known yet is estimated and said to be.
+Files only, no torch. What is not known yet is estimated, and marked as an estimate.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from lacli.models.registry.inventory import Presence, presence, variants
 from lacli.models.spec import ModelSpec
 
 _PROGRAM = 400_000_000
-"""What Python and PyTorch take by themselves."""
+"""Memory of Python and PyTorch themselves."""
 _ROWS = 64
 """The most rows of a forward: a chunk of the prompt, or the widest step."""
 _BYTES = {"int4": 0.5625, "nf4": 0.5625, "int8": 1.0625, "bnb-int8": 1.03, "none": 2.0}
-"""Of a weight with its share of the scales; `none` is bfloat16 as most models have it."""
+"""Bytes of a weight with its share of the scales; `none` is bfloat16, as in most models."""
 _WIDE = {"int4": 1.0625, "int8": 1.0625, "nf4": 2.0, "bnb-int8": 2.0, "none": 2.0}
-"""The same of embeddings and head, which stay wider."""
+"""The same for embeddings and head, which keep more bits."""
 _KV_BYTES = {"none": 4}
-"""Of a number in the KV cache; 2 where nothing else is said."""
+"""Bytes of a number in the KV cache; 2 unless listed."""
 _WAIT_S = 5.0
 
 
@@ -56,7 +56,7 @@ class Fit:
 
     @property
     def needed(self) -> int:
-        """All together."""
+        """The sum of it all."""
         return self.weights + self.cache + self.work
 
     @property
@@ -72,7 +72,7 @@ class Fit:
 
 
 def fit(spec: ModelSpec, context: int | None = None, quant: str | None = None, device: str = "auto") -> Fit:
-    """Hold what `spec` needs with so long a context against the free memory of the device it would run on."""
+    """Compare what `spec` needs for a context of this length with the free memory of the device it would run on."""
     here = presence(spec)
     config = _config(spec, here)
     graphics = _graphics_memory() if device in ("auto", "cuda") else None
@@ -101,7 +101,7 @@ def _number(config: Mapping[str, Any], key: str) -> int:
 
 
 def _quant(spec: ModelSpec, here: Presence, device: str) -> str:
-    """What it would run as: what is prepared, what is asked for, or what is taken without being asked."""
+    """The quantisation it would run in: the one prepared, asked for, or the default."""
     from lacli.models.registry.choice import for_cpu, int8_size, on_device
 
     asked = spec.fixed_quant
@@ -136,7 +136,7 @@ def _config_of_gguf(file: Path) -> Mapping[str, Any]:
 
 
 def _parameters(config: Mapping[str, Any]) -> int:
-    """The number of weights of a Llama shape; 0 where the configuration does not tell."""
+    """The number of weights of a model of the Llama shape; 0 if the configuration does not tell."""
     hidden, layers = _number(config, "hidden_size"), _number(config, "num_hidden_layers")
     if not hidden or not layers:
         return 0
@@ -148,7 +148,7 @@ def _parameters(config: Mapping[str, Any]) -> int:
 
 
 def _wide(config: Mapping[str, Any]) -> int:
-    """Weights of the embeddings, and of the head where it has its own."""
+    """Weights of the embeddings, and of the head if it has its own."""
     tables = 1 if config.get("tie_word_embeddings") else 2
     return tables * _number(config, "vocab_size") * _number(config, "hidden_size")
 

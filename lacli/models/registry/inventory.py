@@ -1,4 +1,4 @@
-"""What of a model is on this machine, and how to be rid of it. Files only, no torch."""
+"""Which files of a model are on this machine, and how to remove them. Files only, no torch."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Presence:
     """The files of one model."""
 
     files: Path | None
-    """The fetched .gguf, the hub snapshot, or the user's own path; None where not complete."""
+    """The fetched .gguf, the hub snapshot, or the user's own path; None if incomplete."""
     prepared: tuple[Path, ...]
     """Prepared folders made from it."""
     byte_size: int
-    """Of everything lacli keeps for it; a hub snapshot belongs to the hub's cache and counts too."""
+    """Size of everything lacli keeps for it; a hub snapshot, which belongs to the hub's cache, included."""
     arrived: int = 0
-    """Bytes of a download that was interrupted: the next one goes on from there."""
+    """Bytes of an interrupted download, which the next one resumes."""
 
     @property
     def ready(self) -> bool:
@@ -45,7 +45,7 @@ class Presence:
 
 
 def presence(spec: ModelSpec) -> Presence:
-    """Look for `spec`, by names and sizes only."""
+    """Look for the files of `spec`, by names and sizes only."""
     made = list(_made_from(spec))
     prepared = tuple(folder for folder in made if read_record(folder) is not None)
     kept = sum(folder_bytes(folder) for folder in made)

@@ -12,32 +12,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path("/")
-"""Below which `proc` and the control groups are looked for."""
+"""The root under which `proc` and the control groups are."""
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def cores() -> int:
-    """Threads that are worth starting: one a core, as hyper-threads do not help a step that waits for memory."""
+    """Threads worth starting: one per core, as hyper-threads do not help a step that waits for memory."""
     import psutil
 
     return min(processors(), psutil.cpu_count(logical=False) or processors())
 
 
 def processors() -> int:
-    """Processors that can work for this process at a time."""
+    """Processors that this process can use at a time."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, int(min([allowed, *_quotas()])))
 
 
 def free_memory() -> int:
-    """Bytes that can still be taken. Page cache counts as free: it gives way."""
+    """Free bytes. Page cache counts as free, as it is reclaimed."""
     import psutil
 
     return max(0, min([int(psutil.virtual_memory().available), *(limit - used for limit, used in _memory_limits())]))
 
 
 def all_memory() -> int:
-    """Bytes that there are."""
+    """All bytes of memory."""
     import psutil
 
     return min([int(psutil.virtual_memory().total), *(limit for limit, _ in _memory_limits())])
@@ -64,7 +64,7 @@ def _memory_limits() -> Iterator[tuple[int, int]]:
 
 
 def _page_cache(folder: Path, prefix: str) -> int:
-    """Bytes of files that are in memory only as long as nobody else needs it."""
+    """Bytes of reclaimable page cache."""
     numbers = dict(line.partition(" ")[::2] for line in _text(folder / "memory.stat").splitlines())
     found = (numbers.get(f"{prefix}{name}", "") for name in ("inactive_file", "active_file"))
     return sum(int(number) for number in found if number.isdecimal())
@@ -92,7 +92,7 @@ def _groups(controller: str) -> Iterator[tuple[Path, int]]:
 
 
 def _below(path: str, shown: str) -> str:
-    """Where a group lies in a mount that shows the tree from `shown` on; its top, where the group is outside."""
+    """The path of a group in a mount that shows the tree below `shown`; its top if the group is outside."""
     shown = shown.rstrip("/")
     inside = path == shown or path.startswith(f"{shown}/")
     return path[len(shown) :].strip("/") if inside and ".." not in path.split("/") else ""
@@ -112,7 +112,7 @@ def _plain(part: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """What a file of the system says; empty where it does not."""
+    """The content of a system file; empty if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

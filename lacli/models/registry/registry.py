@@ -18,8 +18,8 @@ from lacli.configuration.document import Unreadable, read
 from lacli.errors import ModelUnavailable, UsageError
 from lacli.models.gguf.magic import is_gguf
 from lacli.models.registry.fim_markers import FimMarkers, family_of
-from lacli.models.registry.table import Table, nearest
-from lacli.models.spec import Kind, ModelSpec, Problem
+from lacli.models.registry.table import TomlTable, nearest
+from lacli.models.spec import Kind, ModelSpec, RegistryProblem
 from lacli.paths import config_dir
 
 _TOP_KEYS = ("default", "models", "fim")
@@ -96,7 +96,7 @@ def shipped_file() -> Path:
 
 
 def registry_files() -> list[Path]:
-    """The shipped file, then the user's own where there is one."""
+    """The shipped file, then the user's own if there is one."""
     try:
         own = config_dir() / "models.toml"
     except ModelUnavailable:  # without a home there are no settings either; who needs a place to write says so
@@ -104,12 +104,12 @@ def registry_files() -> list[Path]:
     return [shipped_file(), *([own] if os.path.lexists(own) else [])]
 
 
-def load_registry(files: Sequence[Path] | None = None, problems: list[Problem] | None = None) -> Registry:
+def load_registry(files: Sequence[Path] | None = None, problems: list[RegistryProblem] | None = None) -> Registry:
     """Read and merge registry files, later ones winning alias by alias.
 
     Mistakes are collected in `problems`, or raised as one `UsageError` where it is None.
     """
-    found: list[Problem] = []
+    found: list[RegistryProblem] = []
     models: dict[str, ModelSpec] = {}
     origins: dict[str, Path] = {}
     families: dict[str, FimMarkers] = {}
@@ -119,15 +119,15 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[Problem] |
         default = _check_top(file, document, found) or default
         tables = {key: each if isinstance(each, dict) else {} for key, each in document.items()}
         for name, table in tables.get("fim", {}).items():
-            families[name] = Table(file, f"fim.{name}", table, found).markers()
+            families[name] = TomlTable(file, f"fim.{name}", table, found).markers()
         for alias, table in tables.get("models", {}).items():
-            spec = Table(file, f"models.{alias}", table, found).spec(alias, families)
+            spec = TomlTable(file, f"models.{alias}", table, found).spec(alias, families)
             if spec is not None:
                 models[alias], origins[alias] = spec, file
     if default not in models and not found:
         near = difflib.get_close_matches(default, models, 1, 0.5)
         found.append(
-            Problem(
+            RegistryProblem(
                 list(files or [shipped_file()])[-1],
                 "default",
                 f"no model named {default!r}",
@@ -144,7 +144,7 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[Problem] |
 
 
 def also_here(spec: ModelSpec, name: str | None) -> str:
-    """A line for the user where the name of a registered model is that of a folder or .gguf file here, too."""
+    """A line for the user if the name of a registered model is also that of a folder or .gguf file here."""
     if name != spec.alias or spec.path is not None or not (os.path.isdir(name) or is_gguf(name)):
         return ""
     return f"{name} is the model of that name; what is here is meant by ./{name}"
@@ -157,15 +157,15 @@ def _is_path(name: str) -> bool:
     return (has_folder and os.path.exists(name)) or os.path.isdir(name) or is_gguf(name)
 
 
-def _read(file: Path, problems: list[Problem]) -> dict[str, Any]:
+def _read(file: Path, problems: list[RegistryProblem]) -> dict[str, Any]:
     try:
         return read(file).data
     except Unreadable as error:
-        problems.append(Problem(file, "", error.text, error.hint, error.line))
+        problems.append(RegistryProblem(file, "", error.text, error.hint, error.line))
     return {}
 
 
-def _placed(problem: Problem) -> Problem:
+def _placed(problem: RegistryProblem) -> RegistryProblem:
     """The problem with the line of its key, or of what should hold it."""
     if problem.line or not problem.key:
         return problem
@@ -182,15 +182,15 @@ def _placed(problem: Problem) -> Problem:
     return replace(problem, line=lines.get(key, 0))
 
 
-def _check_top(file: Path, document: Mapping[str, Any], problems: list[Problem]) -> str:
+def _check_top(file: Path, document: Mapping[str, Any], problems: list[RegistryProblem]) -> str:
     for key in document:
         if key not in _TOP_KEYS:
-            problems.append(Problem(file, key, "unknown key", nearest(key, _TOP_KEYS)))
+            problems.append(RegistryProblem(file, key, "unknown key", nearest(key, _TOP_KEYS)))
     for key in ("models", "fim"):
         if not isinstance(document.get(key, {}), dict):
-            problems.append(Problem(file, key, "must be a table"))
+            problems.append(RegistryProblem(file, key, "must be a table"))
     default = document.get("default", "")
     if not isinstance(default, str):
-        problems.append(Problem(file, "default", "must be a string"))
+        problems.append(RegistryProblem(file, "default", "must be a string"))
         return ""
     return default

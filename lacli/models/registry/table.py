@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from lacli.models.registry import fim_markers
 from lacli.models.registry.fim_markers import FimMarkers
-from lacli.models.spec import EDIT_LINES, QUANTS, ModelSpec, Problem, Source
+from lacli.models.spec import EDIT_LINES, QUANTS, ModelSpec, RegistryProblem, Source
 
 _REQUIRED = ("title", "kind", "sources", "context", "style", "licence", "parameters")
 _MODEL_KEYS = (*_REQUIRED, "quant", "stop_tokens", "fim", "note", "edit_lines")
@@ -25,7 +25,7 @@ _WHEEL_KEYS = ("wheel_bytes", "wheel_sha256", "bytes", "sha256")
 
 
 def nearest(key: str, known: Sequence[str]) -> str:
-    """A hint for a key that is not known."""
+    """The hint for an unknown key."""
     near = difflib.get_close_matches(key, known, 1, 0.5)
     return f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
 
@@ -35,10 +35,10 @@ def _numbered(pattern: str, number: int) -> str:
     return pattern.replace("{nn}", f"{number:02}").replace("{n}", str(number))
 
 
-class Table:
+class TomlTable:
     """One TOML table being checked; every accessor reports what is wrong and returns a harmless value."""
 
-    def __init__(self, file: Path, where: str, data: object, problems: list[Problem]) -> None:
+    def __init__(self, file: Path, where: str, data: object, problems: list[RegistryProblem]) -> None:
         self.file = file
         self.where = where
         self.problems = problems
@@ -48,11 +48,11 @@ class Table:
             self.wrong("", "must be a table")
 
     def wrong(self, key: str, text: str, hint: str = "") -> None:
-        """A mistake at this key, or in the table as a whole."""
-        self.problems.append(Problem(self.file, f"{self.where}.{key}" if key else self.where, text, hint))
+        """ProgressReport a mistake at this key, or in the table as a whole."""
+        self.problems.append(RegistryProblem(self.file, f"{self.where}.{key}" if key else self.where, text, hint))
 
     def only(self, known: Sequence[str], required: Sequence[str]) -> None:
-        """No other keys than these, and all that are required."""
+        """ProgressReport unknown and missing keys."""
         for key in self.data:
             if key not in known:
                 self.wrong(key, "unknown key", nearest(key, known))
@@ -92,7 +92,7 @@ class Table:
         return tuple(value)
 
     def spec(self, alias: str, families: Mapping[str, FimMarkers]) -> ModelSpec | None:
-        """This table as a model; None where anything in it is wrong."""
+        """This table as a model; None if anything in it is wrong."""
         self.only(_MODEL_KEYS, _REQUIRED)
         if (
             not alias
@@ -120,8 +120,8 @@ class Table:
         )
         return spec if len(self.problems) == self.count else None
 
-    def _inner(self, key: str, data: object) -> Table:
-        return Table(self.file, f"{self.where}.{key}", data, self.problems)
+    def _inner(self, key: str, data: object) -> TomlTable:
+        return TomlTable(self.file, f"{self.where}.{key}", data, self.problems)
 
     def _sources(self, kind: str) -> tuple[Source, ...]:
         value = self.data.get("sources", [])

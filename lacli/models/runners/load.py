@@ -1,5 +1,5 @@
-"""A prepared model into a runner: our C step where it fits and is built, PyTorch's where not, transformers elsewhere.
-Reads weights from safetensors only.
+"""Loads a prepared model into a runner: our C step if it fits the model and is built, else the same in PyTorch, else
+transformers. Reads weights from safetensors only.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
 from lacli.kernels.library import library
 from lacli.models.base import Quant, Runner
 from lacli.models.registry.limits import cores, processors
+from lacli.models.runners.blame import is_own_bug
 from lacli.models.runners.fused.config import AGAIN, FusedConfig
+from lacli.models.runners.rotary import inverse_frequencies
 from lacli.models.runners.tensors import Tensors
 
 if TYPE_CHECKING:
     from lacli.models.prepare.prepare import PreparedModel
 
 Device = Literal["cpu", "cuda"]
+_UNREADABLE = (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError)
+"""What values of a wrong type, or out of range, raise where they are read."""
 
 
 def choose_device(asked: str) -> Device:
@@ -95,8 +99,13 @@ def load_runner(
 
 
 def _own_config(prepared: PreparedModel, quant: Quant, device: Device, context: int | None) -> FusedConfig | None:
-    """What our own forward needs to know of a model; None where it does not fit one."""
-    config = FusedConfig.read(prepared.config, context)
+    """The model's sizes and constants as our own forward needs them; None if it does not fit the model."""
+    try:
+        config = FusedConfig.read(prepared.config, context)
+        if config is not None:
+            inverse_frequencies(config)  # the only numbers that are not checked one by one
+    except _UNREADABLE as error:
+        raise _no_model(prepared.folder, error) from error
     return config if device == "cpu" and quant in ("int4", "int8", "none") else None
 
 
@@ -106,20 +115,25 @@ def _let_torch_use(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
+def _no_model(folder: Path, error: Exception) -> ModelUnavailable:
+    return ModelUnavailable(
+        f"config.json in {folder} describes no model that can be loaded ({type(error).__name__}: {error})", AGAIN
+    )
+
+
 @contextlib.contextmanager
 def _translated(folder: Path) -> Iterator[None]:
-    """Foreign errors of loading, as ours."""
+    """Errors of loading that other libraries raise, as ours."""
     try:
         yield
     except SafetensorError as error:
         raise ModelUnavailable(
             f"the weights in {folder} are damaged: {error}", "remove them with `lacli models rm`"
         ) from error
-    except (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError) as error:
-        raise ModelUnavailable(
-            f"config.json in {folder} describes no model that can be loaded ({type(error).__name__}: {error})",
-            AGAIN,
-        ) from error
+    except _UNREADABLE as error:
+        if is_own_bug(error):
+            raise
+        raise _no_model(folder, error) from error
     except MemoryError as error:
         raise OutOfMemory("the model does not fit into memory", "take a smaller model, or --quant int4") from error
     except RuntimeError as error:

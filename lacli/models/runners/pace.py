@@ -1,7 +1,7 @@
 """How many rows a prefill forward takes: many, to be busy computing, but few enough that a cancel is heard soon.
 
-Only for runners whose rows have the same bits in whatever company (`native`): the number follows the clock. Pure but
-for what is told to it.
+Only for runners whose rows have the same bits whatever runs beside them (native): the number follows the clock. Pure
+except for what `record` is given.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Pace:
         """`weights`: how many the model multiplies each row with."""
         self.rows = _bounded(_FIRST_MULTIPLICATIONS / max(1, weights))
 
-    def took(self, rows: int, seconds: float) -> None:
+    def record(self, rows: int, seconds: float) -> None:
         """A forward of so many rows took so long; one of few rows says little."""
         if rows >= _FEWEST_ROWS and seconds > 0:
             self.rows = _bounded(rows * _WANTED_S / seconds)

@@ -89,7 +89,7 @@ class PackedLinear(QuantLinear):
 
     def forward(self, x: Tensor) -> Tensor:
         if not x.is_floating_point():
-            raise TypeError("this model casts activations to the dtype of its weights")
+            raise RuntimeError("this model casts activations to the dtype of its weights")
         rows = x.detach().reshape(-1, self.in_features).to(torch.float32).contiguous()
         result = torch.from_numpy(self._library.matmul(self._matrix, rows.numpy()))
         return result.to(x.dtype).reshape(*x.shape[:-1], self.out_features)

@@ -1,6 +1,6 @@
 """Rotary position embeddings of the fused runners: one table of cosines and sines, the same bits however it grew.
 
-The generic runner's are transformers' own (`rope`).
+The generic runner uses transformers' own (`generic.rope`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`base.Scores` of logits that torch computed: the best tokens of each row, ties by id.
 
-The C step gives its own; what both promise is said at `base.Scores`.
+The C step computes its own; `base.Scores` says what both guarantee.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ import pytest
 from lacli import paths
 from lacli.events import Counts
 from lacli.pool.inventory import all_projects
-from lacli.pool.lesson import Lesson
 from lacli.pool.store import open_pool
+from lacli.pool.update import PoolUpdate
 from lacli.project.root import pool_key
 from lacli_tui.screens.pool import PoolScreen, learned
 from tests.tui.screens.conftest import NOTHING, Open
@@ -23,7 +23,7 @@ def teach(root: Path, tokens: int = 50) -> None:
     """Have something learned in a project."""
     root.mkdir(parents=True, exist_ok=True)
     pool = open_pool(pool_key(root, "f" * 64), paths.pools_dir(), "learn", 1000, "smollm2")
-    assert pool.learn(Lesson(tuple(n % 997 for n in range(tokens)), totals=COUNTS.totals()))
+    assert pool.learn(PoolUpdate(tuple(n % 997 for n in range(tokens)), totals=COUNTS.totals()))
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What a forward of the Llama shape needs to know of a model: read from config.json, refused where it does not fit.
 
-Families: llama, qwen2, qwen3, mistral. `fused` and `native` read the result. What is None here is
+Families: llama, qwen2, qwen3, mistral. The fused and the native runner use the result; models for which it is None are
 left to the generic runner.
 """
 
@@ -93,7 +93,7 @@ class FusedConfig:
             intermediate=_size(config, "intermediate_size"),
             vocab_size=_size(config, "vocab_size"),
             context_size=context,
-            norm_eps=config.get("rms_norm_eps", 1e-6),
+            norm_eps=_number(config, "rms_norm_eps", 1e-6),
             rope=rope,
             head_norms=family == "qwen3",
             windows=tuple(0 if window >= context else window for window in _windows(config, layers, context)),
@@ -141,6 +141,13 @@ def _windows(config: dict[str, Any], layers: int, context: int) -> list[int]:
     if len(kinds) < layers:
         raise ModelUnavailable(f"config.json names the kind of {len(kinds)} layers of {layers}", AGAIN)
     return [window if kind == "sliding_attention" else context for kind in kinds[:layers]]
+
+
+def _number(config: dict[str, Any], key: str, default: float) -> float:
+    value = config.get(key, default)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ModelUnavailable(f"config.json says {key} = {value!r}, which is no number", AGAIN)
+    return value
 
 
 def _size(config: dict[str, Any], key: str, default: int | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Weights into a `FusedRunner`: PyTorch's kernels, where the C library is not there."""
+"""Loads weights into a `FusedRunner`: PyTorch's kernels, for when the C library is missing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A forward in PyTorch for models of the Llama shape on a CPU: no transformers, row-exact from ids to logits.
 
-Implements `base.Runner` where `native` cannot: without the C library. Knows nothing of files (that is `load`),
-sampling, drafts or pools.
+Implements `base.Runner` where the C library is missing. Knows nothing of files (`load` does), sampling, drafts or
+pools.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class FourBitLinear(QuantLinear):
         from bitsandbytes.functional import dequantize_4bit
 
         if not x.is_floating_point():  # some models cast their input to the dtype of the weight
-            raise TypeError("this model casts activations to the dtype of its weights")
+            raise RuntimeError("this model casts activations to the dtype of its weights")
         weight = dequantize_4bit(self.get_buffer("weight"), self._state).to(torch.float32)
         bias = None if self.bias is None else self.get_buffer("bias")
         return row_exact_product(x.to(torch.float32), weight, bias).to(x.dtype)

@@ -1,7 +1,7 @@
 """Makes the rows of a stock model independent of each other on a CPU, down to the last bit.
 
 Linears round a row differently with the number of rows; vectorised functions treat the last few elements of a buffer
-differently, and which those are depends on the number of rows. Attention is `stock_attention`'s. Reached through
+differently, and which those are depends on the number of rows. Attention is `attention`'s. Reached through
 modules and hooks only, so what a model computes between its modules stays as it is.
 """
 
@@ -44,7 +44,7 @@ class StockInt8Linear(Int8Linear):
     def forward(self, x: Tensor) -> Tensor:
         """See `QuantLinear`; raises where the model has thrown the fractions away."""
         if not x.is_floating_point():
-            raise TypeError("this model casts activations to the dtype of its weights")
+            raise RuntimeError("this model casts activations to the dtype of its weights")
         return super().forward(x)
 
 

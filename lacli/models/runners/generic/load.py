@@ -22,8 +22,8 @@ from lacli.kernels import packing
 from lacli.models.base import Quant
 from lacli.models.hf.tensor_names import unused
 from lacli.models.registry.choice import ON_CUDA
-from lacli.models.runners.generic import attention as stock_attention
 from lacli.models.runners.generic import bnb
+from lacli.models.runners.generic.attention import EXACT, FAST
 from lacli.models.runners.generic.exact import make_row_exact, packed_linear
 from lacli.models.runners.tensors import Tensors
 
@@ -86,7 +86,7 @@ def load_model(
 
 def _skeleton(config: PreTrainedConfig, device: str) -> tuple[PreTrainedModel, str]:
     """The model without weights, and the attention function it takes: ours, or its own where it knows no other."""
-    ours = stock_attention.EXACT if device == "cpu" else stock_attention.FAST
+    ours = EXACT if device == "cpu" else FAST
     with torch.device("meta"):
         try:
             return AutoModelForCausalLM.from_config(config, attn_implementation=ours), ours

@@ -1,6 +1,6 @@
 """The generic runner: any stock transformers decoder through its public interfaces, and how such a model is loaded.
 
-The only caller of a transformers forward. It hands the model our cache (`stock_cache`), a four-dimensional additive
+The only caller of a transformers forward. It hands the model our cache (`cache`), a four-dimensional additive
 mask per kind of layer, positions, and the rows whose logits are wanted; it replaces no code of the model, only its
 linear layers by row-exact ones. Rotary embeddings that depend on the length are `rope`'s.
 """
@@ -21,6 +21,7 @@ from lacli.errors import LacliError, ModelUnavailable, OutOfMemory
 from lacli.kernels.library import library
 from lacli.models.base import Quant, Rows, Scores, nothing_to_prefill
 from lacli.models.prepare.positions import most_positions
+from lacli.models.runners.blame import is_own_bug
 from lacli.models.runners.generic.cache import BranchPast, Past, RecurrentPast
 from lacli.models.runners.generic.load import load_model
 from lacli.models.runners.generic.mask import LayerMasks
@@ -247,7 +248,9 @@ class GenericRunner:
                     self.keep([0])
             except torch.OutOfMemoryError:
                 raise
-            except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, LacliError):
+            except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, LacliError) as error:
+                if is_own_bug(error):
+                    raise
                 continue
             if _same(last, whole):
                 return branches
@@ -272,7 +275,7 @@ def _same(logits: Tensor, expected: Tensor) -> bool:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Errors of the model's forward as errors of ours."""
+    """Errors of the model's forward as errors of ours; bugs of our own stay what they are."""
     try:
         yield
     except (torch.OutOfMemoryError, MemoryError) as error:
@@ -280,6 +283,8 @@ def _translated() -> Iterator[None]:
             "the device ran out of memory in a forward pass", "use a smaller model or context, or --quant int4"
         ) from error
     except (RuntimeError, AttributeError, TypeError) as error:
+        if is_own_bug(error):
+            raise
         first_line = str(error).strip().split("\n")[0]
         raise LacliError(
             f"the model's forward pass failed: {first_line}", "try --quant none, or another model"

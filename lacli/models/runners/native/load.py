@@ -1,4 +1,4 @@
-"""Weights into a `NativeModel`: packed or plain ones where they lie in their file, others packed on the way."""
+"""Loads weights into a `NativeModel`: packed and plain ones are used in place, others are packed on loading."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class NativeRunner:
             done += rows
             started = time.perf_counter()
             scores = self._run(chunk, range(-1, rows - 1), [rows - 1] if done == len(token_ids) else [])
-            self._pace.took(rows, time.perf_counter() - started)
+            self._pace.record(rows, time.perf_counter() - started)
             self._length += rows
             if on_chunk is not None and not on_chunk(done):
                 return None

@@ -1,7 +1,4 @@
-"""What one reply teaches a pool, handed over as a whole so that it is kept or dropped as a whole. Records only.
-
-Filled by the assistant, consumed by `store.Pool.learn`.
-"""
+"""What one reply teaches a pool, in one record, so that it is stored or dropped as a whole. Data only."""
 
 from __future__ import annotations
 
@@ -28,15 +25,15 @@ class TableRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """One reply."""
+class PoolUpdate:
+    """What one reply adds to the pool."""
 
     token_ids: Sequence[int]
     """The ids delivered."""
     text: str = ""
-    """What they say, with the rest of the line that they continue before them; only looked through for secrets."""
+    """Their text, preceded by the line that they continue; only scanned for secrets."""
     prompt_text: str = ""
-    """What was asked; only looked through for secrets, and never stored."""
+    """The text of the request; only scanned for secrets, never stored."""
     credits: Mapping[int, int] = field(default_factory=dict)
     """Tokens accepted from each stored segment, by its place in `Pool.segments()` as they were first read."""
     table: TableRows | None = None
