@@ -19,6 +19,7 @@ from lacli_tui.sanitize import pasted, shown
 from lacli_tui.terminal import PasteParser
 from lacli_tui.widgets.draft import MOST_ROWS
 from lacli_tui.widgets.prompt import Prompt
+from tests.slow import TEN, slow_after
 from tests.tui.conftest import Play, Playing
 
 LINES = "".join(f"\tvalue = {number}\n" for number in range(40))
@@ -115,7 +116,7 @@ class TestPastes:
         assert shown("a\u202eb") == "a<U+202E>b"
         assert shown("a\x1b[31m\x07\x9b\ud800\t\r\n") == "a␛[31m␇�?\t\n"
 
-    @pytest.mark.parametrize("seed", range(40))
+    @pytest.mark.parametrize("seed", slow_after(TEN, range(40)))
     def test_no_text_is_lost_that_is_outside_of_a_whole_sequence(self, seed: int) -> None:
         chance = random.Random(seed)
         parts = [
