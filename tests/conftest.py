@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import socket
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is imported, so before any test module is
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # workers share the cores: spinning threads would stand in the way
+
+os.environ.pop("PYTHONUNBUFFERED", None)
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # each of the processes started here would compile all of lacli
+    sys.dont_write_bytecode = False
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what is to run in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -96,6 +101,15 @@ def logs_left_to_the_system() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sqlite3, "connect", hastily)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forks_end() -> Iterator[None]:
+    """The process that forks programs, where there was one, ends with the tests."""
+    yield
+    from tests import forks
+
+    forks.close()
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,11 +81,7 @@ class Talk(Terminal):
         self.seen = b""
         self._waited = 0
 
-    def finish(self, timeout: float = 20) -> int:
-        until = time.monotonic() + timeout
-        while self._read(until):
-            pass
-        os.close(self._fd)
+    def wait(self) -> int:
         return self._server.code()
 
 
