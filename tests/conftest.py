@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.slow import slow
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -166,7 +168,7 @@ def _prepared(home: Path, quant: Quant) -> PreparedModel:
         return prepare(load_registry().resolve(None), quant, lambda progress: None, offline=True)
 
 
-@pytest.fixture(scope="session", params=["int4", "int8", "none", "torch-int8", "torch-none"])
+@pytest.fixture(scope="session", params=["int4", "int8", "none", slow("torch-int8"), slow("torch-none")])
 def default_runner(request: pytest.FixtureRequest, model_home: Path) -> Iterator[Runner]:
     """The default model in memory, on one thread, each way it runs on a CPU; whoever takes it empties its cache."""
     import torch

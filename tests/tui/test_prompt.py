@@ -19,7 +19,7 @@ from lacli_tui.sanitize import pasted, shown
 from lacli_tui.terminal import PasteParser
 from lacli_tui.widgets.draft import MOST_ROWS
 from lacli_tui.widgets.prompt import Prompt
-from tests.slow import TEN, slow_after
+from tests.slow import TEN, slow, slow_after
 from tests.tui.conftest import Play, Playing
 
 LINES = "".join(f"\tvalue = {number}\n" for number in range(40))
@@ -294,7 +294,7 @@ class TestKeysInTheirOrder:
             (["x", "ctrl+c", "y", "ctrl+c", "z"], "z"),
         ],
     )
-    @pytest.mark.parametrize("apart", [0.0, 0.05], ids=["burst", "typed"])
+    @pytest.mark.parametrize("apart", [0.0, slow(0.05)], ids=["burst", "typed"])
     async def test_while_the_app_is_busy(self, pilot: Play, keys: list[str], text: str, apart: float) -> None:
         async with pilot() as it:
             prompt(it).remember(["before"])
