@@ -13,10 +13,13 @@ import os
 import re
 import signal
 import socket
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.slow import slow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is imported, so before any test module is
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # workers share the cores: spinning threads would stand in the way
+
+os.environ.pop("PYTHONUNBUFFERED", None)
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # each of the processes started here would compile all of lacli
+    sys.dont_write_bytecode = False
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what is to run in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -98,6 +105,15 @@ def logs_left_to_the_system() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def forks_end() -> Iterator[None]:
+    """The process that forks programs, where there was one, ends with the tests."""
+    yield
+    from tests import forks
+
+    forks.close()
+
+
 @pytest.fixture(scope="session")
 def model_home(request: pytest.FixtureRequest) -> Path:
     """A `LACLI_HOME` whose cache has the default model, kept between runs; `LACLI_CACHE_SEED` names another one."""
@@ -152,7 +168,7 @@ def _prepared(home: Path, quant: Quant) -> PreparedModel:
         return prepare(load_registry().resolve(None), quant, lambda progress: None, offline=True)
 
 
-@pytest.fixture(scope="session", params=["int4", "int8", "none", "torch-int8", "torch-none"])
+@pytest.fixture(scope="session", params=["int4", "int8", "none", slow("torch-int8"), slow("torch-none")])
 def default_runner(request: pytest.FixtureRequest, model_home: Path) -> Iterator[Runner]:
     """The default model in memory, on one thread, each way it runs on a CPU; whoever takes it empties its cache."""
     import torch

@@ -18,6 +18,19 @@ class KeyFooter(Footer):
         super().__init__(show_command_palette=False)
 
     def compose(self) -> ComposeResult:
+        """Those that fit; the ones at the end go first."""
+        yield from self._fitting()
+
+    async def recompose(self) -> None:
+        """Show other keys; Textual asks for it at each change of focus, which seldom changes any of them."""
+        if [_shown(each) for each in self.query(FooterKey)] != [_shown(each) for each in self._fitting()]:
+            await super().recompose()
+
+    async def on_resize(self) -> None:
+        """Others fit."""
+        await self.recompose()
+
+    def _fitting(self) -> list[FooterKey]:
         found = [each for each in super().compose() if isinstance(each, FooterKey)]
         left = self.app.size.width - sum(map(_width, found))
         for each in reversed(found):
@@ -26,10 +39,13 @@ class KeyFooter(Footer):
             if not each.action.endswith(_LAST):
                 found.remove(each)
                 left += _width(each)
-        yield from found
+        for each in found:
+            each.set_reactive(FooterKey.compact, self.compact)  # else each is styled twice more, with and without
+        return found
 
-    async def on_resize(self) -> None:
-        await self.recompose()
+
+def _shown(key: FooterKey) -> tuple[object, ...]:
+    return key.key, key.key_display, key.description, key.action, key._disabled, key.tooltip
 
 
 def _width(key: FooterKey) -> int:

@@ -164,6 +164,7 @@ def test_a_task_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
         play_sessions(Settings(), 16, None, 1, lambda text: None)
 
 
+@pytest.mark.slow
 def test_a_process_answers_with_the_real_assistant_and_its_pool_learns(
     sandbox_with_model: Path, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.cli.main import main
+from tests.forks import Forked, can_fork, fork_server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -155,14 +156,20 @@ class Terminal:
     def __init__(self, command: Sequence[str], columns: int = 100) -> None:
         pty = pytest.importorskip("pty")
         termios = pytest.importorskip("termios")
-        import fcntl
-        import struct
 
-        self._pid, self._fd = pty.fork()
-        if self._pid == 0:
-            os.environ["TERM"] = "xterm"
-            os.execv(command[0], list(command))
-        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+        self._forked: Forked | None = None
+        if can_fork(command):
+            self._fd, inner = pty.openpty()
+            termios.tcsetwinsize(inner, (30, columns))
+            self._forked = fork_server().start(command, inner, TERM="xterm")
+            self._pid = self._forked.pid
+            os.close(inner)
+        else:
+            self._pid, self._fd = pty.fork()
+            if self._pid == 0:
+                os.environ["TERM"] = "xterm"
+                os.execv(command[0], list(command))
+            termios.tcsetwinsize(self._fd, (30, columns))
         self.seen = b""
         self._waited = 0
 
@@ -191,16 +198,30 @@ class Terminal:
         until = time.monotonic() + timeout
         while self._read(until):
             pass
-        _, status = os.waitpid(self._pid, 0)
+        code = self.wait()
         os.close(self._fd)
-        return os.waitstatus_to_exitcode(status)
+        return code
+
+    def wait(self) -> int:
+        """Its exit code, once it has ended."""
+        return self._forked.wait() if self._forked else os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+    def poll(self) -> int | None:
+        """Its exit code if it has ended."""
+        if self._forked:
+            return self._forked.poll()
+        ended, status = os.waitpid(self._pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if ended else None
+
+    def kill(self) -> None:
+        os.kill(self._pid, signal.SIGKILL)
+        self.wait()  # or other tests would count it among their own
 
     def _read(self, until: float) -> bool:
         """Some more bytes; False at the end. A process that says nothing until then is killed."""
         ready, _, _ = select.select([self._fd], [], [], max(0.0, until - time.monotonic()))
         if not ready:
-            os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)  # or other tests would count it among their own
+            self.kill()
             raise AssertionError(f"still running: {self.seen!r}")
         try:
             data = os.read(self._fd, 4096)

@@ -8,11 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import ROOT
 from tests.text.judge import faults
 from tests.text.places import SOURCES, cuts
 
 
+@pytest.mark.slow
 def test_no_completion_repeats_the_suffix_or_runs_past_its_block(sandbox_with_model: Path, tmp_path: Path) -> None:
     asked = [next(cuts(path, 35)) for path in SOURCES]
     for cut in asked:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import ROOT
+from tests.slow import slow
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and pipes")
 LACLI = (sys.executable, "-m", "lacli")
@@ -97,7 +98,11 @@ def test_codes_that_need_no_model(way: Way, tmp_path: Path) -> None:
     run(way, tmp_path)
 
 
-@pytest.mark.parametrize("way", WITH_THE_MODEL, ids=lambda way: f"{way.code} {' '.join(way.arguments)[:30]}")
+@pytest.mark.parametrize(
+    "way",
+    [slow(way) if way.code in (4, 6) else way for way in WITH_THE_MODEL],
+    ids=lambda way: f"{way.code} {' '.join(way.arguments)[:30]}",
+)
 def test_codes_that_the_engine_ends_with(way: Way, tmp_path: Path, sandbox_with_model: Path) -> None:
     run(way, tmp_path)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Program, Result, Scripted
+from tests.slow import slow
 
 CODES = (0, 1, 2, 3, 4, 5, 6)
 NEEDLE = "needle"
@@ -142,7 +143,7 @@ def asked(scripted: Scripted) -> str:
     )
 
 
-@pytest.mark.parametrize("content", list(CONTENTS))
+@pytest.mark.parametrize("content", [slow(each) if each == "ten-megabytes" else each for each in CONTENTS])
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
 def test_any_content_by_any_way(route: Route, content: str, folder: Path, scripted: Scripted) -> None:
     data = CONTENTS[content]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Program
+from tests.slow import slow
 
 READING = "lacli: reading stdin… (--no-stdin or </dev/null to skip)\n"
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
@@ -199,7 +200,7 @@ def test_interrupt_while_waiting_for_stdin_is_one_word(program: Program) -> None
     assert (running.communicate(timeout=30), running.returncode) == ((b"", b"lacli: stopped\n"), 130)
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", ["", slow("1")])
 @pytest.mark.parametrize("asked", [["ask", "hi", "--no-stdin"], ["ask", "--help"], ["spec"]])
 def test_a_stdout_that_does_not_block_gets_every_byte(program: Program, asked: list[str], unbuffered: str) -> None:
     environment = os.environ | {"SCRIPTS": json.dumps(["word " * 20_000])}

@@ -66,6 +66,7 @@ def test_cold_warm_and_plain_are_one_text_and_warm_takes_fewer_steps(lacli: Lacl
     assert third["pool_size"] == 0
 
 
+@pytest.mark.slow
 def test_a_run_killed_in_the_middle_of_a_reply_leaves_a_pool_that_helps(lacli: Lacli) -> None:
     _, cold = lacli.run("ask", QUESTION, "-n", "20")
     killed = lacli.start("ask", QUESTION, "-n", "200")
@@ -79,6 +80,7 @@ def test_a_run_killed_in_the_middle_of_a_reply_leaves_a_pool_that_helps(lacli: L
     assert warm["tokens_per_step"] > 1.5 * cold["tokens_per_step"]
 
 
+@pytest.mark.slow
 def test_flags_and_other_projects_are_seen_in_the_statistics(lacli: Lacli, tmp_path: Path) -> None:
     _, first = lacli.run("ask", QUESTION, "-n", "16")
     _, reading = lacli.run("ask", QUESTION, "-n", "20", "--no-learn")

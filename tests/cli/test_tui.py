@@ -122,8 +122,9 @@ def test_a_theme_that_something_stronger_names_is_not_written_down(
     ],
 )
 def test_a_mistake_in_its_tables_is_found_by_the_check_and_at_the_start(
-    scripted: Scripted, begun: list[Start], sandbox: Path, text: str, said: str
+    scripted: Scripted, begun: list[Start], sandbox: Path, text: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("lacli.shared.health.probe_torch", lambda: {"version": "2.13.0", "cuda": False})
     file = sandbox / "config" / "config.toml"
     file.parent.mkdir()
     file.write_text(text)

@@ -234,7 +234,9 @@ def test_a_text_without_a_grammar_is_left_as_it_came() -> None:
 
 
 _SOME = [
-    pytest.param(each, CASES[(5 * at + 6 * half) % len(CASES)], id=f"{each.__name__}-{half}")
+    pytest.param(
+        each, CASES[(5 * at + 6 * half) % len(CASES)], id=f"{each.__name__}-{half}", marks=[pytest.mark.slow] * half
+    )
     for at, each in enumerate(MISBEHAVIOURS)
     for half in (0, 1)
 ]

@@ -22,6 +22,7 @@ from lacli.models.runners.fused.runner import FusedRunner
 from lacli.text.tokenizer import Tokenizer
 from tests.engine.replies import PLAIN, reply
 from tests.exact.sources import LiarSource, OracleSource
+from tests.slow import slow
 
 COUNT = 24
 PROMPTS = ("Write hello ten times.", "def add(a, b):\n    return", "The days are Monday, Tuesday,")
@@ -84,8 +85,10 @@ def pools(plain: PlainOf, mode: str) -> Iterator[tuple[str, list[DraftSource], L
 @pytest.mark.parametrize(
     ("default_runner", "mode"),
     [
-        *((quant, mode) for quant in ("int4", "int8", "none") for mode in MODES),
-        *((runner, mode) for runner, modes in ON_TORCH.items() for mode in modes),
+        *((quant, mode) for quant in ("int4", "int8") for mode in MODES),
+        *(("none", mode) for mode in ("greedy", "sampling-with-penalty")),
+        *(slow("none", mode) for mode in ("sampling", "penalty")),
+        *(slow(runner, mode) for runner, modes in ON_TORCH.items() for mode in modes),
     ],
     indirect=["default_runner"],
 )
@@ -100,7 +103,7 @@ def test_no_pool_changes_the_text(default_runner: FusedRunner, plain: PlainOf, m
             assert any(step.rows > 1 for step in done.steps)
 
 
-@pytest.mark.parametrize("default_runner", ["int4", "int8", "none"], indirect=True)
+@pytest.mark.parametrize("default_runner", ["int4", "int8", slow("none")], indirect=True)
 def test_a_penalty_changes_the_text(plain: PlainOf) -> None:
     assert plain("penalty").prompt == plain("greedy").prompt
     assert plain("penalty").ids != plain("greedy").ids
@@ -117,6 +120,7 @@ class TestAgainstTransformers:
     )
     LENGTH, STEPS = 12, 32
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("default_runner", ["none"], indirect=True)
     def test_plain_float32_is_generate(self, prepared_float: PreparedModel, default_runner: FusedRunner) -> None:
         from transformers import LlamaForCausalLM

@@ -20,6 +20,7 @@ from lacli.engine.stop import Stops
 from tests.engine.replies import PLAIN, VERIFY_ONLY, reply, successor
 from tests.exact.sources import LiarSource, OracleSource
 from tests.fakes import ListSource, TableRunner, as_sources
+from tests.slow import slow
 
 VOCAB = 64
 
@@ -49,9 +50,9 @@ class LateFollower(SuccessorSource):
 
 
 class TestDegenerateSettings:
-    @pytest.mark.parametrize("window", [0, 1, 2, 5, 12])
-    @pytest.mark.parametrize("ngram", [2, 3, 6, 9])
-    @pytest.mark.parametrize("guesses", [0, 1, 8, 40])
+    @pytest.mark.parametrize("window", [0, 1, slow(2), 5, slow(12)])
+    @pytest.mark.parametrize("ngram", [2, 3, slow(6), 9])
+    @pytest.mark.parametrize("guesses", [0, slow(1), 8, slow(40)])
     def test_no_window_ngram_or_guess_set_changes_the_text(self, window: int, ngram: int, guesses: int) -> None:
         """N = 2 is Jacobi decoding, W = 1 and G = 0 the smallest, N = 9 longer than the prompts."""
         for prompt in ((4,), (4, 9), (2, 7, 1, 8, 2, 8)):

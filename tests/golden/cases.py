@@ -58,6 +58,8 @@ class Case:
     opening: Sequence[Event] = ()
     leaves: str = ""
     """A file whose content is kept, too."""
+    has_escapes: bool = False
+    """Whether its stdout has escape sequences: those of the reply or of the log, which a pipe gets as they are."""
 
 
 FILES = (world.files,)
@@ -91,7 +93,7 @@ CASES = (
     Case("ask/jsonl", ["ask", "--jsonl", "hi"], "jsonl"),
     Case("ask/extract", ["ask", "-x", "how"], "py", [MARKDOWN]),
     Case("ask/extract-none", ["ask", "--xl", "how"], scripts=["no code at all"]),
-    Case("ask/controls", ["ask", "hi"], scripts=["\x1b[31mred\x1b]0;title\x07 \a bell"]),
+    Case("ask/controls", ["ask", "hi"], scripts=["\x1b[31mred\x1b]0;title\x07 \a bell"], has_escapes=True),
     Case("ask/sanitize", ["ask", "--sanitize", "hi"], scripts=["\x1b[31mred\x1b]0;title\x07 \a bell"]),
     Case("ask/nothing", ["ask", "hi"], scripts=[""]),
     Case("ask/output", ["ask", "-o", "reply.md", "how"], scripts=[MARKDOWN], leaves="reply.md"),
@@ -172,7 +174,7 @@ CASES = (
     Case("pool/import", ["pool", "import", "gone.lacli"], setups=(world.pool,), code=2),
     # sessions, logs, stats
     Case("sessions/none", ["sessions"]),
-    Case("sessions/list", ["sessions", "list", "--all"], setups=LOG),
+    Case("sessions/list", ["sessions", "list", "--all"], setups=LOG, has_escapes=True),
     Case("sessions/list-json", ["sessions", "list", "--json"], "json", setups=LOG),
     Case("sessions/show", ["sessions", "show", "a1"], setups=LOG),
     Case("sessions/show-json", ["sessions", "show", "a1", "--json"], "json", setups=LOG),

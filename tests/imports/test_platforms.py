@@ -55,6 +55,7 @@ class TestWithoutPosix:
         done = without("-c", IMPORTS)
         assert done.returncode == 0, done.stderr[-3000:]
 
+    @pytest.mark.slow
     def test_the_unit_tests_pass(self) -> None:
         tests = [f"tests/{name}" for name in UNIT_TESTS]
         options = [
@@ -67,5 +68,7 @@ class TestWithoutPosix:
             "--deselect",
             NEEDS_LOCKS,
         ]
-        done = without("-m", "pytest", "-q", "-x", "-m", "not model", *options, "--deselect", NEEDS_LOCKS, *tests)
+        done = without(
+            "-m", "pytest", "-q", "-x", "-m", "not model and not slow", *options, "--deselect", NEEDS_LOCKS, *tests
+        )
         assert done.returncode == 0, done.stdout[-3000:]

@@ -5,6 +5,7 @@ LACLI_FUZZ_CASES sets how many (a new part of the library: 20000); by hand: buil
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import shlex
@@ -38,13 +39,17 @@ def _compiler() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library's sources and the driver's, compiled with sanitizers into one program."""
+def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library's sources and the driver's, compiled with sanitizers into one program, kept until they change."""
     if sys.platform == "win32":
         pytest.skip("the library is not built on Windows")
     compiler, folder = _compiler(), tmp_path_factory.mktemp("fuzz")
-    clang = "clang" in _run([*compiler, "--version"])
+    version = _run([*compiler, "--version"])
+    clang = "clang" in version
     sources = [*_SOURCES.glob("*.c"), *_HERE.glob("fuzz*.c")]
+    kept = request.config.cache.mkdir("fuzz") / _digest(version, *compiler, *_FLAGS)
+    if kept.exists():
+        return kept
     sources.sort(key=lambda path: "avx" not in path.name)  # the slow ones first
     program = folder / "fuzz"
 
@@ -59,7 +64,18 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with ThreadPoolExecutor(2) as pool:
         objects = [str(output) for output in pool.map(compile_one, sources)]
     _run([*compiler, *_FLAGS, *objects, "-o", str(program), "-lm"])
-    return program
+    for old in kept.parent.iterdir():
+        old.unlink()
+    shutil.copy2(program, beside := kept.with_suffix(".new"))
+    return beside.replace(kept)
+
+
+def _digest(*how: str) -> str:
+    """Of all that the program is made of."""
+    made = hashlib.sha256("\0".join(how).encode())
+    for path in sorted([*_SOURCES.glob("*.[ch]"), *_HERE.glob("fuzz*.[ch]")]):
+        made.update(path.name.encode() + b"\0" + path.read_bytes())
+    return made.hexdigest()
 
 
 def _run(command: list[str]) -> str:

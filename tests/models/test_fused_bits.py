@@ -17,6 +17,7 @@ from lacli.models.base import Rows
 from lacli.models.runners.fused.runner import PREFILL_CHUNK
 from lacli.models.runners.native.runner import NativeRunner
 from tests.models.kernels import Fused, logits_of, repeat, set_threads, stored
+from tests.slow import slow
 
 SIZES = (1, 2, 3, 7, 16, 33, 63, 64)
 ON_TORCH = (7, 16, 64)
@@ -168,7 +169,7 @@ class TestRows:
         logits = logits_of(runner.forward(Rows((reference.ids[30],), (-1,), (0,))))
         assert torch.equal(logits[0], reference.logits[30])
 
-    @pytest.mark.parametrize("threads", [2, 3, 6])
+    @pytest.mark.parametrize("threads", [2, slow(3), slow(6)])
     def test_so_it_is_on_any_number_of_threads(self, reference: Reference, threads: int) -> None:
         """Work is cut among threads where it falls; compared within one number of threads."""
         runner, generator = reference.runner, random.Random(threads)
@@ -188,7 +189,7 @@ class TestRows:
 class TestPrefill:
     """The first token does not depend on how the prompt was processed (mlx-lm#1109)."""
 
-    @pytest.mark.parametrize("length", [1, 2, PREFILL_CHUNK - 1, PREFILL_CHUNK, PREFILL_CHUNK + 1])
+    @pytest.mark.parametrize("length", [1, 2, slow(PREFILL_CHUNK - 1), PREFILL_CHUNK, PREFILL_CHUNK + 1])
     def test_a_prompt_has_the_bits_of_one_row_a_step(self, reference: Reference, length: int) -> None:
         reference.at(0)
         scores = reference.runner.prefill(reference.ids[:length])
@@ -196,7 +197,7 @@ class TestPrefill:
         assert torch.equal(logits_of(scores)[0], reference.logits[length - 1])
         assert reference.agrees(0, length)
 
-    @pytest.mark.parametrize("reused", [1, 30, PREFILL_CHUNK, PREFILL_CHUNK + 1])
+    @pytest.mark.parametrize("reused", [1, slow(30), PREFILL_CHUNK, slow(PREFILL_CHUNK + 1)])
     def test_so_has_one_whose_beginning_was_in_the_cache(self, reference: Reference, reused: int) -> None:
         length = PREFILL_CHUNK + 2
         reference.at(0)

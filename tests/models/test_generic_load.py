@@ -33,6 +33,7 @@ from lacli.models.runners.quant import Int8Linear, PackedLinear
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
 from tests.models.kernels import KERNELS, choose, logits_of, needed
+from tests.slow import slow
 
 VOCAB = 160
 QUANTS: tuple[Quant, ...] = ("none", "int8", "int4", "nf4", "bnb-int8")
@@ -149,7 +150,7 @@ def by_lookahead(runner: Runner, prompt: Sequence[int], reply: Sequence[int]) ->
 
 
 class TestRowsAreExact:
-    @pytest.mark.parametrize("quant", QUANTS)
+    @pytest.mark.parametrize("quant", [slow("none"), "int8", "int4", "nf4", slow("bnb-int8")])
     @pytest.mark.parametrize("name", CONFIGS)
     def test_a_row_has_the_same_bits_in_any_company(
         self, folders: Callable[[str], PreparedModel], name: str, quant: Quant
@@ -198,6 +199,7 @@ class TestRowsAreExact:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quant", ["nf4", "bnb-int8"])
 def test_the_default_model_in_bitsandbytes_says_the_same_with_and_without_lookahead(
     model_home: Path, monkeypatch: pytest.MonkeyPatch, quant: Quant

@@ -88,6 +88,7 @@ def wheel_of(source: Path, folder: Path, cc: str) -> tuple[Path, str]:
 
 
 @builds
+@pytest.mark.slow
 class TestWheel:
     @pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
     def test_with_a_compiler_it_is_of_this_platform_and_any_python(self, source: Path, tmp_path: Path) -> None:

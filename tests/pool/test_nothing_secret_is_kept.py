@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from lacli.project.root import pool_key, project_root
 from lacli.text.tokenizer import Tokenizer
 from tests.cli.conftest import ROOT, Terminal
 from tests.pool.secret_corpus import Key, keys, places
+from tests.slow import slow
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and terminals")
 PIECE = 12
@@ -81,11 +81,7 @@ class Talk(Terminal):
         self.seen = b""
         self._waited = 0
 
-    def finish(self, timeout: float = 20) -> int:
-        until = time.monotonic() + timeout
-        while self._read(until):
-            pass
-        os.close(self._fd)
+    def wait(self) -> int:
         return self._server.code()
 
 
@@ -193,9 +189,9 @@ def place(
     return Place(top, Path(prepared_default.folder), server)  # type: ignore[attr-defined]
 
 
-def _chosen() -> list[Key]:
+def _chosen(count: int) -> list[Key]:
     made = keys(seed=3)
-    return random.Random(3).sample(made, 205)
+    return random.Random(3).sample(made, count)
 
 
 def _told(key: Key, number: int, chatty: bool = True) -> str:
@@ -208,10 +204,10 @@ def _told(key: Key, number: int, chatty: bool = True) -> str:
     return standing[number % len(standing)]
 
 
-def test_no_key_that_was_printed_is_in_any_file(place: Place) -> None:
+@pytest.mark.parametrize(("count", "alone_count"), [(60, 9), slow(205, 36)])
+def test_no_key_that_was_printed_is_in_any_file(place: Place, count: int, alone_count: int) -> None:
     """One key a reply, each in another place, in turn by every command that replies, with its options."""
-    chosen = _chosen()
-    assert len(chosen) >= 200
+    chosen = _chosen(count)
     says, commands, asked = [], [], []
     (place.project / "a.md").write_text("Notes\n\n", encoding="utf-8")
     kinds = (
@@ -225,7 +221,7 @@ def test_no_key_that_was_printed_is_in_any_file(place: Place) -> None:
         ["edit", "-n", "400", "--force", "--full", "a.md", "add it"],
         ["complete", "-n", "400", "--scope", "file", "--json", "a.md"],
     )
-    alone, together = chosen[:36], chosen[36:]  # a command takes its time
+    alone, together = chosen[:alone_count], chosen[alone_count:]  # a command takes its time
     for number, key in enumerate(alone):
         kind = kinds[number % len(kinds)]
         edits = kind[0] == "edit"

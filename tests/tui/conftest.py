@@ -20,6 +20,8 @@ from typing import Any, Protocol
 
 import pytest
 from textual._context import active_app
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
 from lacli.assistant.scripted import ScriptedAssistant
@@ -143,6 +145,24 @@ def _draw() -> bool:
         return False
     screen._on_timer_update()
     return True
+
+
+@pytest.fixture(scope="session", autouse=True)
+def styles_read_once() -> Iterator[None]:
+    """Every program in this process has the same style sheets: they are parsed once, and their rules found quickly."""
+    parsed: dict[Any, list[RuleSet]] = {}
+    parse = Stylesheet._parse_rules
+
+    def parse_once(self: Stylesheet, *arguments: Any, **options: Any) -> list[RuleSet]:
+        key = (arguments, tuple(options.items()), tuple(self._variables.items()))
+        if key not in parsed:
+            parsed[key] = parse(self, *arguments, **options)
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        patch.setattr(RuleSet, "__hash__", object.__hash__)  # what its own gives, without a call of Python
+        yield
 
 
 @pytest.fixture

@@ -43,6 +43,7 @@ from lacli_tui.widgets.pairs import Pair
 from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.source_view import SourceView
 from lacli_tui.widgets.suggestion_list import SuggestionList
+from tests.slow import slow
 from tests.tui.conftest import Play, Playing, changes
 
 LINES = 26
@@ -464,11 +465,13 @@ async def home(it: Playing) -> None:
     await it.idle()
 
 
-async def tried(it: Playing, action: Action) -> None:
-    """Do it in every way; fails where one of them has no effect."""
+async def tried(it: Playing, action: Action, by_key: bool) -> None:
+    """Do it by each of its keys or in every other way; fails where one of them has no effect."""
     case = CASES[action.id]
     assert ways(action), f"nothing leads to {action.id}"
     for way, what in ways(action):
+        if (way == "key") is not by_key:
+            continue
         await home(it)
         for step in case.before:
             await step(it)
@@ -482,15 +485,18 @@ async def tried(it: Playing, action: Action) -> None:
     await home(it)
 
 
+@pytest.mark.parametrize("by_key", [True, slow(False)], ids=["key", "palette-and-slash"])
 @pytest.mark.parametrize("first", range(0, len(ACTIONS), TOGETHER))
-async def test_every_way_to_an_action_leads_to_it(pilot: Play, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_way_to_an_action_leads_to_it(
+    pilot: Play, first: int, by_key: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lacli.shared.clipboard.by_tool", lambda text: "")
     monkeypatch.setattr("lacli.shared.health.checks", lambda model: iter(()))
     monkeypatch.setattr("lacli_tui.app.has_shell", lambda: True)
     monkeypatch.setattr("textual.drivers.headless_driver.HeadlessDriver.can_suspend", True)
     async with pilot(replier=Patient([]), size=(100, 30), model="scripted", edited=lambda text: f"{text}written") as it:
         for action in ACTIONS[first : first + TOGETHER]:
-            await tried(it, action)
+            await tried(it, action, by_key)
 
 
 def test_nothing_is_tried_that_there_is_not() -> None:

@@ -20,6 +20,7 @@ from lacli_tui.widgets.header import Header
 from lacli_tui.widgets.source_view import SourceView, coloured_by_source
 from lacli_tui.widgets.stats_widget import StatsWidget
 from lacli_tui.widgets.status_line import StatusLine
+from tests.slow import slow
 from tests.tui.conftest import Play, Playing
 
 WORDS = "one two three four five six seven eight nine ten"
@@ -284,7 +285,7 @@ class TestSources:
 
 
 class TestColours:
-    @pytest.mark.parametrize("theme", ["dark", "light", "ansi", "nord", "textual-light"])
+    @pytest.mark.parametrize("theme", ["dark", slow("light"), "ansi", slow("nord"), slow("textual-light")])
     async def test_every_theme_shows_everything(self, pilot: Play, theme: str) -> None:
         async with pilot(WORDS, size=(120, 40), theme=theme) as it:
             await it.ask("hi")

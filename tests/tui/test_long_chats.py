@@ -97,6 +97,7 @@ class TestNothingIsLost:
             assert messages(it)[-4:] == ["question 9", "answer 9", "one more", "answer 10"]
             assert it.main.transcript.follows
 
+    @pytest.mark.slow
     async def test_the_last_answer_is_the_last_of_the_chat(self, pilot: Play) -> None:
         async with pilot(*("```\na\n```\n" if n == 9 else f"answer {n}" for n in range(10))) as it:
             await self.up(it)
@@ -145,6 +146,7 @@ class TestNothingIsLost:
             await it.main.transcript.take_back(3)
             assert messages(it)[-2:] == ["question 2", "answer 2"]
 
+    @pytest.mark.slow
     async def test_the_focus_goes_on_to_what_was_not_there(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(8))) as it:
             for n in range(8):
@@ -159,6 +161,7 @@ class TestNothingIsLost:
             assert isinstance(it.app.focused, ChatMessage)
             assert it.app.focused.source == "answer 7"
 
+    @pytest.mark.slow
     async def test_who_guessed_is_known_of_an_answer_that_was_away(self, pilot: Play) -> None:
         async with pilot(*("some words that are guessed" for n in range(9))) as it:
             for n in range(9):
@@ -172,6 +175,7 @@ class TestNothingIsLost:
             assert first.turn == 0
             assert first.trace.tokens.total() == before.total() > 0
 
+    @pytest.mark.slow
     async def test_an_answer_that_is_being_written_stays(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(10))) as it:
             for n in range(10):

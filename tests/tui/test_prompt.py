@@ -19,6 +19,7 @@ from lacli_tui.sanitize import clean_paste, visible
 from lacli_tui.terminal import PasteParser
 from lacli_tui.widgets.draft import MOST_ROWS
 from lacli_tui.widgets.prompt import Prompt
+from tests.slow import TEN, slow, slow_after
 from tests.tui.conftest import Play, Playing
 
 LINES = "".join(f"\tvalue = {number}\n" for number in range(40))
@@ -115,7 +116,7 @@ class TestPastes:
         assert visible("a\u202eb") == "a<U+202E>b"
         assert visible("a\x1b[31m\x07\x9b\ud800\t\r\n") == "a␛[31m␇�?\t\n"
 
-    @pytest.mark.parametrize("seed", range(40))
+    @pytest.mark.parametrize("seed", slow_after(TEN, range(40)))
     def test_no_text_is_lost_that_is_outside_of_a_whole_sequence(self, seed: int) -> None:
         chance = random.Random(seed)
         parts = [
@@ -293,7 +294,7 @@ class TestKeysInTheirOrder:
             (["x", "ctrl+c", "y", "ctrl+c", "z"], "z"),
         ],
     )
-    @pytest.mark.parametrize("apart", [0.0, 0.05], ids=["burst", "typed"])
+    @pytest.mark.parametrize("apart", [0.0, slow(0.05)], ids=["burst", "typed"])
     async def test_while_the_app_is_busy(self, pilot: Play, keys: list[str], text: str, apart: float) -> None:
         async with pilot() as it:
             prompt(it).remember(["before"])

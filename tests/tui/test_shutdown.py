@@ -87,13 +87,12 @@ def left(what: str, *wishes: int | bytes | None) -> tuple[Terminal, int]:
         else:
             os.kill(terminal._pid, wish)
     if None in wishes or what == "jammed":
-        while (ended := os.waitpid(terminal._pid, os.WNOHANG)) == (0, 0):
+        while (ended := terminal.poll()) is None:
             if time.monotonic() - begun > 20:
-                os.kill(terminal._pid, signal.SIGKILL)
-                os.waitpid(terminal._pid, 0)
+                terminal.kill()
                 raise AssertionError("it went on")
             time.sleep(0.02)
-        return terminal, os.waitstatus_to_exitcode(ended[1])
+        return terminal, ended
     return terminal, terminal.finish()
 
 

@@ -10,6 +10,7 @@ from textual.widgets._footer import FooterKey
 
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli_tui.widgets.prompt import Prompt
+from tests.slow import slow
 from tests.tui.conftest import Play
 
 TEXT = (
@@ -31,7 +32,7 @@ class Slow(ScriptedAssistant):
             yield event
 
 
-@pytest.mark.parametrize("size", [(1, 1), (2, 1), (10, 3), (40, 10), (500, 200)])
+@pytest.mark.parametrize("size", [(1, 1), slow((2, 1)), (10, 3), slow((40, 10)), slow((500, 200))])
 async def test_any_size_is_lived_with(pilot: Play, size: tuple[int, int]) -> None:
     async with pilot(TEXT, size=size) as it:
         await it.type("question")
@@ -102,7 +103,7 @@ async def test_of_a_narrow_screen_f2_gives_the_panel_a_part_and_back(pilot: Play
         assert it.main.query_one("#status").display
 
 
-@pytest.mark.parametrize("width", [24, 40, 60, 72, 80, 100])
+@pytest.mark.parametrize("width", [24, slow(40), 60, slow(72), 80, slow(100)])
 async def test_the_footer_has_fewer_keys_and_cuts_none(pilot: Play, width: int) -> None:
     async with pilot("hello world", size=(width, 24)) as it:
         await it.ask("hi")

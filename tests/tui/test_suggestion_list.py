@@ -13,6 +13,7 @@ from lacli.chat.suggestions import COMMAND, Partial, Suggester
 from lacli_tui.actions import ACTIONS, SLASH_WORDS
 from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.suggestion_list import MOST_ROWS, SuggestionList
+from tests.slow import slow
 from tests.tui.conftest import Play, Playing
 
 
@@ -56,7 +57,8 @@ def test_all_commands_of_the_registry_are_suggested_and_no_other(project: Path) 
 
 class TestAtThePrompt:
     @pytest.mark.parametrize(
-        "text", ["use the @property decorator", "@Override void", "npm i @types/node now", "to foo@bar.com please"]
+        "text",
+        ["use the @property decorator", slow("@Override void"), "npm i @types/node now", slow("to foo@bar.com please")],
     )
     async def test_no_key_is_lost_and_enter_sends(self, pilot: Play, project: Path, text: str) -> None:
         async with pilot("ok") as it:
@@ -107,7 +109,7 @@ class TestAtThePrompt:
                 assert prompt(it).text == taken
                 prompt(it).put("")
 
-    @pytest.mark.parametrize("text", ["what is @property", "see @inv", "see @ntory", "see @./inv"])
+    @pytest.mark.parametrize("text", ["what is @property", "see @inv", slow("see @ntory"), slow("see @./inv")])
     async def test_enter_sends_a_question_as_it_is_typed(self, pilot: Play, project: Path, text: str) -> None:
         async with pilot("ok") as it:
             await typing(it, text)
@@ -131,7 +133,7 @@ class TestAtThePrompt:
             assert len(it.assistant.requests[1].messages[-1].attachments) == 1
 
     @pytest.mark.parametrize("named", ["inventory.py", "./inventory.py", "{here}/inventory.py", "link.py"])
-    @pytest.mark.parametrize("again", [False, True])
+    @pytest.mark.parametrize("again", [slow(False), True])
     async def test_a_file_is_sent_once_however_it_is_named(
         self, pilot: Play, project: Path, named: str, again: bool
     ) -> None:
