@@ -33,7 +33,7 @@ class Mutant:
 ENGINE = ("tests/engine",)
 POOL = ("tests/pool",)
 EDITS = ("tests/edits",)
-CHAT = ("tests/chat", "tests/verbs", "tests/sessions", "tests/cli/chat", "tests/cli/repl")
+CHAT = ("tests/chat", "tests/sessions", "tests/cli/chat")
 """Those that are there."""
 
 MUTANTS = (

@@ -8,7 +8,7 @@ import pytest
 from textual.geometry import Offset
 from textual.selection import SELECT_ALL, Selection
 
-from lacli.assistant.reply import left_out
+from lacli.assistant.reply import dropped_notice
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import Finished, Notice, Prefill, ReplyStats
@@ -129,7 +129,7 @@ async def test_a_question_of_before_is_edited_and_sent_again(pilot: Play) -> Non
 
 async def test_notices_are_shown_and_left_out_turns_said(pilot: Play) -> None:
     stats = ReplyStats(predicted_n=1)
-    notices = (Notice("guessing is off", "warning"), Notice(left_out(2)))
+    notices = (Notice("guessing is off", "warning"), Notice(dropped_notice(2)))
     script = [*notices, Prefill(1, 1, 0), Finished("ok", (1,), "stop", stats, dropped=2)]
     async with pilot("one", script) as it:
         await it.ask("a")
