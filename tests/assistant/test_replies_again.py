@@ -6,8 +6,8 @@ import dataclasses
 from typing import Any
 
 import pytest
-from lacli.edits.tree.syntax import is_sound
 
+from lacli.edits.tree.syntax import is_sound
 from lacli.events import Finished, Piece, Place, Request
 from tests.assistant.test_replies import few_places
 from tests.assistants import Make, loaded, make

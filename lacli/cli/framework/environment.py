@@ -19,7 +19,9 @@ from lacli.errors import UsageError
 _PREFIX = "LACLI_"
 POOL_MB, POOLS_MB = "LACLI_POOL_MB", "LACLI_POOLS_MB"
 """Most megabytes a pool, and all pools, may take on the disk."""
-SIZES = {"project-mb": POOL_MB, "total-mb": POOLS_MB}
+KV_MB, KVS_MB = "LACLI_KV_MB", "LACLI_KVS_MB"
+"""The same of the KV caches of what was read."""
+SIZES = {"project-mb": POOL_MB, "total-mb": POOLS_MB, "kv-project-mb": KV_MB, "kv-total-mb": KVS_MB}
 """The same by their keys in a configuration file."""
 OTHERS = {
     "LACLI_HOME": "Everything lacli reads and writes lies below this folder.",
@@ -28,6 +30,8 @@ OTHERS = {
     "LACLI_KERNEL": "The instruction set of the C kernels, or torch: for tests and comparisons.",
     POOL_MB: "Most megabytes kept of one project; 0 keeps nothing.",
     POOLS_MB: "Most megabytes kept of all projects together.",
+    KV_MB: "Most megabytes of the KV cache kept of one project; 0 keeps none.",
+    KVS_MB: "Most megabytes of KV caches kept of all projects together.",
     "LACLI_CACHE_SEED": "A LACLI_HOME with the default model, for the tests.",
 }
 """Variables that are no options."""

@@ -253,6 +253,8 @@ class Common:
             keep_prompts=not self.no_log,
             pool_mb=environment.megabytes(environment.POOL_MB),
             pools_mb=environment.megabytes(environment.POOLS_MB),
+            kv_mb=environment.megabytes(environment.KV_MB),
+            kvs_mb=environment.megabytes(environment.KVS_MB),
             window=self.window,
             ngram=self.ngram,
             guesses=self.guesses,

@@ -28,6 +28,18 @@ _SIZES = {
         "project-mb", "number", "Most megabytes kept of one project; 0 keeps nothing.", check=environment.in_range
     ),
     "total-mb": Key("total-mb", "number", "Most megabytes kept of all projects together.", check=environment.in_range),
+    "kv-project-mb": Key(
+        "kv-project-mb",
+        "number",
+        "Most megabytes of the KV cache kept of one project; 0 keeps none.",
+        check=environment.in_range,
+    ),
+    "kv-total-mb": Key(
+        "kv-total-mb",
+        "number",
+        "Most megabytes of KV caches kept of all projects together.",
+        check=environment.in_range,
+    ),
 }
 """Keys that are no options: how much of the disk pools may take."""
 COMMON_KEYS = frozenset(

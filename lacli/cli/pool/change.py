@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from lacli.cli.framework.flags import JsonOption, YesOption
-from lacli.cli.pool.common import ProjectOption, caps, project_of
+from lacli.cli.pool.common import ProjectOption, caps, kv_folder, kv_size, project_of, shrink_kv
 from lacli.cli.terminal.confirm import confirm
 from lacli.shared.wording import prune_summary, size
 
@@ -20,15 +21,18 @@ PRUNE_EXAMPLES = (
 def clear(project: ProjectOption = None, yes: YesOption = False) -> None:
     """Delete what was learned in this project.
 
-    The index of its files, the table of successors and the damaged pools that were kept aside go, too.
+    The index of its files, the table of successors, the KV cache of what was read and the damaged pools that were kept
+    aside go, too.
     """
     from lacli.cli.terminal import diagnostics
+    from lacli.kv import store as kv
     from lacli.pool import inventory
     from lacli.pool import space as storage
     from lacli.pool.inventory import changing
 
     root, described = project_of(project)
-    if storage.pools_of(described.folder):
+    read = kv_size(root)
+    if storage.pools_of(described.folder) or read.count:
         tokens = sum(pool.tokens for pool in described.pools)
         what = f"the {tokens:,} tokens learned" if tokens else "all that was kept"
         if not confirm(f"Delete {what} in {root}?", yes):
@@ -36,6 +40,8 @@ def clear(project: ProjectOption = None, yes: YesOption = False) -> None:
             raise typer.Exit(1)
     with changing(described.folder):
         freed = inventory.clear(described.folder)
+    with changing(kv_folder(root)):
+        freed += kv.clear(kv_folder(root)).bytes
     diagnostics.note(f"deleted {size(freed)}" if freed else "there was nothing to delete")
 
 
@@ -70,6 +76,7 @@ def prune(
             raise typer.Exit(1)
     with changing(pools):
         done = run(pools, most, vanished)
+        done = replace(done, freed_bytes=done.freed_bytes + shrink_kv())
     for notice in done.notices:
         diagnostics.warning(notice)
     if as_json:

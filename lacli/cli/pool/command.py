@@ -18,7 +18,7 @@ from lacli.cli.framework.flags import JsonOption
 from lacli.cli.pool import build as pool_build
 from lacli.cli.pool import change as pool_change
 from lacli.cli.pool import share as pool_share
-from lacli.cli.pool.common import ProjectOption, file_indexes, project_of
+from lacli.cli.pool.common import ProjectOption, file_indexes, kv_size, project_of
 from lacli.errors import LacliError
 from lacli.events import Counts
 from lacli.shared.wording import age, counted, counts_record, counts_table, size
@@ -49,7 +49,9 @@ def info(project: ProjectOption = None, as_json: JsonOption = False) -> None:
 
     root, described = project_of(project)
     if as_json:
-        output.document({"project": str(root), **_as_json(described)})
+        read = kv_size(root)
+        kv = {"tokens": read.positions, "bytes": read.bytes}
+        output.document({"project": str(root), **_as_json(described), "kv": kv})
         return
     output.line(f"project   {root}")
     output.line(f"folder    {described.folder}")
@@ -59,6 +61,9 @@ def info(project: ProjectOption = None, as_json: JsonOption = False) -> None:
             output.line(f"files     index {size(index.lstat().st_size)}")
     for each in described.pools:
         _show(each)
+    read = kv_size(root)
+    if read.count:
+        output.line(f"kv cache  {read.positions:,} tokens of prompts and replies read before, {size(read.bytes)}")
 
 
 @app.command("list", epilog="For example: lacli pool list  |  lacli pool list --json")

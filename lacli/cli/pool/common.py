@@ -13,6 +13,7 @@ import typer
 from lacli.errors import UsageError
 
 if TYPE_CHECKING:
+    from lacli.kv.store import Size
     from lacli.pool.inventory import ProjectInfo
     from lacli.pool.store import Caps
 
@@ -81,3 +82,32 @@ def file_indexes(folder: Path) -> list[Path]:
     from lacli.project.shingles import FILE_NAME
 
     return sorted(folder.glob(f"*/*{FILE_NAME}"))
+
+
+def kv_folder(root: Path) -> Path:
+    """Where the KV cache of what was read in a project is kept."""
+    from lacli import paths
+    from lacli.project.root import project_id
+
+    return paths.kv_dir() / project_id(root)
+
+
+def kv_size(root: Path) -> Size:
+    """How much of that there is."""
+    from lacli.kv.store import size
+
+    return size([kv_folder(root)])
+
+
+def shrink_kv() -> int:
+    """Bring the KV caches of all projects under their caps; the bytes that freed."""
+    from lacli import paths
+    from lacli.cli.framework import environment
+    from lacli.kv.store import Caps, projects, shrink
+
+    default = Caps()
+    one, every = environment.megabytes(environment.KV_MB), environment.megabytes(environment.KVS_MB)
+    folders = projects(paths.kv_dir())
+    cap = default.project_bytes if one is None else round(one * 1_000_000)
+    freed = sum(shrink([folder], cap) for folder in folders)
+    return freed + shrink(folders, default.total_bytes if every is None else round(every * 1_000_000))
