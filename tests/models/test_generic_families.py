@@ -30,6 +30,7 @@ from lacli.models.runners.generic.runner import GenericRunner
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
 from tests.models.families import CONFIGS, DYNAMIC, FIXED, SWITCH, VOCAB, build, family, prompt_of
+from tests.slow import slow_after
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -202,7 +203,7 @@ def decoded(
 class TestLookahead:
     """The engine's text is the dumb loop's, whatever is guessed."""
 
-    @pytest.mark.parametrize("name", CONFIGS)
+    @pytest.mark.parametrize("name", slow_after(6, CONFIGS))
     def test_no_pool_changes_a_token(self, name: str) -> None:
         runner = family(name).runner
         count = 40
