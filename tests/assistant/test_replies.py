@@ -62,6 +62,7 @@ class TestText:
             done = finished(together(make(lookahead=lookahead), iter(REQUESTS)))
             assert [(each.text, each.token_ids, each.reason) for each in done] == expected
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("quant", ["int4", "none"])
     def test_in_every_quantisation(self, quant: Any, loaded: Any, make: Make, prepared_as: Any) -> None:
         from lacli.engine.sequence import CachedSequence

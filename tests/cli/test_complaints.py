@@ -58,7 +58,7 @@ TESTS: dict[int, tuple[str, ...]] = {
     # escape codes in redirected output
     9: (
         "test_every_byte_is_as_expected",
-        "test_no_escape_sequence_reaches_a_pipe_but_the_model_s_own",
+        "test_an_escape_sequence_reaches_a_pipe_only_where_the_case_says_that_the_content_has_one",
     ),
     # fetching stalls, restarts
     10: (

@@ -97,6 +97,7 @@ def test_flags_and_other_projects_are_seen_in_the_statistics(lacli: Lacli, tmp_p
         assert stats["saved_ms"] is not None
 
 
+@pytest.mark.slow
 def test_an_interrupted_reply_is_kept_and_taught(lacli: Lacli) -> None:
     running = lacli.start("ask", QUESTION, "-n", "300", "--stats")
     assert running.stdout is not None
@@ -114,6 +115,7 @@ def test_an_interrupted_reply_is_kept_and_taught(lacli: Lacli) -> None:
     assert warm["pool_hits"] > 0
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_ends_it_with_141_and_the_pool_saved(lacli: Lacli) -> None:
     running = lacli.start("ask", QUESTION, "-n", "200")
     assert running.stdout is not None
@@ -128,6 +130,7 @@ def test_a_reader_that_goes_away_ends_it_with_141_and_the_pool_saved(lacli: Lacl
     assert pools[0].stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_complete_on_a_terminal_shows_the_inserted_text_alone(lacli: Lacli) -> None:
     (lacli.project / "a.py").write_text("def add(a, b):\n    return a", encoding="utf-8")
     piped, _ = lacli.run("complete", "a.py", "-n", "4")

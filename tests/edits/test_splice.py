@@ -32,6 +32,7 @@ class TestLineEnds:
             (b"x\n", "", b""),
             (b"\xef\xbb\xbfa\r\n", "b\n", b"\xef\xbb\xbfb\r\n"),
             (b"a\rb\n\n", "a\n\n", b"a\r\r"),
+            (b"a\r\nb\n", "x\ny\nz\nb\n", b"x\r\ny\r\nz\r\nb\n"),
         ],
     )
     def test_each_line_keeps_or_takes_its_own(self, before: bytes, new: str, after: bytes) -> None:

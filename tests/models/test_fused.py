@@ -38,6 +38,7 @@ from tests.engine.replies import PLAIN, Reply, reply
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
 from tests.models.kernels import KERNELS, Fused, choose, logits_of, set_threads, stored
+from tests.slow import slow
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -349,7 +350,7 @@ class TestRowExactness:
         finally:
             set_threads(runner, 1)
 
-    @pytest.mark.parametrize("shape", ["grouped", "qwen3-biases", "window"])
+    @pytest.mark.parametrize("shape", ["grouped", slow("qwen3-biases"), "window"])
     @pytest.mark.parametrize("quant", ["none", "int8", "int4"])
     def test_no_guess_and_no_window_changes_a_token(self, quant: str, shape: str, tmp_path: Path, kernel: str) -> None:
         """Greedy: texts of 60 tokens from prompts of 1 to 9 tokens."""

@@ -44,6 +44,7 @@ async def finish(self, updates):
         self.call_later(broken, self)
     elif sys.argv[1] == "drawing":
         StatusLine.render_line = broken
+        self.add_class("-no-panel")  # there is a line only where there is no panel
         self.query_one(StatusLine).refresh()
     else:
         self.run_worker(work(self))

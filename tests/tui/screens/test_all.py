@@ -26,6 +26,7 @@ from lacli_tui.screens.pool import Learned, PoolScreen
 from lacli_tui.screens.sessions import SessionsScreen
 from lacli_tui.screens.settings import SettingsScreen
 from lacli_tui.widgets.pairs import Pair
+from tests.slow import slow
 from tests.tui.conftest import Play, changes
 from tests.tui.screens.conftest import NOTHING, Open, over
 from tests.tui.screens.test_sessions import Told
@@ -47,7 +48,7 @@ NO = ("confirm",)
 SAY_IT = ("confirm", "diff", "line", "models", "pool", "settings", "sessions")
 
 
-@pytest.mark.parametrize("size", [(40, 15), (12, 4)])
+@pytest.mark.parametrize("size", [(40, 15), slow((12, 4))])
 async def test_each_is_seen_in_every_size_and_escape_goes_back(
     pilot: Play, tmp_path: Path, size: tuple[int, int]
 ) -> None:
