@@ -150,3 +150,8 @@ def use_in_drivers(parser: type[XTermParser], decoder: Callable[..., Any], write
             driver.getincrementaldecoder = decoder  # type: ignore[attr-defined]
         if hasattr(driver, "WriterThread"):
             driver.WriterThread = writer  # type: ignore[attr-defined]
+
+
+def is_disabled(key: FooterKey) -> bool:
+    """Whether the footer shows a key as one that does nothing now."""
+    return bool(key._disabled)

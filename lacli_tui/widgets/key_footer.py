@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.widgets import Footer
 
-from lacli_tui.textual_private import FooterKey
+from lacli_tui.textual_private import FooterKey, is_disabled
 
 _LAST = "palette"
 
@@ -45,7 +45,7 @@ class KeyFooter(Footer):
 
 
 def _shown(key: FooterKey) -> tuple[object, ...]:
-    return key.key, key.key_display, key.description, key.action, key._disabled, key.tooltip
+    return key.key, key.key_display, key.description, key.action, is_disabled(key), key.tooltip
 
 
 def _width(key: FooterKey) -> int:

@@ -310,7 +310,7 @@ class TestRefusals:
             (folder / "a.py").write_text("theirs\n")
             return told(self, text)
 
-        monkeypatch.setattr(ScriptedAssistant, "told", meanwhile)
+        monkeypatch.setattr(ScriptedAssistant, "reply_events", meanwhile)
         result = scripted.run(["edit", "a.py", "read lines", "--in-place"], [block(NEW)])
         assert (result.code, (folder / "a.py").read_text()) == (1, "theirs\n")
         assert "was changed meanwhile" in result.err

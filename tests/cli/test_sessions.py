@@ -31,10 +31,10 @@ def log(project: Path, monkeypatch: pytest.MonkeyPatch) -> SessionStore:
     monkeypatch.setattr("secrets.token_hex", lambda count: next(ids))
     store = SessionStore(path())
     first = store.begin("chat", project, "smollm2", "Be terse.")
+    store.append(store.begin("ask", project, "smollm2"), turn("\x1b[31mred\x1b[0m alert", "don't", now - 86_400 * 40))
     attached = (Attachment("src/a.py", "import os\n"),)
     store.append(first, turn("What does\nos.replace do?", "It renames.", now - 7200, attachments=attached))
     store.append(first, turn("and 错题?", "half an ans", now - 3600, reason="cancelled"))
-    store.append(store.begin("ask", project, "smollm2"), turn("\x1b[31mred\x1b[0m alert", "don't", now - 86_400 * 40))
     store.append(store.begin("edit", Path("/elsewhere"), "large"), turn("fix it", "done", now - 60))
     return store
 

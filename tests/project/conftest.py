@@ -90,7 +90,9 @@ class Front:
             return ""
         found = self.index.matches(self._vocabulary.encode(text))
         return (
-            self._vocabulary.decode(self.index.following(found[0].place, 12)) if found and found[0].length > 8 else ""
+            self._vocabulary.decode(self.index.following(found[0].position, 12))
+            if found and found[0].length > 8
+            else ""
         )
 
 

@@ -167,7 +167,7 @@ class Unsteady(ScriptedAssistant):
         return Preview((1, 2), "", 100)
 
     def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
-        for event in self.told("one two three four five six")[: self._dice.choice((0, 1, 3, 9))]:
+        for event in self.reply_events("one two three four five six")[: self._dice.choice((0, 1, 3, 9))]:
             if cancel():
                 return
             yield event
