@@ -304,7 +304,7 @@ class TestRefusals:
     def test_a_file_that_is_changed_while_the_model_writes_is_left_alone(
         self, folder: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        told = ScriptedAssistant.told
+        told = ScriptedAssistant.reply_events
 
         def meanwhile(self: ScriptedAssistant, text: str) -> object:
             (folder / "a.py").write_text("theirs\n")
