@@ -14,6 +14,7 @@ import re
 import signal
 import socket
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -220,7 +221,15 @@ _WITH_MODEL = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that take the default model carry the marker, so that `-m "not model"` is quick."""
+    """Tests that take the default model carry the marker, so that `-m "not model"` is quick. All but the first n cases
+    of a parametrised test with `default_cases(n)` are slow."""
+    seen: Counter[str] = Counter()
     for item in items:
         if _WITH_MODEL & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.model)
+        default = item.get_closest_marker("default_cases")
+        if default is not None:
+            name = item.nodeid.partition("[")[0]
+            seen[name] += 1
+            if seen[name] > default.args[0]:
+                item.add_marker(pytest.mark.slow)

@@ -32,6 +32,7 @@ class TestText:
         ],
         ids=str,
     )
+    @pytest.mark.default_cases(2)
     def test_plain_cold_and_warm_give_the_same_text(self, make: Make, options: dict[str, Any]) -> None:
         request = ask(QUESTION, **options)
         plain = reply(make(lookahead=False, pool=False), request)

@@ -28,6 +28,7 @@ class TestSaved:
         ],
         ids=str,
     )
+    @pytest.mark.default_cases(2)
     def test_steps_of_plain_decoding_are_counted_exactly_wherever_a_reply_ends(
         self, make: Make, options: dict[str, Any]
     ) -> None:

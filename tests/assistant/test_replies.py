@@ -52,6 +52,7 @@ def few_places(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
 
 class TestText:
     @pytest.mark.parametrize("lookahead", [True, False])
+    @pytest.mark.default_cases(1)
     def test_each_is_the_reply_written_alone_cold_and_warm(
         self, lookahead: bool, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -35,6 +35,7 @@ def emptied(make: Make, request: Request) -> Request:
 
 class TestBeginsAgain:
     @pytest.mark.parametrize("request_", [REQUEST, SAMPLED])
+    @pytest.mark.default_cases(1)
     def test_what_the_rules_emptied_is_begun_with_another_token_and_the_text_is_that_of_plain_decoding(
         self, request_: Request, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -92,6 +93,7 @@ class TestJudgedByTheFilesGrammar:
 
     @pytest.mark.parametrize("place", PLACES)
     @pytest.mark.parametrize("temperature", [0.0, 0.9])
+    @pytest.mark.default_cases(2)
     def test_the_text_is_that_of_plain_decoding(
         self, place: Place, temperature: float, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:

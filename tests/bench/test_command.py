@@ -56,6 +56,7 @@ def test_step_times_have_every_size_and_leave_positive_numbers() -> None:
     assert all(milliseconds > 0 for milliseconds in times.values())
 
 
+@pytest.mark.slow
 def test_measuring_the_real_model_gives_one_document_and_touches_no_pool(
     sandbox_with_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

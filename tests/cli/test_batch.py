@@ -402,6 +402,7 @@ class TestProcess:
         assert done.stdout.decode() == '{"index":141\n'
         assert done.stderr == b"closed\n" * 3
 
+    @pytest.mark.slow
     def test_the_end_of_the_time_is_6(self, program: Program, tmp_path: Path) -> None:
         path = write(tmp_path / "p.jsonl", *"abc")
         scripts = json.dumps(["one", "two " * 5000, "three"])

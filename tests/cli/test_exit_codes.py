@@ -94,6 +94,7 @@ def _path(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("way", WITHOUT_A_MODEL, ids=lambda way: f"{way.code} {' '.join(way.arguments)[:30]}")
+@pytest.mark.default_cases(2)
 def test_codes_that_need_no_model(way: Way, tmp_path: Path) -> None:
     run(way, tmp_path)
 
@@ -103,6 +104,7 @@ def test_codes_that_need_no_model(way: Way, tmp_path: Path) -> None:
     [slow(way) if way.code in (4, 6) else way for way in WITH_THE_MODEL],
     ids=lambda way: f"{way.code} {' '.join(way.arguments)[:30]}",
 )
+@pytest.mark.default_cases(1)
 def test_codes_that_the_engine_ends_with(way: Way, tmp_path: Path, sandbox_with_model: Path) -> None:
     run(way, tmp_path)
 

@@ -247,11 +247,13 @@ def shell(folder: Path, program: Program) -> Callable[..., subprocess.CompletedP
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
 class TestAsAProcess:
     @pytest.mark.parametrize("command", BY_STDIN)
+    @pytest.mark.default_cases(1)
     def test_ten_megabytes_are_read_or_refused(self, command: str, folder: Path, shell: Callable[..., object]) -> None:
         (folder / "big").write_bytes(CONTENTS["ten-megabytes"])
         self.check(shell(f"cat big | {BY_STDIN[command]}"))
 
     @pytest.mark.parametrize("command", BY_STDIN)
+    @pytest.mark.default_cases(2)
     def test_no_stdin_at_all(self, command: str, shell: Callable[..., object]) -> None:
         """The null device, and a descriptor that is closed: one shell for both."""
         line = BY_STDIN[command]

@@ -48,6 +48,7 @@ def test_a_reader_that_goes_away_ends_the_program_quietly_with_141(program: Prog
         'edit "$OLD/a.py" "rename x to y"',
     ],
 )
+@pytest.mark.default_cases(2)
 def test_a_current_folder_that_is_gone_is_one_line(program: Program, arguments: str) -> None:
     """Case N19."""
     (program.folder / "a.py").write_text("x = 1\n", encoding="utf-8")
@@ -60,6 +61,7 @@ def test_a_current_folder_that_is_gone_is_one_line(program: Program, arguments: 
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 def test_doctor_looks_at_torch_from_a_folder_that_is_there(program: Program) -> None:
     """Case N19: PyTorch ends the process where the current folder is gone."""
     gone = program.folder / "gone"
@@ -166,6 +168,7 @@ def test_an_interrupt_swallowed_while_loading_ends_the_program_all_the_same(prog
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, None])
+@pytest.mark.default_cases(1)
 def test_within_an_import_an_interrupt_and_the_end_of_the_time_need_nobody_who_listens(
     program: Program, number: int | None
 ) -> None:
@@ -202,6 +205,7 @@ def test_interrupt_while_waiting_for_stdin_is_one_word(program: Program) -> None
 
 @pytest.mark.parametrize("unbuffered", ["", slow("1")])
 @pytest.mark.parametrize("asked", [["ask", "hi", "--no-stdin"], ["ask", "--help"], ["spec"]])
+@pytest.mark.default_cases(1)
 def test_a_stdout_that_does_not_block_gets_every_byte(program: Program, asked: list[str], unbuffered: str) -> None:
     environment = os.environ | {"SCRIPTS": json.dumps(["word " * 20_000])}
     whole = subprocess.run(program.command(*asked), capture_output=True, env=environment, check=True).stdout
@@ -219,6 +223,7 @@ def test_a_stdout_that_does_not_block_gets_every_byte(program: Program, asked: l
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("asked", ["spec", "ask hi", "--help", "ask --help", "--version"])
+@pytest.mark.default_cases(2)
 def test_a_full_stdout_is_one_line_and_exit_code_1(program: Program, asked: str) -> None:
     for unbuffered in ("", "1"):
         done = program.shell(f"lacli {asked} >/dev/full", PYTHONUNBUFFERED=unbuffered)

@@ -193,6 +193,7 @@ class TestKeysDuringAReply:
 
     @pytest.mark.usefixtures("slow")
     @pytest.mark.parametrize("command", ["ask", "complete"])
+    @pytest.mark.default_cases(1)
     def test_are_not_shown_and_the_terminal_is_as_before_after_any_end(self, program: Program, command: str) -> None:
         (program.folder / "a.py").write_text("x = ", encoding="utf-8")
         arguments = {"ask": ["ask", "hi"], "complete": ["complete", str(program.folder / "a.py")]}[command]
@@ -218,6 +219,7 @@ class TestKeysDuringAReply:
 
     @pytest.mark.usefixtures("slow")
     @pytest.mark.parametrize("end", [b"", b"\x03"])
+    @pytest.mark.default_cases(1)
     def test_are_the_draft_of_the_next_question_and_not_sent(self, program: Program, end: bytes) -> None:
         terminal = Terminal(program.command("chat"))
         terminal.wait_for(READY)

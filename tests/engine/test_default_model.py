@@ -92,6 +92,7 @@ def pools(plain: PlainOf, mode: str) -> Iterator[tuple[str, list[DraftSource], L
     ],
     indirect=["default_runner"],
 )
+@pytest.mark.default_cases(4)
 def test_no_pool_changes_the_text(default_runner: FusedRunner, plain: PlainOf, mode: str) -> None:
     torch.set_num_threads(1)
     for name, sources, limits in pools(plain, mode):

@@ -250,6 +250,7 @@ class TestDistribution:
             (SamplingOptions(1.0, top_p=0.85, seed=4), (0.5, 0.3, 0.15, 0)),
         ],
     )
+    @pytest.mark.default_cases(2)
     def test_of_8000_draws_on_a_tree_of_guesses(self, options: SamplingOptions, kept: tuple[float, ...]) -> None:
         """Row 0 has two children (3 and 2), the first of them two more; logits differ from row to row."""
         rows = Rows((0, 3, 2, 1, 0), (-1, 0, 0, 1, 1), (0, 1, 2, 3, 4))

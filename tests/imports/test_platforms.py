@@ -51,6 +51,7 @@ def without(*command: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.skipif(os.name != "posix", reason="they are missing anyway")
 class TestWithoutPosix:
+    @pytest.mark.slow
     def test_every_module_can_be_imported(self) -> None:
         done = without("-c", IMPORTS)
         assert done.returncode == 0, done.stderr[-3000:]

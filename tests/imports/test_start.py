@@ -196,6 +196,7 @@ def test_a_reply_into_a_pipe_needs_nothing_that_draws(tmp_path: Path) -> None:
     ],
     ids=lambda arguments: arguments[0],
 )
+@pytest.mark.default_cases(2)
 def test_a_reply_of_our_own_kernels_imports_no_torch(
     arguments: list[str], sandbox_with_model: Path, tmp_path: Path
 ) -> None:

@@ -203,6 +203,7 @@ class TestAForward:
                 decoder.clear()
                 assert decoder.feed(ids, chunk).tobytes() == plain.tobytes(), (isa, threads, chunk)
 
+    @pytest.mark.default_cases(1)
     def test_a_row_is_the_same_beside_any_number_of_guesses(self, kernels: Library, decoder: Decoder) -> None:
         prompt, guesses = text(40), text(MOST, seed=1)
         kernels.set_threads(2)

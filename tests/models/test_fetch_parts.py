@@ -375,6 +375,7 @@ class TestHubFile:
     @pytest.mark.parametrize(
         ("digest", "words"), [("", "another tiny.gguf is there now"), (sha(DATA), "is not the expected file")]
     )
+    @pytest.mark.default_cases(1)
     def test_of_another_file_of_that_name_nothing_is_kept(
         self, both: ModelSpec, index: Wheels, serve: Callable[[bytes], Hub], digest: str, words: str
     ) -> None:

@@ -352,6 +352,7 @@ class TestRowExactness:
 
     @pytest.mark.parametrize("shape", ["grouped", slow("qwen3-biases"), "window"])
     @pytest.mark.parametrize("quant", ["none", "int8", "int4"])
+    @pytest.mark.default_cases(1)
     def test_no_guess_and_no_window_changes_a_token(self, quant: str, shape: str, tmp_path: Path, kernel: str) -> None:
         """Greedy: texts of 60 tokens from prompts of 1 to 9 tokens."""
         if shape == "window" and kernel == "torch":

@@ -111,6 +111,7 @@ def scattered(path_ids: Sequence[int], size: int, generator: random.Random) -> t
 
 class TestRows:
     @pytest.mark.parametrize("start", slow_after(1, STARTS))
+    @pytest.mark.default_cases(1)
     def test_a_path_among_junk_siblings_has_the_bits_of_one_row_a_step(self, reference: Reference, start: int) -> None:
         runner = reference.runner
         generator = random.Random(start)
@@ -145,6 +146,7 @@ class TestRows:
             reference.runner.keep(range(size))
             assert reference.agrees(start, start + size)
 
+    @pytest.mark.default_cases(1)
     def test_many_steps_of_trees_end_where_plain_steps_end(self, reference: Reference) -> None:
         """Kept rows of one tree are the past of the next, fifteen times."""
         runner, generator = reference.runner, random.Random(3)

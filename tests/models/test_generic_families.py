@@ -215,6 +215,7 @@ class TestLookahead:
     """The engine's text is the dumb loop's, whatever is guessed."""
 
     @pytest.mark.parametrize("name", slow_after(6, CONFIGS))
+    @pytest.mark.default_cases(2)
     def test_no_pool_changes_a_token(self, name: str) -> None:
         runner = family(name).runner
         count = 40
@@ -238,6 +239,7 @@ class TestLookahead:
                     assert len(steps) <= 4
 
     @pytest.mark.parametrize("name", DYNAMIC)
+    @pytest.mark.default_cases(1)
     def test_guesses_past_the_switch_change_no_token_before_it(self, name: str) -> None:
         runner = family(name).runner
         for length in range(SWITCH - 8, SWITCH + 3):

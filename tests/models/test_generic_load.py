@@ -152,6 +152,7 @@ def by_lookahead(runner: Runner, prompt: Sequence[int], reply: Sequence[int]) ->
 class TestRowsAreExact:
     @pytest.mark.parametrize("quant", [slow("none"), "int8", "int4", "nf4", slow("bnb-int8")])
     @pytest.mark.parametrize("name", CONFIGS)
+    @pytest.mark.default_cases(4)
     def test_a_row_has_the_same_bits_in_any_company(
         self, folders: Callable[[str], PreparedModel], name: str, quant: Quant
     ) -> None:
@@ -216,6 +217,7 @@ def test_the_default_model_in_bitsandbytes_says_the_same_with_and_without_lookah
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("quant", ["int8", "int4"])
+@pytest.mark.default_cases(2)
 def test_the_prepared_file_is_used_as_it_is(
     model_home: Path, kernel: str, quant: Quant, monkeypatch: pytest.MonkeyPatch
 ) -> None:

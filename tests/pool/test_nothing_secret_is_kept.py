@@ -269,6 +269,7 @@ def test_a_key_only_in_the_prompt_leaves_nothing(place: Place) -> None:
     assert found(place, [key.secret for key in keys_asked]) == []
 
 
+@pytest.mark.slow
 def test_the_budget_cuts_through_a_key(place: Place) -> None:
     chosen = [
         _key(kind) for kind in ("openai", "aws secret", "hexadecimal", "gitlab personal", "base 64", "json web token")
@@ -315,6 +316,7 @@ def test_values_of_env_and_ignored_files_are_not_kept(place: Place) -> None:
     assert found(place, values) == []
 
 
+@pytest.mark.slow
 def test_without_the_log_there_is_no_transcript(place: Place) -> None:
     key = _key("github classic")
     place.run(
@@ -365,6 +367,7 @@ def test_half_a_key_in_one_reply_and_half_in_the_next(place: Place) -> None:
     assert found(place, [key.secret for key in chosen]) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_half_way_through_the_keys_of_a_chat(place: Place) -> None:
     chosen = [_key(kind) for kind in ("openai", "hexadecimal")]
     says = [f"It is {key.text} and more." for key in chosen]

@@ -95,6 +95,7 @@ class TestMoves:
         assert git(top, "status", "--porcelain") == git(tmp_path / "tree", "status", "--porcelain") == ""
 
     @posix_only
+    @pytest.mark.slow
     def test_a_git_that_hangs_delays_a_session_by_seconds_at_most(
         self, tmp_path: Path, pools: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -84,6 +84,7 @@ def test_two_processes_that_compact_all_the_time_leave_a_sound_pool(key: PoolKey
 
 @posix_only
 @pytest.mark.parametrize("cap", [1 << 20, 3_000])
+@pytest.mark.default_cases(1)
 def test_kill_9_in_the_middle_of_appends_loses_at_most_the_last(
     key: PoolKey, pools: Path, reopen: Opener, cap: int
 ) -> None:

@@ -53,6 +53,7 @@ def replies(cut: Cut) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+@pytest.mark.default_cases(6)
 def test_whatever_is_replied_the_completion_keeps_to_its_place(path: Path) -> None:
     found = []
     for cut in cuts(path, 35):

@@ -487,6 +487,7 @@ async def tried(it: Playing, action: Action, by_key: bool) -> None:
 
 @pytest.mark.parametrize("by_key", [True, slow(False)], ids=["key", "palette-and-slash"])
 @pytest.mark.parametrize("first", range(0, len(ACTIONS), TOGETHER))
+@pytest.mark.default_cases(4)
 async def test_every_way_to_an_action_leads_to_it(
     pilot: Play, first: int, by_key: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ sys.exit(main(["tui"]))
 
 
 @pytest.mark.parametrize("where", ["a handler", "drawing", "a worker"])
+@pytest.mark.default_cases(1)
 def test_whatever_fails_in_the_ui_is_one_line_and_the_chat_is_kept(where: str) -> None:
     terminal = Terminal([sys.executable, "-c", PROGRAM, where])
     terminal.wait_for(b"\x1b[?1049l", 40)

@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import asyncio, sys
+import pytest
+
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli_tui.app import LacliApp
 from lacli_tui.start import Start
@@ -31,6 +35,7 @@ print(",".join(sorted(sys.modules)))
 """
 
 
+@pytest.mark.slow
 def test_neither_talking_nor_any_picker_imports_pytorch(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],

@@ -38,6 +38,7 @@ def widgets(it: Playing) -> int:
 
 @pytest.mark.usefixtures("small")
 class TestOnlySoManyAreMounted:
+    @pytest.mark.slow
     async def test_of_a_chat_that_goes_on(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(9))) as it:
             for n in range(6):
@@ -90,6 +91,7 @@ class TestNothingIsLost:
         assert numbers(it)[0] == 0
         assert numbers(it)[-1] < 9
 
+    @pytest.mark.slow
     async def test_the_next_question_goes_to_the_end(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(11))) as it:
             await self.up(it)
@@ -106,6 +108,7 @@ class TestNothingIsLost:
             assert last.source == "```\na\n```\n"
             assert list(last.blocks) == [1]
 
+    @pytest.mark.slow
     async def test_end_goes_to_the_end(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(10))) as it:
             await self.up(it)
@@ -115,6 +118,7 @@ class TestNothingIsLost:
             assert it.main.transcript.query(ChatNotice)
             assert it.main.transcript.follows
 
+    @pytest.mark.slow
     async def test_a_question_asked_again_takes_the_place_of_what_is_below(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(11))) as it:
             await self.up(it)

@@ -295,6 +295,7 @@ class TestKeysInTheirOrder:
         ],
     )
     @pytest.mark.parametrize("apart", [0.0, slow(0.05)], ids=["burst", "typed"])
+    @pytest.mark.default_cases(5)
     async def test_while_the_app_is_busy(self, pilot: Play, keys: list[str], text: str, apart: float) -> None:
         async with pilot() as it:
             prompt(it).remember(["before"])

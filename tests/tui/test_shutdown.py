@@ -113,6 +113,7 @@ def left(what: str, *wishes: int | bytes | None) -> tuple[Terminal, int]:
         ("jammed", (signal.SIGHUP,), 129),
     ],
 )
+@pytest.mark.default_cases(5)
 def test_the_chat_is_kept_and_the_program_ends(
     what: str, wishes: tuple[int | bytes | None, ...], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -235,6 +235,7 @@ class TestACancel:
 
 class TestDeath:
     @posix_only
+    @pytest.mark.slow
     def test_in_the_middle_of_a_reply_ten_times_is_told_and_leaves_nothing_behind(
         self, start: Start, tmp_path: Path
     ) -> None:
