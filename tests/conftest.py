@@ -38,6 +38,8 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # each of the processes sta
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what is to run in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as nohup does
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 _FOREIGN = ("LACLI_", "HF_", "XDG_", "TRANSFORMERS_", "GIT_", "LC_", "LANG", "TYPER_")
 _KEPT = {"LACLI_CACHE_SEED", "HF_HUB_OFFLINE"}
