@@ -171,3 +171,17 @@ def test_a_generator_is_new_where_it_has_a_name() -> None:
     assert (found.form, found.sure) == ("insert", True)
     for ask in ("replace the loop in f by a generator expression", "let f use a loop with a generator"):
         assert [part.label for part in found_in(LISTED, ask).parts] == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("instruction", "names"),
+    [
+        ("set host to 0.0.0.0 and port to 9090", ["server.host", "server.port"]),
+        ("change level to debug, and host to 0.0.0.0", ["server.host", "log.level"]),
+        ("set host to a, port to 9 and level to debug", ["server.host", "server.port", "log.level"]),
+    ],
+)
+def test_changes_that_share_a_verb_are_all_picked(instruction: str, names: list[str]) -> None:
+    text = '[server]\nhost = "localhost"\nport = 8080\n\n[log]\nlevel = "info"\n'
+    known = outline(text, "toml")
+    assert [each.label for each in find(text, known, intent_of(instruction, text, known)).parts] == names

@@ -43,6 +43,15 @@ def test_what_went_unasked_comes_back_and_the_change_stays(lost: str, note: str)
     assert note in notes
 
 
+def test_a_comment_that_gave_way_to_one_about_the_change_is_put_back() -> None:
+    before = "[server]\nport = 8080  # default port\nhost = 1\n"
+    what = Intent("set port to 9090", names=frozenset({"port"}))
+    for after in ("port = 9090  # new port", "port = 9090  # changed to 9090"):
+        text, notes = mend(before, before.replace("port = 8080  # default port", after), what, "toml")
+        assert text == before.replace("8080", "9090")
+        assert notes == ("put back the comment `# default port`",)
+
+
 def test_what_was_asked_to_go_stays_away() -> None:
     gone = without(STACK, "\n    def pop(self):\n        return self.items.pop()\n")
     assert mend(STACK, gone, intent("remove pop", "pop", "pop")) == (gone, ())

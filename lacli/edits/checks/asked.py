@@ -71,7 +71,7 @@ def _is_data(scope: Scope) -> bool:
 
 
 _CLAUSE = re.compile(
-    r"(?:^|[,;.]?\s+(?:and|then|also|and then|and also)\s+|[;.]\s+)(?:please\s+)?"
+    r"(?:^(?:in\s+\S+,?\s+)?|[,;.]?\s+(?:and|then|also|and then|and also)\s+|[;.]\s+)(?:please\s+)?"
     r"(?P<verb>rais|set|chang|bump|lower|increas|reduc|remov|delet|drop|renam|add|replac|updat|call|us|mov|convert|turn)(?:e|es|s)?\s",
     re.IGNORECASE,
 )

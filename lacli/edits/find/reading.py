@@ -27,8 +27,25 @@ _EVERYWHERE = re.compile(
 )
 
 
+_VALUE = r"(?:\"[^\"]*\"|'[^']*'|`[^`]*`|[^\s,;]+)"
+_SHARED_VERB = re.compile(
+    r"\b(?P<verb>set|change|raise|lower|increase|decrease|reduce|bump|make|update)"
+    rf"(?P<first>\s+(?:the\s+)?[`\w.-]+\s+to\s+{_VALUE})(?P<link>\s*,\s*(?:and\s+)?|\s+and\s+)"
+    rf"(?=(?:the\s+)?[`\w.-]+\s+to\s+{_VALUE})",
+    re.IGNORECASE,
+)
+
+
+def with_verbs(instruction: str) -> str:
+    """The verb that several changes share before each of them: "set a to 1 and b to 2" is "… and set b to 2"."""
+    while (spelled := _SHARED_VERB.sub(r"\g<verb>\g<first>\g<link>\g<verb> ", instruction)) != instruction:
+        instruction = spelled
+    return instruction
+
+
 def intent_of(instruction: str, text: str, outline: Outline | None) -> Intent:
     """What an instruction asks of a text, as far as its words and the names of the file tell."""
+    instruction = with_verbs(instruction)
     if outline is None:
         return Intent(instruction, everywhere=_EVERYWHERE.search(instruction) is not None)
     vocabulary = Vocabulary(text, outline)

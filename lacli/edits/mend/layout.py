@@ -44,12 +44,28 @@ def without_remarks(scope: Scope) -> Iterator[Mended]:
 
 
 def without_notes(scope: Scope) -> Iterator[Mended]:
-    """No comments that tell what was changed."""
+    """No comments that tell what was changed; a comment at the end of a line that gave way to one is put back."""
     lines = scope.new.lines
     for each in notes_of_the_change(scope):
-        row = each.start
-        rest = [] if each.alone else [lines[row][: lines[row].rindex(each.text)].rstrip()]
-        yield Mended(with_lines(lines, row, each.end, rest), f"took out the comment `{each.text[:50]}`")
+        row, done, rest = each.start, f"took out the comment `{each.text[:50]}`", []
+        if not each.alone:
+            before = _comment_before(scope, row)
+            rest = [lines[row][: lines[row].rindex(each.text)].rstrip() + before]
+            done = f"put back the comment `{before.strip()[:50]}`" if before else done
+        yield Mended(with_lines(lines, row, each.end, rest), done)
+
+
+def _comment_before(scope: Scope, row: int) -> str:
+    """The comment at the end of the line that a new line replaces, with the blanks before it; "" for none."""
+    for hunk in hunks(scope.old.lines, scope.new.lines):
+        if not hunk.new_start <= row < hunk.new_end or hunk.end - hunk.start != hunk.new_end - hunk.new_start:
+            continue
+        old = hunk.start + row - hunk.new_start
+        for each in scope.old.comments:
+            if each.start == old and not each.alone and "\n" not in each.text:
+                code = scope.old.lines[old][: scope.old.lines[old].rindex(each.text)]
+                return code[len(code.rstrip()) :] + each.text
+    return ""
 
 
 def without_entities(scope: Scope) -> Iterator[Mended]:
