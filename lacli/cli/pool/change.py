@@ -35,6 +35,8 @@ def clear(project: ProjectOption = None, yes: YesOption = False) -> None:
     if storage.pools_of(described.folder) or read.count:
         tokens = sum(pool.tokens for pool in described.pools)
         what = f"the {tokens:,} tokens learned" if tokens else "all that was kept"
+        if read.count:
+            what += f" and {size(read.bytes)} of what was read"
         if not confirm(f"Delete {what} in {root}?", yes):
             diagnostics.note("nothing was deleted")
             raise typer.Exit(1)
