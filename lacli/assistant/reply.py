@@ -69,10 +69,8 @@ class Reply:
         finally:
             refresh_files(self._loaded)
             self.leave()
-        try:
-            yield from self.end()
-        finally:
-            self._keep_read()
+        self._keep_read()
+        yield from self.end()
 
     def begin(self) -> Iterator[Notice]:
         """Notices about the prompt."""
@@ -261,7 +259,7 @@ class Reply:
         del self._ids[delivered:], self._sources[delivered:]
 
     def _keep_read(self) -> None:
-        """Have what the KV cache holds of it kept on disk, once it has been shown."""
+        """Have what the KV cache holds of it kept on disk, now that its text is out; a failure is said at the end."""
         if self._loaded.kept is not None and self._ids:
             read_ms = (self._first_at - self._prompt_started) * 1e3
             text = self._loaded.tokenizer.decode(self._ids)

@@ -3,7 +3,7 @@
 Names are chained, as vLLM's prefix cache chains its blocks: a block's name is the hash of the name before it and of its
 own token ids, and the first one's of what computed it. A name so stands for one content, whoever wrote it.
 
-    magic "LKV1" · crc32 of all that follows · depth · milliseconds it took to compute · payload size · payload
+    magic "LKV1" · crc32 of the name and of all that follows · depth · milliseconds to compute it · payload size · payload
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ def names(seed: bytes, token_ids: Sequence[int]) -> list[str]:
     return found
 
 
-def packed(payload: bytes, depth: int, ms: float) -> bytes:
+def packed(name: str, payload: bytes, depth: int, ms: float) -> bytes:
     """A block as it lies in its file."""
     rest = _REST.pack(depth, ms, len(payload))
-    return _HEAD.pack(_MAGIC, zlib.crc32(payload, zlib.crc32(rest))) + rest + payload
+    return _HEAD.pack(_MAGIC, zlib.crc32(payload, zlib.crc32(rest, zlib.crc32(name.encode())))) + rest + payload
 
 
-def unpacked(data: bytes, size: int) -> memoryview | None:
-    """The payload, of `size` bytes; None where it is not whole or not one."""
+def unpacked(name: str, data: bytes, size: int) -> memoryview | None:
+    """The payload, of `size` bytes; None where it is not whole, not one, or another block's."""
     if len(data) != HEADER_BYTES + size:
         return None
     magic, checksum = _HEAD.unpack_from(data)
-    if magic != _MAGIC or zlib.crc32(memoryview(data)[_HEAD.size :]) != checksum:
+    if magic != _MAGIC or zlib.crc32(memoryview(data)[_HEAD.size :], zlib.crc32(name.encode())) != checksum:
         return None
     return memoryview(data)[HEADER_BYTES:]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -80,9 +82,9 @@ class KvStore:
         for name in blocks.names(self._seed, token_ids[: len(token_ids) - 1])[held // blocks.POSITIONS :]:
             path = self._folder / (name + SUFFIX)
             try:
-                payload = blocks.unpacked(files.read(path, limit=blocks.HEADER_BYTES + size), size)
+                payload = blocks.unpacked(name, files.read(path, limit=blocks.HEADER_BYTES + size), size)
                 if payload is None:
-                    path.unlink()
+                    _remove(path)
                     break
                 os.utime(path)
             except OSError:  # not there, gone meanwhile, or unreadable: it is computed
@@ -102,9 +104,10 @@ class KvStore:
             files.make_private(self._folder)
             for depth, name in enumerate(blocks.names(self._seed, token_ids)):
                 path = self._folder / (name + SUFFIX)
-                if not os.path.lexists(path):
+                if not _is_whole(path, blocks.HEADER_BYTES + size):
+                    _remove(path)
                     payload = cache.kv_bytes(depth * blocks.POSITIONS, blocks.POSITIONS)
-                    _write(path, blocks.packed(payload, depth, ms))
+                    _write(path, blocks.packed(name, payload, depth, ms))
                     written += 1
             if written:
                 self._make_room()
@@ -149,11 +152,16 @@ def size(folders: Sequence[Path]) -> Size:
 
 
 def clear(folder: Path) -> Size:
-    """Delete everything kept of a project; returns what that was. Raises OSError."""
-    gone = size([folder])
-    for path, _ in _files(folder):
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
+    """Delete everything kept of a project; returns what that was. Raises OSError for what cannot be deleted, after all
+    else is."""
+    gone, failure = size([folder]), None
+    for path, _ in list(_files(folder)):
+        try:
+            _remove(path)
+        except OSError as error:
+            failure = error
+    if failure is not None:
+        raise failure
     with contextlib.suppress(OSError):
         (folder / f"kv{lock.SUFFIX}").unlink()
         folder.rmdir()
@@ -170,17 +178,16 @@ def shrink(folders: Sequence[Path], cap: int) -> int:
     for path, status in sorted(found, key=lambda each: _worth(each[0], each[1], now)):
         if freed >= excess:
             break
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
-        freed += status.st_size
+        with contextlib.suppress(OSError):  # what cannot be deleted stays, and others go in its place
+            _remove(path)
+            freed += status.st_size
     return freed
 
 
 def _worth(path: Path, status: os.stat_result, now: float) -> tuple[float, int]:
     """Milliseconds saved for a byte, fading since it was last of use; of equals the deeper one is worth less."""
     try:
-        with path.open("rb") as handle:
-            found = blocks.header(handle.read(blocks.HEADER_BYTES))
+        found = blocks.header(files.read(path, size=blocks.HEADER_BYTES))
     except OSError:
         found = None
     if found is None:
@@ -196,6 +203,23 @@ def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
             if entry.name.endswith((SUFFIX, SUFFIX + ".part")):
                 with contextlib.suppress(OSError):
                     yield Path(entry.path), entry.stat(follow_symlinks=False)
+
+
+def _is_whole(path: Path, size: int) -> bool:
+    """Whether there is a file of this size; what is in it is found out when it is read."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size == size
+
+
+def _remove(path: Path) -> None:
+    """Delete a block, or whatever lies in its place. Raises OSError."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -145,10 +145,29 @@ class TestDamage:
             handle.write(b"more")
         assert opened(tmp_path).restore(FakeCache(), prompt, 0) == 0
 
-    def test_a_folder_in_a_files_place_costs_time_only(self, tmp_path: Path) -> None:
-        prompt = ids(100)
+    @pytest.mark.parametrize("what", ["folder", "link", "fifo", "empty"])
+    def test_what_lies_in_a_files_place_gives_way(self, tmp_path: Path, what: str) -> None:
+        prompt = ids(200)
         path = tmp_path / "kv" / "project" / (blocks.names(SEED, prompt)[0] + store.SUFFIX)
-        path.mkdir(parents=True)
+        path.parent.mkdir(parents=True)
+        if what == "folder":
+            (path / "within").mkdir(parents=True)
+        elif what == "link":
+            path.symlink_to(path)
+        elif what == "fifo":
+            os.mkfifo(path)
+        else:
+            path.touch()
+        assert opened(tmp_path).restore(FakeCache(), prompt, 0) == 0
+        assert opened(tmp_path).keep(FakeCache(prompt), prompt, SLOW_MS) == 3
+        assert opened(tmp_path).restore(FakeCache(), prompt, 0) == 192
+
+    def test_a_block_under_another_s_name_is_none(self, tmp_path: Path) -> None:
+        prompt = ids(200)
+        opened(tmp_path).keep(FakeCache(prompt), prompt, SLOW_MS)
+        folder = tmp_path / "kv" / "project"
+        first, second, _ = (folder / (name + store.SUFFIX) for name in blocks.names(SEED, prompt))
+        first.write_bytes(second.read_bytes())
         assert opened(tmp_path).restore(FakeCache(), prompt, 0) == 0
 
     def test_a_full_disk_is_said_once_and_leaves_nothing_half(
@@ -198,8 +217,15 @@ class TestRoom:
         os.utime(file, (4e9, 4e9))
         assert store.shrink([file.parent], 0) > 0
 
-    def test_clearing_leaves_nothing(self, tmp_path: Path) -> None:
+    def test_clearing_leaves_nothing_and_shrinking_waits_for_nobody(self, tmp_path: Path) -> None:
         prompt = ids(300)
         opened(tmp_path).keep(FakeCache(prompt), prompt, SLOW_MS)
-        assert store.clear(tmp_path / "kv" / "project").positions == 256
+        folder = tmp_path / "kv" / "project"
+        (folder / ("a" * 40 + store.SUFFIX)).mkdir()
+        os.mkfifo(folder / ("b" * 40 + store.SUFFIX))
+        assert store.shrink([folder], 10**6) == 0
+        assert store.shrink([folder], 3 * (blocks.HEADER_BYTES + POSITIONS * 16)) > 0
+        opened(tmp_path).keep(FakeCache(prompt), prompt, SLOW_MS)
+        (folder / ("a" * 40 + store.SUFFIX)).mkdir(exist_ok=True)
+        assert store.clear(tmp_path / "kv" / "project").count >= 4
         assert not (tmp_path / "kv" / "project").exists()

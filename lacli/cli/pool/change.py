@@ -59,7 +59,8 @@ def prune(
 ) -> None:
     """Bring all pools below their caps and delete what was left over.
 
-    LACLI_POOL_MB caps what is kept of one project (64), LACLI_POOLS_MB of all (1000).
+    LACLI_POOL_MB caps what is kept of one project (64), LACLI_POOLS_MB of all (1000); LACLI_KV_MB and LACLI_KVS_MB cap
+    the KV cache of what was read (512 and 2000).
     """
     from lacli import paths
     from lacli.cli.terminal import diagnostics, output
