@@ -3,7 +3,7 @@
 Names are chained, as vLLM's prefix cache chains its blocks: a block's name is the hash of the name before it and of its
 own token ids, and the first one's of what computed it. A name so stands for one content, whoever wrote it.
 
-    magic "LKV1" · crc32 of the name and of all that follows · depth · milliseconds to compute it · payload size · payload
+    magic "LKV1" · crc32 of the name and all that follows · depth · milliseconds it took · size of the payload · payload
 """
 
 from __future__ import annotations
