@@ -87,6 +87,7 @@ def files_below(folder: Path) -> dict[Path, tuple[int, bytes]]:
 
 class TestPool:
     @pytest.mark.parametrize("settings", [{"learn": False}, {"pool_mb": 0.0}, {"pools_mb": 0.0}], ids=str)
+    @pytest.mark.default_cases(1)
     def test_no_learn_and_a_cap_of_nothing_read_and_write_nothing(
         self, make: Make, sandbox: Path, settings: dict[str, Any]
     ) -> None:

@@ -272,6 +272,7 @@ def cases(misbehaviour: Misbehaviour) -> Sequence[Case]:
 
 
 @pytest.mark.parametrize("misbehaviour", MISBEHAVIOURS, ids=lambda each: each.__name__)
+@pytest.mark.default_cases(1)
 def test_no_misbehaviour_does_harm(misbehaviour: Misbehaviour) -> None:
     for case in cases(misbehaviour):
         start, end = case.span

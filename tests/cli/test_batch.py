@@ -392,6 +392,7 @@ class TestProcess:
         assert program.shell(line, SCRIPTS="[]").returncode == 0
         assert [each["text"] for each in records(out.read_text())] == ["one", "two", "three"]
 
+    @pytest.mark.slow
     def test_a_reader_that_goes_away_is_141_after_every_reply_was_closed(
         self, program: Program, tmp_path: Path
     ) -> None:

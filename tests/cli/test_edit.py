@@ -436,6 +436,7 @@ class TestInterrupting:
         assert b"Traceback" not in err
         assert (folder / "a.py").read_text() == OLD
 
+    @pytest.mark.slow
     def test_when_the_time_is_over_the_file_stays(
         self, folder: Path, program: Program, monkeypatch: pytest.MonkeyPatch
     ) -> None:

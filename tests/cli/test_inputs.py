@@ -145,6 +145,7 @@ def asked(scripted: Scripted) -> str:
 
 @pytest.mark.parametrize("content", [slow(each) if each == "ten-megabytes" else each for each in CONTENTS])
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+@pytest.mark.default_cases(1)
 def test_any_content_by_any_way(route: Route, content: str, folder: Path, scripted: Scripted) -> None:
     data = CONTENTS[content]
     (folder / "a.py").write_bytes(data)
@@ -259,6 +260,7 @@ class TestAsAProcess:
         line = BY_STDIN[command]
         self.check(shell(f"{line} </dev/null; echo ${{?}} >codes; {line} <&-; echo $? >>codes; exit 0"), lines=6)
 
+    @pytest.mark.slow
     def test_a_reader_that_went_away_ends_every_command(self, folder: Path, program: Program) -> None:
         commands = (
             "ask hi --no-stdin",
@@ -283,6 +285,7 @@ class TestAsAProcess:
             os.close(writer)
             assert (done.returncode, done.stderr) == (141, b""), command
 
+    @pytest.mark.slow
     def test_a_silent_stdin_that_is_inherited_is_named_and_can_be_left_out(
         self, folder: Path, program: Program
     ) -> None:

@@ -86,6 +86,7 @@ def test_help_and_version_that_nobody_reads_are_141(program: Program, asked: str
     ("closed", "code", "out"),
     [("<&-", 0, "hello world\n"), ("2>&-", 0, "hello world\n"), (">&-", 141, ""), (">&- 2>&-", 141, "")],
 )
+@pytest.mark.default_cases(1)
 def test_closed_descriptors(program: Program, closed: str, code: int, out: str) -> None:
     done = program.shell(f"lacli ask hi {closed}")
     assert (done.returncode, done.stdout.decode(), done.stderr) == (code, out, b"")
@@ -185,6 +186,7 @@ def test_within_an_import_an_interrupt_and_the_end_of_the_time_need_nobody_who_l
     assert (out, err.count(b"\n"), running.returncode) == (b"", 1, 130 if number else 6)
 
 
+@pytest.mark.slow
 def test_a_silent_stdin_is_named_after_a_while(program: Program) -> None:
     running = started(program, stdin=True)
     assert running.stderr.readline().decode() == READING
@@ -196,6 +198,7 @@ def test_a_slow_stdin_is_read_without_a_word(program: Program) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 def test_interrupt_while_waiting_for_stdin_is_one_word(program: Program) -> None:
     running = started(program, stdin=True)
     assert running.stderr.readline().decode() == READING

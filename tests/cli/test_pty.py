@@ -59,6 +59,7 @@ def screen(data: bytes, columns: int = 100) -> list[str]:
 LONG = "def f(x):\n    return x + 1\n\n" + "a rather long line of words " * 8
 
 
+@pytest.mark.slow
 def test_live_numbers_stand_below_the_text_never_mix_with_it_and_the_last_line_has_the_statistics(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +77,7 @@ def test_live_numbers_stand_below_the_text_never_mix_with_it_and_the_last_line_h
     assert re.fullmatch(r"  guessed \d+% \(project \d+%\) · pool 1,000 tok · first token 10 ms", rest)
 
 
+@pytest.mark.slow
 def test_live_numbers_rest_while_the_text_stays_on_its_line(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCRIPTS", json.dumps(["a " * 40]))
     monkeypatch.setenv("PAUSE", "0.05")  # 20 steps in a second
@@ -95,6 +97,7 @@ def test_without_colour_the_numbers_are_in_brackets(program: Program, monkeypatc
 
 
 @pytest.mark.parametrize(("columns", "lines"), [(40, 3), (80, 2), (200, 1)])
+@pytest.mark.default_cases(1)
 def test_lines_longer_than_the_terminal_are_broken_between_numbers_and_words(
     program: Program, columns: int, lines: int
 ) -> None:
@@ -240,6 +243,7 @@ class TestKeysDuringAReply:
         assert terminal.finish() == 0
 
     @pytest.mark.usefixtures("slow")
+    @pytest.mark.slow
     def test_that_end_in_enter_are_the_next_question(self, program: Program) -> None:
         terminal = Terminal(program.command("chat"))
         terminal.wait_for(READY)

@@ -214,6 +214,7 @@ class TestTerminal:
         assert screen.lines() == ["T", "", "a [x] b", "```py", "x = 1", "```", ""]
         assert b"\r\x1b" not in seen
 
+    @pytest.mark.slow
     def test_and_the_numbers_below_never_mix_with_what_is_drawn_anew(self, program: Program) -> None:
         text = (
             "some words, **bold** ones and `code` that " * 8

@@ -104,6 +104,7 @@ class TestRemove:
         ("answer", "code", "left"),
         [(b"y\r", 0, []), (b"Yes\r", 0, []), (b"\r", 1, ["a"]), (b"no\r", 1, ["a"]), (b"\x04", 1, ["a"])],
     )
+    @pytest.mark.default_cases(1)
     def test_asks_at_the_terminal_whatever_stdin_is(
         self, program: Program, answer: bytes, code: int, left: list[str]
     ) -> None:

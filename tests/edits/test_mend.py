@@ -252,6 +252,7 @@ _SOME = [
 
 
 @pytest.mark.parametrize(("misbehaviour", "case"), _SOME)
+@pytest.mark.default_cases(1)
 def test_a_model_that_misbehaves_does_no_harm(misbehaviour: Misbehaviour, case: Case) -> None:
     reply = rewritten(misbehaviour(case.part_of(case.after), case.language), case.part_of(case.before))
     if reply is None or not reply.whole:

@@ -213,6 +213,7 @@ class TestDistribution:
     FIRST = (0.5, 0.3, 0.15, 0.05)
     SECOND = ((0.1, 0.2, 0.3, 0.4), (0.25, 0.25, 0.25, 0.25), (0.7, 0.1, 0.1, 0.1), (0.4, 0.3, 0.2, 0.1))
 
+    @pytest.mark.slow
     def test_of_whole_replies_at_the_first_place_and_after_a_rejection(self) -> None:
         def table(context: Sequence[int]) -> list[float]:
             return torch.tensor(self.FIRST if len(context) == 1 else self.SECOND[context[-1]]).log().tolist()

@@ -95,6 +95,7 @@ def test_neither_help_nor_completion_nor_configuration_import_anything_heavy(
 
 
 @pytest.mark.parametrize("arguments", [["models", "list"], ["models", "path"], ["pool", "info"], ["pool", "path"]])
+@pytest.mark.default_cases(1)
 def test_listings_import_neither_torch_nor_a_front_end(arguments: list[str], tmp_path: Path) -> None:
     assert not modules_after(tmp_path, *arguments) & {"torch", "transformers", "textual", "bitsandbytes"}
 

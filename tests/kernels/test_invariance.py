@@ -189,6 +189,7 @@ def text(count: int, seed: int = 0) -> list[int]:
 
 
 class TestAForward:
+    @pytest.mark.default_cases(1)
     def test_prefill_gives_the_bits_of_plain_decoding_in_each_set_on_any_threads(
         self, kernels: Library, decoder: Decoder
     ) -> None:
@@ -215,6 +216,7 @@ class TestAForward:
                 parents = [-1, *np.random.default_rng(rows).integers(0, range(1, rows)).tolist()]
                 assert decoder.step(guesses[:rows], parents, [0]).tobytes() == alone.tobytes(), (isa, rows)
 
+    @pytest.mark.default_cases(1)
     def test_a_path_through_a_tree_is_plain_decoding_wherever_its_rows_sit(
         self, kernels: Library, decoder: Decoder
     ) -> None:

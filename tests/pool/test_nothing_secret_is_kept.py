@@ -281,6 +281,7 @@ def test_the_budget_cuts_through_a_key(place: Place) -> None:
     assert found(place, [key.secret for key in chosen]) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_half_way_through_a_key(place: Place) -> None:
     key = _key("small letters")
     reader, writer = os.pipe()
@@ -347,6 +348,7 @@ def _talk(place: Place, says: Sequence[str], *typed: str) -> bytes:
     return terminal.seen
 
 
+@pytest.mark.slow
 def test_a_key_said_or_asked_in_an_earlier_turn(place: Place) -> None:
     said, asked = _key("openai project"), _key("small letters and digits")
     says = [f"Use {said.text} here.", HARMLESS, HARMLESS, HARMLESS]
@@ -356,6 +358,7 @@ def test_a_key_said_or_asked_in_an_earlier_turn(place: Place) -> None:
     assert found(place, [said.secret, asked.secret]) == []
 
 
+@pytest.mark.slow
 def test_half_a_key_in_one_reply_and_half_in_the_next(place: Place) -> None:
     """Four conversations of one process."""
     chosen = [_key(kind) for kind in ("openai", "hexadecimal", "small letters and digits", "base 64")]

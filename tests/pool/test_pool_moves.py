@@ -151,6 +151,7 @@ class TestFirstCommit:
         "script",
         ["sleep 60", "sleep 60 & exit 0", "trap '' TERM INT; sleep 60", "exit 1", "echo nonsense", "kill -9 $$"],
     )
+    @pytest.mark.default_cases(1)
     def test_a_git_that_hangs_or_lies_is_not_waited_for(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
     ) -> None:

@@ -189,6 +189,7 @@ class TestPrune:
         assert [folder.parent.name.split("-")[0] for folder in space.pool_folders(pools)] == ["here"]
         assert len(list(pools.iterdir())) == 1
 
+    @pytest.mark.slow
     def test_a_busy_and_a_newer_pool_are_passed_over(self, tmp_path: Path, pools: Path) -> None:
         newer, busy = filled(tmp_path, pools, "newer"), filled(tmp_path, pools, "busy")
         data = newer.path.read_bytes()

@@ -231,6 +231,7 @@ folder, tokenizer = Path(sys.argv[1]), made(byte_level())
 
 class TestThread:
     @pytest.mark.parametrize("wait_s", ["0", "0.05", "0.3"])
+    @pytest.mark.default_cases(1)
     def test_it_never_delays_nor_spoils_the_end_of_a_program(self, repo: Path, track: Write, wait_s: str) -> None:
         track({f"{number}.py": code(number, 2_000) for number in range(60)})
         script = _SCRIPT + (

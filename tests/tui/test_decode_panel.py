@@ -216,6 +216,7 @@ class TestRoom:
             assert (panel.display, line.display) == (True, False)
             assert it.main.focused is it.main.prompt
 
+    @pytest.mark.slow
     async def test_any_size_will_do_also_while_a_reply_is_written(self, pilot: Play) -> None:
         class Slow(ScriptedAssistant):
             def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:

@@ -58,6 +58,7 @@ class TestOnlySoManyAreMounted:
                 await it.main.notifications.add_to_chat(f"line {n}")
             assert len(it.main.transcript.query(ChatNotice)) == 10
 
+    @pytest.mark.slow
     async def test_of_one_that_is_paged_through_and_each_turn_is_there_once(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(9))) as it:
             for n in range(9):
@@ -143,6 +144,7 @@ class TestNothingIsLost:
             await it.idle()
             assert messages(it) == ["hi", "an answer"]
 
+    @pytest.mark.slow
     async def test_a_question_that_is_above_can_be_taken_back_to(self, pilot: Play) -> None:
         async with pilot(*(f"answer {n}" for n in range(10))) as it:
             for n in range(10):

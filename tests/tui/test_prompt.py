@@ -49,6 +49,7 @@ class TestPastes:
             await it.idle()
             assert [request.messages[-1].text for request in it.assistant.requests] == [LINES + "red"]
 
+    @pytest.mark.slow
     async def test_twenty_thousand_lines_while_a_reply_is_written_are_one_draft(self, pilot: Play) -> None:
         text = "\tvalue = [/x]\n" * 20_000
         writes = threading.Event()
@@ -198,6 +199,7 @@ async def test_the_arrows_find_what_was_typed_before_and_the_draft_again(pilot: 
         assert prompt(it).text == "first"
 
 
+@pytest.mark.slow
 async def test_a_file_goes_with_the_question_and_can_be_taken_away(pilot: Play, tmp_path: Path) -> None:
     (tmp_path / "[").mkdir()
     (tmp_path / "[/a].py").write_text("x = 1\n")

@@ -86,6 +86,7 @@ async def test_escape_stops_the_reply_and_puts_them_back_before_the_draft(pilot:
 
 @pytest.mark.parametrize("error", [LacliError("the context is full", "drop a file"), WorkerDied("it was killed", "")])
 @pytest.mark.parametrize("written", [True, False])
+@pytest.mark.default_cases(1)
 async def test_a_reply_that_fails_puts_them_back_and_what_nothing_came_of(
     pilot: Play, error: LacliError, written: bool
 ) -> None:

@@ -45,6 +45,7 @@ async def test_any_size_is_lived_with(pilot: Play, size: tuple[int, int]) -> Non
 
 
 @pytest.mark.parametrize("size", [(1, 40), (2, 80), (3, 30)])
+@pytest.mark.default_cases(1)
 async def test_a_window_too_narrow_for_the_empty_prompt_is_lived_with(pilot: Play, size: tuple[int, int]) -> None:
     async with pilot(TEXT) as it:
         await it.pilot.resize_terminal(*size)
@@ -104,6 +105,7 @@ async def test_of_a_narrow_screen_f2_gives_the_panel_a_part_and_back(pilot: Play
 
 
 @pytest.mark.parametrize("width", [24, slow(40), 60, slow(72), 80, slow(100)])
+@pytest.mark.default_cases(1)
 async def test_the_footer_has_fewer_keys_and_cuts_none(pilot: Play, width: int) -> None:
     async with pilot("hello world", size=(width, 24)) as it:
         await it.ask("hi")

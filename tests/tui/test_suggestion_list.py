@@ -134,6 +134,7 @@ class TestAtThePrompt:
 
     @pytest.mark.parametrize("named", ["inventory.py", "./inventory.py", "{here}/inventory.py", "link.py"])
     @pytest.mark.parametrize("again", [slow(False), True])
+    @pytest.mark.default_cases(1)
     async def test_a_file_is_sent_once_however_it_is_named(
         self, pilot: Play, project: Path, named: str, again: bool
     ) -> None:

@@ -58,6 +58,7 @@ async def test_a_theme_that_there_is_not_changes_nothing(pilot: Play) -> None:
 
 
 @pytest.mark.parametrize("theme", ["dark", "ansi", "nord"])
+@pytest.mark.default_cases(1)
 async def test_without_colours_there_are_none_in_any_theme(
     pilot: Play, monkeypatch: pytest.MonkeyPatch, theme: str
 ) -> None:

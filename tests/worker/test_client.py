@@ -446,6 +446,7 @@ class TestAFrontEndThatIsKilled:
         assert (tmp_path / "saved").exists()
         assert (tmp_path / "closed").exists()
 
+    @pytest.mark.slow
     def test_while_the_engine_imports_does_not_leave_it_there(
         self, parent: Callable[..., subprocess.Popen[str]]
     ) -> None:

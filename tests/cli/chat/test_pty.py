@@ -121,6 +121,7 @@ def test_a_request_to_terminate_ends_the_prompt_and_keeps_a_reply_that_is_being_
 
 @pytest.mark.parametrize("gap", [0, 0.002, 0.01, 0.03, 0.06])
 @pytest.mark.parametrize("is_loaded", [True, False])
+@pytest.mark.default_cases(1)
 def test_ctrl_c_right_behind_enter_is_heard_and_the_question_is_back(
     program: Program, hold: Path, monkeypatch: pytest.MonkeyPatch, gap: float, is_loaded: bool
 ) -> None:

@@ -49,6 +49,7 @@ SAY_IT = ("confirm", "diff", "line", "models", "pool", "settings", "sessions")
 
 
 @pytest.mark.parametrize("size", [(40, 15), slow((12, 4))])
+@pytest.mark.slow
 async def test_each_is_seen_in_every_size_and_escape_goes_back(
     pilot: Play, tmp_path: Path, size: tuple[int, int]
 ) -> None:
@@ -73,6 +74,7 @@ async def test_every_kind_lives_through_being_made_small_and_large_again(pilot: 
                 await it.press("escape")
 
 
+@pytest.mark.slow
 async def test_text_is_literal_and_a_bare_console_gets_ascii_and_no_colours(
     pilot: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ async def test_tab_shows_those_of_all_projects_and_enter_goes_on_with_one(
         assert it.result == ids[1]
 
 
+@pytest.mark.slow
 async def test_what_is_typed_is_searched_word_for_word_and_never_an_error(
     opened: Open, kept: tuple[Path, list[str]]
 ) -> None:
