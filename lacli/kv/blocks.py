@@ -14,13 +14,12 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 POSITIONS = 64
 """Token positions of a block."""
 _MAGIC = b"LKV1"
 _HEAD = struct.Struct("<4sI")
 _REST = struct.Struct("<IfQ")
+_IDS = struct.Struct(f"<{POSITIONS}I")
 HEADER_BYTES = _HEAD.size + _REST.size
 
 
@@ -38,10 +37,9 @@ class Header:
 
 def names(seed: bytes, token_ids: Sequence[int]) -> list[str]:
     """The names of all whole blocks of these ids, in their order. `seed` says what computes."""
-    ids = np.asarray(token_ids, dtype="<u4")
     found, before = [], hashlib.sha256(seed).digest()
-    for first in range(0, len(ids) - POSITIONS + 1, POSITIONS):
-        before = hashlib.sha256(before + ids[first : first + POSITIONS].tobytes()).digest()
+    for first in range(0, len(token_ids) - POSITIONS + 1, POSITIONS):
+        before = hashlib.sha256(before + _IDS.pack(*token_ids[first : first + POSITIONS])).digest()
         found.append(before.hex()[:40])
     return found
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from lacli.kv import blocks
-from lacli.storage import files, lock
+from lacli.storage import atomic, files, lock
 
 SUFFIX = ".kv"
 _HALF_LIFE_S = 7 * 86_400.0
@@ -52,6 +52,12 @@ class Caps:
 
     project_bytes: int = 512_000_000
     total_bytes: int = 2_000_000_000
+
+    @classmethod
+    def of_megabytes(cls, project: float | None, total: float | None) -> Caps:
+        """As these settings say; None leaves the default."""
+        given = {"project_bytes": project, "total_bytes": total}
+        return cls(**{name: round(size * 1_000_000) for name, size in given.items() if size is not None})
 
 
 class KvStore:
@@ -107,7 +113,8 @@ class KvStore:
                 if not _is_whole(path, blocks.HEADER_BYTES + size):
                     _remove(path)
                     payload = cache.kv_bytes(depth * blocks.POSITIONS, blocks.POSITIONS)
-                    _write(path, blocks.packed(name, payload, depth, ms))
+                    beside = path.with_name(f".{os.getpid()}-{path.name}.part")
+                    atomic.replace(path, blocks.packed(name, payload, depth, ms), beside=beside, durable=False)
                     written += 1
             if written:
                 self._make_room()
@@ -184,6 +191,12 @@ def shrink(folders: Sequence[Path], cap: int) -> int:
     return freed
 
 
+def shrink_all(root: Path, caps: Caps) -> int:
+    """Bring every project below the folder of all under its cap, and all of them under theirs; the bytes freed."""
+    folders = projects(root)
+    return sum(shrink([folder], caps.project_bytes) for folder in folders) + shrink(folders, caps.total_bytes)
+
+
 def _worth(path: Path, status: os.stat_result, now: float) -> tuple[float, int]:
     """Milliseconds saved for a byte, fading since it was last of use; of equals the deeper one is worth less."""
     try:
@@ -220,23 +233,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Not brought to the disk at once: a block that a crash of the machine cut short fails its checksum."""
-    beside = path.with_name(f".{os.getpid()}-{path.name}.part")
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(beside)
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
-    try:
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(descriptor, view) :]
-        finally:
-            os.close(descriptor)
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
-        raise

@@ -36,17 +36,20 @@ def replace(
     mode: int = 0o600,
     copy_metadata: Callable[[str], None] = _leave_metadata,
     beside: AnyPath | None = None,
+    durable: bool = True,
 ) -> None:
     """Put `data` into the file at `path`, by way of one beside it; where it fails nothing has changed.
 
     The new file is made with `mode` (less the umask), and `copy_metadata` is called with its path before it takes its
     place: to give it what the old one had. `beside` names it, for callers that sweep up what a killed process leaves;
-    it must be nobody else's, and what lies there is overwritten.
+    it must be nobody else's, and what lies there is overwritten. Not `durable`, nothing waits for the disk: for what is
+    checked when it is read and can be made again, as a power cut may leave it short.
     """
-    with _beside(path, data, mode, beside) as written:
+    with _beside(path, data, mode, beside, durable) as written:
         copy_metadata(written)
         os.replace(written, path)
-    sync_folder(_folder_of(path))
+    if durable:
+        sync_folder(_folder_of(path))
 
 
 @contextlib.contextmanager
@@ -157,14 +160,14 @@ def _create_in_place(path: str, data: bytes, mode: int) -> None:
 
 
 @contextlib.contextmanager
-def _beside(path: AnyPath, data: bytes, mode: int, name: AnyPath | None = None) -> Iterator[str]:
+def _beside(path: AnyPath, data: bytes, mode: int, name: AnyPath | None = None, durable: bool = True) -> Iterator[str]:
     """A file of these bytes beside the path, hidden unless it is given a name; it is gone where the block fails."""
     if name is None:
         folder, base = os.path.split(os.path.abspath(path))
         name = os.path.join(folder, f".{base[:_NAME_LENGTH]}.lacli-{os.urandom(4).hex()}.tmp")
     descriptor = _new_file(name, mode)
     with _removed_on_failure(name):
-        _fill(descriptor, data)
+        _fill(descriptor, data, durable)
         yield os.fspath(name)
 
 
@@ -185,20 +188,21 @@ def _removed_on_failure(path: AnyPath) -> Iterator[None]:
         raise
 
 
-def _fill(descriptor: int, data: bytes) -> None:
+def _fill(descriptor: int, data: bytes, durable: bool = True) -> None:
     """Write, bring to the disk and close; a short write is continued."""
     try:
-        write_all(descriptor, data)
+        write_all(descriptor, data, durable)
     finally:
         os.close(descriptor)
 
 
-def write_all(descriptor: int, data: bytes) -> None:
+def write_all(descriptor: int, data: bytes, durable: bool = True) -> None:
     """Write and bring to the disk; a short write is continued."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-    os.fsync(descriptor)
+    if durable:
+        os.fsync(descriptor)
 
 
 def _folder_of(path: AnyPath) -> str:

@@ -103,11 +103,7 @@ def shrink_kv() -> int:
     """Bring the KV caches of all projects under their caps; the bytes that freed."""
     from lacli import paths
     from lacli.cli.framework import environment
-    from lacli.kv.store import Caps, projects, shrink
+    from lacli.kv.store import Caps, shrink_all
 
-    default = Caps()
-    one, every = environment.megabytes(environment.KV_MB), environment.megabytes(environment.KVS_MB)
-    folders = projects(paths.kv_dir())
-    cap = default.project_bytes if one is None else round(one * 1_000_000)
-    freed = sum(shrink([folder], cap) for folder in folders)
-    return freed + shrink(folders, default.total_bytes if every is None else round(every * 1_000_000))
+    sizes = environment.megabytes(environment.KV_MB), environment.megabytes(environment.KVS_MB)
+    return shrink_all(paths.kv_dir(), Caps.of_megabytes(*sizes))
