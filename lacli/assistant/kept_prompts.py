@@ -45,14 +45,22 @@ class KeptPrompts:
         cached.grown(prompt[whole:now])
         return now - held
 
-    def keep(self, prompt_text: str, text: str, read: int, read_ms: float) -> None:
-        """After a reply: store what the cache holds. `read`: tokens of the prompt that were computed, in `read_ms`."""
+    def keep(self, token_ids: Sequence[int], prompt_text: str, text: str, read: int, read_ms: float) -> None:
+        """After a reply: store what the cache holds of these ids, whose texts are looked through for secrets.
+
+        What else it holds, such as a try that was given up, is not stored. `read`: tokens of the prompt that were
+        computed, in `read_ms`.
+        """
+        from lacli.engine.sequence import common
+
         if self._pool.refuse(prompt_text) or self._pool.refuse(text):
             return
         if read >= _LEAST_READ:
             self._ms_per_token = read_ms / read
         if self._ms_per_token:
-            self._store.keep(self._cached.runner, self._cached.ids, self._ms_per_token)  # type: ignore[arg-type]
+            held = self._cached.ids
+            shown = held[: common(held, token_ids)]
+            self._store.keep(self._cached.runner, shown, self._ms_per_token)  # type: ignore[arg-type]
         self._pool.notices.extend(self._store.notices)
         self._store.notices.clear()
 
@@ -69,11 +77,7 @@ def open_kept(
     kept = settings.keep_prompts and settings.learn and settings.kv_mb != 0 and settings.kvs_mb != 0
     if pool is None or not kept or cached.runner.kernel == "torch" or not switch.is_on():
         return None
-    default = Caps()
-    caps = Caps(
-        default.project_bytes if settings.kv_mb is None else round(settings.kv_mb * 1_000_000),
-        default.total_bytes if settings.kvs_mb is None else round(settings.kvs_mb * 1_000_000),
-    )
+    caps = Caps.of_megabytes(settings.kv_mb, settings.kvs_mb)
     files = [prepared.packed_file] if prepared.packed_file is not None else list(prepared.float_files)
     weights = [(file.name, (found := file.stat()).st_size, found.st_mtime_ns) for file in files]
     # All that decides about a bit of it. Which instruction set computes does not: all of them give the same.

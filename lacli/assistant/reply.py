@@ -263,7 +263,8 @@ class Reply:
         if self._loaded.kept is not None and self._ids:
             read_ms = (self._first_at - self._prompt_started) * 1e3
             text = self._loaded.tokenizer.decode(self._ids)
-            self._loaded.kept.keep(self._prompt.text, text, self._prompt_n, read_ms)
+            shown = (*self._prompt.token_ids, *self._ids)
+            self._loaded.kept.keep(shown, self._prompt.text, text, self._prompt_n, read_ms)
 
     def _update_pool(self) -> None:
         """Store in the pool what this reply said, as far as it was shown, and what the sources learned meanwhile."""

@@ -78,3 +78,16 @@ def test_nothing_is_kept_of_a_prompt_with_a_secret(make: Make) -> None:
     secret = "AKIA" + "J4VQ7R2MZ6T9WXB3"
     reply(make(keep_prompts=True), ask(f"{LONG}\naws_access_key_id = {secret}\nWhat is this?", max_tokens=8))
     assert stored().count == 0
+
+
+def test_what_the_cache_holds_besides_the_reply_is_not_kept(make: Make) -> None:
+    assistant = make(keep_prompts=True)
+    reply(assistant, ask(LONG, max_tokens=8))
+    assert stored().positions >= 256
+    for file in paths.kv_dir().rglob("*" + store.SUFFIX):
+        file.unlink()
+    loaded = assistant._loaded
+    assert loaded is not None
+    assert loaded.kept is not None
+    loaded.kept.keep((*loaded.cached.ids[:200], *[5] * 80), "a prompt", "a reply that the cache does not hold", 0, 0.0)
+    assert stored().positions == 192
