@@ -146,8 +146,8 @@ def test_a_file_that_appears_while_it_is_written_is_left_as_it_is(
 
     real = atomic._fill
 
-    def slow(descriptor: int, data: bytes) -> None:
-        real(descriptor, data)
+    def slow(descriptor: int, data: bytes, durable: bool = True) -> None:
+        real(descriptor, data, durable)
         Path("nd/f.md").write_text("precious")
 
     monkeypatch.setattr(atomic, "_fill", slow)
