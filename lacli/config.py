@@ -44,6 +44,18 @@ class Settings:
     folder: Path | None = None
     """Where the project is looked for; None is the current folder."""
 
+    @property
+    def of_model(self) -> Settings:
+        """What of these decides about the loaded model: equal for all settings that one model in memory can serve."""
+        return Settings(
+            model=self.model,
+            quant=self.quant,
+            device=self.device,
+            threads=self.threads,
+            lookahead=self.lookahead,
+            context=self.context,
+        )
+
 
 def told_offline(*variables: str) -> bool:
     """Whether HF_HUB_OFFLINE, or another of these variables, says that the network is not to be used."""

@@ -50,7 +50,7 @@ def loaded(prepared_default: Any) -> Any:
 def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
     """An assistant in a project of its own; a second one opens the pool that the first has written."""
     from lacli.assistant.kept_prompts import open_kept
-    from lacli.assistant.loading import _limits, _open_pool, _sources
+    from lacli.assistant.loading import LoadedModel, _limits, _open_pool, _sources
     from lacli.drafts.base import Sources
     from lacli.engine.controller import Controller
     from lacli.engine.cost import CostCurve
@@ -65,13 +65,15 @@ def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
         )
         assistant = Assistant(chosen)
         cached = CachedSequence(loaded.cached.runner.sibling()) if chosen.keep_prompts else loaded.cached
-        assistant._loaded = dataclasses.replace(
+        costs = curve or CostCurve.flat()
+        assistant._model = LoadedModel(loaded.prepared, loaded.tokenizer, cached, costs, None, "cpu", 0.0, 0.0)
+        assistant._projects[chosen] = dataclasses.replace(
             loaded,
             pool=opened,
             cached=cached,
             kept=open_kept(chosen, opened, cached, loaded.prepared),
             sources=_sources(opened, None) if lookahead else Sources(),
-            controller=Controller(curve or CostCurve.flat(), dataclasses.replace(_limits(chosen), max_rows=24)),
+            controller=Controller(costs, dataclasses.replace(_limits(chosen), max_rows=24)),
         )
         return assistant
 

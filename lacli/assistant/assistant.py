@@ -13,67 +13,99 @@ from typing import TYPE_CHECKING
 from lacli.assistant.base import Cancel, Report, ignore, never
 from lacli.assistant.reply import Reply, dropped_notice, translated_errors
 from lacli.config import Settings
+from lacli.errors import UsageError
 from lacli.events import Event, Failed, Finished, Preview, ReplyStats, Request
 
 if TYPE_CHECKING:
-    from lacli.assistant.loading import Loaded
+    from lacli.assistant.loading import Loaded, LoadedModel
     from lacli.models.spec import ModelSpec
 
 _ANY_WORDS = ("Q", "7")
 """Two questions whose first tokens differ: what both prompts begin with, every next one will."""
 
+_MOST_PROJECTS = 4
+"""Open at a time, for one process that serves many."""
+
 
 class Assistant:
-    """A model, its cache and its project's pool. For one thread and one call at a time."""
+    """A model, its cache, and the pool of the project it is asked for. For one thread and one call at a time."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._loaded: Loaded | None = None
+        self._model: LoadedModel | None = None
+        self._projects: dict[Settings, Loaded] = {}
+        """The projects that are open, the one used last at the end."""
         self._seen_notices: set[str] = set()
+
+    @property
+    def loaded(self) -> Loaded | None:
+        """The model with the project of the settings; None as long as they are not loaded."""
+        return self._projects.get(self._settings)
 
     def open(self, report: Report = ignore) -> None:
         """See `Replier.open`."""
-        if self._loaded is None:
-            self._spec()
-            from lacli.assistant.loading import load
+        self._load(report)
 
-            self._loaded = load(self._settings, report)
+    def enter(self, settings: Settings) -> None:
+        """See `ProjectReplier.enter`."""
+        if settings.of_model != self._settings.of_model:
+            raise UsageError("this engine has another model loaded", "start one for these settings")
+        self._settings = settings
 
     def close(self) -> None:
         """See `Replier.close`."""
-        if self._loaded is not None:
-            self._loaded.close()
-        self._loaded = None
+        for loaded in self._projects.values():
+            loaded.close()
+        self._projects.clear()
+        self._model = None
+
+    def _load(self, report: Report = ignore) -> Loaded:
+        """The model with the project of the settings; what is not loaded or not open yet is."""
+        settings = self._settings
+        loaded = self._projects.pop(settings, None)
+        if loaded is None:
+            loaded = self._opened(settings, report)
+        self._projects[settings] = loaded
+        return loaded
+
+    def _opened(self, settings: Settings, report: Report) -> Loaded:
+        from lacli.assistant.loading import load_model, located, open_project
+
+        settings = located(settings)
+        if self._model is None:
+            self._spec()
+            self._model = load_model(settings, report)
+        while len(self._projects) >= _MOST_PROJECTS:
+            self._projects.pop(next(iter(self._projects))).close()
+        return open_project(self._model, settings, report)
 
     def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
         """See `Replier.reply`."""
-        if request.max_tokens <= 0 and self._loaded is None:
+        if request.max_tokens <= 0 and self._model is None:
             yield self._nothing()
             return
         early: list[Event] = []
-        self.open(early.append)
+        loaded = self._load(early.append)
         yield from early
-        assert self._loaded is not None
-        yield from Reply(self._loaded, request, self._seen_notices).events(cancel)
+        yield from Reply(loaded, request, self._seen_notices).events(cancel)
 
     def replies(self, requests: Iterable[Request], cancel: Cancel = never) -> Iterator[tuple[int, Event | Failed]]:
         """See `BatchReplier.replies`."""
         from lacli.assistant.batch import replies
 
         early: list[Event] = []
-        self.open(early.append)
+        loaded = self._load(early.append)
         yield from ((0, event) for event in early)
-        assert self._loaded is not None
-        yield from replies(self._loaded, requests, self._seen_notices, cancel)
+        yield from replies(loaded, requests, self._seen_notices, cancel)
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
         from lacli.assistant.loading import describe
         from lacli.assistant.prompt import build_prompt
 
-        if self._loaded is not None:
-            loaded = self._loaded
-            prepared, tokenizer, size = loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size
+        if self._model is not None:
+            model = self._model
+            prepared, tokenizer, size = model.prepared, model.tokenizer, model.cached.runner.context_size
         else:
             prepared, tokenizer, size = describe(self._settings, report)
         prompt = build_prompt(request, prepared, tokenizer, size)
@@ -83,9 +115,7 @@ class Assistant:
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """See `Replier.warm`."""
-        self.open()
-        assert self._loaded is not None
-        loaded = self._loaded
+        loaded = self._load()
         beginning = _beginning(request, loaded)
         with translated_errors():
             if beginning and loaded.cached.reusable(beginning) < len(beginning) - 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
+from lacli.config import Settings
 from lacli.events import Event, Failed, Preview, Request
 
 Report = Callable[[Event], None]
@@ -59,5 +60,16 @@ class BatchReplier(Replier, Protocol):
 
         Of one reply they come in the order of `reply`, with `Finished` or `Failed` last; among replies in any order.
         Requests are taken as there is room for them. After a cancel those that were begun end as cancelled.
+        """
+        ...
+
+
+class ProjectReplier(Replier, Protocol):
+    """One that serves several projects in turn, with one model in memory."""
+
+    def enter(self, settings: Settings) -> None:
+        """Serve the next calls for the project and with the permissions of these settings.
+
+        Raises UsageError where they name another model than the one it was made for.
         """
         ...

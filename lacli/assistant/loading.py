@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lacli.drafts.base import Sources
     from lacli.drafts.successor import SuccessorTable
     from lacli.engine.controller import Controller, Limits
+    from lacli.engine.cost import CostCurve
     from lacli.engine.sequence import CachedSequence
     from lacli.models.base import Quant
     from lacli.models.prepare.prepare import PreparedModel
@@ -40,9 +41,27 @@ if TYPE_CHECKING:
 _Source = TypeVar("_Source")
 
 
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """A model in memory, without anything of a project."""
+
+    prepared: PreparedModel
+    tokenizer: Tokenizer
+    cached: CachedSequence
+    """Its KV cache, which all projects take turns with."""
+    curve: CostCurve
+    primer: SuccessorTable | None
+    """What every successor table starts with; None with --no-lookahead, or if the model cannot branch."""
+    device: str
+    import_ms: float
+    """Time to import the engine, and PyTorch where it computes."""
+    load_ms: float
+    """Time from the prepared folder to the first possible forward, imports not counted."""
+
+
 @dataclass(slots=True)
 class Loaded:
-    """The parts, alive for as long as the assistant."""
+    """A model together with a project: all that a reply needs."""
 
     prepared: PreparedModel
     tokenizer: Tokenizer
@@ -75,10 +94,20 @@ class Loaded:
 
 
 def load(settings: Settings, report: Report) -> Loaded:
-    """Fetch, prepare and load what `settings` name."""
+    """Fetch, prepare and load what `settings` name, and open its project."""
+    settings = located(settings)
+    return open_project(load_model(settings, report), settings, report)
+
+
+def located(settings: Settings) -> Settings:
+    """The same for a folder by name. Raises UsageError where that would be the current one and it is gone."""
+    return replace(settings, folder=settings.folder or _current_folder())
+
+
+def load_model(settings: Settings, report: Report) -> LoadedModel:
+    """Fetch, prepare and load the model that `settings` name."""
     from lacli.models.registry.registry import also_here, load_registry
 
-    folder = settings.folder or _current_folder()
     spec = load_registry().resolve(settings.model)
     _context(settings, spec.context, spec.alias)  # before anything is fetched, where it is known so early
     if ambiguous := also_here(spec, settings.model):
@@ -88,8 +117,6 @@ def load(settings: Settings, report: Report) -> Loaded:
     _let_openmp_sleep()
     with _without_garbage_collection():
         from lacli.assistant.cost_cache import cost_curve
-        from lacli.drafts.base import Sources
-        from lacli.engine.controller import Controller
         from lacli.engine.cost import CostCurve
         from lacli.engine.sequence import CachedSequence
         from lacli.models.runners.load import choose_device, load_runner, needs_torch
@@ -109,29 +136,47 @@ def load(settings: Settings, report: Report) -> Loaded:
     for note in (*runner.notes, *_missing_kernels(runner.kernel, device, prepared.quant)):
         report(Notice(note))
     cached = CachedSequence(runner)
-    limits = _limits(settings)
     variant = f"{prepared.quant}-{device}-{runner.kernel}"
-    guesses = limits.lookahead and runner.can_branch
+    guesses = settings.lookahead and runner.can_branch
     timed = f"{variant}-{settings.threads or 0}"
     curve = cost_curve(runner, prepared.folder.name, timed, device) if guesses else CostCurve.flat()
-    pool = _open_pool(settings, folder, tokenizer, runner.vocab_size, prepared.spec.alias, report)
-    primed = _primer(cached, tokenizer, prepared, variant, report) if guesses else None
-    sources = _sources(pool, primed) if limits.lookahead else Sources()
-    files = _project_files(settings, folder, tokenizer, sources)
-    return Loaded(
+    return LoadedModel(
         prepared=prepared,
         tokenizer=tokenizer,
         cached=cached,
-        controller=Controller(curve, limits),
-        sources=sources,
-        pool=pool,
-        quant=prepared.quant,
+        curve=curve,
+        primer=_primer(cached, tokenizer, prepared, variant, report) if guesses else None,
         device=device,
         import_ms=import_ms,
         load_ms=_since(started),
-        files=files,
-        kept=open_kept(settings, pool, cached, prepared),
-        primer=primed,
+    )
+
+
+def open_project(model: LoadedModel, settings: Settings, report: Report) -> Loaded:
+    """What the model needs for the project that `settings` name: its pool, its files, what was read of it."""
+    from lacli.drafts.base import Sources
+    from lacli.engine.controller import Controller
+
+    started = time.perf_counter()
+    folder = settings.folder or _current_folder()
+    limits = _limits(settings)
+    alias, vocab_size = model.prepared.spec.alias, model.cached.runner.vocab_size
+    pool = _open_pool(settings, folder, model.tokenizer, vocab_size, alias, report)
+    sources = _sources(pool, model.primer) if limits.lookahead else Sources()
+    return Loaded(
+        prepared=model.prepared,
+        tokenizer=model.tokenizer,
+        cached=model.cached,
+        controller=Controller(model.curve, limits),
+        sources=sources,
+        pool=pool,
+        quant=model.prepared.quant,
+        device=model.device,
+        import_ms=model.import_ms,
+        load_ms=model.load_ms + _since(started),
+        files=_project_files(settings, folder, model.tokenizer, sources),
+        kept=open_kept(settings, pool, model.cached, model.prepared),
+        primer=model.primer,
     )
 
 

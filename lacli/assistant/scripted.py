@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from lacli.assistant.base import Cancel, Report, ignore, never
+from lacli.config import Settings
 from lacli.errors import LacliError
 from lacli.events import Event, Failed, Finished, Piece, Prefill, Preview, ReplyStats, Request
 
@@ -21,6 +22,7 @@ class ScriptedAssistant:
         self.requests: list[Request] = []
         """Everything asked so far."""
         self.warmed: list[Request] = []
+        self.entered: list[Settings] = []
         self.closed = False
         self._scripts = iter(scripts)
         self._opening = opening
@@ -30,6 +32,10 @@ class ScriptedAssistant:
         """Report the opening events."""
         for event in self._opening:
             report(event)
+
+    def enter(self, settings: Settings) -> None:
+        """Note the settings."""
+        self.entered.append(settings)
 
     def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
         """Play the next script; a cancel between two events ends it as the real assistant would."""

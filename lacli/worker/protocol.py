@@ -22,6 +22,9 @@ one after the other, in the order in which they arrived.
     {"type": "call", "id": 3, "what": "preview", "request": {…}}              the prompt as the model would see it
     {"type": "call", "id": 4, "what": "warm", "request": {…}}                 prefill the KV cache ahead of time
 
+A call may have `settings` of its own: another project, other permissions, for this call and those after it. They must
+name the model of the greeting.
+
 The worker answers with any number of `event` messages, each holding one event of `events.py` (`notice`, `loading`,
 `prefill`, `piece`: one per decoding step, `finished`), then one `done` or one `error`, after which the number is not
 used again.
@@ -95,6 +98,8 @@ class Call:
     what: str
     """One of `CALLS`"""
     request: Request = field(default_factory=Request)
+    settings: Settings | None = None
+    """None leaves those of the call before, at first those of the greeting."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from queue import SimpleQueue
 from typing import BinaryIO
 
 import lacli
-from lacli.assistant.base import Cancel, Replier
+from lacli.assistant.base import Cancel, ProjectReplier, Replier
 from lacli.config import Settings
 from lacli.errors import SMALLER, LacliError, OutOfMemory
 from lacli.events import Event, Finished, ReplyStats, Request
@@ -90,7 +90,7 @@ class Connection:
             self._incoming.put(None)
             on_disconnect(_SAVING_S if self._replying else _LEAVING_S)
 
-    def run(self, assistant: Callable[[Settings], Replier]) -> None:
+    def run(self, assistant: Callable[[Settings], ProjectReplier]) -> None:
         """Greet, and run calls until the front end is gone."""
         with contextlib.suppress(_ClientGone):
             self._send(Greeting(protocol.PROTOCOL, lacli.__version__, os.getpid()))
@@ -107,7 +107,7 @@ class Connection:
                     elif isinstance(message, InvalidLine):
                         self._send(message.to_message())
 
-    def _run_call(self, call: Call, replier: Replier) -> None:
+    def _run_call(self, call: Call, replier: ProjectReplier) -> None:
         """Run one call up to its `done` or `error`."""
         try:
             end: WorkerMessage = self._dispatch(call, replier)
@@ -124,7 +124,7 @@ class Connection:
         self._cancelled.discard(call.id)
         self._send(end)
 
-    def _dispatch(self, call: Call, replier: Replier) -> Done:
+    def _dispatch(self, call: Call, replier: ProjectReplier) -> Done:
         def send(event: Event) -> None:
             self._send(EventMessage(call.id, event))
 
@@ -138,6 +138,9 @@ class Connection:
             return self._closing or call.id in self._cancelled
 
         try:
+            if call.settings is not None:
+                replier.enter(call.settings)
+                self._opened = False
             if call.what == "preview":
                 return Done(call.id, replier.preview(call.request, report))
             if call.what not in protocol.CALLS:
@@ -178,7 +181,7 @@ class Connection:
 
 
 def serve(
-    assistant: Callable[[Settings], Replier],
+    assistant: Callable[[Settings], ProjectReplier],
     reader: BinaryIO,
     writer: BinaryIO,
     on_disconnect: OnDisconnect = lambda seconds: None,
@@ -192,7 +195,7 @@ def serve(
     connection.run(assistant)
 
 
-def run(assistant: Callable[[Settings], Replier]) -> int:
+def run(assistant: Callable[[Settings], ProjectReplier]) -> int:
     """Serve the process that started this one. Returns the exit status."""
     for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
         if hasattr(signal, name):

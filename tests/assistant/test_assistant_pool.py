@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lacli.errors import UsageError
 from lacli.events import Counts, Piece, Place, Request
 from tests.assistants import QUESTION, Make, ask, loaded, make, reply
 
@@ -114,6 +115,40 @@ class TestPool:
         assert reply(other, ask(QUESTION)).stats.drafted_by_source.get("project", 0) == 0
         assert reply(make(), ask(QUESTION)).stats.accepted_by_source["project"] > 0
 
+    def test_one_assistant_serves_projects_in_turn_and_mixes_none_of_them(self, make: Make, tmp_path: Path) -> None:
+        here = dataclasses.replace(make()._settings)
+        assistant = make()
+        first = reply(assistant, ask(QUESTION))
+        (tmp_path / "other" / ".git").mkdir(parents=True)
+        (tmp_path / "other" / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
+        assistant.enter(dataclasses.replace(here, folder=tmp_path / "other"))
+        other = reply(assistant, ask(QUESTION))
+        assert other.token_ids == first.token_ids
+        assert other.stats.drafted_by_source.get("project", 0) == 0
+        assert other.stats.pool_size == 16  # its own alone
+        assistant.enter(here)
+        assert assistant.loaded is not None
+        assert assistant.loaded.pool is not None
+        assert assistant.loaded.pool.key.root == tmp_path
+
+    def test_projects_not_used_for_long_are_closed_and_come_back(self, make: Make, tmp_path: Path) -> None:
+        assistant = make()
+        here = assistant._settings
+        reply(assistant, ask(QUESTION, max_tokens=8))
+        for name in "abcd":
+            (tmp_path / name).mkdir()
+            assistant.enter(dataclasses.replace(here, folder=tmp_path / name, pool=False))
+            reply(assistant, ask(QUESTION, max_tokens=2))
+        assert len(assistant._projects) == 4
+        assistant.enter(here)
+        assert assistant.loaded is None
+        assert reply(assistant, ask(QUESTION, max_tokens=8)).stats.pool_size == 8
+
+    def test_settings_of_another_model_are_refused(self, make: Make) -> None:
+        assistant = make()
+        with pytest.raises(UsageError, match="another model"):
+            assistant.enter(dataclasses.replace(assistant._settings, model="other"))
+
     def test_table_calibration_credits_and_totals_outlive_the_process(self, make: Make) -> None:
         from lacli.drafts.lookup import PromptSource
         from lacli.drafts.successor import SuccessorSource
@@ -122,15 +157,15 @@ class TestPool:
         first = make()
         told = [reply(first, ask(QUESTION)).stats]
         second = make()
-        assert first._loaded is not None
-        assert second._loaded is not None
+        assert first.loaded is not None
+        assert second.loaded is not None
         for kind in (PromptSource, SuccessorSource):
-            old, new = first._loaded.source(kind), second._loaded.source(kind)
+            old, new = first.loaded.source(kind), second.loaded.source(kind)
             assert new.numbers() == pytest.approx(old.numbers(), rel=1e-4)
             assert any(new.numbers())
-        assert len(second._loaded.source(SuccessorSource)) == len(first._loaded.source(SuccessorSource)) > 16
+        assert len(second.loaded.source(SuccessorSource)) == len(first.loaded.source(SuccessorSource)) > 16
         told.append(reply(second, ask(QUESTION)).stats)
-        pool = second._loaded.pool
+        pool = second.loaded.pool
         assert pool is not None
         kept, summed = Counts.of_totals(pool.totals()), Counts() + told[0] + told[1]
         assert kept == dataclasses.replace(
@@ -145,8 +180,8 @@ class TestPool:
 
         assistant = make()
         reply(assistant, ask("My key is AKIAIOSFODNN7QWERTYZ. Say hello.", max_tokens=6))
-        assert assistant._loaded is not None
-        pool, successors = assistant._loaded.pool, assistant._loaded.source(SuccessorSource)
+        assert assistant.loaded is not None
+        pool, successors = assistant.loaded.pool, assistant.loaded.source(SuccessorSource)
         assert pool is not None
         assert pool.table() is None
         assert len(successors) == 0
@@ -171,10 +206,10 @@ class TestPool:
                 if event.stats.predicted_n > 4 and not event.text:  # something is held back, as a stop may be coming
                     break
         events.close()  # type: ignore[attr-defined]
-        assert assistant._loaded is not None
-        assert assistant._loaded.pool is not None
-        (stored,) = assistant._loaded.pool.segments()
-        text = assistant._loaded.tokenizer.decode(stored.tolist())
+        assert assistant.loaded is not None
+        assert assistant.loaded.pool is not None
+        (stored,) = assistant.loaded.pool.segments()
+        text = assistant.loaded.tokenizer.decode(stored.tolist())
         assert len(text) > 4
         assert whole.startswith(shown)
         assert shown.startswith(text)

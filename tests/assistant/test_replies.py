@@ -71,7 +71,7 @@ class TestText:
 
         assistant = make(pool=False)
         runner = load_runner(prepared_as(quant), quant, threads=1, context=512)
-        assistant._loaded = dataclasses.replace(assistant._loaded, cached=CachedSequence(runner))  # type: ignore[type-var]
+        assistant.loaded = dataclasses.replace(assistant.loaded, cached=CachedSequence(runner))  # type: ignore[type-var]
         requests = [REQUESTS[index] for index in (0, 2, 3, 6)]
         expected = [reply(assistant, one).text for one in requests]
         assert [each.text for each in finished(together(assistant, requests))] == expected
@@ -96,7 +96,7 @@ class TestEvents:
 
     def test_the_head_of_the_template_is_read_once(self, make: Make) -> None:
         assistant = make(pool=False)
-        assistant._loaded.cached.begin((0,))  # type: ignore[union-attr]
+        assistant.loaded.cached.begin((0,))  # type: ignore[union-attr]
         done = finished(together(assistant, [ask(f"{number} and", max_tokens=3) for number in range(5)]))
         assert [each.stats.reused_n > 10 for each in done] == [False, True, True, True, True]
 
@@ -139,7 +139,7 @@ class TestEnds:
     def test_each_reply_is_a_lesson_once_also_where_the_reader_goes_away(self, make: Make) -> None:
         assistant = make()
         learned: list[tuple[int, ...]] = []
-        pool = assistant._loaded.pool  # type: ignore[union-attr]
+        pool = assistant.loaded.pool  # type: ignore[union-attr]
         before = pool.learn  # type: ignore[union-attr]
 
         def learn(update: Any) -> None:
@@ -165,7 +165,7 @@ def test_a_secret_in_one_prompt_leaves_no_trace_and_the_others_teach(make: Make)
     assistant = make()
     secret = ask("aws_access_key_id = AKIAQ7ZXCVBNM2ASDFGH Repeat it", max_tokens=12)
     first, second = finished(together(assistant, [secret, ask("Count to three", max_tokens=12)]))
-    learned = assistant._loaded.source(SuccessorSource)  # type: ignore[union-attr]
+    learned = assistant.loaded.source(SuccessorSource)  # type: ignore[union-attr]
     pairs = set(pairwise(second.token_ids))
     assert all(learned._find(_pair_key(*pair)) is not None for pair in list(pairwise(second.token_ids))[:-1])
     assert all(learned._find(_pair_key(*pair)) is None for pair in set(pairwise(first.token_ids)) - pairs)

@@ -58,7 +58,7 @@ class TestBeginsAgain:
     def test_it_costs_one_row_of_the_prompt(self, make: Make) -> None:
         asked = dataclasses.replace(emptied(make, REQUEST), begins_again=True)
         assistant = make(lookahead=False, pool=False)
-        assistant._loaded.cached.begin((0,))  # type: ignore[union-attr]
+        assistant.loaded.cached.begin((0,))  # type: ignore[union-attr]
         stats = last(assistant.reply(asked)).stats
         assert stats.reused_n == 0
         assert stats.prompt_n == stats.ctx_used - stats.predicted_n

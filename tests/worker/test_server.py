@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -170,6 +171,16 @@ class TestACall:
         assert there.all_of(1) == [*opening, Done(1)]
         assert isinstance(there.all_of(2)[0], Prefill)
         assert isinstance(there.all_of(3)[0], Prefill)
+
+    def test_settings_of_a_call_are_entered_before_it(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        assistant = ScriptedAssistant(["a", "b"])
+        there = front_end(assistant)
+        there.greet()
+        elsewhere = Settings(folder=Path("/elsewhere"), learn=False)
+        there.say(Call(1, "reply", QUESTION), Call(2, "reply", QUESTION, elsewhere))
+        there.all_of(1)
+        assert isinstance(there.all_of(2)[-1], Done)
+        assert assistant.entered == [elsewhere]
 
     def test_a_reply_that_comes_first_tells_of_the_loading_while_it_goes_on(
         self, front_end: Callable[[Any], FrontEnd]

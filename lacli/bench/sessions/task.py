@@ -37,17 +37,17 @@ class OpenedAssistant(Assistant):
 
     def open(self, report: Report = ignore) -> None:
         """See `Replier.open`."""
-        fresh = self._loaded is None
+        fresh = self.loaded is None
         super().open(report)
         if fresh and self._rows is not None:
-            limits = replace(self.loaded.controller.limits, max_rows=self._rows)
-            self.loaded.controller = Controller(CostCurve.flat(), limits)
+            limits = replace(self.parts.controller.limits, max_rows=self._rows)
+            self.parts.controller = Controller(CostCurve.flat(), limits)
 
     @property
-    def loaded(self) -> Loaded:
-        """The parts, once it is open."""
-        assert self._loaded is not None
-        return self._loaded
+    def parts(self) -> Loaded:
+        """What it consists of, once it is open."""
+        assert self.loaded is not None
+        return self.loaded
 
 
 def answered(assistant: OpenedAssistant, prompt: str, max_tokens: int) -> dict[str, Any]:
@@ -65,9 +65,9 @@ def answered(assistant: OpenedAssistant, prompt: str, max_tokens: int) -> dict[s
             finished = event
     assert finished is not None
     keep = loop_start(finished.token_ids)
-    bench = Bench(assistant.loaded, max_tokens)
+    bench = Bench(assistant.parts, max_tokens)
     task = bench.task(Case("task", "sessions", prompt))
-    plain = bench.play(task, PLAIN, assistant.loaded.cached)
+    plain = bench.play(task, PLAIN, assistant.parts.cached)
     end = next((mark for mark in marks if mark[0] >= keep), marks[-1])
     spent_ms = end[3] - marks[0][3]
     speed = 1000 * (keep - 1) / spent_ms if end[1] and keep else None
