@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -12,10 +11,5 @@ TEN = 10
 
 
 def slow(*values: Any) -> Any:
-    """A slow set of values for `parametrize`."""
+    """A slow set of values for `parametrize`; `default_cases(n)` marks all but the first n cases of a test."""
     return pytest.param(*values, marks=pytest.mark.slow)
-
-
-def slow_after(count: int, cases: Iterable[Any]) -> list[Any]:
-    """These cases, of which those after the first `count` are slow."""
-    return [case if number < count else slow(case) for number, case in enumerate(cases)]

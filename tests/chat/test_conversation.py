@@ -146,6 +146,14 @@ class TestDropping:
         conversation.undo()
         assert texts(conversation.ask("d?")) == ["a?", "one", "b?", "two", "d?"]
 
+    def test_a_question_that_failed_gives_its_files_back_beside_those_attached_meanwhile(self) -> None:
+        conversation = talked()
+        conversation.pending.append(Attachment("x", "1"))
+        conversation.ask("a?")
+        conversation.pending.append(Attachment("y", "2"))
+        conversation.failed()
+        assert [each.label for each in conversation.pending] == ["x", "y"]
+
     def test_a_file_is_taken_from_the_question_it_went_with(self) -> None:
         conversation = talked()
         conversation.ask("a?", [Attachment("x", "1"), Attachment("y", "2")])

@@ -9,7 +9,7 @@ import pytest
 
 from lacli.cli.terminal.markdown.page import Page
 from tests.cli.screen import Screen
-from tests.slow import TEN, slow_after
+from tests.slow import TEN
 
 
 class Terminal:
@@ -106,7 +106,8 @@ def document(chance: random.Random) -> str:
 
 
 class TestStream:
-    @pytest.mark.parametrize("seed", slow_after(TEN, range(60)))
+    @pytest.mark.default_cases(TEN)
+    @pytest.mark.parametrize("seed", range(60))
     def test_shows_in_any_pieces_what_the_whole_text_shows_at_once(self, seed: int) -> None:
         chance = random.Random(seed)
         text, width, coloured = document(chance), chance.choice([20, 40, 80, 120]), chance.random() < 0.8

@@ -17,7 +17,7 @@ from lacli.models.base import Rows
 from lacli.models.runners.fused.runner import PREFILL_CHUNK
 from lacli.models.runners.native.runner import NativeRunner
 from tests.models.kernels import Fused, logits_of, repeat, set_threads, stored
-from tests.slow import slow, slow_after
+from tests.slow import slow
 
 SIZES = (1, 2, 3, 7, 16, 33, 63, 64)
 ON_TORCH = (7, 16, 64)
@@ -110,7 +110,8 @@ def scattered(path_ids: Sequence[int], size: int, generator: random.Random) -> t
 
 
 class TestRows:
-    @pytest.mark.parametrize("start", slow_after(1, STARTS))
+    @pytest.mark.default_cases(1)
+    @pytest.mark.parametrize("start", STARTS)
     @pytest.mark.default_cases(1)
     def test_a_path_among_junk_siblings_has_the_bits_of_one_row_a_step(self, reference: Reference, start: int) -> None:
         runner = reference.runner

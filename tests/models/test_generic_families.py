@@ -30,7 +30,6 @@ from lacli.models.runners.generic.runner import GenericRunner
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
 from tests.models.families import CONFIGS, DYNAMIC, FIXED, SWITCH, VOCAB, build, family, prompt_of
-from tests.slow import slow_after
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -214,7 +213,8 @@ def test_a_bug_of_ours_in_a_forward_is_not_called_a_failure_of_the_model(monkeyp
 class TestLookahead:
     """The engine's text is the dumb loop's, whatever is guessed."""
 
-    @pytest.mark.parametrize("name", slow_after(6, CONFIGS))
+    @pytest.mark.default_cases(6)
+    @pytest.mark.parametrize("name", CONFIGS)
     @pytest.mark.default_cases(2)
     def test_no_pool_changes_a_token(self, name: str) -> None:
         runner = family(name).runner

@@ -18,7 +18,7 @@ from lacli.shared.background import Call, Ended, What
 from lacli_tui.bridge import Bridge
 from lacli_tui.engine_session import EngineSession
 from lacli_tui.start import Start
-from tests.slow import TEN, slow_after
+from tests.slow import TEN
 
 pytestmark = pytest.mark.usefixtures("impatient")
 ENDS = (None, None, LacliError("no"), WorkerDied("killed"), ValueError("a mistake"), SystemExit(3))
@@ -72,7 +72,8 @@ class Unsteady(ScriptedAssistant):
             raise error
 
 
-@pytest.mark.parametrize("seed", slow_after(TEN, range(20)))
+@pytest.mark.default_cases(TEN)
+@pytest.mark.parametrize("seed", range(20))
 def test_every_call_ends_exactly_once_however_it_is_cancelled_and_closed(seed: int) -> None:
     dice = random.Random(seed)
     bridge = Bridge(Unsteady(dice), lambda: None)
@@ -98,7 +99,8 @@ def test_every_call_ends_exactly_once_however_it_is_cancelled_and_closed(seed: i
         assert isinstance(last, Ended)
 
 
-@pytest.mark.parametrize("seed", slow_after(TEN, range(40)))
+@pytest.mark.default_cases(TEN)
+@pytest.mark.parametrize("seed", range(40))
 def test_f5_and_a_new_chat_lead_out_of_every_state(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(seed)
     well = False

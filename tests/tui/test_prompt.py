@@ -19,7 +19,7 @@ from lacli_tui.sanitize import clean_paste, visible
 from lacli_tui.terminal import PasteParser
 from lacli_tui.widgets.draft import MOST_ROWS
 from lacli_tui.widgets.prompt import Prompt
-from tests.slow import TEN, slow, slow_after
+from tests.slow import TEN, slow
 from tests.tui.conftest import Play, Playing
 
 LINES = "".join(f"\tvalue = {number}\n" for number in range(40))
@@ -117,7 +117,8 @@ class TestPastes:
         assert visible("a\u202eb") == "a<U+202E>b"
         assert visible("a\x1b[31m\x07\x9b\ud800\t\r\n") == "a␛[31m␇�?\t\n"
 
-    @pytest.mark.parametrize("seed", slow_after(TEN, range(40)))
+    @pytest.mark.default_cases(TEN)
+    @pytest.mark.parametrize("seed", range(40))
     def test_no_text_is_lost_that_is_outside_of_a_whole_sequence(self, seed: int) -> None:
         chance = random.Random(seed)
         parts = [

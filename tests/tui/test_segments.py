@@ -9,7 +9,7 @@ import pytest
 from lacli.text.fences import blocks
 from lacli_tui.segments import Segments, segments
 from lacli_tui.widgets.fence import _column, _expanded, _wrapped
-from tests.slow import TEN, slow_after
+from tests.slow import TEN
 
 REPLY = (
     "Intro `x`\n\n1. a\n   ```py\n   x = 1\n   ```\n2. b ~~gone~~\n\n````md\n```\ninner\n```\n````\n"
@@ -23,7 +23,8 @@ def kinds(found: list) -> list[tuple[bool, str, str]]:  # type: ignore[type-arg]
     return [(each.code, each.language, each.text.strip()) for each in found]
 
 
-@pytest.mark.parametrize("seed", slow_after(TEN, range(12)))
+@pytest.mark.default_cases(TEN)
+@pytest.mark.parametrize("seed", range(12))
 def test_in_pieces_of_any_size_it_ends_as_the_whole(seed: int) -> None:
     chance = random.Random(seed)
     coming, at, last = Segments(), 0, []

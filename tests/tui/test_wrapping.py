@@ -9,10 +9,11 @@ from textual._wrap import compute_wrap_offsets
 from textual.expand_tabs import get_tab_widths
 
 from lacli_tui.wrapping import tab_widths, wrap_offsets
-from tests.slow import TEN, slow_after
+from tests.slow import TEN
 
 
-@pytest.mark.parametrize("seed", slow_after(TEN, range(60)))
+@pytest.mark.default_cases(TEN)
+@pytest.mark.parametrize("seed", range(60))
 def test_lines_are_wrapped_where_textual_wraps_them(seed: int) -> None:
     chance = random.Random(seed)
     letters = chance.choice(["ab ", "a" * 30 + " ", "a  ", "ab \t", "é漢 a", "a\tb" + "c" * 20])
