@@ -16,7 +16,7 @@ from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Attachment
 from lacli.sessions.records import Turn
-from lacli.shared.wording import counted, number_of
+from lacli.shared.wording import counted, parse_choice
 from lacli.text.fences import Block, blocks
 
 _PRINTED = ("", "text", "txt", "plaintext", "plain", "output", "console", "stdout", "log")
@@ -46,7 +46,7 @@ def turn_of(turns: Sequence[Turn], number: int | None = None) -> Turn:
 def block_of(answer: str, number: str, hint: str = "") -> Block:
     """A code block of the answer. Raises UsageError, which says how many there are, for a wrong number."""
     found = blocks(answer)
-    chosen = number_of(number, len(found))
+    chosen = parse_choice(number, len(found))
     if chosen is None:
         have = counted(len(found), "code block", "code blocks")
         raise UsageError(f"there is no code block {number}: the answer has {have}", hint)

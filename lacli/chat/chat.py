@@ -21,7 +21,7 @@ from lacli.config import Settings
 from lacli.errors import UsageError
 from lacli.events import Attachment, Counts, Finished, Message, Piece, ReplyStats, Request
 from lacli.sessions.records import Session, Turn
-from lacli.shared.wording import counted, described, number_of, unvarying
+from lacli.shared.wording import attachment_label, counted, parse_choice, why_deterministic
 
 if TYPE_CHECKING:
     from lacli.chat.recording import Recording
@@ -134,7 +134,7 @@ class ChatSession:
         """Send these files with the next question."""
         for each in read.files:
             self.conversation.attach(each)
-        went = tuple(Line(f"{described(each)} goes with the next question") for each in read.files)
+        went = tuple(Line(f"{attachment_label(each)} goes with the next question") for each in read.files)
         return Outcome(lines=read.notes + went)
 
     def read_question(self, typed: str, verbatim: bool = False) -> Material:
@@ -165,7 +165,7 @@ class ChatSession:
         turns = self.conversation.turns
         if not turns:
             return note("there is no question to ask again")
-        why = unvarying(self.request.temperature, self.request.seed)
+        why = why_deterministic(self.request.temperature, self.request.seed)
         lines: tuple[Line, ...] = ()
         if why and not self.conversation.changed and not turns[-1].interrupted:
             remedy = "/set temperature 0.7" if self.request.temperature == 0 else "/set seed none"
@@ -272,7 +272,7 @@ class ChatSession:
         attachments = self.conversation.attachments
         if not attachments:
             return note("no file is attached")
-        chosen = number_of(number, len(attachments))
+        chosen = parse_choice(number, len(attachments))
         if chosen is None:
             raise UsageError(f"there is no attached file {number}", "/drop lists them")
         return note(f"{self.conversation.drop(chosen).label} is not shown any more")

@@ -9,7 +9,7 @@ from lacli.chat import options
 from lacli.chat.chat import ChatSession
 from lacli.chat.outcome import Line, Outcome, note, plain
 from lacli.events import Message, Preview, Request
-from lacli.shared.wording import age, counted, counts_table, described
+from lacli.shared.wording import age, attachment_label, counted, counts_table
 
 _SESSIONS = 10
 
@@ -62,7 +62,7 @@ def attached_files(chat: ChatSession) -> Outcome:
         return note("no file is attached")
     sent = len(attachments) - len(chat.conversation.pending)
     lines = [
-        f"{at:3}  {described(each)}, {'waits for the next question' if at > sent else 'went with a question'}"
+        f"{at:3}  {attachment_label(each)}, {'waits for the next question' if at > sent else 'went with a question'}"
         for at, each in enumerate(attachments, 1)
     ]
     return Outcome(lines=(*plain(*lines), Line("/drop n takes one away")))

@@ -17,7 +17,7 @@ from typing import Any
 
 from lacli.errors import UsageError
 
-Where = tuple[str, ...]
+KeyPath = tuple[str, ...]
 """The tables that contain a key, then the key."""
 _MOST_BYTES = 1 << 20
 _PLACE = re.compile(r" \(at line (\d+), column \d+\)$")
@@ -41,13 +41,13 @@ class ValueSpan:
 class Positions:
     """The positions of all keys and tables in a text."""
 
-    entries: dict[Where, ValueSpan] = field(default_factory=dict)
-    headers: dict[Where, int] = field(default_factory=dict)
+    entries: dict[KeyPath, ValueSpan] = field(default_factory=dict)
+    headers: dict[KeyPath, int] = field(default_factory=dict)
     """The position after the line of each [table]."""
-    last: dict[Where, int] = field(default_factory=dict)
+    last: dict[KeyPath, int] = field(default_factory=dict)
     """The position after the last key below each header; () is the part before all of them."""
     first_header: int | None = None
-    lines: dict[Where, int] = field(default_factory=dict)
+    lines: dict[KeyPath, int] = field(default_factory=dict)
     """The line of each header."""
 
 
@@ -66,14 +66,14 @@ class Document:
         """The positions, found on first use: most files that are read never need them."""
         return find_positions(self.text)
 
-    def below(self, root: Where) -> Any:
+    def below(self, root: KeyPath) -> Any:
         """The contents of this table; {} if it is missing, and a value that is not a table as it is."""
         found: Any = self.data
         for name in root:
             found = found.get(name, {}) if isinstance(found, dict) else found
         return found
 
-    def line(self, path: Where) -> int:
+    def line(self, path: KeyPath) -> int:
         """The line of a key or table, or of the value that contains it."""
         for length in range(len(path), 0, -1):
             entry = self.positions.entries.get(path[:length])
@@ -83,7 +83,7 @@ class Document:
                 return self.positions.lines[path[:length]]
         return next((entry.line for key, entry in self.positions.entries.items() if key[: len(path)] == path), 1)
 
-    def changed(self, path: Where, value: Any) -> str:
+    def changed(self, path: KeyPath, value: Any) -> str:
         """The text with this key set to this value and nothing else changed."""
         wanted = _deep_copy(self.data)
         table = wanted
@@ -101,7 +101,7 @@ class Document:
         where = ".".join(path[:-1])
         raise UsageError(f"{self.path} writes {where} in one line", "change it there with `lacli config edit`")
 
-    def _replaced(self, path: Where, value: str) -> str:
+    def _replaced(self, path: KeyPath, value: str) -> str:
         text, positions = self.text, self.positions
         entry = positions.entries.get(path)
         if entry is not None:
@@ -226,7 +226,7 @@ def _before_comments(text: str, at: int) -> int:
 def find_positions(text: str) -> Positions:
     """The positions of the keys of a valid TOML text."""
     positions, at, line, counted = Positions(), 0, 1, 0
-    table: Where = ()
+    table: KeyPath = ()
     while True:
         at = _skip_blank(text, at)
         if at >= len(text):
@@ -262,7 +262,7 @@ def _line_end(text: str, at: int) -> int:
     return len(text) if end < 0 else end + 1
 
 
-def _key_path(text: str, at: int) -> tuple[Where, int]:
+def _key_path(text: str, at: int) -> tuple[KeyPath, int]:
     """A dotted key, and the position of what follows it: = or ]."""
     names: list[str] = []
     while at < len(text) and text[at] not in "=]":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lacli.configuration.document import Where
+from lacli.configuration.document import KeyPath
 from lacli.configuration.keys import Key, Schema
 
 _TEXTS = {"type": "array", "items": {"type": "string"}}
@@ -18,18 +18,18 @@ _TYPES: dict[str, dict[str, Any]] = {
 }
 
 
-def described(schema: Schema) -> dict[str, Any]:
+def json_schema(schema: Schema) -> dict[str, Any]:
     """The whole file as draft 2020-12 has it."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "lacli"} | _table(schema, ())
 
 
-def _table(schema: Schema, table: Where) -> dict[str, Any]:
+def _table(schema: Schema, table: KeyPath) -> dict[str, Any]:
     inner = {name: _below(schema, (*table, name)) for name in schema.below(table)}
     own = {name: _key(key) for name, key in schema.keys.get(table, {}).items()}
     return {"type": "object", "additionalProperties": False, "properties": own | inner}
 
 
-def _below(schema: Schema, table: Where) -> dict[str, Any]:
+def _below(schema: Schema, table: KeyPath) -> dict[str, Any]:
     return {"type": "object"} if table in schema.tables else _table(schema, table)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from lacli.configuration.document import Document, Where, literal
+from lacli.configuration.document import Document, KeyPath, literal
 from lacli.errors import UsageError
 
 Kind = Literal["yes or no", "whole number", "number", "text", "list of texts", "list of pairs"]
@@ -65,11 +65,11 @@ Table = Mapping[str, Key]
 class Schema:
     """The known keys by table; () is the top level."""
 
-    keys: Mapping[Where, Table]
-    tables: frozenset[Where] = frozenset()
+    keys: Mapping[KeyPath, Table]
+    tables: frozenset[KeyPath] = frozenset()
     """Tables that are allowed and not checked."""
 
-    def below(self, table: Where) -> list[str]:
+    def below(self, table: KeyPath) -> list[str]:
         """The names of the tables inside this one."""
         known = {*self.keys, *self.tables}
         return sorted({each[len(table)] for each in known if len(each) > len(table) and each[: len(table)] == table})
@@ -90,17 +90,17 @@ class ConfigProblem:
 
 
 @dataclass(slots=True)
-class Checked:
+class CheckedDocument:
     """The values of a file, and what is wrong in it."""
 
-    values: dict[Where, Any] = field(default_factory=dict)
+    values: dict[KeyPath, Any] = field(default_factory=dict)
     problems: list[ConfigProblem] = field(default_factory=list)
 
 
-def check(document: Document, schema: Schema, root: Where = ()) -> Checked:
+def check(document: Document, schema: Schema, root: KeyPath = ()) -> CheckedDocument:
     """Check the table `root` of the file against the known keys."""
     data = document.below(root)
-    found = Checked()
+    found = CheckedDocument()
     if not isinstance(data, dict):
         found.problems.append(ConfigProblem(document.path, document.line(root), f"{'.'.join(root)} must be a table"))
         return found
@@ -122,7 +122,9 @@ def check(document: Document, schema: Schema, root: Where = ()) -> Checked:
     return found
 
 
-def _walk(data: Mapping[str, Any], schema: Schema, table: Where) -> Iterator[tuple[Where, Any, tuple[str, str] | None]]:
+def _walk(
+    data: Mapping[str, Any], schema: Schema, table: KeyPath
+) -> Iterator[tuple[KeyPath, Any, tuple[str, str] | None]]:
     known, inner = schema.keys[table], schema.below(table)
     for name, value in data.items():
         where = (*table, name)
@@ -138,7 +140,7 @@ def _walk(data: Mapping[str, Any], schema: Schema, table: Where) -> Iterator[tup
             yield where, value, _unknown(where, schema)
 
 
-def _wrong_type(where: Where, key: Key, value: Any) -> tuple[str, str]:
+def _wrong_type(where: KeyPath, key: Key, value: Any) -> tuple[str, str]:
     given = repr(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else shown(value)
     article = "" if key.kind == "yes or no" else "a "
     remedy = {
@@ -150,7 +152,7 @@ def _wrong_type(where: Where, key: Key, value: Any) -> tuple[str, str]:
     return f"{'.'.join(where)} must be {article}{key.kind}, and is {given}", remedy
 
 
-def _unknown(where: Where, schema: Schema) -> tuple[str, str]:
+def _unknown(where: KeyPath, schema: Schema) -> tuple[str, str]:
     *table, name = where
     place = f"[{'.'.join(table)}]" if table else "the top level"
     text = f"there is no key {name!r}" + (f" in {place}" if table else "")

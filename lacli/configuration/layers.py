@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from lacli.configuration.document import Document, Where, read
+from lacli.configuration.document import Document, KeyPath, read
 from lacli.configuration.keys import ConfigProblem, Schema, check
 from lacli.configuration.trust import USER_TABLES, refused
 from lacli.errors import UsageError
@@ -23,12 +23,12 @@ _PYPROJECT = ("tool", "lacli")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ConfigSource:
     """A file that applies."""
 
     kind: Literal["user", "project"]
     document: Document
-    root: Where = ()
+    root: KeyPath = ()
     """The table of the file that is lacli's: [tool.lacli] of a pyproject.toml."""
 
 
@@ -45,11 +45,11 @@ class Setting:
 class Configuration:
     """The settings of all files, those that win first."""
 
-    layers: tuple[dict[Where, Setting], ...] = ()
+    layers: tuple[dict[KeyPath, Setting], ...] = ()
     problems: tuple[ConfigProblem, ...] = ()
     files: tuple[Path, ...] = ()
 
-    def get(self, command: Where, key: str, common: bool = True) -> Setting | None:
+    def get(self, command: KeyPath, key: str, common: bool = True) -> Setting | None:
         """The setting of a command's option; `common` ones may be set at the top level, too."""
         for layer in self.layers:
             for where in [(*command, key), (key,)] if common else [(*command, key)]:
@@ -57,9 +57,9 @@ class Configuration:
                     return layer[where]
         return None
 
-    def settings(self) -> Iterator[tuple[Where, Setting]]:
+    def settings(self) -> Iterator[tuple[KeyPath, Setting]]:
         """Every setting that no other file overrides."""
-        seen: set[Where] = set()
+        seen: set[KeyPath] = set()
         for layer in self.layers:
             for where, setting in layer.items():
                 if where not in seen:
@@ -75,13 +75,13 @@ class Configuration:
             raise UsageError(error.message, error.hint + others)
 
 
-def project_files(folders: Iterable[Path]) -> list[Found]:
+def project_files(folders: Iterable[Path]) -> list[ConfigSource]:
     """The project's file in the nearest of these folders that has one. Raises UsageError if it has two."""
     for folder in folders:
         own, shared = folder / PROJECT_FILE, folder / "pyproject.toml"
-        found = [Found("project", read(own))] if os.path.lexists(own) else []
+        found = [ConfigSource("project", read(own))] if os.path.lexists(own) else []
         if os.path.lexists(shared) and (document := _configured(shared)) is not None:
-            found.append(Found("project", document, _PYPROJECT))
+            found.append(ConfigSource("project", document, _PYPROJECT))
         if len(found) == 2:
             line = found[1].document.line(_PYPROJECT)
             raise UsageError(f"{shared}:{line}: {own} configures this project, too", "keep one of them")
@@ -113,19 +113,19 @@ def files_of(folder: Path) -> list[Path]:
     return ([own] if os.path.lexists(own) else []) + ([shared] if configures else [])
 
 
-def found_in(path: Path) -> list[Found]:
+def sources_in(path: Path) -> list[ConfigSource]:
     """One file by itself; its name says whether it is a project's or the user's."""
     if path.name == "pyproject.toml":
-        return [Found("project", read(path), _PYPROJECT)]
-    return [Found("project" if path.name == PROJECT_FILE else "user", read(path))]
+        return [ConfigSource("project", read(path), _PYPROJECT)]
+    return [ConfigSource("project" if path.name == PROJECT_FILE else "user", read(path))]
 
 
-def user_file(path: Path, named: bool) -> list[Found]:
+def user_file(path: Path, named: bool) -> list[ConfigSource]:
     """The user's file, if there is one; if it was `named` by the user, it must exist."""
-    return [Found("user", read(path))] if named or os.path.lexists(path) else []
+    return [ConfigSource("user", read(path))] if named or os.path.lexists(path) else []
 
 
-def _tables_of_the_user(found: Found) -> list[ConfigProblem]:
+def _tables_of_the_user(found: ConfigSource) -> list[ConfigProblem]:
     """The tables of a project's file that only the user's own may have."""
     data = found.document.below(found.root)
     there = [name for name in USER_TABLES if isinstance(data, dict) and name in data]
@@ -135,9 +135,9 @@ def _tables_of_the_user(found: Found) -> list[ConfigProblem]:
     ]
 
 
-def layered(found: Iterable[Found], schema: Schema) -> Configuration:
+def layered(found: Iterable[ConfigSource], schema: Schema) -> Configuration:
     """Check the files and merge them in order of precedence."""
-    layers: list[dict[Where, Setting]] = []
+    layers: list[dict[KeyPath, Setting]] = []
     problems: list[ConfigProblem] = []
     files: list[Path] = []
     for each in found:

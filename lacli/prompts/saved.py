@@ -111,7 +111,7 @@ class Saved:
 
 
 def folder() -> Path:
-    """Where the templates are; need not exist."""
+    """KeyPath the templates are; need not exist."""
     return paths.config_dir() / "templates"
 
 

@@ -165,7 +165,7 @@ class Recorder:
 
             self._store = SessionStore(path(), self._notify)
         while self._resumed:
-            self._store.know(self._resumed.pop())
+            self._store.register(self._resumed.pop())
         return self._store
 
 

@@ -109,7 +109,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class StoreSize:
     """How much the log holds."""
 
     sessions: int

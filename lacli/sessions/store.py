@@ -19,7 +19,7 @@ from lacli.events import Counts, Notice
 from lacli.sessions import rows, search
 from lacli.sessions.clipping import clipped
 from lacli.sessions.database import Database
-from lacli.sessions.records import Extent, Hit, NoSuchSession, Session, StoreUnavailable, Summary, Turn
+from lacli.sessions.records import Hit, NoSuchSession, Session, StoreSize, StoreUnavailable, Summary, Turn
 
 if TYPE_CHECKING:
     import sqlite3
@@ -63,10 +63,10 @@ class SessionStore:
     def begin(self, kind: str, project: Path | None, model: str, system: str = "") -> str:
         """Start a session and return its id. It is stored with its first turn."""
         session = Session(secrets.token_hex(8), kind, project, model, system, "", started=time.time())
-        self.know(session)
+        self.register(session)
         return session.id
 
-    def know(self, session: Session) -> None:
+    def register(self, session: Session) -> None:
         """Make a session that another store has read known here, so that turns can be added to it."""
         self._known[session.id] = session
 
@@ -131,7 +131,7 @@ class SessionStore:
             return work(connection, notices)
 
         changed = self._database.write(attempt)
-        self.know(changed)
+        self.register(changed)
         for notice in notices:
             self._report(notice)
         return changed.id
@@ -199,7 +199,7 @@ class SessionStore:
 
     def _remember(self, read: tuple[Session, Sequence[int]]) -> Session:
         session, _ = read
-        self.know(session)
+        self.register(session)
         return session
 
     def list(
@@ -248,7 +248,7 @@ class SessionStore:
         """The counts of all replies by day (YYYY-MM-DD), oldest first; those of removed sessions are in it."""
         return self._database.read(lambda connection: rows.day_counts(connection, project, everywhere))
 
-    def extent(self) -> Extent:
+    def size(self) -> StoreSize:
         """How much is stored."""
 
         def work(connection: sqlite3.Connection) -> tuple[int, int, float]:
@@ -257,7 +257,7 @@ class SessionStore:
             return sessions, turns, rows.time_of(oldest)
 
         sessions, turns, oldest = self._database.read(work)
-        return Extent(sessions, turns, self._database.byte_size(), oldest)
+        return StoreSize(sessions, turns, self._database.byte_size(), oldest)
 
 
 def _set_model(connection: sqlite3.Connection, id: str, model: str) -> bool:  # noqa: A002

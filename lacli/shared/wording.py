@@ -128,7 +128,7 @@ def counts_table(columns: Sequence[tuple[str, Counts]]) -> list[str]:
 def _of_source(counts: Counts, name: str) -> str:
     """Accepted of drafted tokens, and their share of the text."""
     right, tried = counts.accepted_by_source.get(name, 0), counts.drafted_by_source.get(name, 0)
-    return f"{short(right)}/{short(tried)} {right / max(1, counts.predicted_n):>4.0%}"
+    return f"{abbreviated(right)}/{abbreviated(tried)} {right / max(1, counts.predicted_n):>4.0%}"
 
 
 def cut_note(finished: Finished, max_tokens: int, remedy: str = "-n N for more") -> str:
@@ -186,7 +186,7 @@ def signed_duration(milliseconds: float) -> str:
     return f"{'-' if milliseconds < 0 else ''}{duration(abs(milliseconds))}"
 
 
-def short(number: int) -> str:
+def abbreviated(number: int) -> str:
     """A count in at most four characters."""
     if number < 1_000:
         return str(number)
@@ -201,24 +201,24 @@ def counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def number_of(typed: str, most: int) -> int | None:
+def parse_choice(typed: str, most: int) -> int | None:
     """The number from 1 to `most` that was typed; None for anything else."""
     number = int(typed) if typed.isdecimal() and len(typed) < 10 else 0
     return number if 1 <= number <= most else None
 
 
-def unvarying(temperature: float, seed: int | None) -> str:
+def why_deterministic(temperature: float, seed: int | None) -> str:
     """Why the same question will get the same answer; empty if the answer may vary."""
     return "temperature is 0" if temperature == 0 else "a seed is set" if seed is not None else ""
 
 
-def described(attachment: Attachment) -> str:
+def attachment_label(attachment: Attachment) -> str:
     """The label of an attachment with its lines and approximate tokens."""
     from lacli.prompts.attach import tokens_of
 
     lines = attachment.text.count("\n") + (not attachment.text.endswith("\n") and bool(attachment.text))
     about = tokens_of(attachment.text)
-    tokens = f"~{short(round(about, 2 - len(str(about))))} tok"
+    tokens = f"~{abbreviated(round(about, 2 - len(str(about))))} tok"
     return f"{attachment.label} ({counted(lines, 'line', 'lines')}, {tokens})"
 
 

@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from lacli.config import Settings
 from lacli.events import Counts
-from lacli.shared.wording import age, counted, duration, prune_summary, short, short_path, size
+from lacli.shared.wording import abbreviated, age, counted, duration, prune_summary, short_path, size
 from lacli_tui.actions import PICKER, POOL, bindings_of
 from lacli_tui.background import BackgroundResult, error_line
 from lacli_tui.screens.picker import ListDialog
@@ -142,7 +142,7 @@ class PoolScreen(ListDialog):
         share = "" if each.share is None else f"{each.share:.0%} of text from it"
         state = "damaged" if each.damage else "gone" if each.is_gone else "here" if each.is_here else ""
         cells = (
-            (f"{short(each.tokens)} tok", ""),
+            (f"{abbreviated(each.tokens)} tok", ""),
             (share, "$success"),
             (age(each.used_s, self._now()) if each.used_s else "", "dim"),
             (state, "$error" if each.damage else "$accent"),

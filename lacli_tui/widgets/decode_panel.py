@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from textual.content import Content
 
 from lacli.events import Counts, ReplyStats
-from lacli.shared.wording import duration, short
+from lacli.shared.wording import abbreviated, duration
 from lacli_tui.decoding import SOURCES
 from lacli_tui.widgets.activity import activity
 from lacli_tui.widgets.histogram import bar, histogram
@@ -208,7 +208,9 @@ class DecodePanel(StatsWidget):
         lines = [
             line([("this project", HEAD)], width),
             _pair(
-                "learned", width, *((f"{tokens:,} tokens", f"{short(tokens)} tokens") if tokens else ("nothing yet",))
+                "learned",
+                width,
+                *((f"{tokens:,} tokens", f"{abbreviated(tokens)} tokens") if tokens else ("nothing yet",)),
             ),
         ]
         if self.pool is not None and self.pool.counts.replies:
@@ -221,9 +223,11 @@ class DecodePanel(StatsWidget):
     def _counted(self, heading: str, counts: Counts, width: int) -> list[Content]:
         lines = [line([(heading, HEAD)], width)] if heading else []
         each = f"{_number(counts.tokens_per_step)}/step"
-        lines.append(_pair("tokens", width, f"{counts.predicted_n:,}, {each}", f"{short(counts.predicted_n)}, {each}"))
+        lines.append(
+            _pair("tokens", width, f"{counts.predicted_n:,}, {each}", f"{abbreviated(counts.predicted_n)}, {each}")
+        )
         saved = abs(counts.saved_n)
-        lines.append(_pair(f"steps {_word(counts.saved_n)}", width, f"{saved:,}", short(saved)))
+        lines.append(_pair(f"steps {_word(counts.saved_n)}", width, f"{saved:,}", abbreviated(saved)))
         if counts.saved_ms is not None:
             lines.append(_pair(f"time {_word(counts.saved_ms)}", width, duration(abs(counts.saved_ms))))
         return lines

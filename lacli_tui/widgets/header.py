@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from lacli.shared.wording import short, size
+from lacli.shared.wording import abbreviated, size
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, apart, cut, joined, width_of
 from lacli_tui.widgets.stats_widget import StatsWidget
 
@@ -55,7 +55,7 @@ class Header(StatsWidget):
         style = "bold $text-warning" if share >= _FULL else MUTED
         if briefly:
             return [(f"context {min(share, 1.0):4.0%}", style)]
-        return [(f"context {short(used):>4}/{short(most)} {min(share, 1.0):4.0%}", style)]
+        return [(f"context {abbreviated(used):>4}/{abbreviated(most)} {min(share, 1.0):4.0%}", style)]
 
     def _memory(self) -> list[Part]:
         """The GPU's if one is used, else that of the engine's process."""

@@ -264,4 +264,4 @@ class ChatNotice(Static):
 
 def described(attachment: Attachment) -> str:
     """A file, and about how long it is."""
-    return f"+ {visible(wording.described(attachment))}"
+    return f"+ {visible(wording.attachment_label(attachment))}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from lacli.events import ReplyStats
-from lacli.shared.wording import duration, short
+from lacli.shared.wording import abbreviated, duration
 from lacli_tui.widgets.activity import Activity, activity
 from lacli_tui.widgets.histogram import bar
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, cut, joined, line
@@ -68,7 +68,7 @@ class StatusLine(StatsWidget):
 
     def _pool(self, size: int) -> list[list[Part]]:
         tokens = size or (self.pool.tokens if self.pool is not None else 0)
-        found: list[list[Part]] = [[(f"learned {short(tokens)} tokens", MUTED)]] if tokens else []
+        found: list[list[Part]] = [[(f"learned {abbreviated(tokens)} tokens", MUTED)]] if tokens else []
         saved = self.pool.counts.saved_ms if self.pool is not None else None
         if tokens and saved is not None and saved > 0:
             found.append([(f"saved here {duration(saved)}", MUTED)])

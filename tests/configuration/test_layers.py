@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lacli.configuration.jsonschema import described
+from lacli.configuration.jsonschema import json_schema
 from lacli.configuration.keys import Key, Schema
-from lacli.configuration.layers import Configuration, found_in, layered, project_files, user_file
+from lacli.configuration.layers import Configuration, layered, project_files, sources_in, user_file
 from lacli.errors import UsageError
 
 COMMON = {
@@ -152,7 +152,7 @@ def test_what_shapes_the_reply_or_keeps_less_is_a_project_s_to_say(tmp_path: Pat
 def test_a_file_is_taken_for_what_its_name_says(tmp_path: Path) -> None:
     for name, count in (("lacli.toml", 1), ("mine.toml", 0)):
         (tmp_path / name).write_text("no-log = false\n")
-        assert len(layered(found_in(tmp_path / name), SCHEMA).problems) == count
+        assert len(layered(sources_in(tmp_path / name), SCHEMA).problems) == count
 
 
 def test_more_than_one_mistake_is_counted(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_more_than_one_mistake_is_counted(tmp_path: Path) -> None:
 
 
 def test_the_schema_is_for_editors() -> None:
-    schema = described(SCHEMA)
+    schema = json_schema(SCHEMA)
     assert schema["properties"]["top-p"] == {"type": "number"}
     assert schema["properties"]["pool"]["properties"]["build"]["properties"]["jobs"] == {"type": "integer"}
     assert schema["properties"]["tui"] == {"type": "object"}

@@ -65,7 +65,7 @@ class TestDeleted:
     def test_a_resumed_session_goes_on_though_its_log_is_gone(self, store: SessionStore, file: Path) -> None:
         session = store.session(begun(store))
         other = SessionStore(file)
-        other.know(session)
+        other.register(session)
         file.unlink()
         other.append(session.id, turn("after"))
         assert questions(file, session.id) == ["after"]

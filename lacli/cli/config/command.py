@@ -191,9 +191,9 @@ def schema() -> None:
     from lacli.cli.framework import keymap
     from lacli.cli.framework.effective import schema_for
     from lacli.cli.terminal import output
-    from lacli.configuration.jsonschema import described
+    from lacli.configuration.jsonschema import json_schema
 
-    output.document(described(schema_for((keymap.TABLE,))))
+    output.document(json_schema(schema_for((keymap.TABLE,))))
 
 
 def _project_file() -> Path:
@@ -215,13 +215,13 @@ def _problems_of(files: list[Path]) -> list[str]:
     """Every mistake of these files, as a line each."""
     from lacli.cli.framework import keymap
     from lacli.cli.framework.catalog import whole
-    from lacli.configuration.layers import found_in, layered
+    from lacli.configuration.layers import layered, sources_in
 
     schema = whole()
     lines: list[str] = []
     for file in files:
         try:
-            found = found_in(file)
+            found = sources_in(file)
             problems = [*layered(found, schema).problems]
             problems += [
                 problem for each in found if keymap.has_table(each) for problem in keymap.checked(each).problems

@@ -10,7 +10,7 @@ import typer
 
 from lacli.cli.framework import schema
 from lacli.cli.framework.group import application
-from lacli.configuration.document import Where
+from lacli.configuration.document import KeyPath
 from lacli.configuration.keys import Schema
 
 
@@ -19,7 +19,7 @@ def root() -> Any:
     return typer.main.get_command(application)
 
 
-def commands() -> Iterator[tuple[Where, Any]]:
+def commands() -> Iterator[tuple[KeyPath, Any]]:
     """Every command and group, in the order of the help."""
     return schema.commands(root())
 

@@ -7,7 +7,15 @@ from pathlib import Path
 
 from lacli import paths
 from lacli.configuration.keys import Schema
-from lacli.configuration.layers import PROJECT_FILE, Configuration, Found, files_of, layered, project_files, user_file
+from lacli.configuration.layers import (
+    PROJECT_FILE,
+    ConfigSource,
+    Configuration,
+    files_of,
+    layered,
+    project_files,
+    user_file,
+)
 from lacli.errors import ModelUnavailable
 
 
@@ -35,10 +43,10 @@ class ConfigFiles:
         self.named = named
 
     def user_file(self) -> Path:
-        """Where the user's file is, or would be."""
+        """KeyPath the user's file is, or would be."""
         return Path(os.path.expanduser(self.named)) if self.named else paths.config_dir() / "config.toml"
 
-    def read(self) -> list[Found]:
+    def read(self) -> list[ConfigSource]:
         """The files that apply here, the strongest first. Raises where one cannot be read.
 
         One that was named is the only one: so a project whose file is broken, or not to be trusted, can be worked in.

@@ -15,9 +15,9 @@ from typing import Any
 
 from lacli.cli.framework import catalog, environment, keymap
 from lacli.cli.run import Run
-from lacli.configuration.document import Where, parse, read
+from lacli.configuration.document import KeyPath, parse, read
 from lacli.configuration.keys import Key, Schema, check, shown
-from lacli.configuration.layers import Configuration, found_in
+from lacli.configuration.layers import Configuration, sources_in
 from lacli.configuration.trust import refused
 from lacli.configuration.write import replace
 from lacli.errors import UsageError
@@ -27,7 +27,7 @@ from lacli.errors import UsageError
 class Value:
     """What applies here."""
 
-    table: Where
+    table: KeyPath
     key: str
     value: Any
     origin: str
@@ -43,7 +43,7 @@ class Value:
         return {"key": self.name, "value": self.value, "origin": self.origin}
 
 
-def effective(table: Where) -> list[Value]:
+def effective(table: KeyPath) -> list[Value]:
     """The values of a table, in the order of the help. The top level also has what files set for single commands."""
     schema = schema_for(table)
     if table not in schema.keys:
@@ -61,7 +61,7 @@ def effective(table: Where) -> list[Value]:
     return values + sorted(others, key=lambda value: value.name)
 
 
-def _value(configuration: Configuration, table: Where, key: Key) -> Value:
+def _value(configuration: Configuration, table: KeyPath, key: Key) -> Value:
     variable, value = _from_variable(key)
     if variable:
         return Value(table, key.name, value, variable)
@@ -109,7 +109,7 @@ def parse_value(key: Key, text: str) -> Any:
     return value
 
 
-def parse_key(name: str) -> Where:
+def parse_key(name: str) -> KeyPath:
     """Find a key by its dotted name. Raises UsageError with the nearest name."""
     where = tuple(name.split("."))
     schema = schema_for(where)
@@ -120,7 +120,7 @@ def parse_key(name: str) -> Where:
     raise UsageError(f"there is no key {name!r}", f"did you mean {near}?")
 
 
-def schema_for(where: Where) -> Schema:
+def schema_for(where: KeyPath) -> Schema:
     """All keys; those of [keymap], which only the terminal UI knows, if `where` is in that table."""
     schema = catalog.whole()
     if where[:1] != (keymap.TABLE,):
@@ -128,7 +128,7 @@ def schema_for(where: Where) -> Schema:
     return Schema({**schema.keys, (keymap.TABLE,): keymap.keys()}, schema.tables - {(keymap.TABLE,)})
 
 
-def _no_such_table(table: Where, schema: Schema) -> UsageError:
+def _no_such_table(table: KeyPath, schema: Schema) -> UsageError:
     known = [" ".join(each) for each in schema.keys if each]
     name = " ".join(table)
     near = difflib.get_close_matches(name, known, 1, 0.0)
@@ -142,7 +142,7 @@ def set_value(file: Path, name: str, text: str, project: bool) -> str:
     value = parse_value(schema.keys[where[:-1]][where[-1]], text)
     there = os.path.lexists(file)
     document = read(file) if there else parse(file, b"")
-    root = found_in(file)[0].root if there else ()
+    root = sources_in(file)[0].root if there else ()
     if project and (why := refused(where[-1], value)) is not None:
         raise UsageError(*why)
     changed = document.changed(root + where, value)
@@ -166,7 +166,7 @@ def set_value(file: Path, name: str, text: str, project: bool) -> str:
     )
 
 
-def _old(data: Any, where: Where) -> Any:
+def _old(data: Any, where: KeyPath) -> Any:
     for part in where:
         data = data.get(part) if isinstance(data, dict) else None
     return data

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lacli.configuration.document import Document
-from lacli.configuration.keys import Checked, ConfigProblem, Key, Schema, Table, check
-from lacli.configuration.layers import Found
+from lacli.configuration.keys import CheckedDocument, ConfigProblem, Key, Schema, Table, check
+from lacli.configuration.layers import ConfigSource
 
 TABLE = "keymap"
 
@@ -33,12 +33,12 @@ def keys() -> Table:
     return {action.id: of(action) for action in ui.ACTIONS}
 
 
-def has_table(found: Found) -> bool:
+def has_table(found: ConfigSource) -> bool:
     """Whether this file has the table, and may have it."""
     return found.kind == "user" and TABLE in found.document.data
 
 
-def of_user(files: Iterable[Found]) -> dict[str, str]:
+def of_user(files: Iterable[ConfigSource]) -> dict[str, str]:
     """What the user's file says, by actions. Raises the first mistake in it."""
     for found in filter(has_table, files):
         result = checked(found)
@@ -48,7 +48,7 @@ def of_user(files: Iterable[Found]) -> dict[str, str]:
     return {}
 
 
-def checked(found: Found) -> Checked:
+def checked(found: ConfigSource) -> CheckedDocument:
     """What the table of a file says, and what is wrong with it."""
     only = dataclasses.replace(found.document, data={TABLE: found.document.data[TABLE]})
     result = check(only, Schema({(): {}, (TABLE,): keys()}))

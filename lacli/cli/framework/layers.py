@@ -10,11 +10,11 @@ from typing import Any
 from lacli.cli.framework import environment, schema
 from lacli.cli.framework.config_files import ConfigFiles
 from lacli.cli.framework.parameters import key_name, settable
-from lacli.configuration.document import Where
+from lacli.configuration.document import KeyPath
 from lacli.configuration.layers import Configuration, layered
 
 
-def path_of(context: Any) -> Where:
+def path_of(context: Any) -> KeyPath:
     """The command of a context: ("pool", "info")."""
     names: list[str] = []
     while context.parent is not None:
@@ -44,7 +44,7 @@ def apply(files: ConfigFiles, context: Any, named: str | None) -> None:
             files.pool_sizes[variable] = float(setting.value)
 
 
-def defaults(configuration: Configuration, path: Where, command: Any) -> dict[str, Any]:
+def defaults(configuration: Configuration, path: KeyPath, command: Any) -> dict[str, Any]:
     """The values of a command's parameters."""
     found = {}
     for parameter in settable(command.params):

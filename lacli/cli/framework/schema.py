@@ -15,7 +15,7 @@ from lacli.cli.framework import environment
 from lacli.cli.framework.commands import COMMANDS
 from lacli.cli.framework.options import Common, command_of_options
 from lacli.cli.framework.parameters import NOT_KEYS, choices, key_name, kind, settable
-from lacli.configuration.document import Where
+from lacli.configuration.document import KeyPath
 from lacli.configuration.keys import Key, Schema, Table
 
 UNCONFIGURED = ("config", "completion", "spec", "doctor")
@@ -82,28 +82,28 @@ def common() -> Table:
     return keys_of(command_of_common())
 
 
-def of_command(path: Where, command: Any) -> Schema:
+def of_command(path: KeyPath, command: Any) -> Schema:
     """What is needed to run one command: the top level, its own table, the sizes of pools.
 
     Other commands' tables are known by name only. What this finds wrong may be right, as `whole` knows.
     """
-    keys: dict[Where, Table] = {path[:length]: {} for length in range(1, len(path))}
+    keys: dict[KeyPath, Table] = {path[:length]: {} for length in range(1, len(path))}
     keys |= {(): common(), ("pool",): _SIZES, path: _with_sizes(path, keys_of(command))}
     others = ((name,) for name in COMMANDS if name not in UNCONFIGURED)
     return Schema(keys, frozenset({*UNCHECKED, *others}))
 
 
-def _with_sizes(path: Where, keys: dict[str, Key]) -> Table:
+def _with_sizes(path: KeyPath, keys: dict[str, Key]) -> Table:
     return keys | _SIZES if path == ("pool",) else keys
 
 
-def commands(root: Any) -> Iterator[tuple[Where, Any]]:
+def commands(root: Any) -> Iterator[tuple[KeyPath, Any]]:
     """Every command and group below the `lacli` command, in the order of the help."""
     for name in COMMANDS:
         yield from _walk((name,), root.get_command(None, name))
 
 
-def _walk(path: Where, command: Any) -> Iterator[tuple[Where, Any]]:
+def _walk(path: KeyPath, command: Any) -> Iterator[tuple[KeyPath, Any]]:
     yield path, command
     for name, inner in getattr(command, "commands", {}).items():
         if not inner.hidden:
@@ -112,7 +112,7 @@ def _walk(path: Where, command: Any) -> Iterator[tuple[Where, Any]]:
 
 def whole(root: Any) -> Schema:
     """Every key there is."""
-    keys: dict[Where, Table] = {(): common()}
+    keys: dict[KeyPath, Table] = {(): common()}
     for path, command in commands(root):
         if path[0] in UNCONFIGURED:
             continue

@@ -59,7 +59,7 @@ def status(as_json: JsonOption = False) -> None:
     is_on = switch.is_on()
     if not as_json:
         output.line("on: questions and answers are kept" if is_on else "off: only the sums for `lacli stats` are kept")
-    extent = SessionStore(path()).extent()
+    extent = SessionStore(path()).size()
     if as_json:
         record: dict[str, Any] = {"on": is_on, "path": str(path()), "sessions": extent.sessions, "turns": extent.turns}
         output.document({**record, "bytes": extent.byte_size, "oldest": round(extent.oldest) or None})
