@@ -42,7 +42,7 @@ MUTANTS = (
         "lacli/engine/stop.py", "keep, finish = index, Finish.STOP", "keep, finish = index + 1, Finish.STOP", ENGINE
     ),
     Mutant("lacli/engine/stop.py", "self._room -= keep", "self._room -= len(token_ids)", ENGINE),
-    Mutant("lacli/engine/accept.py", "if child is None or child not in slots:", "if child is None:", ENGINE),
+    Mutant("lacli/engine/accept.py", "if child is None or child not in scored:", "if child is None:", ENGINE),
     Mutant("lacli/engine/tree.py", "given + other - given * other", "given + other", ENGINE),
     Mutant("lacli/engine/tree.py", "if level < depth:", "if level <= depth:", ENGINE),
     Mutant("lacli/engine/sampler.py", "np.where(seen < 0, seen * penalty", "np.where(seen > 0, seen * penalty", ENGINE),
@@ -52,7 +52,7 @@ MUTANTS = (
     Mutant(
         "lacli/pool/evict.py", "if size > left or (kept and size > reserved)", "if size > left or size > reserved", POOL
     ),
-    Mutant("lacli/pool/evict.py", "now_ms - holding.used_ms < GRACE_MS", "now_ms - holding.used_ms > GRACE_MS", POOL),
+    Mutant("lacli/pool/evict.py", "holding.used_ms) < GRACE_MS", "holding.used_ms) > GRACE_MS", POOL),
     Mutant("lacli/pool/evict.py", "return max(0, min(self.", "return max(0, max(self.", POOL),
     Mutant("lacli/pool/format.py", "        if after > end:", "        if after >= end:", POOL),
     Mutant("lacli/pool/format.py", "if crc32(view[body:after]) != payload_crc:", "if False:", POOL),
@@ -64,13 +64,15 @@ MUTANTS = (
         POOL,
     ),
     Mutant("lacli/pool/store.py", "int(ids.max()) >= self._vocab_size", "int(ids.max()) > self._vocab_size", POOL),
-    Mutant("lacli/edits/splice.py", "min(hunk.start + index, hunk.end - 1)", "hunk.start + index", EDITS),
-    Mutant("lacli/edits/splice.py", 'if not content and above == "\\r" and end == "\\n":', "if False:", EDITS),
-    Mutant("lacli/edits/splice.py", "if index == len(made) - 1 and not last_has_end:", "if not last_has_end:", EDITS),
-    Mutant("lacli/edits/hunks.py", "if found and found[-1].end == at else at", "if found else at", EDITS),
-    Mutant("lacli/edits/choosing.py", "if at == group.end and not line:", "if not line:", EDITS),
-    Mutant("lacli/edits/find.py", "and len(each.path) == 1", "", EDITS),
-    Mutant("lacli/edits/placing.py", "last[:1] in tuple(_CLOSERS) and into.end", "into.end", EDITS),
+    Mutant("lacli/edits/write/splice.py", "min(hunk.start + index, hunk.end - 1)", "hunk.start + index", EDITS),
+    Mutant("lacli/edits/write/splice.py", 'if not content and above == "\\r" and end == "\\n":', "if False:", EDITS),
+    Mutant(
+        "lacli/edits/write/splice.py", "if index == len(made) - 1 and not last_has_end:", "if not last_has_end:", EDITS
+    ),
+    Mutant("lacli/edits/tree/hunks.py", "if found and found[-1].end == at else at", "if found else at", EDITS),
+    Mutant("lacli/edits/write/choosing.py", "if at == group.end and not line:", "if not line:", EDITS),
+    Mutant("lacli/edits/find/find.py", "and len(each.path) == 1", "", EDITS),
+    Mutant("lacli/edits/reply/placing.py", "last[:1] in tuple(_CLOSERS) and into.end", "into.end", EDITS),
     Mutant("lacli/chat/conversation.py", "self.pending[:0] = self._waited", "self.pending[:] = self._waited", CHAT),
     Mutant("lacli/chat/conversation.py", "if self._left_out >= len(self._turns):", "if False:", CHAT),
     Mutant("lacli/chat/conversation.py", "if number > before:", "if number >= before:", CHAT),
