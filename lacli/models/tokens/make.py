@@ -38,7 +38,8 @@ _PLAIN = {
 """What the model of a vocabulary with a table says of itself."""
 _SAMPLE = """def naïve(self, n: int = 0x1F) -> None:
     \t# It's we'll I'd DON'T\r\n\r\n        return f"{n!r:>10}"   \n
-Straße Ελληνικά русский עברית العربية हिन्दी ไทย 日本語 한국어 中文，。 👩‍💻🇪🇺 \u200b\u00a0 1234567 ½ e\u0301 \x00\x7f ﬁ Ⅳ
+Straße Ελληνικά русский עברית العربية हिन्दी ไทย
+日本語 한국어 中文，。 👩‍💻🇪🇺 \u200b\u00a0 1234567 ½ e\u0301 \x00\x7f ﬁ Ⅳ
 <div class="a">&amp;</div> snake_case camelCase SCREAMING 3.14e-10 a+b==c&&d||!e ~/path/to/file.txt https://x.org?q=1#2
 """
 """A text of many scripts and signs, which a table must cut as the library does before it is kept."""
