@@ -28,6 +28,7 @@ from lacli.models.progress import Progress, ProgressReport
 from lacli.models.registry.choice import for_cpu
 from lacli.models.registry.fim_markers import of_record
 from lacli.models.spec import ModelSpec
+from lacli.models.tokens.make import open_vocabulary
 
 __all__ = ["PreparedModel", "Quant", "described", "prepare"]
 
@@ -90,6 +91,7 @@ def _prepare_gguf(spec: ModelSpec, quant: Quant | None, report: ProgressReport, 
             made = making(file, digest)
             quant, note = (quant, "") if quant else _chosen(made.record)
             make(folder, made, quant, report)
+            open_vocabulary(folder)  # makes its table, so that no start has to
             # Not chosen again: the memory that is free is another one now.
             found = _existing(spec, digest, quant, note)
     if found is None:
