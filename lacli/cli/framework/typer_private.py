@@ -134,7 +134,9 @@ class _AsTyped(RuntimeParam):
     """Converts what it surely can, and leaves the rest to Typer."""
 
     def _coerce_value(self, value: Any, param: Any, ctx: Any) -> Any:
-        converted = _converted(value, self.annotation)
+        info = self.parameter_info
+        checked = (info.min, info.max, info.parser) != (None, None, None) or param.type_descriptor.is_path
+        converted = None if checked else _converted(value, self.annotation)
         if converted is not None:
             return converted
         return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
