@@ -18,7 +18,6 @@ from typing import Any
 
 IMPORTS = "imports"
 WRAPPED = {
-    "lacli.cli.framework.group": {"invoke": "command line"},
     "lacli.models.registry.registry": {"load_registry": "registry"},
     "lacli.assistant.loading": {
         "_prepare": "prepared folder",

@@ -28,9 +28,9 @@ from lacli.bench.start.probe import IMPORTS
 from lacli.models.prepare.prepare import PreparedModel, prepare
 from lacli.models.registry.registry import load_registry
 
-_PROGRAM = "import sys; from lacli import paths
-from lacli.bench.start.probe import main; sys.exit(main(sys.argv[1:]))"
-_OTHER = "the rest"
+_PROGRAM = "import sys; from lacli.bench.start.probe import main; sys.exit(main(sys.argv[1:]))"
+_OTHER = "command line"
+"""And what else lies between the phases."""
 _PYC_HEAD = 16
 _FLOORS = {
     "interpreter": "python -S -c pass",
