@@ -11,7 +11,6 @@ from typing import Any, get_args
 from lacli.errors import LacliError
 from lacli.models.base import Quant
 from lacli.models.fetch.disk import content_hash, known_hash, locked
-from lacli.models.fetch.fetch import ensure_local
 from lacli.models.prepare.folder import (
     FLOAT_NAME,
     PreparedModel,
@@ -57,6 +56,8 @@ def described(spec: ModelSpec, quant: Quant | None, report: ProgressReport, offl
         return described_hf(spec, report, offline)
     digest = next((source.sha256 for source in spec.sources if source.sha256), "")
     if not digest:
+        from lacli.models.fetch.fetch import ensure_local
+
         digest = known_hash(ensure_local(spec, report, offline)) or ""
     for known in get_args(Quant) if digest else ():
         found = _existing(spec, digest, known)
@@ -70,6 +71,8 @@ def _prepare_gguf(spec: ModelSpec, quant: Quant | None, report: ProgressReport, 
     found = _existing(spec, digest, quant) if digest else None
     if found is not None:
         return found
+    from lacli.models.fetch.fetch import ensure_local
+
     path = ensure_local(spec, report, offline)
     digest = known_hash(path) or ""
     found = _existing(spec, digest, quant) if digest else None
