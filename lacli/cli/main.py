@@ -18,8 +18,8 @@ from lacli.cli.terminal import diagnostics, interrupt
 from lacli.streams import blocking
 
 _GARBAGE = 20_000
-"""New objects between two searches for garbage. A start makes hundreds of thousands that last, and with Python's 700 they
-are looked through again and again."""
+"""New objects between two searches for garbage. A start makes hundreds of thousands that last, and with Python's 700
+they are looked through again and again."""
 
 
 @atexit.register

@@ -6,6 +6,7 @@ change what it measures.
 
 from __future__ import annotations
 
+import importlib
 import importlib.abc
 import json
 import sys
@@ -13,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +81,7 @@ class Recorder(importlib.abc.MetaPathFinder):
         """What the other finders find, with its execution timed and its functions wrapped."""
         with self.phase(IMPORTS):
             others = (finder for finder in sys.meta_path if finder is not self)
-            spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
+            spec: Any = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
         if spec is None or not hasattr(spec.loader, "exec_module"):
             return spec
         execute = spec.loader.exec_module
@@ -97,10 +99,10 @@ class Recorder(importlib.abc.MetaPathFinder):
 
     def _wrap(self, module: Any, name: str) -> None:
         for function, phase in WRAPPED.get(name, {}).items():
-            _replace(module, function, lambda phase=phase: self.phase(phase))
+            _replace(module, function, partial(self.phase, phase))
         for (home, function), mark in MARKS.items():
             if home == name:
-                _replace(module, function, lambda mark=mark: self._marked(mark))
+                _replace(module, function, partial(self._marked, mark))
 
     @contextmanager
     def _marked(self, name: str) -> Any:
@@ -135,8 +137,8 @@ def main(arguments: Sequence[str]) -> int:
     recorder.mark("interpreter")
     sys.meta_path.insert(0, recorder)
     with recorder.phase(IMPORTS):
-        from lacli.cli.main import main as lacli
-    code = lacli(rest)
+        program = importlib.import_module("lacli.cli.main")  # the process stands in for the program: above all floors
+    code: int = program.main(rest)
     compiled = [getattr(sys.modules[name], "__cached__", None) for name in recorder.modules if name in sys.modules]
     numbers = {"phases": recorder.phases, "marks": recorder.marks, "compiled": [each for each in compiled if each]}
     Path(out).write_text(json.dumps(numbers), encoding="utf-8")
