@@ -42,22 +42,27 @@ FIRST_TEXT = ("lacli.assistant.reply", "Reply.take")
 MARKS = {FIRST_CHUNK: "first chunk", FIRST_TEXT: "first token"}
 
 
+Times = tuple[float, float]
+"""Seconds on the clock, and seconds of the processor in the thread that answers: on a busy machine only these count."""
+
+
 class Recorder(importlib.abc.MetaPathFinder):
     """Time per phase until the first chunk of the prompt is computed."""
 
     def __init__(self, started: float) -> None:
         """started: when the process was asked for, on the system's monotonic clock."""
         self._started = started
-        self._open: list[float] = []
+        self._open: list[Times] = []
         """For each phase under way, the time in it that belongs to others."""
         self._thread = threading.get_ident()
-        self.phases: dict[str, float] = {}
-        self.marks: dict[str, float] = {}
+        self.phases: dict[str, Times] = {}
+        self.marks: dict[str, Times] = {}
         self.modules: list[str] = []
 
     def mark(self, name: str) -> None:
         """Something happened now, for the first time."""
-        self.marks.setdefault(name, time.monotonic() - self._started)
+        wall, cpu = _now()
+        self.marks.setdefault(name, (wall - self._started, cpu))
 
     @contextmanager
     def phase(self, name: str) -> Any:
@@ -65,17 +70,17 @@ class Recorder(importlib.abc.MetaPathFinder):
         if threading.get_ident() != self._thread or "first chunk" in self.marks:
             yield
             return
-        began = time.monotonic()
-        self._open.append(0.0)
+        began = _now()
+        self._open.append((0.0, 0.0))
         try:
             yield
         finally:
-            spent = time.monotonic() - began
-            own = spent - self._open.pop()
+            spent = _minus(_now(), began)
+            own = _minus(spent, self._open.pop())
             if self._open:
-                self._open[-1] += spent
+                self._open[-1] = _plus(self._open[-1], spent)
             if "first chunk" not in self.marks:
-                self.phases[name] = self.phases.get(name, 0.0) + own
+                self.phases[name] = _plus(self.phases.get(name, (0.0, 0.0)), own)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """What the other finders find, with its execution timed and its functions wrapped."""
@@ -112,6 +117,18 @@ class Recorder(importlib.abc.MetaPathFinder):
         else:
             yield
             self.mark(name)
+
+
+def _now() -> Times:
+    return time.monotonic(), time.thread_time()
+
+
+def _plus(one: Times, other: Times) -> Times:
+    return one[0] + other[0], one[1] + other[1]
+
+
+def _minus(one: Times, other: Times) -> Times:
+    return one[0] - other[0], one[1] - other[1]
 
 
 def _replace(module: Any, function: str, around: Callable[[], AbstractContextManager[Any]]) -> None:

@@ -3,8 +3,8 @@
     python -m lacli.bench.start [-m MODEL] [--runs N] [--json]
 
 Every run is a process of its own, in an empty project and with a home that has nothing but the user's cache and
-configuration; the floors are measured between them, so that both see the same machine. Numbers of a busy machine are
-good for ratios only.
+configuration; the floors, in time of the processor, are measured between them, so that both see the same machine. On a
+busy machine only time of the processor, that of the thread which answers, says something.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from lacli.models.prepare.prepare import PreparedModel, prepare
 from lacli.models.registry.registry import load_registry
 
 _PROGRAM = "import sys; from lacli.bench.start.probe import main; sys.exit(main(sys.argv[1:]))"
+_PASS = "import time; print(time.process_time())"
 _OTHER = "command line"
 """And what else lies between the phases."""
 _PYC_HEAD = 16
@@ -43,7 +44,8 @@ _FLOORS = {
 
 
 def start_once(folder: Path, model: str | None) -> dict[str, Any]:
-    """One run: milliseconds of the phases in their order, of the marks, and the files of what was imported."""
+    """One run: milliseconds of phases in their order and of marks, on the clock and (`_cpu`) of the processor, and the
+    files of what was imported."""
     out = folder / "numbers.json"
     out.unlink(missing_ok=True)
     command = ["ask", "--no-stdin", "-n", "1", *(("-m", model) if model else ()), "hi"]
@@ -58,13 +60,16 @@ def start_once(folder: Path, model: str | None) -> dict[str, Any]:
     if not out.exists():
         raise SystemExit(done.stderr.decode(errors="replace").strip() or "lacli ask gave no numbers")
     found = json.loads(out.read_text(encoding="utf-8"))
-    marks = {name: 1000 * seconds for name, seconds in found["marks"].items()}
-    if "first chunk" not in marks:
+    if "first chunk" not in found["marks"]:
         raise SystemExit("no prompt was read by lacli's own kernels; see `lacli doctor`")
-    phases = {"interpreter": marks.pop("interpreter")}
-    phases |= {name: 1000 * seconds for name, seconds in found["phases"].items()}
-    phases[_OTHER] = marks["first chunk"] - sum(phases.values())
-    return {"phases": phases, "marks": marks, "compiled": found["compiled"]}
+    result = {"compiled": found["compiled"]}
+    for which, suffix in enumerate(("", "_cpu")):
+        marks = {name: 1000 * seconds[which] for name, seconds in found["marks"].items()}
+        phases = {"interpreter": marks.pop("interpreter")}
+        phases |= {name: 1000 * seconds[which] for name, seconds in found["phases"].items()}
+        phases[_OTHER] = marks["first chunk"] - sum(phases.values())
+        result |= {f"phases{suffix}": phases, f"marks{suffix}": marks}
+    return result
 
 
 def make_project(folder: Path) -> None:
@@ -77,12 +82,12 @@ def make_project(folder: Path) -> None:
 
 
 def floors(prepared: PreparedModel, compiled: Iterable[str]) -> dict[str, float]:
-    """Milliseconds that the phases take at least, as `_FLOORS` says."""
+    """Milliseconds of the processor that the phases take at least, as `_FLOORS` says."""
     weights = prepared.packed_file or prepared.float_files[0]
     small = [each for each in prepared.folder.iterdir() if each.suffix in (".json", ".jinja")]
     codes = [Path(each) for each in compiled]
     return {
-        "interpreter": _timed(lambda: subprocess.run([sys.executable, "-S", "-c", "pass"], check=True)),
+        "interpreter": 1000 * float(subprocess.check_output([sys.executable, "-S", "-c", _PASS])),
         IMPORTS: _timed(lambda: [marshal.loads(each.read_bytes()[_PYC_HEAD:]) for each in codes if each.is_file()]),
         "tokenizer": _timed(lambda: (prepared.folder / "tokenizer.json").read_bytes()),
         "weights": _timed(lambda: _mapped(weights)),
@@ -104,21 +109,21 @@ def measure(model: str | None, runs: int) -> dict[str, Any]:
         "model": prepared.spec.alias,
         "runs": runs,
         "modules": len(found[-1]["compiled"]),
-        "phases": _medians([each["phases"] for each in found]),
+        **{name: _medians([each[name] for each in found]) for name in ("phases", "phases_cpu", "marks", "marks_cpu")},
         "floors": _medians(least),
-        "marks": _medians([each["marks"] for each in found]),
     }
 
 
 def table(result: dict[str, Any]) -> str:
     """The result for people."""
     lines = [f"{result['model']}, median of {result['runs']} runs, {result['modules']} modules imported", ""]
-    lines.append(f"{'phase':<17}{'ms':>8}{'floor':>8}  {'what the floor is'}")
+    lines.append(f"{'phase':<22}{'ms':>8}{'cpu ms':>8}{'floor':>8}  what the floor is")
     for name, ms in result["phases"].items():
         least = result["floors"].get(name)
         floor = f"{least:8.1f}  {_FLOORS[name]}" if least is not None else ""
-        lines.append(f"{name:<17}{ms:8.1f}{floor}")
-    lines += ["", *(f"to the {name:<10}{ms:8.1f}" for name, ms in result["marks"].items())]
+        lines.append(f"{name:<22}{ms:8.1f}{result['phases_cpu'][name]:8.1f}{floor}")
+    for name, ms in result["marks"].items():
+        lines.append(f"{f'to the {name}':<22}{ms:8.1f}{result['marks_cpu'][name]:8.1f}")
     return "\n".join(lines)
 
 
@@ -128,9 +133,9 @@ def _medians(rows: list[dict[str, float]]) -> dict[str, float]:
 
 
 def _timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
+    started = time.process_time()
     work()
-    return 1000 * (time.perf_counter() - started)
+    return 1000 * (time.process_time() - started)
 
 
 def _mapped(file: Path) -> None:
