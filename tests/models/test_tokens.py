@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import tokenizers
 
+from lacli.errors import ModelUnavailable
 from lacli.models.gguf.tokenizer import build_tokenizer
 from lacli.models.prepare.prepare import PreparedModel
 from lacli.models.tokens import table as table_module
@@ -159,6 +160,7 @@ class TestNone:
             lambda model: model.update(end_of_word_suffix="a"),
             lambda model: model.update(dropout=0.5),
             lambda model: model.update(merges=[]),
+            lambda model: model["vocab"].update({"far": 1 << 31}),
             lambda model: model["vocab"].pop("<|im_end|>"),  # an added token that is none of the model's
         ],
     )
@@ -198,6 +200,12 @@ class TestKept:
         (file,) = files()
         file.write_bytes(file.read_bytes()[:length])
         assert isinstance(open_vocabulary(made), WholeVocabulary)
+
+    def test_a_vocabulary_that_changes_in_use_is_not_mixed_with_the_new_one(self, made: Path) -> None:
+        table = open_vocabulary(made)
+        written(made, VOCABULARIES["backwards"])
+        with pytest.raises(ModelUnavailable, match="was changed"):
+            table.encode("a" * table_module._MOST_LETTERS)
 
     def test_another_vocabulary_in_the_folder_is_seen(self, made: Path) -> None:
         written(made, VOCABULARIES["backwards"])

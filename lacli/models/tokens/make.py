@@ -17,7 +17,7 @@ import numpy as np
 import tokenizers
 
 from lacli import paths
-from lacli.errors import LacliError
+from lacli.errors import LacliError, ModelUnavailable
 from lacli.models.prepare.vocabulary import embedding_rows
 from lacli.models.tokens.table import TableVocabulary, packed
 from lacli.models.tokens.whole import Vocabulary, WholeVocabulary, halves, load_whole, read_document
@@ -36,6 +36,8 @@ _PLAIN = {
     "ignore_merges": False,
 }
 """What the model of a vocabulary with a table says of itself."""
+_LEAST_FILLED = 0.5
+"""Share of the ids up to the highest that are tokens: what stands in the file for the others is wasted."""
 _SAMPLE = """def naïve(self, n: int = 0x1F) -> None:
     \t# It's we'll I'd DON'T\r\n\r\n        return f"{n!r:>10}"   \n
 Straße Ελληνικά русский עברית العربية हिन्दी ไทย
@@ -102,7 +104,7 @@ def _is_simple(vocab: Mapping[str, int], added: list[dict[str, Any]], model: Map
     own = model["vocab"]
     return (
         bool(model["merges"])
-        and len(set(vocab.values())) == len(vocab)
+        and len(set(vocab.values())) == len(vocab) > max(vocab.values()) * _LEAST_FILLED
         and "" not in vocab
         and all(own.get(entry["content"]) == entry["id"] for entry in added)
     )
@@ -151,10 +153,17 @@ def _stamp(folder: Path) -> list[Any]:
 def _read(place: Path, stamp: list[Any], folder: Path) -> TableVocabulary | None:
     """The table in this file; None where there is none, it is damaged, or it was made of something else."""
     try:
-        table = TableVocabulary(files.read(place, limit=_MOST_BYTES), lambda: load_whole(folder))
+        table = TableVocabulary(files.read(place, limit=_MOST_BYTES), lambda: _unchanged(folder, stamp))
         return table if table.head["stamp"] == stamp else None
     except Exception:  # what its checksum does not find, numpy and the library have words of their own for
         return None
+
+
+def _unchanged(folder: Path, stamp: list[Any]) -> WholeVocabulary:
+    """The whole vocabulary of a table that is in use. Raises ModelUnavailable where the folder has another one now."""
+    if _stamp(folder) != stamp:
+        raise ModelUnavailable(f"{folder / 'tokenizer.json'} was changed while it was in use", "start again")
+    return load_whole(folder)
 
 
 def _keep(place: Path, stamp: list[Any], whole: WholeVocabulary) -> None:
