@@ -6,6 +6,7 @@ PyTorch is imported only where it computes: on CUDA, for families our C step doe
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 import re
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from lacli.models.prepare.prepare import PreparedModel
     from lacli.models.progress import Progress
     from lacli.models.spec import ModelSpec
+    from lacli.pool.secrets import Refuse
     from lacli.pool.store import Caps, Pool
     from lacli.project.files import ProjectFiles
     from lacli.text.tokenizer import Tokenizer
@@ -374,7 +376,6 @@ def _open_pool(
         return None
     from lacli.pool.store import open_pool
     from lacli.project.root import pool_key, project_root
-    from lacli.project.values import project_refuser
 
     try:
         root = project_root(folder)
@@ -386,9 +387,21 @@ def _open_pool(
     except (LacliError, OSError) as error:
         report(Notice(f"no pool in this run: {error}"))
         return None
-    pool.refuse = project_refuser(root)
+    pool.refuse = _refuser(root)
     report_notices(pool, report)
     return pool
+
+
+def _refuser(root: Path) -> Refuse:
+    """What judges the texts of this project; its patterns take some milliseconds, which no prompt has to wait for."""
+
+    @functools.cache
+    def known() -> Refuse:
+        from lacli.project.values import project_refuser
+
+        return project_refuser(root)
+
+    return lambda text, wary=False: known()(text, wary)
 
 
 def caps(settings: Settings) -> Caps:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import os
 import sys
 import warnings
@@ -15,6 +16,10 @@ from collections.abc import Sequence
 from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, interrupt
 from lacli.streams import blocking
+
+_GARBAGE = 20_000
+"""New objects between two searches for garbage. A start makes hundreds of thousands that last, and with Python's 700
+they are looked through again and again."""
 
 
 @atexit.register
@@ -31,6 +36,8 @@ def _leave() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `lacli` with these arguments and return its exit code. Without any it is the process's own program: the
     process then ends with this code at once."""
+    if arguments is None:
+        gc.set_threshold(_GARBAGE)
     _set_up_streams()
     diagnostics.secure_descriptors()
     run = Run.current = Run()

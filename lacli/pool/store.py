@@ -14,11 +14,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from lacli.pool import log, numbers, projects, secrets, space, table
+from lacli.pool import log, numbers, projects, space, table
 from lacli.pool.evict import DEFAULT_CAPS
 from lacli.pool.evict import Caps as Caps
 from lacli.pool.format import Record, WordArray, digest, segment_bytes
@@ -27,6 +27,9 @@ from lacli.pool.journal import Journal, now_ms
 from lacli.pool.update import PoolUpdate, TableRows
 from lacli.project.root import PoolKey
 from lacli.storage import files
+
+if TYPE_CHECKING:
+    from lacli.pool.secrets import Refuse
 
 MOST_INDEXED = 2_000_000
 """Tokens given to draft from: their index takes 0.6 s and 125 MB to build; that of all 14 million which a pool of 64 MB
@@ -45,7 +48,7 @@ class Pool:
         self, folder: Path, key: PoolKey, mode: Literal["learn", "read"], vocab_size: int, model: str, caps: Caps
     ) -> None:
         self.path = folder / key.tokenizer_folder() / projects.POOL_NAME
-        self.refuse: secrets.Refuse = secrets.refuse
+        self.refuse: Refuse = _refuse
         """Replaced by the caller with one that also knows the project's own secrets."""
         self.key = key
         self._vocab_size = vocab_size
@@ -225,6 +228,8 @@ class Pool:
         if update.text and self.refuse(update.text, wary=asked_with_one):
             return None, None
         rows = update.table if update.table is not None and len(update.table.keys) and not asked_with_one else None
+        from lacli.pool import secrets  # whose patterns take some milliseconds to compile, after the text is out
+
         ids = np.asarray(update.token_ids, dtype=np.int64)
         ids = ids[: secrets.loops(ids)] if len(ids) else ids
         if len(ids) < _LEAST_TOKENS or int(ids.min()) < 0 or int(ids.max()) >= self._vocab_size:
@@ -363,6 +368,13 @@ def open_pool(
     pool = Pool(folder, key, mode, vocab_size, model, caps)
     pool.load()
     return pool
+
+
+def _refuse(text: str, wary: bool = False) -> str | None:
+    """As `secrets.refuse`, which is imported when there is something to judge."""
+    from lacli.pool import secrets
+
+    return secrets.refuse(text, wary)
 
 
 def _were(count: int) -> str:

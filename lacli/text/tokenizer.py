@@ -18,8 +18,9 @@ from typing import Any
 
 import tokenizers
 
-from lacli.errors import ModelUnavailable
-from lacli.models.prepare.vocabulary import embedding_rows, ends_by_name, is_harmony
+from lacli.models.prepare.vocabulary import ends_by_name, is_harmony
+from lacli.models.tokens.make import open_vocabulary
+from lacli.models.tokens.whole import Vocabulary, WholeVocabulary, halves, read_document
 from lacli.text.stream import TextStream
 from lacli.text.thoughts import MARKS
 
@@ -30,7 +31,6 @@ _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 _MARKER = re.compile(r"<[|｜].*[|｜]>|</?fim[-_].*>|<(?:repo_?name|file_sep|start_of_turn|end_of_turn)>", re.DOTALL)
 _DUPLICATE = re.compile(r"\[duplicate (\d+)\] ")  # how gguf_tokenizer names a second owner of a text
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_REMEDY = "fetch or prepare the model again"
 
 
 def _byte_letters() -> dict[str, int]:
@@ -47,11 +47,11 @@ _BYTE_OF_LETTER = _byte_letters()
 class Tokenizer:
     """A model's vocabulary with the words it was trained to cut text into."""
 
-    def __init__(self, tokenizer: tokenizers.Tokenizer, config: dict[str, Any] | None = None) -> None:
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        self._raw = tokenizer
-        self._added = tokenizer.get_added_tokens_decoder()
+    def __init__(self, vocabulary: Vocabulary | tokenizers.Tokenizer, config: dict[str, Any] | None = None) -> None:
+        if isinstance(vocabulary, tokenizers.Tokenizer):
+            vocabulary = WholeVocabulary(vocabulary)
+        self._vocabulary: Vocabulary = vocabulary
+        self._added = vocabulary.added
         self._bytes: dict[int, bytes] = {}
         self._shown: dict[str, bool] = {}
         self.specials = _special_texts(config or {})
@@ -62,7 +62,7 @@ class Tokenizer:
         """Ids that steer the model; never made from a user's text."""
         self._markers = {self._added[index].content: index for index in self.control_ids}
         self._typed = _any_of(self._markers)
-        self.vocab_size = max([tokenizer.get_vocab_size(), *(index + 1 for index in self._added)])
+        self.vocab_size = max([vocabulary.size, *(index + 1 for index in self._added)])
         """Ids the vocabulary knows; a model's output head may have more rows."""
         self.bos_id = self.id_of(self.specials.get("bos_token", ""))
         self.eos_id = self.id_of(self.specials.get("eos_token", ""))
@@ -80,18 +80,7 @@ class Tokenizer:
         Tokens without a row in the model's embedding, as config.json has it, are left out: what they stand for is
         spelled by others.
         """
-        path = folder / "tokenizer.json"
-        if not path.is_file():
-            raise ModelUnavailable(f"{folder} has no tokenizer.json", "use a model folder that carries one")
-        try:
-            raw = tokenizers.Tokenizer.from_file(str(path))
-        except Exception as error:  # the library raises nothing narrower
-            raise ModelUnavailable(f"{path} cannot be read ({error})", _REMEDY) from error
-        rows = embedding_rows(read_document(folder / "config.json"))
-        highest = max([raw.get_vocab_size() - 1, *raw.get_added_tokens_decoder()])
-        if rows is not None and highest >= rows:
-            raw = tokenizers.Tokenizer.from_str(json.dumps(_without_tokens_from(rows, json.loads(raw.to_str()))))
-        return cls(raw, read_document(folder / "tokenizer_config.json"))
+        return cls(open_vocabulary(folder), read_document(folder / "tokenizer_config.json"))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -99,21 +88,22 @@ class Tokenizer:
 
         Taken from the library's own serialisation, so that the file's layout does not matter.
         """
-        return hashlib.sha256(self._raw.to_str().encode()).hexdigest()
+        known = self._vocabulary.fingerprint()
+        return known or hashlib.sha256(self._vocabulary.document().encode()).hexdigest()
 
     def id_of(self, marker: str) -> int | None:
         """The id of a token by its exact text as the vocabulary writes it, None where it is not one token."""
-        return self._raw.token_to_id(marker) if marker else None
+        return self._vocabulary.token_to_id(marker) if marker else None
 
     def text_of(self, token_id: int) -> str:
         """The vocabulary's own spelling of an id, control tokens too; for showing prompts."""
-        return self._raw.id_to_token(token_id) or ""
+        return self._vocabulary.id_to_token(token_id) or ""
 
     def encode(self, text: str, control: bool = False) -> list[int]:
         """Ids of `text`, without BOS. Control markers in it stay text unless `control`."""
         text = _SURROGATE.sub(_REPLACEMENT, text)
         if control:
-            return list(self._raw.encode(text, add_special_tokens=False).ids)
+            return self._vocabulary.encode(text)
         return self.encode_segments([text])
 
     def encode_segments(self, segments: Sequence[str | int]) -> list[int]:
@@ -126,7 +116,7 @@ class Tokenizer:
         wanted = [part for part in texts if isinstance(part, int)]
         if not self._typed or not any(isinstance(part, str) and self._typed.search(part) for part in texts):
             whole = "".join(part if isinstance(part, str) else self._added[part].content for part in texts)
-            ids: list[int] = list(self._raw.encode(whole, add_special_tokens=False).ids)
+            ids = self._vocabulary.encode(whole)
             if [index for index in ids if index in self.control_ids] == wanted:
                 return ids
         fenced, names, owners = self._fenced
@@ -176,22 +166,22 @@ class Tokenizer:
     def _shows(self, character: str) -> bool:
         found = self._shown.get(character)
         if found is None:
-            encoded = b"".join(map(self._spell, self._raw.encode(character, add_special_tokens=False).ids))
+            encoded = b"".join(map(self._spell, self._vocabulary.encode(character)))
             found = self._shown[character] = character.encode("utf-8", "replace") in encoded
         return found
 
     def _spell(self, token_id: int) -> bytes:
         added = self._added.get(token_id)
         if added is not None:
-            content = added.content if self._byte_level else added.content.replace(_SPACE, " ")
+            content = added.content if self._vocabulary.byte_level else added.content.replace(_SPACE, " ")
             return b"" if added.special and added.content not in MARKS else content.encode()
-        token = self._raw.id_to_token(token_id)
+        token = self._vocabulary.id_to_token(token_id)
         if token is None:
             return b""
         duplicate = _DUPLICATE.match(token)
         if duplicate is not None and int(duplicate[1]) == token_id:
             token = token[duplicate.end() :]
-        if self._byte_level:
+        if self._vocabulary.byte_level:
             return b"".join(
                 bytes([_BYTE_OF_LETTER[letter]]) if letter in _BYTE_OF_LETTER else letter.encode() for letter in token
             )
@@ -200,17 +190,12 @@ class Tokenizer:
         return token.replace(_SPACE, " ").encode()
 
     @cached_property
-    def _byte_level(self) -> bool:
-        decoder = self._raw.decoder
-        return decoder is not None and b'"ByteLevel"' in decoder.__getstate__()
-
-    @cached_property
     def _fenced(self) -> tuple[tokenizers.Tokenizer, dict[int, str], dict[int, int]]:
         """The same vocabulary whose control markers have unguessable names: what a user types cannot meet them.
 
         Made only when a text does hold a marker, since it takes as long as loading.
         """
-        document = json.loads(self._raw.to_str())
+        document = json.loads(self._vocabulary.document())
         nonce = secrets.token_hex(16)
         names = {index: f"\ue000{nonce}:{index}\ue001" for index in self.control_ids}
         for entry in document["added_tokens"]:
@@ -231,43 +216,7 @@ class Tokenizer:
         told = config.get("add_bos_token")
         if isinstance(told, bool):
             return told
-        return self._raw.encode("", add_special_tokens=True).ids[:1] == [self.bos_id]
-
-
-def read_document(path: Path) -> dict[str, Any]:
-    """A JSON object beside a model; empty where there is none."""
-    try:
-        config = json.loads(path.read_text("utf-8-sig"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise ModelUnavailable(f"{path} cannot be read ({error})", _REMEDY) from error
-    return config if isinstance(config, dict) else {}
-
-
-def _without_tokens_from(rows: int, document: dict[str, Any]) -> dict[str, Any]:
-    """A tokenizer.json without the ids from `rows` on."""
-    model, vocab = document["model"], document["model"]["vocab"]
-    if isinstance(vocab, dict):
-        model["vocab"] = {token: index for token, index in vocab.items() if index < rows}
-        gone = vocab.keys() - model["vocab"].keys()
-    else:
-        model["vocab"] = vocab[:rows]
-        gone = {token for token, _ in vocab[rows:]}
-    if "merges" in model:
-        model["merges"] = [pair for pair in map(_pair, model["merges"]) if not gone & {*pair, "".join(pair)}]
-    if model.get("unk_token") in gone:
-        model["unk_token"] = None
-    beyond = [entry for entry in document["added_tokens"] if entry["id"] >= rows]
-    document["added_tokens"] = [entry for entry in document["added_tokens"] if entry["id"] < rows]
-    if any(json.dumps(entry["content"]) in json.dumps(document["post_processor"]) for entry in beyond):
-        document["post_processor"] = None
-    return document
-
-
-def _pair(merge: Any) -> list[str]:
-    """The halves of a merge, which older files write as one text."""
-    return merge if isinstance(merge, list) else merge.split(" ", 1)
+        return self._vocabulary.opening()[:1] == [self.bos_id]
 
 
 def _rename(model: dict[str, Any], names: dict[str, str]) -> None:
@@ -278,7 +227,7 @@ def _rename(model: dict[str, Any], names: dict[str, str]) -> None:
     else:
         model["vocab"] = [[names.get(token, token), score] for token, score in vocab]
     if "merges" in model:
-        model["merges"] = [pair for pair in map(_pair, model["merges"]) if not names.keys() & {*pair, "".join(pair)}]
+        model["merges"] = [pair for pair in map(halves, model["merges"]) if not names.keys() & {*pair, "".join(pair)}]
     if model.get("unk_token") in names:
         model["unk_token"] = names[model["unk_token"]]
 

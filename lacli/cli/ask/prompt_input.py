@@ -98,9 +98,9 @@ def _is_place(attachment: Attachment) -> bool:
 
 def _warn_of_secrets(attachments: Sequence[Attachment], no_log: bool) -> None:
     """Warn about attached files that usually hold secrets: a shell pattern may have matched them by accident."""
-    from lacli.project.skip import by_name
-
     for each in attachments:
+        from lacli.project.skip import by_name
+
         if by_name(each.label.replace(os.sep, "/")) == "secret":
             diagnostics.warning(f"{each.label} looks like a file of secrets" + _KEPT * (not no_log))
 

@@ -6,9 +6,11 @@ Everything else of `lacli.cli` goes through here; tests/imports/test_private.py 
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args
 
 import typer
 from typer._click.core import ParameterSource
@@ -16,6 +18,8 @@ from typer._click.parser import _OptionParser, _ParsingState
 from typer._coercion import RuntimeParam, build_runtime_param
 
 _TYPED_NAMES = "lacli.typed_names"
+_NUMBERS = {int: re.compile("-?[0-9]{1,18}"), float: re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")}
+"""Numbers as they are nearly always written; Typer knows further ways."""
 
 
 class TextParser(_OptionParser):
@@ -127,12 +131,35 @@ def hide_type(argument: Any) -> None:
 
 
 class _AsTyped(RuntimeParam):
-    """Converts nothing that already has the right type, as switches and text have."""
+    """Converts what it surely can, and leaves the rest to Typer."""
 
     def _coerce_value(self, value: Any, param: Any, ctx: Any) -> Any:
-        if self.annotation in (type(value), type(value) | None):
-            return value
+        info = self.parameter_info
+        checked = (info.min, info.max, info.parser) != (None, None, None) or param.type_descriptor.is_path
+        converted = None if checked else _converted(value, self.annotation)
+        if converted is not None:
+            return converted
         return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
+
+
+def _converted(value: Any, annotation: Any) -> Any:
+    """The value in the option's type where nobody can doubt it: it has the type, is a plain number, or a list of text.
+    Else None."""
+    options = [each for each in get_args(annotation) if each is not NoneType]
+    wanted = options[0] if isinstance(annotation, UnionType) and len(options) == 1 else annotation
+    if wanted in (str, int, float, bool):
+        if type(value) is wanted:
+            return value
+        if isinstance(value, str) and wanted in _NUMBERS and _NUMBERS[wanted].fullmatch(value):
+            return wanted(value)
+        return None
+    if wanted not in (list[str], list[tuple[str, str]]) or not isinstance(value, (list, tuple)):
+        return None
+    if wanted == list[str]:
+        return list(value) if all(type(each) is str for each in value) else None
+    pairs = [tuple(each) for each in value if isinstance(each, (list, tuple))]
+    whole = len(pairs) == len(value) and all(len(pair) == 2 and set(map(type, pair)) == {str} for pair in pairs)
+    return pairs if whole else None
 
 
 def without_variable(options: Sequence[Any]) -> list[Any]:
@@ -144,7 +171,7 @@ def without_variable(options: Sequence[Any]) -> list[Any]:
 
 
 def skip_conversion(options: Sequence[Any]) -> None:
-    """Convert only what must be: Typer's conversion imports pydantic, a tenth of a second for every help."""
+    """Convert only what must be: Typer's conversion imports pydantic, a twentieth of a second or more each time."""
     for each in options:
         descriptor = each.type_descriptor
         each._runtime_param = _AsTyped(annotation=descriptor.annotation, parameter_info=descriptor.parameter_info)

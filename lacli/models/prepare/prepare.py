@@ -11,7 +11,6 @@ from typing import Any, get_args
 from lacli.errors import LacliError
 from lacli.models.base import Quant
 from lacli.models.fetch.disk import content_hash, known_hash, locked
-from lacli.models.fetch.fetch import ensure_local
 from lacli.models.prepare.folder import (
     FLOAT_NAME,
     PreparedModel,
@@ -28,6 +27,7 @@ from lacli.models.progress import Progress, ProgressReport
 from lacli.models.registry.choice import for_cpu
 from lacli.models.registry.fim_markers import of_record
 from lacli.models.spec import ModelSpec
+from lacli.models.tokens.make import open_vocabulary
 
 __all__ = ["PreparedModel", "Quant", "described", "prepare"]
 
@@ -56,6 +56,8 @@ def described(spec: ModelSpec, quant: Quant | None, report: ProgressReport, offl
         return described_hf(spec, report, offline)
     digest = next((source.sha256 for source in spec.sources if source.sha256), "")
     if not digest:
+        from lacli.models.fetch.fetch import ensure_local
+
         digest = known_hash(ensure_local(spec, report, offline)) or ""
     for known in get_args(Quant) if digest else ():
         found = _existing(spec, digest, known)
@@ -69,6 +71,8 @@ def _prepare_gguf(spec: ModelSpec, quant: Quant | None, report: ProgressReport, 
     found = _existing(spec, digest, quant) if digest else None
     if found is not None:
         return found
+    from lacli.models.fetch.fetch import ensure_local
+
     path = ensure_local(spec, report, offline)
     digest = known_hash(path) or ""
     found = _existing(spec, digest, quant) if digest else None
@@ -90,6 +94,7 @@ def _prepare_gguf(spec: ModelSpec, quant: Quant | None, report: ProgressReport, 
             made = making(file, digest)
             quant, note = (quant, "") if quant else _chosen(made.record)
             make(folder, made, quant, report)
+            open_vocabulary(folder)  # makes its table, so that no start has to
             # Not chosen again: the memory that is free is another one now.
             found = _existing(spec, digest, quant, note)
     if found is None:
