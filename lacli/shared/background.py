@@ -54,7 +54,10 @@ class Ended:
 
 
 class _Abandoned(BaseException):
-    """Leaves a loading that was cancelled, or that nobody waits for any more; no library may take it for a failure of its own."""
+    """Leaves a loading that was cancelled, or that nobody waits for any more.
+
+    No library may take it for a failure of its own.
+    """
 
 
 class CallThread:
