@@ -18,6 +18,7 @@ from acp import schema
 from lacli.errors import UsageError
 from lacli.events import Attachment
 from lacli.prompts.attach import attachment
+from lacli.server.stdio.streams import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def read(
     files: dict[str, Attachment] = {}
     for block in blocks:
         if isinstance(block, schema.TextContentBlock):
-            words.append(block.text)
+            words.append(clean(block.text))
             continue
         if _is_link(block):
             found = file(paths[block.uri], folder, unsaved, note)
@@ -74,7 +75,7 @@ def file(path: Path, folder: Path, unsaved: Callable[[str], str | None], note: C
     label = name_of(path, folder)
     text = unsaved(str(path))
     if text is not None:
-        return Attachment(label, text.replace("\r\n", "\n"))
+        return Attachment(label, clean(text).replace("\r\n", "\n"))
     return replace(attachment(str(path), note), label=label)
 
 
@@ -85,8 +86,8 @@ def _embedded(resource: Any, folder: Path) -> Attachment:
     try:
         label = name_of(inside(folder, _path(resource.uri)), folder)
     except UsageError:
-        label = unquote(resource.uri)
-    return Attachment(label, resource.text.replace("\r\n", "\n"))
+        label = unquote(clean(resource.uri))
+    return Attachment(label, clean(resource.text).replace("\r\n", "\n"))
 
 
 def _is_link(block: Any) -> bool:
@@ -96,7 +97,7 @@ def _is_link(block: Any) -> bool:
 def _path(uri: str) -> str:
     """The path of a file's URI. Raises UsageError for any other."""
     try:
-        parts = urlsplit(uri)
+        parts = urlsplit(clean(uri))
     except ValueError:
         parts = None
     if parts is None or parts.scheme not in ("file", "") or parts.netloc not in ("", "localhost"):

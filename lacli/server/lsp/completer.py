@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +16,8 @@ from lacli.models.registry.inventory import presence
 from lacli.models.registry.registry import load_registry
 from lacli.server.lsp.start import Start
 from lacli.server.stdio.engine import Engines, ProjectEngine
+from lacli.server.stdio.streams import clean
 from lacli.text import languages
-
-_UNPAIRED = re.compile("[\ud800-\udfff]")
 
 
 class Completer:
@@ -39,10 +37,10 @@ class Completer:
 
         Raises LacliError.
         """
-        path = to_fs_path(uri) or ""
+        path = to_fs_path(clean(uri)) or ""
         if path.lower().endswith(".ipynb"):  # the file itself, not its cells
             return ""
-        place = self._place(path, language, _clean(before), _clean(after))
+        place = self._place(path, language, _shown(before), _shown(after))
         if cancel():  # looking at other files may take a moment
             return ""
         request = replace(self._start.request, place=place, drop_oldest=True, begins_again=True)
@@ -86,6 +84,6 @@ def _label(path: str, root: Path | None) -> str:
     return (os.path.relpath(real, root) if inside else os.path.basename(path)).replace(os.sep, "/")
 
 
-def _clean(text: str) -> str:
+def _shown(text: str) -> str:
     """The text as a model can be shown it: with \\n line ends, and nothing that is no character."""
-    return _UNPAIRED.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return clean(text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -16,6 +17,7 @@ from lacli.streams import BlockingWriter, private_standard, read_chunk
 
 MOST_BYTES = 1 << 26
 """The longest message that is taken."""
+_UNPAIRED = re.compile("[\ud800-\udfff]")
 _Result = TypeVar("_Result")
 
 
@@ -62,6 +64,11 @@ def log_only(to_stderr: bool) -> None:
     logging.basicConfig(
         handlers=[logging.StreamHandler() if to_stderr else logging.NullHandler()], level=logging.WARNING, force=True
     )
+
+
+def clean(text: str) -> str:
+    """Text of a message with U+FFFD for every half of a surrogate pair, which JSON can hold and no text has."""
+    return text if text.isascii() else _UNPAIRED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 async def in_thread(work: Callable[[], _Result]) -> _Result:
