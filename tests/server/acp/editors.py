@@ -96,12 +96,12 @@ class Talk:
 async def connected(
     editor: Editor,
     engines: Engines,
-    start: Start = Start(),
-    able: Any = None,  # noqa: B008 - frozen
+    start: Start | None = None,
+    able: Any = None,
 ) -> AsyncIterator[Any]:
     """An agent in this process, initialised."""
     ours, theirs = memory_transport_pair()
-    agent = LacliAgent(start, engines)
+    agent = LacliAgent(start or Start(), engines)
     serving = asyncio.create_task(acp.run_agent(agent, theirs))  # type: ignore[arg-type]
     conn = acp.connect_to_agent(editor, ours)
     await conn.initialize(protocol_version=1, client_capabilities=schema.ClientCapabilities(fs=able))
@@ -121,8 +121,8 @@ async def talking(
     folder: Path,
     scripts: Sequence[Any],
     editor: Editor | None = None,
-    start: Start = Start(),
-    able: Any = None,  # noqa: B008
+    start: Start | None = None,
+    able: Any = None,
 ) -> AsyncIterator[Talk]:
     """A conversation with an agent in this process whose engine gives these answers."""
     editor = editor or Editor()
