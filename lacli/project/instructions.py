@@ -82,10 +82,15 @@ def _read(path: Path, top: Path) -> tuple[str, str]:
         descriptor = os.open(real, _FLAGS)
     except OSError as error:
         return "", f"it cannot be read ({error.strerror})"
-    with os.fdopen(descriptor, "rb") as stream:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return "", "it is no regular file"
-        data = stream.read(_MOST_BYTES + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            data = stream.read(_MOST_BYTES + 1)
+    except OSError as error:
+        return "", f"it cannot be read ({error.strerror})"
+    finally:
+        os.close(descriptor)
     if len(data) > _MOST_BYTES:
         return "", f"it has more than {_MOST_BYTES:,} bytes"
     if b"\0" in data:

@@ -15,7 +15,9 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _EXAMPLES = """
 Examples:
 
-  lacli acp -m qwen2.5-coder-1.5b                   (as the command of a custom agent in the editor's settings)
+  lacli acp                                         (the command of a custom agent in an editor's settings)
+
+  lacli acp -m qwen2.5-coder-1.5b --offline
 
 Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """

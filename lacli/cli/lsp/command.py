@@ -19,7 +19,9 @@ _SCOPES = ("line", "block", "file")
 _EXAMPLES = """
 Examples:
 
-  lacli lsp -m qwen2.5-coder-1.5b                   (as the command of a language server in the editor's settings)
+  lacli lsp                                         (the command of a language server in an editor's settings)
+
+  lacli lsp -m qwen2.5-coder-1.5b --scope line
 
 Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """
