@@ -155,3 +155,14 @@ def writer(path: str) -> BlockingWriter:
     if given is not None:
         return BlockingWriter(os.dup(given), path, closes=True)
     return BlockingWriter(os.open(path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0)), path, closes=True)
+
+
+def private_standard() -> tuple[int, int]:
+    """Descriptors of stdin and stdout for a protocol alone: from now on 0 is empty and 1 is stderr, in this process and
+    in those it starts, so that nothing another library prints gets in between."""
+    reader, writer = os.dup(0), os.dup(1)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    os.dup2(2, 1)
+    return reader, writer

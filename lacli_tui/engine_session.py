@@ -68,8 +68,11 @@ class EngineSession:
             system=start.system,
             session=start.session,
             model=start.model,
+            instructions=start.instructions,
             check=start.checked,
         )
+        if start.instructions is not None:
+            self._updates.notices.append(Notice(start.instructions.note))
         self.loading: Loading | None = None
         self.prefill: Prefill | None = None
         self._bridge = Bridge(start.replier or self._new_engine(), wake)

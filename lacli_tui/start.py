@@ -11,6 +11,7 @@ from typing import Any
 from lacli.assistant.base import Replier
 from lacli.config import Settings
 from lacli.events import Request
+from lacli.project.instructions import Instructions
 from lacli.sessions.records import Session
 
 
@@ -26,6 +27,8 @@ class Start:
     missing: str = ""
     """What must be done before the model can be loaded: fetch, prepare, or nothing."""
     system: str = ""
+    instructions: Instructions | None = None
+    """What the project says of itself."""
     session: Session | None = None
     """The saved chat to resume."""
     replier: Replier | None = None

@@ -20,11 +20,13 @@ from lacli.chat.outcome import Line, Outcome, note, plain
 from lacli.config import Settings
 from lacli.errors import UsageError
 from lacli.events import Attachment, Counts, Finished, Message, Piece, ReplyStats, Request
+from lacli.prompts.instructions import framed
 from lacli.sessions.records import Session, Turn
 from lacli.shared.wording import attachment_label, counted, parse_choice, why_deterministic
 
 if TYPE_CHECKING:
     from lacli.chat.recording import Recording
+    from lacli.project.instructions import Instructions
     from lacli.prompts.saved import Named
 
 Purpose = Literal["answer", "again", "summary"]
@@ -53,16 +55,19 @@ class ChatSession:
         system: str = "",
         session: Session | None = None,
         model: str | None = None,
+        instructions: Instructions | None = None,
         check: Callable[[str, str], Any] = lambda flag, value: value,
     ) -> None:
         """Continue `session`, if there is one; `system` replaces its system message, and that of sessions opened later.
-        `model` is what people call the model in `settings`; without it the registry is asked. `check` turns the text
-        typed for an option into its value, or raises UsageError."""
+        `model` is what people call the model in `settings`; without it the registry is asked. `instructions` are the
+        project's. `check` turns the text typed for an option into its value, or raises UsageError."""
         self.settings = settings
         """What the current engine is started with."""
         self.request = request
         """Options of future replies; its messages are ignored."""
-        self.conversation = Conversation(system)
+        self.instructions = instructions
+        """What the project says of itself, which the model is told, too."""
+        self.conversation = Conversation(system, instructions=framed(instructions))
         self.recorder = recorder
         self.purpose: Purpose = "answer"
         """What the current or last reply is for."""
@@ -245,7 +250,7 @@ class ChatSession:
 
     def new(self) -> Outcome:
         """Start a new chat, with the system message of the start."""
-        self.conversation = Conversation(self._system)
+        self.conversation = Conversation(self._system, instructions=framed(self.instructions))
         self.recorder.new()
         self.recorder.describe(self._system)
         self.stats = None
@@ -356,7 +361,7 @@ class ChatSession:
         return Outcome(changed=True, lines=(Line(said),))
 
     def _go_on(self, session: Session) -> None:
-        self.conversation = Conversation.of(session, self._system, self.model)
+        self.conversation = Conversation.of(session, self._system, self.model, framed(self.instructions))
         self.recorder.resume(session)
         self.stats = None
         self._known.clear()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lacli.events import Attachment, Counts, Finished, Message
+from lacli.prompts.instructions import joined
 from lacli.sessions.records import SUMMARISED, Session, Turn
 
 _SUMMARISE = (
@@ -31,8 +32,11 @@ class _State:
 class Conversation:
     """The turns of one chat, in order, and the question that waits for its answer."""
 
-    def __init__(self, system: str = "", turns: Sequence[Turn] = ()) -> None:
+    def __init__(self, system: str = "", turns: Sequence[Turn] = (), instructions: str = "") -> None:
+        """`instructions` are the project's, which the model is told behind the system message and which no log keeps:
+        with the next question they are as they are then."""
         self._system = system
+        self._instructions = instructions
         self.changed = False
         """Whether the last question would now be sent with other messages before it than when it was answered."""
         self.pending: list[Attachment] = []
@@ -47,10 +51,10 @@ class Conversation:
         self._before: list[_State] = []
 
     @staticmethod
-    def of(session: Session, system: str = "", model: str | None = None) -> Conversation:
+    def of(session: Session, system: str = "", model: str | None = None, instructions: str = "") -> Conversation:
         """A saved conversation to continue. `system`, if given, replaces its system message; `model`, if given and not
         the one of the session, continues it."""
-        found = Conversation(session.system, session.turns)
+        found = Conversation(session.system, session.turns, instructions)
         found.system = system or session.system
         if model is not None and model != session.model:
             found.forget_ids()
@@ -219,7 +223,8 @@ class Conversation:
         ]
 
     def _messages(self, without_last: bool = False) -> list[Message]:
-        said = [Message("system", self.system)] if self.system else []
+        told = joined(self.system, self._instructions)
+        said = [Message("system", told)] if told else []
         for turn in self._turns[self._left_out : len(self._turns) - without_last]:
             said.append(turn.question)
             if turn.answer.text or turn.answer.token_ids:

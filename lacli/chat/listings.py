@@ -70,7 +70,8 @@ def attached_files(chat: ChatSession) -> Outcome:
 
 def system_message(chat: ChatSession) -> Outcome:
     """The system message."""
-    return Outcome(lines=plain(chat.conversation.system or "there is no system message; /system TEXT sets one"))
+    shown = plain(chat.conversation.system or "there is no system message; /system TEXT sets one")
+    return Outcome(lines=shown if chat.instructions is None else (*shown, Line(chat.instructions.note)))
 
 
 def reply_options(chat: ChatSession) -> Outcome:

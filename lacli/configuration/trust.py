@@ -19,7 +19,10 @@ _ALLOWED = frozenset(
     )
 )
 """Keys that are safe with any value, in any table: none of them can do more than make a reply worse or slower."""
-_RESTRICTING = {"no-log": True, "no-learn": True, "offline": True, "sanitize": True, "pool": False}
+_RESTRICTING = {
+    **{"no-log": True, "no-learn": True, "offline": True, "sanitize": True, "pool": False},
+    "no-instructions": True,
+}
 """Keys a project may set in the direction that keeps, fetches or shows less."""
 
 USER_TABLES = ("tui", "keymap")

@@ -27,14 +27,25 @@ if TYPE_CHECKING:
 class Recorder:
     """Records the turns of one conversation."""
 
-    def __init__(self, kind: str, notify: Callable[[Notice], None], keep: bool = True, system: str = "") -> None:
-        """`kind` is the command's name; `notify` tells the user what cannot be kept."""
+    def __init__(
+        self,
+        kind: str,
+        notify: Callable[[Notice], None],
+        keep: bool = True,
+        system: str = "",
+        folder: Path = Path("."),
+        first_id: str = "",
+    ) -> None:
+        """`kind` is the command's name; `notify` tells the user what cannot be kept. `folder` is one of the project,
+        `first_id` an id of `store.new_id` for the first session."""
         self.id = ""
         """The session's id once it is in the log."""
         self._kind = kind
         self._notify = notify
         self._keep = keep
         self._system = system
+        self._folder = folder
+        self._first_id = first_id
         self._store: SessionStore | None = None
         self._resumed: list[Session] = []
         self._unwritten: list[tuple[_Change, str]] = []
@@ -97,7 +108,7 @@ class Recorder:
         if not self._keep:
             return
         try:
-            self._open_store().count(_project(), counts, time.time())
+            self._open_store().count(self._project(), counts, time.time())
         except (LacliError, OSError) as error:
             self._notify(Notice(f"{getattr(error, 'message', error)}; the numbers are not kept"))
 
@@ -125,7 +136,7 @@ class Recorder:
             store = self._open_store()
             if not self._may_keep_words(store, turn):
                 return
-            self._pending_id = self.id or self._pending_id or store.begin(self._kind, _project(), model, self._system)
+            self._pending_id = self.id or self._pending_id or self._begun(store, model)
             self._unwritten.append((change, self._pending_id))
             self._write_pending(store)
             self.id, self._pending_id = self._pending_id, ""
@@ -135,6 +146,11 @@ class Recorder:
             if not self._failed:
                 self._failed = True
                 self._notify(Notice(f"{getattr(error, 'message', error)}; what is said is not kept"))
+
+    def _begun(self, store: SessionStore, model: str) -> str:
+        """The id of a new session."""
+        first, self._first_id = self._first_id, ""
+        return store.begin(self._kind, self._project(), model, self._system, first)
 
     def _write_pending(self, store: SessionStore) -> None:
         while self._unwritten:
@@ -156,7 +172,7 @@ class Recorder:
         if switch.is_on():
             return True
         if turn is not None:
-            store.count(_project(), turn.counts, turn.at)
+            store.count(self._project(), turn.counts, turn.at)
         return False
 
     def _open_store(self) -> SessionStore:
@@ -168,8 +184,7 @@ class Recorder:
             self._store.register(self._resumed.pop())
         return self._store
 
+    def _project(self) -> Path | None:
+        from lacli.project.root import project_root
 
-def _project() -> Path | None:
-    from lacli.project.root import project_root
-
-    return project_root(Path("."))
+        return project_root(self._folder)

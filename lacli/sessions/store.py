@@ -43,6 +43,11 @@ def open_store(report: Callable[[Notice], None]) -> SessionStore:
     return store
 
 
+def new_id() -> str:
+    """An id that no session has."""
+    return secrets.token_hex(8)
+
+
 class SessionStore:
     """The log of conversations in one file, which need not exist."""
 
@@ -60,9 +65,9 @@ class SessionStore:
         """Raise if the file cannot be read; set a damaged one aside."""
         self._database.check()
 
-    def begin(self, kind: str, project: Path | None, model: str, system: str = "") -> str:
-        """Start a session and return its id. It is stored with its first turn."""
-        session = Session(secrets.token_hex(8), kind, project, model, system, "", started=time.time())
+    def begin(self, kind: str, project: Path | None, model: str, system: str = "", id: str = "") -> str:  # noqa: A002
+        """Start a session and return its id, which may be one of `new_id`. It is stored with its first turn."""
+        session = Session(id or new_id(), kind, project, model, system, "", started=time.time())
         self.register(session)
         return session.id
 
@@ -163,7 +168,7 @@ class SessionStore:
             return known, [number for number, _ in here]
         removed = rows.time_of(row[1]) != rows.time_of(known.started)  # and stored again by another process
         turns = () if removed else known.turns
-        own = replace(known, id=secrets.token_hex(8), started=time.time(), turns=turns)
+        own = replace(known, id=new_id(), started=time.time(), turns=turns)
         rows.insert_session(connection, own)
         what = "was deleted elsewhere" if removed else "was continued elsewhere, too"
         notices.append(

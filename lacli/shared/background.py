@@ -10,10 +10,11 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
-from lacli.assistant.base import Replier
+from lacli.assistant.base import ProjectReplier, Replier
 from lacli.assistant.cancel import CancelToken
+from lacli.config import Settings
 from lacli.events import Event, Preview, Request
 
 What = Literal["open", "reply", "preview", "warm"]
@@ -25,6 +26,8 @@ class Call:
 
     what: What
     request: Request = field(default_factory=Request)
+    settings: Settings | None = None
+    """The project it is for; None leaves it to the replier's own. Only a `ProjectReplier` takes others."""
     cancelled: CancelToken = field(default_factory=CancelToken)
     _claimed: threading.Lock = field(default_factory=threading.Lock)
     _ended: threading.Event = field(default_factory=threading.Event)
@@ -51,7 +54,10 @@ class Ended:
 
 
 class _Abandoned(BaseException):
-    """Leaves a loading that nobody waits for any more; no library may take it for a failure of its own."""
+    """Leaves a loading that was cancelled, or that nobody waits for any more.
+
+    No library may take it for a failure of its own.
+    """
 
 
 class CallThread:
@@ -70,9 +76,12 @@ class CallThread:
 
     def call(self, what: What, request: Request = Request()) -> Call:  # noqa: B008 - frozen
         """Have the call made after those that wait; reading ahead (`warm`) gives way to it."""
-        call = Call(what, request)
+        return self.put(Call(what, request))
+
+    def put(self, call: Call) -> Call:
+        """The same with a call that somebody knows already, who then misses nothing that is delivered of it."""
         self.stop_warming()
-        self._warming = call if what == "warm" else None
+        self._warming = call if call.what == "warm" else None
         self._calls.put(call)
         if self._stopped:
             self._end_waiting()
@@ -127,11 +136,13 @@ class CallThread:
 
     def _make(self, call: Call) -> Ended:
         def report(event: Event) -> None:
-            if self._stopped:
+            if self._stopped or call.cancelled():
                 raise _Abandoned
             self._deliver(call, event)
 
         try:
+            if call.settings is not None:
+                cast(ProjectReplier, self._replier).enter(call.settings)
             if call.what == "reply":
                 for event in self._replier.reply(call.request, call.cancelled):
                     self._deliver(call, event)

@@ -25,7 +25,7 @@ import lacli
 from lacli.assistant.base import Cancel, Report, ignore, never
 from lacli.assistant.cancel import CancelToken
 from lacli.config import Settings
-from lacli.errors import SMALLER, LacliError, WorkerDied
+from lacli.errors import SMALLER, LacliError, UsageError, WorkerDied
 from lacli.events import Event, Notice, Preview, Request
 from lacli.worker import protocol
 from lacli.worker.protocol import (
@@ -101,6 +101,12 @@ class WorkerAssistant:
                 if isinstance(event, Notice):
                     self._pending_notices.append(event)
 
+    def enter(self, settings: Settings) -> None:
+        """See `ProjectReplier.enter`. The worker is told with its next call."""
+        if settings.of_model != self._settings.of_model:
+            raise UsageError("this engine has another model", "start one for it")
+        self._settings = replace(settings, folder=(settings.folder or Path()).absolute())
+
     def close(self) -> None:
         """See `Replier.close`. Waits a few seconds at most for the worker to end by itself."""
         with self._process_lock:
@@ -116,7 +122,7 @@ class WorkerAssistant:
         if what != "warm":
             notices, self._pending_notices = self._pending_notices, []
             yield from notices
-        with process.call(Call(next(self._call_ids), what, request or Request())) as call, _linked(cancel, call):
+        with process.call(self._numbered(process, what, request)) as call, _linked(cancel, call):
             for answer in call.answers(cancel):
                 if isinstance(answer, EventMessage):
                     yield answer.event
@@ -127,6 +133,12 @@ class WorkerAssistant:
                 else:
                     self._forget(process)
                     raise answer
+
+    def _numbered(self, process: _WorkerProcess, what: str, request: Request | None) -> Call:
+        """The call as it is sent, with the settings where they are not those that the process knows."""
+        told = self._settings if process.settings != self._settings else None
+        process.settings = self._settings
+        return Call(next(self._call_ids), what, request or Request(), told)
 
     def _forget(self, process: _WorkerProcess) -> None:
         """Drop a process whose death has been reported."""
@@ -164,6 +176,8 @@ class _WorkerProcess:
 
     def __init__(self, command: Sequence[str], settings: Settings) -> None:
         """Raises LacliError if the process cannot be started."""
+        self.settings = settings
+        """Those it was told last."""
         self.death: WorkerDied | None = None
         """Why the process has ended; None while it runs."""
         self._closing = False

@@ -26,6 +26,7 @@ from lacli.assistant.base import Cancel, ProjectReplier, Replier
 from lacli.config import Settings
 from lacli.errors import SMALLER, LacliError, OutOfMemory
 from lacli.events import Event, Finished, ReplyStats, Request
+from lacli.streams import private_standard
 from lacli.worker import protocol
 from lacli.worker.protocol import (
     Call,
@@ -200,9 +201,9 @@ def run(assistant: Callable[[Settings], ProjectReplier]) -> int:
     for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    reader, writer = _private_streams()
+    reader, writer = private_standard()
     faulthandler.enable()
-    serve(assistant, reader, writer, _exit_after)
+    serve(assistant, os.fdopen(reader, "rb"), os.fdopen(writer, "wb"), _exit_after)
     return 0
 
 
@@ -211,16 +212,6 @@ def main() -> int:
     from lacli.assistant.assistant import Assistant
 
     return run(Assistant)
-
-
-def _private_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Stdin and stdout for the protocol alone: from now on 0 is empty and 1 is stderr, here and in child processes."""
-    reader, writer = os.dup(0), os.dup(1)
-    empty = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(empty, 0)
-    os.close(empty)
-    os.dup2(2, 1)
-    return os.fdopen(reader, "rb"), os.fdopen(writer, "wb")
 
 
 def _exit_after(seconds: float) -> None:

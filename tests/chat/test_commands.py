@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from lacli.chat.commands import TABLE, FrontEnd, commands, parse, words
@@ -9,19 +11,27 @@ from lacli.errors import UsageError
 
 
 def test_names_stand_once_and_help_fits_beside_them() -> None:
-    known = [word for each in TABLE for word in (each.name, each.alias) if word]
-    assert len(set(known)) == len(known)
+    for front_end in get_args(FrontEnd):
+        known = [word for each in commands(front_end) for word in (each.name, each.alias) if word]
+        assert len(set(known)) == len(known)
     for each in TABLE:
-        assert len(each.usage) < 20
+        assert len(each.usage) < (28 if each.at == ("acp",) else 20)
         assert each.help
         assert bool(each.arguments) >= bool(each.values)
 
 
 @pytest.mark.parametrize(("front_end", "more"), [("cli", set()), ("tui", {"new", "settings", "theme"})])
 def test_front_ends_have_the_same_but_for_what_is_said(front_end: FrontEnd, more: set[str]) -> None:
-    both = {each.name for each in TABLE if each.only is None}
+    both = {each.name for each in TABLE if {"cli", "tui"} <= set(each.at)}
     assert {each.name for each in commands(front_end)} == both | more
     assert set(words(front_end)) == both | more | {"?", "quit"}
+
+
+def test_an_editor_has_none_of_those_for_which_it_has_ways_of_its_own() -> None:
+    known = words("acp")
+    assert not {"exit", "new", "copy", "save", "sessions", "theme"} & set(known)
+    assert known["edit"].arguments.startswith("FILE")
+    assert not words("cli")["edit"].arguments
 
 
 def test_a_command_is_found_by_its_name_or_its_other_one() -> None:

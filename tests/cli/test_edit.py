@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lacli.assistant.scripted import ScriptedAssistant
-from lacli.cli.edit.job import EditTarget, parse_target
+from lacli.editing.target import EditTarget, parse_target
 from lacli.events import Finished, Piece, ReplyStats
 from tests.cli.conftest import Program, Scripted, Terminal
 

@@ -154,7 +154,11 @@ def test_a_variable_that_is_none_of_lacli_s_is_one_warning_with_the_nearest_name
 
 
 def test_every_option_is_in_the_help_of_each_command(scripted: Scripted) -> None:
-    for command, without in (("ask", set()), ("chat", set()), ("complete", {"system", "truncate", "plain"})):
+    for command, without in (
+        ("ask", set()),
+        ("chat", set()),
+        ("complete", {"system", "no_instructions", "truncate", "plain"}),
+    ):
         shown = scripted.run([command, "--help"]).out
         for field in dataclasses.fields(Common):
             assert field.name in without or f"--{field.name.replace('_', '-')}" in shown, (command, field.name)

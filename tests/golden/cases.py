@@ -65,6 +65,7 @@ class Case:
 FILES = (world.files,)
 LOG = (world.log,)
 TEMPLATES = (world.templates,)
+INSTRUCTIONS = (world.files, world.instructions)
 
 CASES = (
     Case("lacli/bare", []),
@@ -99,6 +100,8 @@ CASES = (
     Case("ask/output", ["ask", "-o", "reply.md", "how"], scripts=[MARKDOWN], leaves="reply.md"),
     Case("ask/dry-run", ["ask", "--dry-run", "-s", "Be terse.", "-f", "a.py", "explain"], setups=FILES),
     Case("ask/dry-run-json", ["ask", "--dry-run", "--json", "explain @a.py"], "json", setups=FILES),
+    Case("ask/instructions", ["ask", "--dry-run", "-s", "Be terse.", "hi"], setups=INSTRUCTIONS),
+    Case("ask/no-instructions", ["ask", "--dry-run", "--no-instructions", "hi"], setups=INSTRUCTIONS),
     Case("ask/piped", ["ask", "--dry-run", "summarise"], stdin=b"caf\xe9\nline\n"),
     Case("ask/template", ["ask", "--dry-run", "-t", "review", "-p", "role", "poet", "x = 1"], setups=TEMPLATES),
     Case("ask/template-missing", ["ask", "-t", "reveiw", "x"], setups=TEMPLATES, code=2),
@@ -138,6 +141,7 @@ CASES = (
     Case("complete/no-line", ["complete", "a.py:99"], setups=FILES, code=2),
     # edit
     Case("edit/diff", ["edit", "a.py", "use os.replace"], "diff", [REWRITTEN], setups=FILES),
+    Case("edit/instructions", ["edit", "a.py", "--dry-run", "x"], setups=INSTRUCTIONS),
     Case("edit/full", ["edit", "a.py", "--full", "use os.replace"], "py", [REWRITTEN], setups=FILES),
     Case("edit/range", ["edit", "a.py:5", "--diff", "x"], "diff", ["```\n    os.replace(old, new)\n```"], setups=FILES),
     Case("edit/crlf", ["edit", "win.py", "use os.replace"], "diff", [REWRITTEN], setups=FILES),

@@ -244,6 +244,11 @@ def files(world: World) -> None:
     (world.site / "notes.md").write_text("# Notes\n\n```sh\nlacli ask hi\n```\n")
 
 
+def instructions(world: World) -> None:
+    """What the project says of itself."""
+    (world.site / "AGENTS.md").write_text("# Style\n\nTabs, \u202enever blanks.\n")
+
+
 def log(world: World) -> None:
     """Three sessions, of which two are of this project."""
     from lacli.sessions.store import SessionStore, path

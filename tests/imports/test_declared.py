@@ -13,6 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONAL = {
     "pip": "fetches a wheel where the user's Python has it",
+    "pygls": "of the extra `lsp`: without it `lacli lsp` says so",
+    "lsprotocol": "comes with pygls",
     "xllamacpp": "a peer of the benchmark, installed by hand",
 }
 

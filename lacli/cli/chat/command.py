@@ -22,6 +22,7 @@ from lacli.cli.chat import commands, resume
 from lacli.cli.chat.loop import ChatLoop
 from lacli.cli.chat.option_values import checked
 from lacli.cli.framework.flags import ContinueOption, FileOption, SessionOption
+from lacli.cli.framework.instructions import project_instructions
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.framework.record import recorder
 from lacli.cli.models import first_model
@@ -99,6 +100,7 @@ def converse(
         keeper,
         system=asked.system(common) if asked else common.system or "",
         session=going_on,
+        instructions=project_instructions(common, is_told=interactive or asked is None),
         check=checked,
     )
     loop = ChatLoop(common, _make, chat)

@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lacli.cli.framework.instructions import project_instructions
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics
 from lacli.errors import UsageError
@@ -55,10 +56,12 @@ def with_its_model(session: Session | None, common: Common) -> Common:
 def conversation(session: Session | None, common: Common, keeper: Recorder, system: str) -> Conversation:
     """The conversation to continue, with the system message of this run if there is one; `keeper` adds to it."""
     from lacli.chat.conversation import Conversation
+    from lacli.prompts.instructions import framed
 
+    instructions = framed(project_instructions(common))
     if session is None:
-        return Conversation(system)
+        return Conversation(system, instructions=instructions)
     from lacli.models.registry.registry import load_registry
 
     keeper.resume(session)
-    return Conversation.of(session, system, load_registry().resolve(common.model).alias)
+    return Conversation.of(session, system, load_registry().resolve(common.model).alias, instructions)

@@ -38,7 +38,7 @@ The text has \\n line ends; --full, --diff and --in-place give it the file's. Ev
 
 
 @app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
-@with_common(without=("system", "truncate", "plain"), max_tokens=128)
+@with_common(without=("system", "no_instructions", "truncate", "plain"), max_tokens=128)
 def complete(
     file: Annotated[list[str], typer.Argument(metavar="FILE[:LINE[:COL]]...", help="Where to continue; - is stdin.")],
     *,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,14 +16,11 @@ from lacli.cli.complete.job import CompleteJob, CompleteOutput, ContextOptions
 from lacli.cli.framework import record
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics, live, output
+from lacli.completion.around import other_files, project_of
 from lacli.errors import LacliError
 from lacli.events import Attachment, Request
 
 _Result = TypeVar("_Result")
-_AROUND = 4_000
-"""Characters on either side of the cursor that pieces of other files are compared with."""
-_HEAD = 1 << 16
-"""Characters at a file's beginning in which its imports are looked for."""
 
 
 class CompleteRunner:
@@ -53,7 +49,7 @@ class CompleteRunner:
     def complete(self, assistant: BatchReplier, job: CompleteJob) -> None:
         """Complete one place, then print or insert the text."""
         common, out = self._common, self._output
-        root = _project(job)
+        root = project_of(job.path)
         place = job.place(self._context_options, self._context(job, root), root)
         request = replace(common.request(place=place, drop_oldest=True), begins_again=True)
         if self._dry_run:
@@ -97,40 +93,16 @@ class CompleteRunner:
 
     def _context(self, job: CompleteJob, root: Path | None) -> tuple[Attachment, ...]:
         """Pieces of other files, where the model has a form for them or the user named some."""
-        paths = [Path(path) for path in self._context_options.paths]
-        wants_neighbours = self._context_options.neighbours and root is not None
-        if not paths and not (wants_neighbours and _takes_files(self._common.model)):
-            return ()
-        from lacli.project.neighbours import neighbours
-        from lacli.text.languages import language_of
-
         text, at, _ = job.shown
-        top = root or Path(os.path.abspath("."))
-        name = os.path.relpath(os.path.realpath(job.path or "untitled"), os.path.realpath(top)).replace(os.sep, "/")
-        return neighbours(
-            text[:_HEAD],
-            text[max(0, at - _AROUND) : at + _AROUND],
-            name,
-            top,
-            language_of(job.path, text[:_HEAD], self._context_options.language or job.language),
-            paths,
-            wants_neighbours,
+        options = self._context_options
+        return other_files(
+            text,
+            at,
+            job.path,
+            root,
+            self._common.model,
+            options.language or job.language,
+            [Path(path) for path in options.paths],
+            options.neighbours,
             diagnostics.note,
         )
-
-
-def _project(job: CompleteJob) -> Path | None:
-    from lacli.project.root import project_root
-
-    return project_root(Path(os.path.dirname(os.path.abspath(job.path or "x"))))
-
-
-def _takes_files(model: str | None) -> bool:
-    """Whether a model's form has a place for other files; of one that is not registered only its vocabulary tells."""
-    from lacli.models.registry.registry import load_registry
-
-    try:
-        spec = load_registry().resolve(model)
-    except LacliError:  # whoever loads the model reports it
-        return False
-    return spec.path is not None or (spec.fim is not None and bool(spec.fim.file_separator))

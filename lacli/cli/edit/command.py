@@ -10,13 +10,14 @@ import typer
 
 from lacli.assistant.base import Replier
 from lacli.cli.ask.one_turn import show_prompt
-from lacli.cli.edit.job import EditJob, parse_target, read, requests
+from lacli.cli.edit.job import EditJob, read, requests
 from lacli.cli.edit.result import EditOutput, write_result
 from lacli.cli.framework import record
 from lacli.cli.framework.flags import BackupOption, InPlaceOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.models import first_model
 from lacli.cli.terminal import live
+from lacli.editing.target import parse_target
 from lacli.events import Finished, joined
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

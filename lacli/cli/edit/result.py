@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lacli.cli.edit.hunks import check_terminal, choose_hunks
-from lacli.cli.edit.job import EditJob, EditTarget
+from lacli.cli.edit.job import EditJob
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.tty import sanitize
 from lacli.editing.edit import Outcome
+from lacli.editing.target import EditTarget
 from lacli.edits.write import disk
 from lacli.edits.write.apply import EditResult
 from lacli.edits.write.diff import target_of, unified

@@ -149,6 +149,9 @@ class Common:
     system: Annotated[
         str | None, _option("-s", "--system", metavar="TEXT", help="What the model is told before everything else.")
     ] = None
+    no_instructions: Annotated[
+        bool, _option("--no-instructions", help="Do not tell the model what the project's AGENTS.md says.")
+    ] = False
     ctx: Annotated[
         int | None,
         _option(

@@ -19,6 +19,7 @@ from lacli.cli.chat import resume
 from lacli.cli.framework import environment, keymap
 from lacli.cli.framework.config_files import ConfigFiles
 from lacli.cli.framework.flags import ContinueOption, SessionOption
+from lacli.cli.framework.instructions import project_instructions
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.framework.parameters import key_name, settable
 from lacli.cli.models import first_model
@@ -111,6 +112,7 @@ def tui(
         model=model.alias,
         missing=presence(model).missing,
         system=common.system or "",
+        instructions=project_instructions(common),
         session=going_on,
         folder=here,
         project=(project_root(here) or here).name,
