@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from lacli.kv import blocks
-from lacli.storage import atomic, files, lock
+from lacli.storage import atomic, files
 
 SUFFIX = ".kv"
 _HALF_LIFE_S = 7 * 86_400.0
@@ -26,7 +26,9 @@ _LEAST_GAIN = 3.0
 """A block is kept where computing it took so many times what reading it back is expected to take."""
 _READ_BYTES_PER_MS = 1_000_000.0
 _OPEN_MS = 0.3
-_LOCK_WAIT_S = 0.2
+_WRITTEN_S = 60.0
+"""A block that has been half written for longer is what a killed process left."""
+_PART = ".part"
 
 
 class Blocks(Protocol):
@@ -69,6 +71,8 @@ class KvStore:
         self._folder = folder
         self._seed = seed
         self._caps = caps
+        self.ms_per_token = 0.0
+        """What the blocks restored last took to compute; 0 where there were none."""
         self._is_usable = True
         self._room_made = False
 
@@ -86,18 +90,30 @@ class KvStore:
             return held
         size = blocks.POSITIONS * cache.position_bytes
         for name in blocks.names(self._seed, token_ids[: len(token_ids) - 1])[held // blocks.POSITIONS :]:
-            path = self._folder / (name + SUFFIX)
-            try:
-                payload = blocks.unpacked(name, files.read(path, limit=blocks.HEADER_BYTES + size), size)
-                if payload is None:
-                    _remove(path)
-                    break
-                os.utime(path)
-            except OSError:  # not there, gone meanwhile, or unreadable: it is computed
+            payload = self._read(name, size)
+            if payload is None:
                 break
             cache.put_kv_bytes(held, blocks.POSITIONS, payload)
             held += blocks.POSITIONS
         return held
+
+    def _read(self, name: str, size: int) -> memoryview | None:
+        """A block's payload, of `size` bytes; None where there is none, or what is there gives way to a new one."""
+        path = self._folder / (name + SUFFIX)
+        try:
+            data = files.read(path, limit=blocks.HEADER_BYTES + size)
+        except FileNotFoundError:  # gone since it was looked for, at the latest
+            return None
+        except OSError:
+            data = b""
+        payload, head = blocks.unpacked(name, data, size), blocks.header(data)
+        with contextlib.suppress(OSError):  # a disk that can only be read serves, too
+            if payload is None or head is None:
+                _remove(path)
+                return None
+            self.ms_per_token = head.ms / blocks.POSITIONS
+            os.utime(path)
+        return payload
 
     def keep(self, cache: Blocks, token_ids: Sequence[int], ms_per_token: float) -> int:
         """Store the whole blocks of these ids, which the cache holds, that are not there yet; returns how many."""
@@ -113,7 +129,7 @@ class KvStore:
                 if not _is_whole(path, blocks.HEADER_BYTES + size):
                     _remove(path)
                     payload = cache.kv_bytes(depth * blocks.POSITIONS, blocks.POSITIONS)
-                    beside = path.with_name(f".{os.getpid()}-{path.name}.part")
+                    beside = path.with_name(f".{os.getpid()}-{path.name}{_PART}")
                     atomic.replace(path, blocks.packed(name, payload, depth, ms), beside=beside, durable=False)
                     written += 1
             if written:
@@ -124,12 +140,16 @@ class KvStore:
         return written
 
     def _make_room(self) -> None:
-        """Bring the project under its cap, and once a session all projects under theirs."""
-        with contextlib.suppress(TimeoutError), lock.locked(self._folder / "kv", _LOCK_WAIT_S):
-            shrink([self._folder], self._caps.project_bytes)
-            if not self._room_made:
-                self._room_made = True
-                shrink(projects(self._folder.parent), self._caps.total_bytes)
+        """Bring the project under its cap, and once a session all projects under theirs.
+
+        Without a lock: two processes at once find the same blocks to be of least use.
+        """
+        shrink([self._folder], self._caps.project_bytes)
+        if not self._room_made:
+            self._room_made = True
+            everything = projects(self._folder.parent)
+            _sweep(everything)
+            shrink(everything, self._caps.total_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +190,6 @@ def clear(folder: Path) -> Size:
     if failure is not None:
         raise failure
     with contextlib.suppress(OSError):
-        (folder / f"kv{lock.SUFFIX}").unlink()
         folder.rmdir()
     return gone
 
@@ -213,9 +232,18 @@ def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """The blocks in a folder, and what a killed process left of one."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith((SUFFIX, SUFFIX + ".part")):
+            if entry.name.endswith((SUFFIX, SUFFIX + _PART)):
                 with contextlib.suppress(OSError):
                     yield Path(entry.path), entry.stat(follow_symlinks=False)
+
+
+def _sweep(folders: Sequence[Path]) -> None:
+    """Delete what killed processes left half written, whatever its time says since the clock was set."""
+    now = time.time()
+    for path, status in [each for folder in folders for each in _files(folder)]:
+        if path.name.endswith(_PART) and abs(now - status.st_mtime) > _WRITTEN_S:
+            with contextlib.suppress(OSError):
+                _remove(path)
 
 
 def _is_whole(path: Path, size: int) -> bool:
