@@ -89,9 +89,12 @@ class KvStore:
         if not self._is_usable:
             return held
         size = blocks.POSITIONS * cache.position_bytes
-        for name in blocks.names(self._seed, token_ids[: len(token_ids) - 1])[held // blocks.POSITIONS :]:
+        known = blocks.names(self._seed, token_ids[: len(token_ids) - 1])[held // blocks.POSITIONS :]
+        for place, name in enumerate(known):
             payload = self._read(name, size)
-            if payload is None:
+            if payload is None:  # what was damaged with it gives way now, too, rather than one block a process
+                for later in known[place + 1 :]:
+                    self._read(later, size)
                 break
             cache.put_kv_bytes(held, blocks.POSITIONS, payload)
             held += blocks.POSITIONS
