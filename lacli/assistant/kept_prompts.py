@@ -70,7 +70,6 @@ def open_kept(
     settings: Settings, pool: Pool | None, cached: CachedSequence, prepared: PreparedModel
 ) -> KeptPrompts | None:
     """What is kept of the pool's project for this model; None where nothing is to be, or only PyTorch computes."""
-    from lacli.kernels.library import ABI
     from lacli.kv.store import Caps, KvStore
     from lacli.project.root import project_id
     from lacli.sessions import switch
@@ -79,11 +78,16 @@ def open_kept(
     if pool is None or not kept or cached.runner.kernel == "torch" or not switch.is_on():
         return None
     caps = Caps.of_megabytes(settings.kv_mb, settings.kvs_mb)
+    store = KvStore(paths.kv_dir() / project_id(pool.key.root), arithmetic(prepared), caps)
+    return KeptPrompts(store, pool)
+
+
+def arithmetic(prepared: PreparedModel) -> bytes:
+    """All that decides about a bit of a KV cache but its ids. Which instruction set computes does not: all of them give
+    the same."""
+    from lacli.kernels.library import ABI
+
     files = [prepared.packed_file] if prepared.packed_file is not None else list(prepared.float_files)
     weights = [(file.name, (found := file.stat()).st_size, found.st_mtime_ns) for file in files]
-    # All that decides about a bit of it. Which instruction set computes does not: all of them give the same.
-    seed = json.dumps(
-        [__version__, ABI, prepared.folder.name, prepared.quant, prepared.config, weights], sort_keys=True
-    )
-    store = KvStore(paths.kv_dir() / project_id(pool.key.root), seed.encode(), caps)
-    return KeptPrompts(store, pool)
+    described = [__version__, ABI, prepared.folder.name, prepared.quant, prepared.config, weights]
+    return json.dumps(described, sort_keys=True).encode()
