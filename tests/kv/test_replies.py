@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from lacli import paths
 from lacli.assistant.assistant import Assistant
 from lacli.assistant.kept_prompts import KeptPrompts
+from lacli.chat.conversation import Conversation
+from lacli.config import Settings
 from lacli.events import Finished, Message, Request
 from lacli.kernels.library import library
 from lacli.kv import store
+from lacli.kv.blocks import POSITIONS
 from tests.assistants import Make, ask, loaded, make, reply
 
 __all__ = ["loaded", "make"]
@@ -148,6 +152,28 @@ class TestWhoTakesWhatWasRead:
         written = reply(make(keep_prompts=True), ask(LONG + "\nRepeat this list.", max_tokens=100))
         assert len(written.token_ids) == 100
         assert stored().positions >= before + 64
+
+    def test_each_turn_of_a_chat_taken_up_by_a_new_process_does(self, make: Make) -> None:
+        chat, used = Conversation(), 0
+        for words in (LONG, "Which is the third?", "And the last?"):
+            found = reply(make(keep_prompts=True), Request(chat.ask(words), max_tokens=8))
+            chat.answered(found)
+            new = found.stats.prompt_n + found.stats.reused_n - used
+            assert used == 0 or found.stats.prompt_n <= POSITIONS + new
+            used = found.stats.ctx_used
+
+    @pytest.mark.slow
+    def test_a_chat_of_four_thousand_tokens_does(self, sandbox_with_model: Path, tmp_path: Path) -> None:
+        words = " ".join(random.Random(2).choices(["red", "green", "blue", "grey"], k=3900))
+        chat, found = Conversation(), []
+        for question in (words, "Which is the third?"):
+            assistant = Assistant(Settings(folder=tmp_path, keep_prompts=True, offline=True))
+            found.append(reply(assistant, Request(chat.ask(question), max_tokens=16)))
+            chat.answered(found[-1])
+            assistant.close()
+        first, second = (each.stats for each in found)
+        assert first.prompt_n >= 3900
+        assert second.prompt_n <= 0.03 * first.prompt_n
 
 
 def side_by_side(assistant: Assistant, asked: Sequence[Request]) -> list[Finished]:
