@@ -34,7 +34,6 @@ from lacli.project.root import PoolKey
 
 _LINES = 40
 """Of a file before each prompt: some hundred tokens, a few blocks."""
-_SAMPLED = {"temperature": 0.7, "top_p": 0.95}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,8 @@ def compare(loaded: Loaded, folder: Path, count: int, max_tokens: int) -> Compar
     for name, message in itertools.islice(prompts(), count):
         done.prompts += 1
         asked = Request((message,), max_tokens=max_tokens)
-        requests = {"greedy": asked, "sampled": replace(asked, **_SAMPLED, seed=done.prompts)}
+        sampled = replace(asked, temperature=0.7, top_p=0.95, seed=done.prompts)
+        requests = {"greedy": asked, "sampled": sampled}
         plain = {}
         for way, request in requests.items():
             store.clear(kept_in)

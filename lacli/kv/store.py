@@ -214,9 +214,16 @@ def shrink(folders: Sequence[Path], cap: int) -> int:
 
 
 def shrink_all(root: Path, caps: Caps) -> int:
-    """Bring every project below the folder of all under its cap, and all of them under theirs; the bytes freed."""
+    """Bring every project below the folder of all under its cap, and all of them under theirs; the bytes freed.
+
+    What killed processes left half written goes, too.
+    """
     folders = projects(root)
-    return sum(shrink([folder], caps.project_bytes) for folder in folders) + shrink(folders, caps.total_bytes)
+    return (
+        _sweep(folders)
+        + sum(shrink([folder], caps.project_bytes) for folder in folders)
+        + shrink(folders, caps.total_bytes)
+    )
 
 
 def _worth(path: Path, status: os.stat_result, now: float) -> tuple[float, int]:
@@ -240,13 +247,15 @@ def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
                     yield Path(entry.path), entry.stat(follow_symlinks=False)
 
 
-def _sweep(folders: Sequence[Path]) -> None:
-    """Delete what killed processes left half written, whatever its time says since the clock was set."""
-    now = time.time()
+def _sweep(folders: Sequence[Path]) -> int:
+    """Delete what killed processes left half written, also where the clock was set since; the bytes freed."""
+    freed, now = 0, time.time()
     for path, status in [each for folder in folders for each in _files(folder)]:
         if path.name.endswith(_PART) and abs(now - status.st_mtime) > _WRITTEN_S:
             with contextlib.suppress(OSError):
                 _remove(path)
+                freed += status.st_size
+    return freed
 
 
 def _is_whole(path: Path, size: int) -> bool:

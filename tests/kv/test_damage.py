@@ -14,7 +14,7 @@ from lacli import paths
 from lacli.events import Event, Notice
 from lacli.kernels.library import library
 from lacli.kv import blocks
-from lacli.kv.store import Caps, KvStore
+from lacli.kv.store import Caps, KvStore, shrink_all
 from tests.assistants import Make, ask, checked, loaded, make
 from tests.kv.damage import DAMAGES, Store
 from tests.kv.test_replies import LONG
@@ -99,7 +99,8 @@ def test_a_cap_of_nothing_keeps_nothing_and_fails_nowhere(tmp_path: Path, caps: 
     assert kv.restore(FakeCache(), prompt, 0) == 0
 
 
-def test_what_a_killed_process_left_goes_once_it_is_old(tmp_path: Path) -> None:
+@pytest.mark.parametrize("prunes", [False, True], ids=["when something is stored", "when pruned"])
+def test_what_a_killed_process_left_goes_once_it_is_old(tmp_path: Path, prunes: bool) -> None:
     prompt = ids(300)
     opened(tmp_path).keep(FakeCache(prompt), prompt, SLOW_MS)
     (tmp_path / "kv" / "other").mkdir()
@@ -111,8 +112,11 @@ def test_what_a_killed_process_left_goes_once_it_is_old(tmp_path: Path) -> None:
         path.write_bytes(b"half")
         if when is not None:
             os.utime(path, (when, when))
-    more = ids(300, 3)
-    opened(tmp_path).keep(FakeCache(more), more, SLOW_MS)
+    if prunes:
+        assert shrink_all(tmp_path / "kv", Caps()) == 2 * len(b"half")
+    else:
+        more = ids(300, 3)
+        opened(tmp_path).keep(FakeCache(more), more, SLOW_MS)
     assert [path.exists() for path in (old, future, new)] == [False, False, True]  # the new one may still be written
 
 
