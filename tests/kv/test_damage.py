@@ -68,7 +68,7 @@ def test_what_is_restored_is_right_and_what_is_not_is_stored_again(tmp_path: Pat
 @pytest.mark.model
 @pytest.mark.skipif(library() is None, reason="the store serves our own kernels only")
 @pytest.mark.parametrize("name", DAMAGES)
-@pytest.mark.default_cases(3)
+@pytest.mark.default_cases(2)
 def test_the_text_is_the_same_and_one_line_says_so_at_most(make: Make, name: str) -> None:
     asked = ask(LONG + "\nWhich is the third?", max_tokens=8)
     expected = _answered(make(keep_prompts=True), asked)[0]

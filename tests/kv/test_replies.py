@@ -105,13 +105,13 @@ class TestWhoTakesWhatWasRead:
     """Every way to a reply begins at what is new."""
 
     def test_a_batch_reads_its_common_beginning_once_and_takes_it_from_the_store(self, make: Make) -> None:
-        asked = [ask(f"{LONG}\nWhich is number {number}?", max_tokens=8) for number in range(5)]
+        asked = [ask(f"{LONG}\nWhich is number {number}?", max_tokens=8) for number in range(3)]
         expected = [reply(make(), each).token_ids for each in asked]
         first, again = (side_by_side(make(keep_prompts=True), asked) for _ in range(2))
         assert [each.token_ids for each in first] == [each.token_ids for each in again] == expected
         length = first[0].stats.prompt_n
         assert sum(each.stats.prompt_n for each in first) < 1.5 * length  # read once, in whichever place
-        assert sum(each.stats.prompt_n for each in again) <= 5 * (64 + 16)
+        assert sum(each.stats.prompt_n for each in again) <= 3 * (64 + 16)
         assert all(each.stats.reused_n >= 256 for each in again)
 
     def test_a_reply_takes_what_a_batch_has_read_and_the_other_way_round(self, make: Make) -> None:

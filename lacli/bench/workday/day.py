@@ -14,9 +14,9 @@ from lacli.bench.edits.tasks import Task, project, tasks
 
 Command = Literal["complete", "ask", "edit"]
 
-_TYPED = 4
+_TYPED = 5
 """Lines that are typed again, with a completion asked for behind each."""
-_VISITED = (0.2, 0.5, 0.7, 0.9)
+_VISITED = (0.2, 0.8)
 """Where else in a file completions are asked for, as shares of its lines."""
 _ROUNDS = (
     ("dotenv/variables.py", "guard", "What does Variable.resolve do?", "Where is the default of a variable used?"),
