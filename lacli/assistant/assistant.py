@@ -6,6 +6,7 @@ on disk before `Finished` is yielded, and also when the reader closes the iterat
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -119,7 +120,7 @@ class Assistant:
         beginning = _beginning(request, loaded)
         with translated_errors():
             if beginning and loaded.cached.reusable(beginning) < len(beginning) - 1:
-                loaded.cached.start(beginning, lambda done: not cancel())
+                _read(loaded, beginning, cancel)
 
     def _nothing(self) -> Finished:
         """The reply of no tokens, which needs no model, only one that exists."""
@@ -135,6 +136,16 @@ class Assistant:
 
             look_into(spec.path)
         return spec
+
+
+def _read(loaded: Loaded, beginning: Sequence[int], cancel: Cancel) -> None:
+    """Make the KV cache hold these ids, as far as they can be had on disk from there."""
+    if loaded.kept is not None:
+        loaded.kept.restore(loaded.cached, beginning)
+    held, started = loaded.cached.reusable(beginning), time.perf_counter()
+    loaded.cached.start(beginning, lambda done: not cancel())
+    if loaded.kept is not None:
+        loaded.kept.timed(loaded.cached.length - held, 1e3 * (time.perf_counter() - started))
 
 
 def _beginning(request: Request, loaded: Loaded) -> Sequence[int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lacli.assistant.base import Cancel
@@ -11,8 +12,10 @@ from lacli.errors import LacliError
 from lacli.events import Event, Failed, Request
 
 if TYPE_CHECKING:
+    from lacli.assistant.kept_prompts import KeptPrompts
     from lacli.assistant.loading import Loaded
     from lacli.engine.batch import Job
+    from lacli.engine.sequence import CachedSequence
 
 _SHARE_OF_MEMORY = 0.5
 """Of what is free now, for all KV caches of a batch together."""
@@ -43,7 +46,8 @@ def replies(
     jobs = _Jobs(first_tries())
 
     places = best_slots(loaded.controller, loaded.cached)
-    batch = Batch(loaded.cached, loaded.controller, places, _SHARE_OF_MEMORY * free_memory())
+    most_bytes = _SHARE_OF_MEMORY * free_memory()
+    batch = Batch(loaded.cached, loaded.controller, places, most_bytes, partial(_restore, loaded.kept))
     try:
         with translated_errors():
             for index, came in batch.decode(jobs, cancel):
@@ -62,11 +66,17 @@ def replies(
                     elif came.finish is not None:
                         reply = writing.pop(index)
                         reply.leave()
+                        reply.keep_read(batch.sequence(index))
                         yield from ((index, event) for event in reply.end())
     finally:
         refresh_files(loaded)
         for reply in writing.values():
             reply.leave()
+
+
+def _restore(kept: KeptPrompts | None, cached: CachedSequence, prompt: Sequence[int]) -> None:
+    if kept is not None:
+        kept.restore(cached, prompt)
 
 
 class _Jobs(Iterator[tuple[int, "Job | LacliError"]]):

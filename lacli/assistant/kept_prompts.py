@@ -25,42 +25,43 @@ _LEAST_READ = 16
 
 
 class KeptPrompts:
-    """The store of one project, for one KV cache."""
+    """The store of one project, for the KV caches of one model."""
 
-    def __init__(self, store: KvStore, pool: Pool, cached: CachedSequence) -> None:
+    def __init__(self, store: KvStore, pool: Pool) -> None:
         self._store = store
         self._pool = pool
-        self._cached = cached
         self._ms_per_token = 0.0
         """What reading a prompt takes, as last measured; 0 where it was not yet."""
 
-    def restore(self, prompt: Sequence[int]) -> int:
-        """Take what is stored of a prompt into the KV cache where that is more than it holds; tokens gained by it."""
-        cached, held = self._cached, self._cached.begin(prompt)
-        whole = held // POSITIONS * POSITIONS
+    def restore(self, cached: CachedSequence, prompt: Sequence[int]) -> None:
+        """Take what is stored of a prompt into a KV cache where that is more than it holds."""
+        whole = cached.begin(prompt) // POSITIONS * POSITIONS
         if not self._store.has_behind(prompt, whole):
-            return 0
+            return
         cached.begin(prompt[: whole + 1])
-        now = self._store.restore(cached.runner, prompt, whole)  # type: ignore[arg-type]  # see `open_kept`
-        cached.grown(prompt[whole:now])
-        return now - held
+        try:
+            self._store.restore(cached.runner, prompt, whole)  # type: ignore[arg-type]  # see `open_kept`
+        finally:  # there may be memory for a part of it only
+            cached.grown(prompt[whole : cached.runner.length])
 
-    def keep(self, token_ids: Sequence[int], prompt_text: str, text: str, read: int, read_ms: float) -> None:
+    def timed(self, read: int, read_ms: float) -> None:
+        """So many tokens of a prompt were computed in `read_ms`: what storing them is worth."""
+        if read >= _LEAST_READ:
+            self._ms_per_token = read_ms / read
+
+    def keep(self, cached: CachedSequence, token_ids: Sequence[int], prompt_text: str, text: str) -> None:
         """After a reply: store what the cache holds of these ids, whose texts are looked through for secrets.
 
-        What else it holds, such as a try that was given up, is not stored. `read`: tokens of the prompt that were
-        computed, in `read_ms`.
+        What else it holds, such as a try that was given up, is not stored.
         """
         from lacli.engine.sequence import common
 
         if self._pool.refuse(prompt_text) or self._pool.refuse(text):
             return
-        if read >= _LEAST_READ:
-            self._ms_per_token = read_ms / read
-        if self._ms_per_token:
-            held = self._cached.ids
-            shown = held[: common(held, token_ids)]
-            self._store.keep(self._cached.runner, shown, self._ms_per_token)  # type: ignore[arg-type]
+        pace = self._ms_per_token or self._store.ms_per_token
+        if pace:
+            held = cached.ids
+            self._store.keep(cached.runner, held[: common(held, token_ids)], pace)  # type: ignore[arg-type]
         self._pool.notices.extend(self._store.notices)
         self._store.notices.clear()
 
@@ -69,7 +70,6 @@ def open_kept(
     settings: Settings, pool: Pool | None, cached: CachedSequence, prepared: PreparedModel
 ) -> KeptPrompts | None:
     """What is kept of the pool's project for this model; None where nothing is to be, or only PyTorch computes."""
-    from lacli.kernels.library import ABI
     from lacli.kv.store import Caps, KvStore
     from lacli.project.root import project_id
     from lacli.sessions import switch
@@ -78,11 +78,16 @@ def open_kept(
     if pool is None or not kept or cached.runner.kernel == "torch" or not switch.is_on():
         return None
     caps = Caps.of_megabytes(settings.kv_mb, settings.kvs_mb)
+    store = KvStore(paths.kv_dir() / project_id(pool.key.root), arithmetic(prepared), caps)
+    return KeptPrompts(store, pool)
+
+
+def arithmetic(prepared: PreparedModel) -> bytes:
+    """All that decides about a bit of a KV cache but its ids. Which instruction set computes does not: all of them give
+    the same."""
+    from lacli.kernels.library import ABI
+
     files = [prepared.packed_file] if prepared.packed_file is not None else list(prepared.float_files)
     weights = [(file.name, (found := file.stat()).st_size, found.st_mtime_ns) for file in files]
-    # All that decides about a bit of it. Which instruction set computes does not: all of them give the same.
-    seed = json.dumps(
-        [__version__, ABI, prepared.folder.name, prepared.quant, prepared.config, weights], sort_keys=True
-    )
-    store = KvStore(paths.kv_dir() / project_id(pool.key.root), seed.encode(), caps)
-    return KeptPrompts(store, pool, cached)
+    described = [__version__, ABI, prepared.folder.name, prepared.quant, prepared.config, weights]
+    return json.dumps(described, sort_keys=True).encode()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lacli.drafts.base import Sources
     from lacli.engine.batch import Job
     from lacli.engine.sampler import Sampler
+    from lacli.engine.sequence import CachedSequence
     from lacli.engine.step import Read, Step
     from lacli.engine.stop import Stops
     from lacli.pool.update import TableRows
@@ -59,6 +60,8 @@ class Reply:
         self._plain_ms: float | None = None
         self._prompt_started = self._first_at = self._last_at = self._started
         self._prompt_n = self._reused_n = 0
+        self._read_ms = 0.0
+        """Of reading the prompt in a batch, the share of this reply."""
 
     def events(self, cancel: Cancel) -> Iterator[Event]:
         """All events of the reply; whatever ends it, what was accepted goes into the pool."""
@@ -69,7 +72,7 @@ class Reply:
         finally:
             refresh_files(self._loaded)
             self.leave()
-        self._keep_read()
+        self.keep_read(self._loaded.cached)
         yield from self.end()
 
     def begin(self) -> Iterator[Notice]:
@@ -91,6 +94,7 @@ class Reply:
         """A part of the prompt was read in a batch."""
         if self._tried is None or self._tried.is_first:
             self._prompt_n, self._reused_n = len(self._prompt.token_ids) - read.reused, read.reused
+            self._read_ms += read.ms
         return Prefill(read.held - read.reused, len(self._prompt.token_ids) - read.reused, read.reused)
 
     def take(self, step: Step) -> Piece:
@@ -180,7 +184,7 @@ class Reply:
         prompt, cached = self._prompt.token_ids, self._loaded.cached
         self._prompt_started = time.perf_counter()
         if self._loaded.kept is not None and self._request.max_tokens > 0:
-            self._loaded.kept.restore(prompt)
+            self._loaded.kept.restore(cached, prompt)
         self._reused_n = cached.reusable(prompt)
         self._prompt_n = len(prompt) - self._reused_n if self._request.max_tokens > 0 else 0
         with translated_errors():
@@ -258,13 +262,14 @@ class Reply:
         self._accepted.subtract(source for source in self._sources[delivered:] if source)
         del self._ids[delivered:], self._sources[delivered:]
 
-    def _keep_read(self) -> None:
-        """Have what the KV cache holds of it kept on disk, now that its text is out; a failure is said at the end."""
-        if self._loaded.kept is not None and self._ids:
-            read_ms = (self._first_at - self._prompt_started) * 1e3
-            text = self._loaded.tokenizer.decode(self._ids)
-            shown = (*self._prompt.token_ids, *self._ids)
-            self._loaded.kept.keep(shown, self._prompt.text, text, self._prompt_n, read_ms)
+    def keep_read(self, cached: CachedSequence | None) -> None:
+        """Have what a KV cache holds of it kept on disk, now that its text is out; a failure is said at the end."""
+        kept = self._loaded.kept
+        if kept is None or cached is None or not self._ids:
+            return
+        kept.timed(self._prompt_n, self._read_ms or (self._first_at - self._prompt_started) * 1e3)
+        text = self._prompt.last_line + self._loaded.tokenizer.decode(self._ids)
+        kept.keep(cached, (*self._prompt.token_ids, *self._ids), self._prompt.text, text)
 
     def _update_pool(self) -> None:
         """Store in the pool what this reply said, as far as it was shown, and what the sources learned meanwhile."""

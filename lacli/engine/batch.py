@@ -32,6 +32,9 @@ _WORTH_WAITING = 16
 _GOOD_ENOUGH = 0.98
 """Of the best rate of tokens: fewer slots begin and end sooner, and take less memory."""
 
+Restore = Callable[[CachedSequence, Sequence[int]], None]
+"""Gives a sequence more of the beginning of a prompt than it holds, from wherever that is kept."""
+
 JobEvent = tuple[int, Step | Read | LacliError]
 """The key of a job, and a step of its reply, what was read of its prompt, or why it has no reply."""
 
@@ -105,10 +108,18 @@ def _most_rows(controller: Controller) -> int:
 class Batch:
     """The slots of one model; `decode` fills them."""
 
-    def __init__(self, cached: CachedSequence, controller: Controller, most: int, most_bytes: float) -> None:
+    def __init__(
+        self,
+        cached: CachedSequence,
+        controller: Controller,
+        most: int,
+        most_bytes: float,
+        restore: Restore = lambda cached, prompt: None,
+    ) -> None:
         """cached: the first slot; most: slots, 1 where the runner cannot share; most_bytes: of all caches."""
         self._slots = [_Slot(cached)]
         self._controller = controller
+        self._restore = restore
         self._most = most
         self._most_bytes = most_bytes
         self._most_rows = _most_rows(controller)
@@ -137,6 +148,10 @@ class Batch:
             self._controller.set_others(0, 0.0)
             for slot in self._slots:
                 slot.release()
+
+    def sequence(self, key: int) -> CachedSequence | None:
+        """What holds the reply of this job, until `decode` goes on."""
+        return next((slot.cached for slot in self._slots if slot.key == key), None)
 
     def _assign(
         self, jobs: Iterator[tuple[int, Job | LacliError]], waiting: list[tuple[int, Job]], cancel: Callable[[], bool]
@@ -182,9 +197,11 @@ class Batch:
     def _read_alone(self, slot: _Slot, cancel: Callable[[], bool]) -> Iterator[JobEvent]:
         """The whole prompt at once, in the runner's own way."""
         assert slot.job is not None
+        self._restore(slot.cached, slot.job.prompt)
         slot.fresh, slot.reused = False, slot.cached.reusable(slot.job.prompt)
+        started = time.perf_counter()
         scores = slot.cached.start(slot.job.prompt, lambda done: not cancel())
-        yield slot.key, Read(slot.cached.length, slot.reused)
+        yield slot.key, Read(slot.cached.length, slot.reused, since_ms(started))
         if scores is not None:
             yield self._answer(slot, ForwardResult(scores, 0.0))
 
@@ -200,11 +217,12 @@ class Batch:
         plain_ms = self._controller.cost.plain_ms(sum(counts), spent_ms)
         events: list[JobEvent] = []
         for (slot, rows), scores, count in zip(running, results, counts, strict=True):
+            own_ms = spent_ms * count / sum(counts)
             if slot.decoder is None:
                 slot.cached.keep(rows, range(count))
-                events.append((slot.key, Read(slot.cached.length, slot.reused)))
+                events.append((slot.key, Read(slot.cached.length, slot.reused, own_ms)))
             if len(scores):
-                events.append(self._answer(slot, ForwardResult(scores, spent_ms * count / sum(counts), plain_ms)))
+                events.append(self._answer(slot, ForwardResult(scores, own_ms, plain_ms)))
         return events  # all at once: between them the reader may run other forwards
 
     def _answer(self, slot: _Slot, result: ForwardResult) -> JobEvent:
@@ -249,7 +267,8 @@ class Batch:
                     return None
             if held > slot.cached.begin(job.prompt):
                 slot.cached.adopt(best, held)
-            slot.fresh, slot.reused = False, held
+            self._restore(slot.cached, job.prompt)
+            slot.fresh, slot.reused = False, slot.cached.length
         chunk = job.prompt[slot.cached.length : slot.cached.length + left]
         count = len(chunk)
         last = slot.cached.length + count == len(job.prompt)

@@ -88,6 +88,8 @@ class Read:
     """Tokens of the prompt in the cache now."""
     reused: int
     """Those among them that were not read for this reply."""
+    ms: float = 0.0
+    """Time of the forward: of one that others shared, what its rows' share of that was."""
 
 
 @dataclass(frozen=True, slots=True)

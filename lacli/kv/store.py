@@ -8,9 +8,11 @@ raises: a store that cannot be used ends with one notice.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import stat
+import statistics
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,15 +20,20 @@ from pathlib import Path
 from typing import Protocol
 
 from lacli.kv import blocks
-from lacli.storage import atomic, files, lock
+from lacli.storage import atomic, files
 
 SUFFIX = ".kv"
-_HALF_LIFE_S = 7 * 86_400.0
 _LEAST_GAIN = 3.0
 """A block is kept where computing it took so many times what reading it back is expected to take."""
 _READ_BYTES_PER_MS = 1_000_000.0
 _OPEN_MS = 0.3
-_LOCK_WAIT_S = 0.2
+_WRITTEN_S = 60.0
+"""A block that has been half written for longer is what a killed process left."""
+_PART = ".part"
+_FADING_S = 60.0
+"""A block that was of use so long ago counts half, twice as long ago a third, and so on."""
+
+_File = tuple[Path, os.stat_result]
 
 
 class Blocks(Protocol):
@@ -69,6 +76,8 @@ class KvStore:
         self._folder = folder
         self._seed = seed
         self._caps = caps
+        self.ms_per_token = 0.0
+        """What the blocks restored last took to compute; 0 where there were none."""
         self._is_usable = True
         self._room_made = False
 
@@ -85,19 +94,41 @@ class KvStore:
         if not self._is_usable:
             return held
         size = blocks.POSITIONS * cache.position_bytes
-        for name in blocks.names(self._seed, token_ids[: len(token_ids) - 1])[held // blocks.POSITIONS :]:
-            path = self._folder / (name + SUFFIX)
-            try:
-                payload = blocks.unpacked(name, files.read(path, limit=blocks.HEADER_BYTES + size), size)
-                if payload is None:
-                    _remove(path)
-                    break
-                os.utime(path)
-            except OSError:  # not there, gone meanwhile, or unreadable: it is computed
+        known = blocks.names(self._seed, token_ids[: len(token_ids) - 1])
+        first = held // blocks.POSITIONS
+        for place, name in enumerate(known[first:], start=first):
+            payload = self._read(name, size)
+            if payload is None:  # what was damaged with it gives way now, too, rather than one block a process
+                for later in known[place + 1 :]:
+                    self._read(later, size)
                 break
             cache.put_kv_bytes(held, blocks.POSITIONS, payload)
             held += blocks.POSITIONS
+        self._used(known[: held // blocks.POSITIONS])
         return held
+
+    def _used(self, names: Sequence[str]) -> None:
+        """Note that these blocks of one text were of use now: the first one last, as all others need it."""
+        for name in reversed(names):
+            with contextlib.suppress(OSError):  # a disk that can only be read serves, too
+                os.utime(self._folder / (name + SUFFIX))
+
+    def _read(self, name: str, size: int) -> memoryview | None:
+        """A block's payload, of `size` bytes; None where there is none, or what is there gives way to a new one."""
+        path = self._folder / (name + SUFFIX)
+        try:
+            data = files.read(path, limit=blocks.HEADER_BYTES + size)
+        except FileNotFoundError:  # gone since it was looked for, at the latest
+            return None
+        except OSError:
+            data = b""
+        payload, head = blocks.unpacked(name, data, size), blocks.header(data)
+        if payload is None or head is None:
+            with contextlib.suppress(OSError):
+                _remove(path)
+            return None
+        self.ms_per_token = head.ms / blocks.POSITIONS
+        return payload
 
     def keep(self, cache: Blocks, token_ids: Sequence[int], ms_per_token: float) -> int:
         """Store the whole blocks of these ids, which the cache holds, that are not there yet; returns how many."""
@@ -108,14 +139,16 @@ class KvStore:
         written = 0
         try:
             files.make_private(self._folder)
-            for depth, name in enumerate(blocks.names(self._seed, token_ids)):
+            names = blocks.names(self._seed, token_ids)
+            for depth, name in enumerate(names):
                 path = self._folder / (name + SUFFIX)
                 if not _is_whole(path, blocks.HEADER_BYTES + size):
                     _remove(path)
                     payload = cache.kv_bytes(depth * blocks.POSITIONS, blocks.POSITIONS)
-                    beside = path.with_name(f".{os.getpid()}-{path.name}.part")
+                    beside = path.with_name(f".{os.getpid()}-{path.name}{_PART}")
                     atomic.replace(path, blocks.packed(name, payload, depth, ms), beside=beside, durable=False)
                     written += 1
+            self._used(names)
             if written:
                 self._make_room()
         except OSError as error:
@@ -124,12 +157,16 @@ class KvStore:
         return written
 
     def _make_room(self) -> None:
-        """Bring the project under its cap, and once a session all projects under theirs."""
-        with contextlib.suppress(TimeoutError), lock.locked(self._folder / "kv", _LOCK_WAIT_S):
-            shrink([self._folder], self._caps.project_bytes)
-            if not self._room_made:
-                self._room_made = True
-                shrink(projects(self._folder.parent), self._caps.total_bytes)
+        """Bring the project under its cap, and once a session all projects under theirs.
+
+        Without a lock: two processes at once find the same blocks to be of least use.
+        """
+        shrink([self._folder], self._caps.project_bytes)
+        if not self._room_made:
+            self._room_made = True
+            everything = projects(self._folder.parent)
+            _sweep(everything)
+            shrink(everything, self._caps.total_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,19 +207,18 @@ def clear(folder: Path) -> Size:
     if failure is not None:
         raise failure
     with contextlib.suppress(OSError):
-        (folder / f"kv{lock.SUFFIX}").unlink()
         folder.rmdir()
     return gone
 
 
 def shrink(folders: Sequence[Path], cap: int) -> int:
     """Delete what saves least for its size until the folders' files fit into `cap` bytes; returns the bytes freed."""
-    found = [(path, status) for folder in folders for path, status in _files(folder)]
+    found = [each for folder in folders for each in _files(folder)]
     excess = sum(status.st_size for _, status in found) - cap
     if excess <= 0:
         return 0
-    freed, now = 0, time.time()
-    for path, status in sorted(found, key=lambda each: _worth(each[0], each[1], now)):
+    freed = 0
+    for path, status in _least_useful_first(found):
         if freed >= excess:
             break
         with contextlib.suppress(OSError):  # what cannot be deleted stays, and others go in its place
@@ -192,30 +228,69 @@ def shrink(folders: Sequence[Path], cap: int) -> int:
 
 
 def shrink_all(root: Path, caps: Caps) -> int:
-    """Bring every project below the folder of all under its cap, and all of them under theirs; the bytes freed."""
+    """Bring every project below the folder of all under its cap, and all of them under theirs; the bytes freed.
+
+    What killed processes left half written goes, too.
+    """
     folders = projects(root)
-    return sum(shrink([folder], caps.project_bytes) for folder in folders) + shrink(folders, caps.total_bytes)
+    return (
+        _sweep(folders)
+        + sum(shrink([folder], caps.project_bytes) for folder in folders)
+        + shrink(folders, caps.total_bytes)
+    )
 
 
-def _worth(path: Path, status: os.stat_result, now: float) -> tuple[float, int]:
-    """Milliseconds saved for a byte, fading since it was last of use; of equals the deeper one is worth less."""
+def _least_useful_first(found: Sequence[_File]) -> list[_File]:
+    """By the milliseconds that a byte saves, less the longer ago it was of use; of equals the deeper one goes first.
+
+    What took long may have been computed beside other programs, so blocks of a size, which one model made, count alike:
+    among them it is the time of their last use that decides.
+    """
+    heads = {path: _head(path) for path, _ in found}
+    times: dict[int, list[float]] = {}
+    for path, status in found:
+        if (head := heads[path]) is not None:
+            times.setdefault(status.st_size, []).append(head.ms)
+    saved = {size: statistics.median(those) / size for size, those in times.items()}
+    now = time.time()
+
+    def worth(each: _File) -> tuple[float, int]:
+        path, status = each
+        head = heads[path]
+        if head is None:
+            return 0.0, 0
+        return saved[status.st_size] / (1 + max(0.0, now - status.st_mtime) // _FADING_S), -head.depth
+
+    return sorted(found, key=worth)
+
+
+def _head(path: Path) -> blocks.Header | None:
+    """What a file says of itself; None where it is no block."""
     try:
         found = blocks.header(files.read(path, size=blocks.HEADER_BYTES))
     except OSError:
-        found = None
-    if found is None:
-        return 0.0, 0
-    age = max(0.0, now - status.st_mtime)
-    return round(found.ms / max(1, status.st_size) * 0.5 ** (age / _HALF_LIFE_S), 12), -found.depth
+        return None
+    return found if found is not None and math.isfinite(found.ms) else None
 
 
-def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def _files(folder: Path) -> Iterator[_File]:
     """The blocks in a folder, and what a killed process left of one."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith((SUFFIX, SUFFIX + ".part")):
+            if entry.name.endswith((SUFFIX, SUFFIX + _PART)):
                 with contextlib.suppress(OSError):
                     yield Path(entry.path), entry.stat(follow_symlinks=False)
+
+
+def _sweep(folders: Sequence[Path]) -> int:
+    """Delete what killed processes left half written, also where the clock was set since; the bytes freed."""
+    freed, now = 0, time.time()
+    for path, status in [each for folder in folders for each in _files(folder)]:
+        if path.name.endswith(_PART) and abs(now - status.st_mtime) > _WRITTEN_S:
+            with contextlib.suppress(OSError):
+                _remove(path)
+                freed += status.st_size
+    return freed
 
 
 def _is_whole(path: Path, size: int) -> bool:

@@ -15,6 +15,7 @@ from lacli.bench.sessions import report as sessions_report
 from lacli.bench.sessions import run as sessions
 from lacli.bench.sessions.run import Played, SessionTask, load_project, load_tasks, play_sessions
 from lacli.bench.suites import word_overlap
+from lacli.bench.workplace import new_repository
 from lacli.config import Settings
 from lacli.errors import LacliError
 from lacli.project import root as identity
@@ -146,13 +147,13 @@ def test_its_repository_is_its_own_whatever_the_environment_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "the users"))
-    root = sessions._repository(tmp_path / "taskq")
+    root = new_repository(tmp_path / "taskq", load_project())
     assert (root / ".git" / "refs" / "heads").is_dir()
     assert identity.first_commit(root) is not None
     assert not (tmp_path / "the users").exists()
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LacliError, match="cannot be made"):
-        sessions._repository(tmp_path / "other")
+        new_repository(tmp_path / "other", load_project())
 
 
 def test_a_task_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from pathlib import Path
 
 import numpy as np
@@ -198,6 +199,43 @@ class TestRoom:
         assert len(kept(tmp_path)) == 4
         assert kv.restore(FakeCache(), second, 0) == 192
         assert kv.restore(FakeCache(), first, 0) == 64  # of the old ones the first block, which all others need
+
+    def test_what_was_of_use_longest_ago_goes_first_whatever_it_took_then(self, tmp_path: Path) -> None:
+        block = blocks.HEADER_BYTES + POSITIONS * 16
+        first, second, third = ids(200), ids(200, 3), ids(200, 5)
+        opened(tmp_path).keep(FakeCache(first), first, 3 * SLOW_MS)  # beside other programs
+        opened(tmp_path).keep(FakeCache(second), second, SLOW_MS)
+        for prompt, ago in ((first, 7200), (second, 3600)):
+            for name in blocks.names(SEED, prompt):
+                when = time.time() - ago
+                os.utime(tmp_path / "kv" / "project" / (name + store.SUFFIX), (when, when))
+        kv = opened(tmp_path, caps=Caps(6 * block, 100 * block))
+        kv.keep(FakeCache(third), third, SLOW_MS)
+        assert [kv.restore(FakeCache(), prompt, 0) for prompt in (first, second, third)] == [0, 192, 192]
+
+    def test_what_takes_longer_for_its_size_lasts_longer(self, tmp_path: Path) -> None:
+        small, large = tmp_path / "kv" / "project" / "a.kv", tmp_path / "kv" / "project" / "b.kv"
+        small.parent.mkdir(parents=True)
+        small.write_bytes(blocks.packed("a", bytes(1000), 0, 5.0))
+        large.write_bytes(blocks.packed("b", bytes(2000), 0, 100.0))
+        for path, ago in ((small, 600), (large, 2400)):
+            os.utime(path, (time.time() - ago,) * 2)
+        store.shrink([small.parent], 2500)
+        assert [small.exists(), large.exists()] == [False, True]
+
+    def test_what_a_process_has_in_memory_all_day_is_of_use_all_day(self, tmp_path: Path) -> None:
+        prompt = ids(300)
+        kv = opened(tmp_path)
+        kv.keep(FakeCache(prompt[:200]), prompt[:200], SLOW_MS)
+        for file in kept(tmp_path):
+            os.utime(file, (1, 1))
+        kv.keep(FakeCache(prompt), prompt, SLOW_MS)
+        times = [
+            (tmp_path / "kv" / "project" / (name + store.SUFFIX)).stat().st_mtime_ns
+            for name in blocks.names(SEED, prompt)
+        ]
+        assert times == sorted(times, reverse=True)  # the first one, without which the others are nothing, last
+        assert times[-1] > 1e18
 
     def test_all_projects_together_have_a_cap(self, tmp_path: Path) -> None:
         block = blocks.HEADER_BYTES + POSITIONS * 16

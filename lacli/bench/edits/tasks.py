@@ -90,6 +90,11 @@ def before(task: Task) -> str:
     return _text(task.file)
 
 
+def project() -> dict[str, str]:
+    """All twelve files by their names."""
+    return {task.file: before(task) for task in tasks()}
+
+
 @cache
 def _text(file: str) -> str:
     text: str = (_folder() / "files" / file).read_text(encoding="utf-8")

@@ -1,35 +1,30 @@
 """Suite `sessions`: twenty tasks in a small project over two days, each its own process, with the real assistant.
 
-The project stands in a temporary git repository and lacli's files in a temporary LACLI_HOME that shares only the
-cache, so nothing of the user's is read or changed. Day 2 is played three times: with the pool that day 1 left, with an
-empty pool for each task, and with a pool filled by prompts that have nothing to do with the project. What a task needs
-of a model is done in `session_task`, in the child.
+The project stands in a repository of its own, what is learned in homes of their own (`bench.workplace`). Day 2 is
+played three times: with the pool that day 1 left, with an empty pool for each task, and with a pool filled by prompts
+that have nothing to do with the project. What a task needs of a model is done in `session_task`, in the child.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import lacli
-from lacli import paths
 from lacli.bench.suites import load_suites, runs
+from lacli.bench.workplace import environment, new_home, new_repository, workplace
 from lacli.config import Settings
 from lacli.errors import LacliError
 from lacli.events import Attachment
-from lacli.project.root import git_output
 from lacli.prompts.content import composed
 
 DAYS = (1, 2)
@@ -37,7 +32,6 @@ _UNRELATED = 5  # prompts of prose and of code each that fill the unrelated pool
 _TWIN = 0.5
 _LEAST_OWN = 12
 _RUN = 6
-_GIT_WAIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +92,7 @@ def play_sessions(
     tasks = load_tasks()
     days = {day: [task for task in tasks if task.day == day][:limit] for day in DAYS}
     played: list[Played] = []
-    with _workplace() as place:
+    with workplace("sessions") as place:
         play = _Player(place, settings, max_tokens, rows)
         kept = play.home("kept")
         for task in (*days[1], *days[2]):
@@ -127,7 +121,7 @@ class _Player:
 
     def __init__(self, place: Path, settings: Settings, max_tokens: int, rows: int | None) -> None:
         self._place = place
-        self._repository = _repository(place / "taskq")
+        self._repository = new_repository(place / "taskq", load_project())
         model = settings.model
         if model is not None and os.path.exists(model):
             model = os.path.abspath(model)
@@ -136,51 +130,23 @@ class _Player:
 
     def home(self, name: str, like: Path | None = None) -> Path:
         """A new LACLI_HOME with the user's models, and nothing learned but what `like` holds."""
-        home = self._place / name
-        home.mkdir(mode=0o700)
-        for kind, folder in (("cache", paths.cache_dir()), ("config", paths.config_dir())):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (home / kind).symlink_to(folder, target_is_directory=True)
-        if like is not None and (like / "state").is_dir():
-            shutil.copytree(like / "state", home / "state")
-        return home
+        return new_home(self._place / name, like)
 
     def __call__(self, home: Path, prompts: Sequence[str]) -> list[dict[str, Any]]:
         """One process that answers these prompts one after the other."""
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("LACLI_")}
-        package = str(Path(lacli.__file__).resolve().parents[1])
-        search = os.pathsep.join(part for part in (package, inherited.get("PYTHONPATH", "")) if part)
         done = subprocess.run(
             [sys.executable, "-m", "lacli.bench.sessions.task"],
             input=json.dumps(self._order | {"prompts": list(prompts)}),
             capture_output=True,
             encoding="utf-8",
             cwd=self._repository,
-            env=inherited | {"LACLI_HOME": str(home), "PYTHONPATH": search, "PYTHONIOENCODING": "utf-8"},
+            env=environment(home),
         )
         if done.returncode:
             last = done.stderr.strip().splitlines()[-1:] or ["nothing was said"]
             raise LacliError(f"a task of the bench failed: {last[0]}")
         answers: list[dict[str, Any]] = json.loads(done.stdout)
         return answers
-
-
-@contextlib.contextmanager
-def _workplace() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="lacli-sessions-") as folder:
-        yield Path(folder).resolve()
-
-
-def _repository(root: Path) -> Path:
-    for name, text in load_project().items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-    who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "commit.gpgsign=false"]
-    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "--no-verify", "-m", "taskq"]):
-        if git_output(root, words, _GIT_WAIT_S) is None:  # whatever GIT_DIR says, as lacli itself asks git
-            raise LacliError("the suite's repository cannot be made", "the sessions suite needs the git program")
-    return root
 
 
 def _with_twin(one: Played, before: Sequence[Played]) -> Played:
