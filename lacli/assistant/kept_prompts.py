@@ -45,8 +45,8 @@ class KeptPrompts:
             cached.grown(prompt[whole : cached.runner.length])
 
     def timed(self, read: int, read_ms: float) -> None:
-        """So many tokens of a prompt were computed in `read_ms`: what storing them is worth."""
-        if read >= _LEAST_READ:
+        """So many tokens of a prompt were computed in `read_ms`, 0 where not all were: what storing them is worth."""
+        if read >= _LEAST_READ and read_ms > 0:
             self._ms_per_token = read_ms / read
 
     def keep(self, cached: CachedSequence, token_ids: Sequence[int], prompt_text: str, text: str) -> None:

@@ -61,7 +61,7 @@ class Reply:
         self._prompt_started = self._first_at = self._last_at = self._started
         self._prompt_n = self._reused_n = 0
         self._read_ms = 0.0
-        """Of reading the prompt in a batch, the share of this reply."""
+        """Of reading the prompt; in a batch the share of this reply. 0 until it is read."""
 
     def events(self, cancel: Cancel) -> Iterator[Event]:
         """All events of the reply; whatever ends it, what was accepted goes into the pool."""
@@ -238,6 +238,7 @@ class Reply:
 
     def _count(self, step: Step) -> None:
         now = time.perf_counter()
+        self._read_ms = self._read_ms or 1000 * (now - self._prompt_started)
         if step.token_ids:
             self._first_at = self._first_at if self._ids else now
             self._last_at = now
@@ -265,9 +266,9 @@ class Reply:
     def keep_read(self, cached: CachedSequence | None) -> None:
         """Have what a KV cache holds of it kept on disk, now that its text is out; a failure is said at the end."""
         kept = self._loaded.kept
-        if kept is None or cached is None or not self._ids:
+        if kept is None or cached is None:
             return
-        kept.timed(self._prompt_n, self._read_ms or (self._first_at - self._prompt_started) * 1e3)
+        kept.timed(self._prompt_n, self._read_ms)
         text = self._prompt.last_line + self._loaded.tokenizer.decode(self._ids)
         kept.keep(cached, (*self._prompt.token_ids, *self._ids), self._prompt.text, text)
 

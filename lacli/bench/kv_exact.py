@@ -82,6 +82,7 @@ def compare(loaded: Loaded, folder: Path, count: int, max_tokens: int) -> Compar
     key = PoolKey("bench", folder, loaded.tokenizer.fingerprint)
     for name, message in itertools.islice(prompts(), count):
         done.prompts += 1
+        print(f"{done.prompts}/{count} {name}", file=sys.stderr)
         asked = Request((message,), max_tokens=max_tokens)
         sampled = replace(asked, temperature=0.7, top_p=0.95, seed=done.prompts)
         requests = {"greedy": asked, "sampled": sampled}

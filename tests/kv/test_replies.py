@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,13 @@ class TestWhoTakesWhatWasRead:
         written = reply(make(keep_prompts=True), ask(LONG + "\nRepeat this list.", max_tokens=100))
         assert len(written.token_ids) == 100
         assert stored().positions >= before + 64
+
+    def test_a_reply_of_which_nothing_is_left_has_its_prompt_kept(self, make: Make) -> None:
+        asked = ask(LONG + "\nWhich is the third?", max_tokens=8)
+        begins = reply(make(), asked).text[0]
+        stopped = reply(make(keep_prompts=True), replace(asked, stops=(begins,)))
+        assert stopped.token_ids == ()
+        assert stored().positions >= 256
 
     def test_each_turn_of_a_chat_taken_up_by_a_new_process_does(self, make: Make) -> None:
         chat, used = Conversation(), 0
