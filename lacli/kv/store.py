@@ -259,7 +259,7 @@ def _least_useful_first(found: Sequence[_File]) -> list[_File]:
         head = heads[path]
         if head is None:
             return 0.0, 0
-        return saved[status.st_size] / (1 + max(0.0, now - status.st_mtime) // _FADING_S), -head.depth
+        return saved[status.st_size] / (1 + abs(now - status.st_mtime) // _FADING_S), -head.depth
 
     return sorted(found, key=worth)
 
