@@ -64,6 +64,8 @@ class Place:
     """Most lines; 0 is no bound."""
     context: tuple[Attachment, ...] = ()
     """Pieces of other files, in a stable order, so that the KV cache still matches."""
+    named: int = 0
+    """So many of these, the first, were asked for by name, and are shown whatever it takes to read them."""
     boundary: str = ""
     """What a line has that is beyond what is completed: the next cell of a notebook."""
 
@@ -95,6 +97,9 @@ class Request:
     begins_again: bool = False
     """Whether a completion of which its rules leave nothing, or with which the file does not parse, is written anew:
     begun with the likeliest other token, or cut elsewhere. See `lacli.assistant.tries`."""
+    read_ms: int = 0
+    """Of a completion: what reading may take, in milliseconds; more of the file is shown as it was read before. 0 is no
+    bound."""
     beginning: int | None = None
     """For several replies to one request that must differ: the rank, from 0, of the first token. None: the first token
     is drawn like every other."""
@@ -114,6 +119,12 @@ class Preview:
     """Characters of what was asked that the vocabulary lacks: the model neither sees nor writes them."""
     thinks: bool = False
     """Whether the model may think before it answers, which takes tokens, too."""
+    shown_n: int = 0
+    """Of a completion with `Request.read_ms`: tokens around the cursor that are shown."""
+    window_n: int = 0
+    """The same if reading took no time; 0 where reading has no bound."""
+    reused_n: int = 0
+    """Tokens of the prompt that were read before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +292,10 @@ class ReplyStats(Counts):
     prompt_n: int = 0
     """Prompt tokens processed (reused ones not counted)."""
     reused_n: int = 0
+    shown_n: int = 0
+    """Of a completion with `Request.read_ms`: tokens around the cursor that were shown."""
+    window_n: int = 0
+    """The same if reading took no time; 0 where reading had no bound."""
     prompt_ms: float = 0.0
     predicted_ms: float = 0.0
     """From the first token to the last, the reader's time included."""

@@ -100,7 +100,7 @@ class Assistant:
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
-        from lacli.assistant.loading import describe
+        from lacli.assistant.loading import describe, described_reading
         from lacli.assistant.prompt import build_prompt
 
         if self._model is not None:
@@ -108,10 +108,24 @@ class Assistant:
             prepared, tokenizer, size = model.prepared, model.tokenizer, model.cached.runner.context_size
         else:
             prepared, tokenizer, size = describe(self._settings, report)
-        prompt = build_prompt(request, prepared, tokenizer, size)
+        reading = None
+        if request.read_ms:
+            reading = described_reading(self._settings, prepared) if self.loaded is None else self.loaded.reading()
+        prompt = build_prompt(request, prepared, tokenizer, size, reading)
         notes = (*prompt.notes, *((dropped_notice(prompt.dropped),) if prompt.dropped else ()))
         unseen = tokenizer.unseen(prompt.text)
-        return Preview(prompt.token_ids, tokenizer.spelled(prompt.token_ids), size, notes, unseen, prompt.thinks)
+        shown = prompt.window
+        return Preview(
+            token_ids=prompt.token_ids,
+            text=tokenizer.spelled(prompt.token_ids),
+            ctx_size=size,
+            notes=notes,
+            unseen=unseen,
+            thinks=prompt.thinks,
+            shown_n=0 if shown is None else shown.tokens,
+            window_n=0 if shown is None else shown.whole,
+            reused_n=0 if shown is None else shown.free,
+        )
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """See `Replier.warm`."""

@@ -28,14 +28,20 @@ def replies(
 
     writing: dict[int, Reply] = {}
     said: list[tuple[int, Event]] = []
+    reading = loaded.reading()  # the same for all, so that equal requests have equal prompts
+    first: Reply | None = None
 
     def first_tries() -> Iterator[tuple[int, Job | LacliError]]:
+        nonlocal first
         for index, request in enumerate(requests):
             try:
-                reply = Reply(loaded, request, seen_notices)
+                reply = Reply(loaded, request, seen_notices, reading)
             except LacliError as error:
                 yield index, error
                 continue
+            if first is None:  # nobody uses the KV cache yet
+                first = reply
+                reply.restore()
             said.extend((index, notice) for notice in reply.begin())
             writing[index] = reply
             yield index, reply.job()
@@ -63,6 +69,8 @@ def replies(
                         reply = writing.pop(index)
                         reply.leave()
                         yield from ((index, event) for event in reply.end())
+        if first is not None:
+            first.keep_read()
     finally:
         refresh_files(loaded)
         for reply in writing.values():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli import __version__, paths
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from lacli.models.prepare.prepare import PreparedModel
     from lacli.pool.store import Pool
 
-_LEAST_READ = 16
-"""Tokens of a prompt from which on the time of one can be told."""
-
 
 class KeptPrompts:
     """The store of one project, for one KV cache."""
@@ -31,8 +29,11 @@ class KeptPrompts:
         self._store = store
         self._pool = pool
         self._cached = cached
-        self._ms_per_token = 0.0
-        """What reading a prompt takes, as last measured; 0 where it was not yet."""
+
+    @property
+    def store(self) -> KvStore:
+        """What is kept, for who asks how much of a prompt is."""
+        return self._store
 
     def restore(self, prompt: Sequence[int]) -> int:
         """Take what is stored of a prompt into the KV cache where that is more than it holds; tokens gained by it."""
@@ -45,22 +46,20 @@ class KeptPrompts:
         cached.grown(prompt[whole:now])
         return now - held
 
-    def keep(self, token_ids: Sequence[int], prompt_text: str, text: str, read: int, read_ms: float) -> None:
+    def keep(self, token_ids: Sequence[int], prompt_text: str, text: str, ms_per_token: float) -> None:
         """After a reply: store what the cache holds of these ids, whose texts are looked through for secrets.
 
-        What else it holds, such as a try that was given up, is not stored. `read`: tokens of the prompt that were
-        computed, in `read_ms`.
+        What else it holds, such as a try that was given up, is not stored. `ms_per_token`: what reading takes; 0 where
+        that is not known.
         """
         from lacli.engine.sequence import common
 
         if self._pool.refuse(prompt_text) or self._pool.refuse(text):
             return
-        if read >= _LEAST_READ:
-            self._ms_per_token = read_ms / read
-        if self._ms_per_token:
+        if ms_per_token:
             held = self._cached.ids
             shown = held[: common(held, token_ids)]
-            self._store.keep(self._cached.runner, shown, self._ms_per_token)  # type: ignore[arg-type]
+            self._store.keep(self._cached.runner, shown, ms_per_token)  # type: ignore[arg-type]
         self._pool.notices.extend(self._store.notices)
         self._store.notices.clear()
 
@@ -69,13 +68,21 @@ def open_kept(
     settings: Settings, pool: Pool | None, cached: CachedSequence, prepared: PreparedModel
 ) -> KeptPrompts | None:
     """What is kept of the pool's project for this model; None where nothing is to be, or only PyTorch computes."""
+    if pool is None or cached.runner.kernel == "torch":
+        return None
+    store = kv_store(settings, pool.key.root, prepared)
+    return None if store is None else KeptPrompts(store, pool, cached)
+
+
+def kv_store(settings: Settings, root: Path, prepared: PreparedModel) -> KvStore | None:
+    """The store of the project with this root for what our kernels compute; None where nothing is to be kept."""
     from lacli.kernels.library import ABI
     from lacli.kv.store import Caps, KvStore
     from lacli.project.root import project_id
     from lacli.sessions import switch
 
     kept = settings.keep_prompts and settings.learn and settings.kv_mb != 0 and settings.kvs_mb != 0
-    if pool is None or not kept or cached.runner.kernel == "torch" or not switch.is_on():
+    if not kept or not switch.is_on():
         return None
     caps = Caps.of_megabytes(settings.kv_mb, settings.kvs_mb)
     files = [prepared.packed_file] if prepared.packed_file is not None else list(prepared.float_files)
@@ -84,5 +91,4 @@ def open_kept(
     seed = json.dumps(
         [__version__, ABI, prepared.folder.name, prepared.quant, prepared.config, weights], sort_keys=True
     )
-    store = KvStore(paths.kv_dir() / project_id(pool.key.root), seed.encode(), caps)
-    return KeptPrompts(store, pool, cached)
+    return KvStore(paths.kv_dir() / project_id(root), seed.encode(), caps)

@@ -13,18 +13,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from lacli import paths
 from lacli.assistant.base import Report
-from lacli.assistant.kept_prompts import KeptPrompts, open_kept
+from lacli.assistant.kept_prompts import KeptPrompts, kv_store, open_kept
+from lacli.assistant.pace import Pace
 from lacli.config import Settings
 from lacli.errors import LacliError, UsageError
 from lacli.events import Loading, Notice
 
 if TYPE_CHECKING:
+    from lacli.assistant.reading import Reading
     from lacli.drafts.base import Sources
     from lacli.drafts.successor import SuccessorTable
     from lacli.engine.controller import Controller, Limits
@@ -57,6 +59,8 @@ class LoadedModel:
     """Time to import the engine, and PyTorch where it computes."""
     load_ms: float
     """Time from the prepared folder to the first possible forward, imports not counted."""
+    pace: Pace = field(default_factory=Pace)
+    """How fast it reads."""
 
 
 @dataclass(slots=True)
@@ -82,6 +86,14 @@ class Loaded:
     """What was read before in this project; None where that is not kept."""
     primer: SuccessorTable | None = None
     """What the successor table started with; None with --no-lookahead, or if the model cannot branch."""
+    pace: Pace = field(default_factory=Pace)
+    """How fast it reads."""
+
+    def reading(self) -> Reading:
+        """What reading a prompt costs now."""
+        from lacli.assistant.reading import Reading
+
+        return Reading(self.pace, self.cached.ids, None if self.kept is None else self.kept.store)
 
     def source(self, kind: type[_Source]) -> _Source | None:
         """The source of this class, if it is in use."""
@@ -116,7 +128,7 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
     started = time.perf_counter()
     _let_openmp_sleep()
     with _without_garbage_collection():
-        from lacli.assistant.cost_cache import cost_curve
+        from lacli.assistant.cost_cache import cost_curve, known_pace
         from lacli.engine.cost import CostCurve
         from lacli.engine.sequence import CachedSequence
         from lacli.models.runners.load import choose_device, load_runner, needs_torch
@@ -138,7 +150,7 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
     cached = CachedSequence(runner)
     variant = f"{prepared.quant}-{device}-{runner.kernel}"
     guesses = settings.lookahead and runner.can_branch
-    timed = f"{variant}-{settings.threads or 0}"
+    timed = _timed(prepared, device, runner.kernel, settings)
     curve = cost_curve(runner, prepared.folder.name, timed, device) if guesses else CostCurve.flat()
     return LoadedModel(
         prepared=prepared,
@@ -149,6 +161,7 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
         device=device,
         import_ms=import_ms,
         load_ms=_since(started),
+        pace=known_pace(prepared.folder.name, timed, device),
     )
 
 
@@ -177,7 +190,13 @@ def open_project(model: LoadedModel, settings: Settings, report: Report) -> Load
         files=_project_files(settings, folder, model.tokenizer, sources),
         kept=open_kept(settings, pool, model.cached, model.prepared),
         primer=model.primer,
+        pace=model.pace,
     )
+
+
+def _timed(prepared: PreparedModel, device: str, kernel: str, settings: Settings) -> str:
+    """All that decides how fast a model is, besides itself and the machine."""
+    return f"{prepared.quant}-{device}-{kernel}-{settings.threads or 0}"
 
 
 def describe(settings: Settings, report: Report) -> tuple[PreparedModel, Tokenizer, int]:
@@ -191,6 +210,23 @@ def describe(settings: Settings, report: Report) -> tuple[PreparedModel, Tokeniz
     prepared = described(spec, quant, _progress(report), settings.offline)
     context = _context(settings, prepared.spec.context, prepared.spec.alias)
     return prepared, Tokenizer.load(prepared.folder), context or prepared.spec.context
+
+
+def described_reading(settings: Settings, prepared: PreparedModel) -> Reading:
+    """What reading a prompt will cost, of a model that is not loaded."""
+    from lacli.assistant.cost_cache import known_pace
+    from lacli.assistant.reading import Reading
+    from lacli.kernels.library import library
+    from lacli.models.runners.load import choose_device, needs_torch
+    from lacli.project.root import project_root
+
+    device, kernels = choose_device(settings.device), library()
+    context = _context(settings, prepared.spec.context, prepared.spec.alias)
+    ours = kernels is not None and not needs_torch(prepared, prepared.quant, device, context)
+    kernel = kernels.isa if kernels is not None and ours else "torch"
+    pace = known_pace(prepared.folder.name, _timed(prepared, device, kernel, settings), device)
+    root = project_root(settings.folder or _current_folder()) if settings.pool and ours else None
+    return Reading(pace, (), None if root is None else kv_store(settings, root, prepared))
 
 
 def _context(settings: Settings, most: int, model: str) -> int | None:

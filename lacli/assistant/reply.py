@@ -20,6 +20,7 @@ from lacli.events import Event, Finished, Notice, Piece, Prefill, Reason, ReplyS
 
 if TYPE_CHECKING:
     from lacli.assistant.loading import Loaded
+    from lacli.assistant.reading import Reading
     from lacli.drafts.base import Sources
     from lacli.engine.batch import Job
     from lacli.engine.sampler import Sampler
@@ -34,14 +35,21 @@ _PREFILL_CHUNK = 256
 class Reply:
     """One reply: `begin`, then steps, `leave`, `end`; `events` is all of it for one that is written alone."""
 
-    def __init__(self, loaded: Loaded, request: Request, seen_notices: set[str]) -> None:
-        """seen_notices: notices that were given already; those of this reply are added. Raises PromptTooLong."""
+    def __init__(
+        self, loaded: Loaded, request: Request, seen_notices: set[str], reading: Reading | None = None
+    ) -> None:
+        """seen_notices: notices that were given already; those of this reply are added; reading: what it costs, where
+        that is not to be as it is now. Raises PromptTooLong."""
         self._loaded = loaded
         self._seen_notices = seen_notices
         self._request = request
         self._started = time.perf_counter()
         self._prompt: Prompt = build_prompt(
-            request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size
+            request,
+            loaded.prepared,
+            loaded.tokenizer,
+            loaded.cached.runner.context_size,
+            reading or loaded.reading(),
         )
         self._tried = Tried(self._prompt.fit, self._prompt.complete) if request.begins_again else None
         self._start_text(copy.deepcopy(self._prompt.watchers) if request.begins_again else self._prompt.watchers)
@@ -69,7 +77,8 @@ class Reply:
         finally:
             refresh_files(self._loaded)
             self.leave()
-        self._keep_read()
+        self._loaded.pace.learn(self._prompt_n if self._ids else 0, (self._first_at - self._prompt_started) * 1e3)
+        self.keep_read()
         yield from self.end()
 
     def begin(self) -> Iterator[Notice]:
@@ -77,6 +86,11 @@ class Reply:
         yield from self._new_notices(self._prompt.notes)
         if self._prompt.dropped:
             yield Notice(dropped_notice(self._prompt.dropped))
+
+    def restore(self) -> None:
+        """Take what was read before of the prompt into the KV cache, which nobody else uses."""
+        if self._loaded.kept is not None and self._request.max_tokens > 0:
+            self._loaded.kept.restore(self._prompt.token_ids)
 
     def job(self) -> Job:
         """For a batch, with draft sources of its own."""
@@ -179,8 +193,7 @@ class Reply:
 
         prompt, cached = self._prompt.token_ids, self._loaded.cached
         self._prompt_started = time.perf_counter()
-        if self._loaded.kept is not None and self._request.max_tokens > 0:
-            self._loaded.kept.restore(prompt)
+        self.restore()
         self._reused_n = cached.reusable(prompt)
         self._prompt_n = len(prompt) - self._reused_n if self._request.max_tokens > 0 else 0
         with translated_errors():
@@ -258,13 +271,12 @@ class Reply:
         self._accepted.subtract(source for source in self._sources[delivered:] if source)
         del self._ids[delivered:], self._sources[delivered:]
 
-    def _keep_read(self) -> None:
+    def keep_read(self) -> None:
         """Have what the KV cache holds of it kept on disk, now that its text is out; a failure is said at the end."""
         if self._loaded.kept is not None and self._ids:
-            read_ms = (self._first_at - self._prompt_started) * 1e3
             text = self._loaded.tokenizer.decode(self._ids)
             shown = (*self._prompt.token_ids, *self._ids)
-            self._loaded.kept.keep(shown, self._prompt.text, text, self._prompt_n, read_ms)
+            self._loaded.kept.keep(shown, self._prompt.text, text, self._loaded.pace.ms_per_token)
 
     def _update_pool(self) -> None:
         """Store in the pool what this reply said, as far as it was shown, and what the sources learned meanwhile."""
@@ -317,6 +329,8 @@ class Reply:
             replies=min(1, len(self._ids)),
             prompt_n=self._prompt_n,
             reused_n=self._reused_n,
+            shown_n=0 if self._prompt.window is None else self._prompt.window.tokens,
+            window_n=0 if self._prompt.window is None else self._prompt.window.whole,
             prompt_ms=1000 * (self._first_at - self._prompt_started) if self._ids else 0.0,
             predicted_n=len(self._ids),
             predicted_ms=1000 * (self._last_at - self._first_at),

@@ -61,6 +61,17 @@ def neighbours(
     return tuple(Attachment(*each) for each in join(select(list(files.values()), cursor_text, MOST_CHARACTERS)))
 
 
+def count_named(pieces: Sequence[Attachment], named: Sequence[Path], root: Path) -> int:
+    """How many of these pieces, from the first on, are of files and folders that the user named."""
+    labels = [_label(path, root) for path in named]
+    count = 0
+    for piece in pieces:
+        if not any(piece.label == label or piece.label.startswith(f"{label.rstrip('/')}/") for label in labels):
+            break
+        count += 1
+    return count
+
+
 def _named(root: Path, path: Path, note: Note) -> Iterator[tuple[str, str]]:
     """The files at and below a path that the user named, but for those that must not be shown."""
     if path.is_dir():

@@ -89,5 +89,5 @@ def test_what_the_cache_holds_besides_the_reply_is_not_kept(make: Make) -> None:
     loaded = assistant.loaded
     assert loaded is not None
     assert loaded.kept is not None
-    loaded.kept.keep((*loaded.cached.ids[:200], *[5] * 80), "a prompt", "a reply that the cache does not hold", 0, 0.0)
+    loaded.kept.keep((*loaded.cached.ids[:200], *[5] * 80), "a prompt", "a reply that the cache does not hold", 5.0)
     assert stored().positions == 192

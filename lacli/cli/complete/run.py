@@ -22,7 +22,7 @@ from lacli.events import Attachment, Request
 
 _Result = TypeVar("_Result")
 _AROUND = 4_000
-"""Characters on either side of the cursor that pieces of other files are compared with."""
+"""Characters on either side of the cursor that pieces of other files are compared with, about."""
 _HEAD = 1 << 16
 """Characters at a file's beginning in which its imports are looked for."""
 
@@ -54,8 +54,9 @@ class CompleteRunner:
         """Complete one place, then print or insert the text."""
         common, out = self._common, self._output
         root = _project(job)
-        place = job.place(self._context_options, self._context(job, root), root)
-        request = replace(common.request(place=place, drop_oldest=True), begins_again=True)
+        place = job.place(self._context_options, *self._context(job, root), root)
+        request = common.request(place=place, drop_oldest=True)
+        request = replace(request, begins_again=True, read_ms=self._context_options.read_ms)
         if self._dry_run:
             show_prompt(assistant, request, common)
             return
@@ -95,21 +96,22 @@ class CompleteRunner:
         if self.worst:
             raise typer.Exit(self.worst)
 
-    def _context(self, job: CompleteJob, root: Path | None) -> tuple[Attachment, ...]:
-        """Pieces of other files, where the model has a form for them or the user named some."""
+    def _context(self, job: CompleteJob, root: Path | None) -> tuple[tuple[Attachment, ...], int]:
+        """Pieces of other files, where the model has a form for them or the user named some, and how many are named."""
         paths = [Path(path) for path in self._context_options.paths]
         wants_neighbours = self._context_options.neighbours and root is not None
         if not paths and not (wants_neighbours and _takes_files(self._common.model)):
-            return ()
-        from lacli.project.neighbours import neighbours
+            return (), 0
+        from lacli.completion.anchors import between
+        from lacli.project.neighbours import count_named, neighbours
         from lacli.text.languages import language_of
 
         text, at, _ = job.shown
         top = root or Path(os.path.abspath("."))
         name = os.path.relpath(os.path.realpath(job.path or "untitled"), os.path.realpath(top)).replace(os.sep, "/")
-        return neighbours(
+        found = neighbours(
             text[:_HEAD],
-            text[max(0, at - _AROUND) : at + _AROUND],
+            between(text, at, _AROUND),
             name,
             top,
             language_of(job.path, text[:_HEAD], self._context_options.language or job.language),
@@ -117,6 +119,7 @@ class CompleteRunner:
             wants_neighbours,
             diagnostics.note,
         )
+        return found, count_named(found, paths, top)
 
 
 def _project(job: CompleteJob) -> Path | None:

@@ -1,0 +1,175 @@
+"""How much a completion shows where reading has a price: the choice among the forms that its prompt could have. Pure.
+
+What was read before costs nothing. What was not has to fit into a budget of tokens: the text nearest to the cursor
+first, a share of it behind the cursor, other files last. What fits as a whole is shown as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from lacli.completion import window
+from lacli.completion.anchors import anchors
+
+LEAST_BEFORE, LEAST_AFTER = 64, 32
+"""Tokens around the cursor that are shown whatever they cost."""
+REACH_BEFORE = 2 * window.MOST_BEFORE
+"""Tokens before the cursor up to which a beginning that was read before is kept: a window whose beginning is given up
+has to be read anew as a whole."""
+_FURTHER_BEHIND, _OTHERS = 0.75, 0.6
+"""What a token counts as that stands behind the cursor beyond its share, and one of another file."""
+_MARKS = 8
+"""Tokens of a prompt that show nothing, about."""
+_ENOUGH = 0.75
+"""A window that shows so much of the longest one is not left for one that begins at no anchor."""
+Encode = Callable[[str], Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What may be read for a completion."""
+
+    tokens: int
+    """So many that were not read before."""
+    free: Callable[[Sequence[int]], int]
+    """How many of these ids, from the first on, were read before and cost nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of the text around the cursor, in tokens."""
+
+    tokens: int
+    whole: int
+    """What would be shown if reading cost nothing."""
+    free: int
+    """Tokens of the prompt that were read before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A prompt."""
+
+    token_ids: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+    """Lines the user should see."""
+    shown: Shown | None = None
+    """How much of what stands around the cursor is shown; None where reading has no price."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The text before the cursor from some line on."""
+
+    ids: tuple[int, ...]
+    is_whole: bool = False
+    """Whether it is as much as is shown where reading costs nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A prompt as it could be, with the tokens of its parts."""
+
+    token_ids: tuple[int, ...]
+    before: int
+    after: int
+    others: int
+    """Of other files."""
+    after_at: int
+    """Where the text behind the cursor begins in it."""
+    is_whole: bool = False
+    """Whether it shows all there is to show."""
+
+
+class Form(Protocol):
+    """The prompts that a place could have."""
+
+    @property
+    def pieces(self) -> Sequence[int]:
+        """How many pieces of other files may be shown, in rising order; the least number always is."""
+        ...
+
+    @property
+    def after(self) -> int:
+        """Tokens behind the cursor that may be shown."""
+        ...
+
+    def layout(self, pieces: int, start: Start, after: int) -> Layout:
+        """The prompt with so many pieces, this text before the cursor, and about so many tokens behind it, not more."""
+        ...
+
+
+def starts(before: str, whole: Sequence[int], begins_file: bool, encode: Encode, budget: int) -> list[Start]:
+    """The beginnings that a window may have, first the least that is shown.
+
+    before: the text that may be shown, for as far as a beginning is kept; whole: ids of what is shown where reading
+    costs nothing.
+    """
+    found: list[Start] = []
+    for offset in reversed(anchors(before, begins_file)):
+        ids = tuple(encode(before[offset:]))
+        if len(ids) > REACH_BEFORE:
+            break
+        found.append(Start(ids, len(ids) >= len(whole)))
+    if not found or not found[-1].is_whole:
+        covers = bool(found) and len(found[-1].ids) >= _ENOUGH * len(whole)
+        found[-1 if covers else len(found) :] = [Start(found[-1].ids if covers else tuple(whole), True)]
+    room = max(LEAST_BEFORE, budget - budget // window.SUFFIX_SHARE - _MARKS)
+    if room < len(whole) and not any(room <= 2 * len(start.ids) <= 2 * room for start in found):
+        found.append(Start(_nearest(before, room, encode)))
+    return [Start(tuple(whole[-LEAST_BEFORE:]), len(whole) <= LEAST_BEFORE), *found]
+
+
+def _nearest(before: str, most: int, encode: Encode) -> tuple[int, ...]:
+    """The ids of the end of a text, at most so many, from the beginning of a line on where it has lines."""
+    return tuple(encode(window.last_part(before, most, encode))[-most:])
+
+
+def choose(form: Form, begins: Sequence[Start], budget: Budget, room: int | None) -> tuple[Layout, int] | None:
+    """The prompt that shows most of those that fit into the budget, at most `room` tokens, and how many are free.
+
+    Whatever the budget, the least there is to show is. None where even that has no room.
+    """
+    least = form.layout(form.pieces[0], begins[0], min(form.after, LEAST_AFTER))
+    priced = [(least, budget.free(least.token_ids))]
+    most = max(budget.tokens, _cost(*priced[0]))
+    share = max(budget.tokens // window.SUFFIX_SHARE, LEAST_AFTER)
+    for pieces in form.pieces:
+        for start in begins:
+            priced.extend(_lengths(form, pieces, start, budget, most, share))
+    fits = [each for each in priced if _cost(*each) <= most and (room is None or len(each[0].token_ids) <= room)]
+    whole = [each for each in fits if each[0].is_whole]
+    return max(whole or fits, key=lambda each: (_worth(each[0], share), -_cost(*each)), default=None)
+
+
+def _lengths(
+    form: Form, pieces: int, start: Start, budget: Budget, most: int, share: int
+) -> Iterator[tuple[Layout, int]]:
+    """The prompts with this beginning that differ in how much of the text behind the cursor they show.
+
+    That is read anew with every line where it stands last, so that it gets no more than its share and what the text
+    before the cursor leaves, besides what of it was read before.
+    """
+    longest = form.layout(pieces, start, form.after)
+    free = budget.free(longest.token_ids)
+    wanted = max(share, most - len(start.ids))
+    ahead = min(max(0, free - longest.after_at), form.after)
+    if start.is_whole or ahead + wanted >= form.after:
+        yield longest, free
+    affordable = form.after - (_cost(longest, free) - most)
+    for length in {min(each, ahead + wanted) for each in (share, wanted, ahead + wanted, affordable)}:
+        if min(share, form.after) <= length < form.after:
+            each = form.layout(pieces, start, length)
+            yield each, budget.free(each.token_ids)
+
+
+def _cost(layout: Layout, free: int) -> int:
+    return len(layout.token_ids) - free
+
+
+def _worth(layout: Layout, share: int) -> float:
+    """How much is shown, in tokens right before the cursor."""
+    behind = min(layout.after, share) + _FURTHER_BEHIND * max(0, layout.after - share)
+    return min(layout.before, window.MOST_BEFORE) + behind + _OTHERS * layout.others
