@@ -15,9 +15,14 @@ from lacli.completion.anchors import anchors
 
 LEAST_BEFORE, LEAST_AFTER = 64, 32
 """Tokens around the cursor that are shown whatever they cost."""
+_LEAST_AT_ANCHOR = 160
+"""As many before it where an anchor is so near: less would never fill a block that can be kept, nor grow."""
 REACH_BEFORE = 2 * window.MOST_BEFORE
 """Tokens before the cursor up to which a beginning that was read before is kept: a window whose beginning is given up
 has to be read anew as a whole."""
+_GOES_ON = 136
+"""Tokens that a beginning which was read before may cost whatever the budget: what one line further takes where only
+whole blocks are kept. A smaller budget would begin anew each time, and show less for as much."""
 _FURTHER_BEHIND, _OTHERS = 0.75, 0.6
 """What a token counts as that stands behind the cursor beyond its share, and one of another file."""
 _MARKS = 8
@@ -119,7 +124,8 @@ def starts(before: str, whole: Sequence[int], begins_file: bool, encode: Encode,
     room = max(LEAST_BEFORE, budget - budget // window.SUFFIX_SHARE - _MARKS)
     if room < len(whole) and not any(room <= 2 * len(start.ids) <= 2 * room for start in found):
         found.append(Start(_nearest(before, room, encode)))
-    return [Start(tuple(whole[-LEAST_BEFORE:]), len(whole) <= LEAST_BEFORE), *found]
+    least = next((each for each in found if LEAST_BEFORE <= len(each.ids) <= _LEAST_AT_ANCHOR), None)
+    return [least or Start(tuple(whole[-LEAST_BEFORE:]), len(whole) <= LEAST_BEFORE), *found]
 
 
 def _nearest(before: str, most: int, encode: Encode) -> tuple[int, ...]:
@@ -139,7 +145,12 @@ def choose(form: Form, begins: Sequence[Start], budget: Budget, room: int | None
     for pieces in form.pieces:
         for start in begins:
             priced.extend(_lengths(form, pieces, start, budget, most, share))
-    fits = [each for each in priced if _cost(*each) <= most and (room is None or len(each[0].token_ids) <= room)]
+    fits = [
+        (each, free)
+        for each, free in priced
+        if _cost(each, free) <= (max(most, _GOES_ON) if _is_kept(each, free) else most)
+        and (room is None or len(each.token_ids) <= room)
+    ]
     whole = [each for each in fits if each[0].is_whole]
     return max(whole or fits, key=lambda each: (_worth(each[0], share), -_cost(*each)), default=None)
 
@@ -159,10 +170,16 @@ def _lengths(
     if start.is_whole or ahead + wanted >= form.after:
         yield longest, free
     affordable = form.after - (_cost(longest, free) - most)
-    for length in {min(each, ahead + wanted) for each in (share, wanted, ahead + wanted, affordable)}:
-        if min(share, form.after) <= length < form.after:
+    least = LEAST_AFTER if _is_kept(longest, free) else share
+    for length in {min(each, ahead + wanted) for each in (LEAST_AFTER, share, wanted, ahead + wanted, affordable)}:
+        if min(least, form.after) <= length < form.after:
             each = form.layout(pieces, start, length)
             yield each, budget.free(each.token_ids)
+
+
+def _is_kept(layout: Layout, free: int) -> bool:
+    """Whether the beginning of the text before the cursor was read before."""
+    return free >= layout.others + LEAST_BEFORE
 
 
 def _cost(layout: Layout, free: int) -> int:

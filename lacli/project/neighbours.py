@@ -64,12 +64,9 @@ def neighbours(
 def count_named(pieces: Sequence[Attachment], named: Sequence[Path], root: Path) -> int:
     """How many of these pieces, from the first on, are of files and folders that the user named."""
     labels = [_label(path, root) for path in named]
-    count = 0
-    for piece in pieces:
-        if not any(piece.label == label or piece.label.startswith(f"{label.rstrip('/')}/") for label in labels):
-            break
-        count += 1
-    return count
+    below = tuple("" if label == "." else label.rstrip("/") + "/" for label in labels)
+    others = (not (piece.label in labels or piece.label.startswith(below)) for piece in pieces)
+    return next((count for count, other in enumerate(others) if other), len(pieces))
 
 
 def _named(root: Path, path: Path, note: Note) -> Iterator[tuple[str, str]]:
