@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 _LEAST_READ = 32
 """Tokens of a prompt from which on the time of one can be told."""
-_LEARNING = 0.25
+_SLOWER, _FASTER = 0.25, 0.5
+"""How much a reply counts against those before it: what is slower may be so for the moment, what is faster is not."""
 _STEADY = 1.25
 """A mean that is within this factor of the number in use changes nothing."""
 
@@ -20,10 +21,10 @@ class Pace:
     def __init__(
         self, ms_per_token: float = 0.0, mean_ms: float = 0.0, keep: Callable[[Pace], None] = lambda pace: None
     ) -> None:
-        """mean_ms: 0 where `ms_per_token` is an estimate; keep: is given what was learned."""
+        """mean_ms: where replies measured it already; keep: is given what was learned."""
         self.ms_per_token = ms_per_token
         """The number in use; 0 where nothing is known."""
-        self.mean_ms = mean_ms
+        self.mean_ms = mean_ms or ms_per_token
         """What replies took, the last ones counted most."""
         self._keep = keep
 
@@ -31,10 +32,14 @@ class Pace:
         """So many tokens were read in `ms`."""
         if tokens < _LEAST_READ or ms <= 0:
             return
-        now = ms / tokens
-        if self.mean_ms:  # one reply on a machine that does something else does not decide
-            now = self.mean_ms + _LEARNING * (min(max(now, self.mean_ms / 2), self.mean_ms * 2) - self.mean_ms)
-        self.mean_ms = now
-        if not self.ms_per_token / _STEADY <= now <= self.ms_per_token * _STEADY:
-            self.ms_per_token = now
+        now, mean = ms / tokens, self.mean_ms
+        if not mean:
+            mean = now
+        elif now < mean:
+            mean += _FASTER * (now - mean)
+        else:
+            mean += _SLOWER * (min(now, 2 * mean) - mean)
+        self.mean_ms = mean
+        if not self.ms_per_token / _STEADY <= mean <= self.ms_per_token * _STEADY:
+            self.ms_per_token = mean
         self._keep(self)

@@ -66,6 +66,7 @@ class Reply:
         self._draft_ms = self._step_ms = 0.0
         self._plain_ms: float | None = None
         self._prompt_started = self._first_at = self._last_at = self._started
+        self._read_ms = 0.0
         self._prompt_n = self._reused_n = 0
 
     def events(self, cancel: Cancel) -> Iterator[Event]:
@@ -77,7 +78,7 @@ class Reply:
         finally:
             refresh_files(self._loaded)
             self.leave()
-        self._loaded.pace.learn(self._prompt_n if self._ids else 0, (self._first_at - self._prompt_started) * 1e3)
+        self._loaded.pace.learn(self._prompt_n, self._read_ms)
         self.keep_read()
         yield from self.end()
 
@@ -247,6 +248,7 @@ class Reply:
 
     def _count(self, step: Step) -> None:
         now = time.perf_counter()
+        self._read_ms = self._read_ms or 1000 * (now - self._prompt_started)
         if step.token_ids:
             self._first_at = self._first_at if self._ids else now
             self._last_at = now
@@ -273,7 +275,7 @@ class Reply:
 
     def keep_read(self) -> None:
         """Have what the KV cache holds of it kept on disk, now that its text is out; a failure is said at the end."""
-        if self._loaded.kept is not None and self._ids:
+        if self._loaded.kept is not None:
             text = self._loaded.tokenizer.decode(self._ids)
             shown = (*self._prompt.token_ids, *self._ids)
             self._loaded.kept.keep(shown, self._prompt.text, text, self._loaded.pace.ms_per_token)
