@@ -158,13 +158,14 @@ class _Form:
             after = max(after // _SUFFIX_STEP * _SUFFIX_STEP, min(after, _SUFFIX_STEP))
         lead, inside = self._leads[pieces]
         ids = family.joined(lead, [*inside, *start.ids], self._after[:after])
-        others = len(lead) + len(inside)
+        before, behind = len(start.ids), after + 1  # with its marker, which is the last one or the one before it
         return Layout(
             token_ids=ids,
-            before=len(start.ids),
+            before=before,
             after=after,
-            others=others,
-            after_at=len(ids) - len(start.ids) - after - len(inside) - 1 if is_first else len(ids) - after - 1,
+            others=len(lead) + len(inside),
+            before_at=len(ids) - before - (0 if is_first else behind + 1),
+            after_at=len(ids) - behind - (len(inside) + before if is_first else 0),
             is_whole=start.is_whole and after == self.after and pieces == max(self._leads),
         )
 

@@ -25,6 +25,8 @@ _GOES_ON = 136
 whole blocks are kept. A smaller budget would begin anew each time, and show less for as much."""
 _FURTHER_BEHIND, _OTHERS = 0.75, 0.6
 """What a token counts as that stands behind the cursor beyond its share, and one of another file."""
+_PRICE = 0.25
+"""What a token that has to be read counts against it: what was read before is not given up for a little more."""
 _MARKS = 8
 """Tokens of a prompt that show nothing, about."""
 _ENOUGH = 0.75
@@ -82,8 +84,10 @@ class Layout:
     after: int
     others: int
     """Of other files."""
+    before_at: int
+    """Where the text before the cursor begins in it."""
     after_at: int
-    """Where the text behind the cursor begins in it."""
+    """Where that behind it does."""
     is_whole: bool = False
     """Whether it shows all there is to show."""
 
@@ -134,7 +138,7 @@ def _nearest(before: str, most: int, encode: Encode) -> tuple[int, ...]:
 
 
 def choose(form: Form, begins: Sequence[Start], budget: Budget, room: int | None) -> tuple[Layout, int] | None:
-    """The prompt that shows most of those that fit into the budget, at most `room` tokens, and how many are free.
+    """The prompt that shows most for what it costs, within the budget and `room` tokens, and how many are free.
 
     Whatever the budget, the least there is to show is. None where even that has no room.
     """
@@ -152,7 +156,7 @@ def choose(form: Form, begins: Sequence[Start], budget: Budget, room: int | None
         and (room is None or len(each.token_ids) <= room)
     ]
     whole = [each for each in fits if each[0].is_whole]
-    return max(whole or fits, key=lambda each: (_worth(each[0], share), -_cost(*each)), default=None)
+    return max(whole or fits, key=lambda each: _worth(each[0], each[1], share), default=None)
 
 
 def _lengths(
@@ -160,33 +164,38 @@ def _lengths(
 ) -> Iterator[tuple[Layout, int]]:
     """The prompts with this beginning that differ in how much of the text behind the cursor they show.
 
-    That is read anew with every line where it stands last, so that it gets no more than its share and what the text
-    before the cursor leaves, besides what of it was read before.
+    That is read anew with every line where it stands last, so that it gets no more than its share besides what of it
+    was read before; and what the text before the cursor leaves, where there is no more of that.
     """
     longest = form.layout(pieces, start, form.after)
     free = budget.free(longest.token_ids)
-    wanted = max(share, most - len(start.ids))
+    wanted = max(share, most - len(start.ids)) if start.is_whole else share
     ahead = min(max(0, free - longest.after_at), form.after)
-    if start.is_whole or ahead + wanted >= form.after:
+    if longest.after_at < longest.before_at:  # a length that differs a little would have all behind it read anew
+        enough, lengths = max(wanted, ahead), [LEAST_AFTER, *(share << shift for shift in range(5))]
+    else:
+        affordable = form.after - (_cost(longest, free) - most)
+        enough, lengths = ahead + wanted, [LEAST_AFTER, share, min(ahead + wanted, affordable)]
+    if start.is_whole or enough >= form.after:
         yield longest, free
-    affordable = form.after - (_cost(longest, free) - most)
-    least = LEAST_AFTER if _is_kept(longest, free) else share
-    for length in {min(each, ahead + wanted) for each in (LEAST_AFTER, share, wanted, ahead + wanted, affordable)}:
-        if min(least, form.after) <= length < form.after:
+    least = min(form.after, LEAST_AFTER if _is_kept(longest, free) else share)
+    for length in sorted(set(lengths)):
+        if least <= length <= enough and length < form.after:
             each = form.layout(pieces, start, length)
             yield each, budget.free(each.token_ids)
 
 
 def _is_kept(layout: Layout, free: int) -> bool:
     """Whether the beginning of the text before the cursor was read before."""
-    return free >= layout.others + LEAST_BEFORE
+    return free - layout.before_at >= LEAST_BEFORE // 2
 
 
 def _cost(layout: Layout, free: int) -> int:
     return len(layout.token_ids) - free
 
 
-def _worth(layout: Layout, share: int) -> float:
-    """How much is shown, in tokens right before the cursor."""
+def _worth(layout: Layout, free: int, share: int) -> float:
+    """How much is shown for what it costs, in tokens right before the cursor."""
     behind = min(layout.after, share) + _FURTHER_BEHIND * max(0, layout.after - share)
-    return min(layout.before, window.MOST_BEFORE) + behind + _OTHERS * layout.others
+    shown = min(layout.before, window.MOST_BEFORE) + behind + _OTHERS * layout.others
+    return shown - _PRICE * _cost(layout, free)

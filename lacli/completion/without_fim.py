@@ -119,6 +119,7 @@ class _Form:
             before=len(start.ids),
             after=behind,
             others=len(encode(others)) if others else 0,
+            before_at=len(ids) - len(start.ids),
             after_at=len(ids) - len(start.ids) - behind,
             is_whole=start.is_whole and behind == self.after and pieces == max(self._others),
         )
