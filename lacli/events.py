@@ -58,6 +58,8 @@ class Place:
     """Most lines before the cursor that the model is shown; the rest only helps to judge where a completion ends."""
     lines_after: int = 64
     """The same of those behind it."""
+    read_ms: int = 0
+    """What reading may take, in milliseconds: so much is shown, and what was read before; 0 is no bound."""
     scope: Scope = ""
     """Where it must end at the latest; empty is wherever the model ends."""
     max_lines: int = 0
@@ -97,9 +99,6 @@ class Request:
     begins_again: bool = False
     """Whether a completion of which its rules leave nothing, or with which the file does not parse, is written anew:
     begun with the likeliest other token, or cut elsewhere. See `lacli.assistant.tries`."""
-    read_ms: int = 0
-    """Of a completion: what reading may take, in milliseconds; more of the file is shown as it was read before. 0 is no
-    bound."""
     beginning: int | None = None
     """For several replies to one request that must differ: the rank, from 0, of the first token. None: the first token
     is drawn like every other."""
@@ -120,7 +119,7 @@ class Preview:
     thinks: bool = False
     """Whether the model may think before it answers, which takes tokens, too."""
     shown_n: int = 0
-    """Of a completion with `Request.read_ms`: tokens around the cursor that are shown."""
+    """Of a completion with `Place.read_ms`: tokens around the cursor that are shown."""
     window_n: int = 0
     """The same if reading took no time; 0 where reading has no bound."""
     reused_n: int = 0
@@ -293,7 +292,7 @@ class ReplyStats(Counts):
     """Prompt tokens processed (reused ones not counted)."""
     reused_n: int = 0
     shown_n: int = 0
-    """Of a completion with `Request.read_ms`: tokens around the cursor that were shown."""
+    """Of a completion with `Place.read_ms`: tokens around the cursor that were shown."""
     window_n: int = 0
     """The same if reading took no time; 0 where reading had no bound."""
     prompt_ms: float = 0.0

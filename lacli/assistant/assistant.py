@@ -109,7 +109,7 @@ class Assistant:
         else:
             prepared, tokenizer, size = describe(self._settings, report)
         reading = None
-        if request.read_ms:
+        if request.place is not None and request.place.read_ms:
             reading = described_reading(self._settings, prepared) if self.loaded is None else self.loaded.reading()
         prompt = build_prompt(request, prepared, tokenizer, size, reading)
         notes = (*prompt.notes, *((dropped_notice(prompt.dropped),) if prompt.dropped else ()))

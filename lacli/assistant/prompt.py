@@ -132,7 +132,7 @@ def _completion(
     room = Room(context_size, request.max_tokens, prepared.spec.context)
     fim = load_registry().fim_of(prepared.spec, tokenizer.id_of, prepared.fim)
     most = room.prompt if request.drop_oldest and room.prompt > 0 else None
-    budget = None if reading is None else reading.budget(request.read_ms)
+    budget = None if reading is None else reading.budget(place.read_ms)
     made = completion(place, fim, tokenizer, most, budget)
     check(Size(len(made.token_ids), True), room)
     before, after = window.shown(place, most_before=REACH_BEFORE)

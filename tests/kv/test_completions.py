@@ -28,7 +28,7 @@ LINES = (Path(__file__).parents[1] / "data" / "sources" / "geometry.py").read_te
 def at(line: int, *typed: str) -> Request:
     """A completion in line with what was typed above it."""
     prefix, suffix = "\n".join([*LINES[:line], *typed]), "\n".join(["", *LINES[line:]])
-    return Request(place=Place(prefix, suffix, "geometry.py"), max_tokens=8, drop_oldest=True, read_ms=1_500)
+    return Request(place=Place(prefix, suffix, "geometry.py", read_ms=1_500), max_tokens=8, drop_oldest=True)
 
 
 def reading(make: Make, ms_per_token: float = 6.0, **settings: bool | float) -> Assistant:

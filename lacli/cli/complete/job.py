@@ -134,6 +134,7 @@ class CompleteJob:
             project=project.name if project is not None else "",
             lines_before=context_options.lines_before,
             lines_after=context_options.lines_after,
+            read_ms=context_options.read_ms,
             scope=context_options.scope,  # type: ignore[arg-type]  # checked by the command
             max_lines=context_options.max_lines,
             context=context,

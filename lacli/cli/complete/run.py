@@ -55,8 +55,7 @@ class CompleteRunner:
         common, out = self._common, self._output
         root = _project(job)
         place = job.place(self._context_options, *self._context(job, root), root)
-        request = common.request(place=place, drop_oldest=True)
-        request = replace(request, begins_again=True, read_ms=self._context_options.read_ms)
+        request = replace(common.request(place=place, drop_oldest=True), begins_again=True)
         if self._dry_run:
             show_prompt(assistant, request, common)
             return
