@@ -100,8 +100,9 @@ class Assistant:
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
-        from lacli.assistant.loading import describe, described_reading
+        from lacli.assistant.loading import describe, located
         from lacli.assistant.prompt import build_prompt
+        from lacli.assistant.reading import expected_reading
 
         if self._model is not None:
             model = self._model
@@ -110,7 +111,8 @@ class Assistant:
             prepared, tokenizer, size = describe(self._settings, report)
         reading = None
         if request.place is not None and request.place.read_ms:
-            reading = described_reading(self._settings, prepared) if self.loaded is None else self.loaded.reading()
+            here = self.loaded
+            reading = expected_reading(located(self._settings), prepared, size) if here is None else here.reading()
         prompt = build_prompt(request, prepared, tokenizer, size, reading)
         notes = (*prompt.notes, *((dropped_notice(prompt.dropped),) if prompt.dropped else ()))
         unseen = tokenizer.unseen(prompt.text)

@@ -44,6 +44,11 @@ def cost_curve(runner: Runner, model: str, variant: str, device: str) -> CostCur
     return curve
 
 
+def timed_variant(quant: str, device: str, kernel: str, threads: int | None) -> str:
+    """All but the model that its times depend on and that is not found out here."""
+    return f"{quant}-{device}-{kernel}-{threads or 0}"
+
+
 def known_pace(model: str, variant: str, device: str) -> Pace:
     """How fast this model reads, as replies found out, else as its curve says, if there is one."""
     from lacli.assistant.pace import Pace

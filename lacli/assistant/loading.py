@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from lacli import paths
 from lacli.assistant.base import Report
-from lacli.assistant.kept_prompts import KeptPrompts, kv_store, open_kept
+from lacli.assistant.kept_prompts import KeptPrompts, open_kept
 from lacli.assistant.pace import Pace
 from lacli.config import Settings
 from lacli.errors import LacliError, UsageError
@@ -128,7 +128,7 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
     started = time.perf_counter()
     _let_openmp_sleep()
     with _without_garbage_collection():
-        from lacli.assistant.cost_cache import cost_curve, known_pace
+        from lacli.assistant.cost_cache import cost_curve, known_pace, timed_variant
         from lacli.engine.cost import CostCurve
         from lacli.engine.sequence import CachedSequence
         from lacli.models.runners.load import choose_device, load_runner, needs_torch
@@ -150,7 +150,7 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
     cached = CachedSequence(runner)
     variant = f"{prepared.quant}-{device}-{runner.kernel}"
     guesses = settings.lookahead and runner.can_branch
-    timed = _timed(prepared, device, runner.kernel, settings)
+    timed = timed_variant(prepared.quant, device, runner.kernel, settings.threads)
     curve = cost_curve(runner, prepared.folder.name, timed, device) if guesses else CostCurve.flat()
     return LoadedModel(
         prepared=prepared,
@@ -194,11 +194,6 @@ def open_project(model: LoadedModel, settings: Settings, report: Report) -> Load
     )
 
 
-def _timed(prepared: PreparedModel, device: str, kernel: str, settings: Settings) -> str:
-    """All that decides how fast a model is, besides itself and the machine."""
-    return f"{prepared.quant}-{device}-{kernel}-{settings.threads or 0}"
-
-
 def describe(settings: Settings, report: Report) -> tuple[PreparedModel, Tokenizer, int]:
     """Model, tokenizer and context of `settings` without weights or torch; a model that is not there yet is made."""
     from lacli.models.prepare.prepare import described
@@ -210,23 +205,6 @@ def describe(settings: Settings, report: Report) -> tuple[PreparedModel, Tokeniz
     prepared = described(spec, quant, _progress(report), settings.offline)
     context = _context(settings, prepared.spec.context, prepared.spec.alias)
     return prepared, Tokenizer.load(prepared.folder), context or prepared.spec.context
-
-
-def described_reading(settings: Settings, prepared: PreparedModel) -> Reading:
-    """What reading a prompt will cost, of a model that is not loaded."""
-    from lacli.assistant.cost_cache import known_pace
-    from lacli.assistant.reading import Reading
-    from lacli.kernels.library import library
-    from lacli.models.runners.load import choose_device, needs_torch
-    from lacli.project.root import project_root
-
-    device, kernels = choose_device(settings.device), library()
-    context = _context(settings, prepared.spec.context, prepared.spec.alias)
-    ours = kernels is not None and not needs_torch(prepared, prepared.quant, device, context)
-    kernel = kernels.isa if kernels is not None and ours else "torch"
-    pace = known_pace(prepared.folder.name, _timed(prepared, device, kernel, settings), device)
-    root = project_root(settings.folder or _current_folder()) if settings.pool and ours else None
-    return Reading(pace, (), None if root is None else kv_store(settings, root, prepared))
 
 
 def _context(settings: Settings, most: int, model: str) -> int | None:

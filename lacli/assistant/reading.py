@@ -14,7 +14,9 @@ from lacli.engine.sequence import common
 from lacli.kv.blocks import POSITIONS
 
 if TYPE_CHECKING:
+    from lacli.config import Settings
     from lacli.kv.store import KvStore
+    from lacli.models.prepare.prepare import PreparedModel
 
 
 class Reading:
@@ -38,3 +40,21 @@ class Reading:
         if self._store is None:
             return held
         return max(held, self._store.stored(token_ids, held // POSITIONS * POSITIONS))
+
+
+def expected_reading(settings: Settings, prepared: PreparedModel, context: int) -> Reading:
+    """The same for a model that is not loaded; the settings name a folder."""
+    from lacli.assistant.cost_cache import known_pace, timed_variant
+    from lacli.assistant.kept_prompts import kv_store
+    from lacli.kernels.library import library
+    from lacli.models.runners.load import choose_device, needs_torch
+    from lacli.project.root import project_root
+
+    device, kernels = choose_device(settings.device), library()
+    kernel = "torch"
+    if kernels is not None and not needs_torch(prepared, prepared.quant, device, context or None):
+        kernel = kernels.isa
+    pace = known_pace(prepared.folder.name, timed_variant(prepared.quant, device, kernel, settings.threads), device)
+    is_kept = settings.pool and kernel != "torch"
+    root = project_root(settings.folder) if is_kept and settings.folder is not None else None
+    return Reading(pace, (), None if root is None else kv_store(settings, root, prepared))

@@ -30,10 +30,12 @@ def is_anchor(line: str) -> bool:
 
 
 def between(text: str, at: int, reach: int) -> str:
-    """The text around a place, from an anchor to one, about `reach` characters on either side.
+    """The text around a place, from an anchor to one, between `reach` and twice as many characters on either side.
 
     It changes as a whole now and then, and not a little with every line.
     """
     low, high = max(0, at - reach), min(len(text), at + reach)
-    before, after = anchors(text[:low], begins_file=True), anchors(text[high:], begins_file=False)
-    return text[before[-1] if low else 0 : high + after[0] if after else len(text)]
+    first, last = max(0, low - reach), min(len(text), high + reach)
+    before = anchors(text[first:low], begins_file=first == 0)
+    after = anchors(text[high:last], begins_file=False)
+    return text[first + before[-1] if before else low : high + after[0] if after else last]
