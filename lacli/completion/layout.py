@@ -23,7 +23,7 @@ has to be read anew as a whole."""
 _GOES_ON = 136
 """Tokens that a beginning which was read before may cost whatever the budget: what one line further takes where only
 whole blocks are kept. A smaller budget would begin anew each time, and show less for as much."""
-_FURTHER_BEHIND, _OTHERS = 0.75, 0.6
+_FURTHER_BEHIND, _OTHERS = 0.35, 0.3
 """What a token counts as that stands behind the cursor beyond its share, and one of another file."""
 _PRICE = 0.25
 """What a token that has to be read counts against it: what was read before is not given up for a little more."""
@@ -125,9 +125,9 @@ def starts(before: str, whole: Sequence[int], begins_file: bool, encode: Encode,
     if not found or not found[-1].is_whole:
         covers = bool(found) and len(found[-1].ids) >= _ENOUGH * len(whole)
         found[-1 if covers else len(found) :] = [Start(found[-1].ids if covers else tuple(whole), True)]
-    room = max(LEAST_BEFORE, budget - budget // window.SUFFIX_SHARE - _MARKS)
-    if room < len(whole) and not any(room <= 2 * len(start.ids) <= 2 * room for start in found):
-        found.append(Start(_nearest(before, room, encode)))
+    most = max(LEAST_BEFORE, budget - budget // window.SUFFIX_SHARE - _MARKS)
+    if most < len(whole) and not any(most <= 2 * len(start.ids) <= 2 * most for start in found):
+        found.append(Start(_nearest(before, most, encode)))
     least = next((each for each in found if LEAST_BEFORE <= len(each.ids) <= _LEAST_AT_ANCHOR), None)
     return [least or Start(tuple(whole[-LEAST_BEFORE:]), len(whole) <= LEAST_BEFORE), *found]
 
@@ -140,11 +140,13 @@ def _nearest(before: str, most: int, encode: Encode) -> tuple[int, ...]:
 def choose(form: Form, begins: Sequence[Start], budget: Budget, room: int | None) -> tuple[Layout, int] | None:
     """The prompt that shows most for what it costs, within the budget and `room` tokens, and how many are free.
 
-    Whatever the budget, the least there is to show is. None where even that has no room.
+    Whatever the budget, the least there is to show is, and files that were asked for are paid on top of it. None where
+    even that has no room.
     """
     least = form.layout(form.pieces[0], begins[0], min(form.after, LEAST_AFTER))
-    priced = [(least, budget.free(least.token_ids))]
-    most = max(budget.tokens, _cost(*priced[0]))
+    free = budget.free(least.token_ids)
+    priced = [(least, free)]
+    most = max(budget.tokens + max(0, least.others - free), _cost(least, free))
     share = max(budget.tokens // window.SUFFIX_SHARE, LEAST_AFTER)
     for pieces in form.pieces:
         for start in begins:
@@ -165,11 +167,12 @@ def _lengths(
     """The prompts with this beginning that differ in how much of the text behind the cursor they show.
 
     That is read anew with every line where it stands last, so that it gets no more than its share besides what of it
-    was read before; and what the text before the cursor leaves, where there is no more of that.
+    was read before. Where all is read anew it gets what the text before the cursor leaves.
     """
     longest = form.layout(pieces, start, form.after)
     free = budget.free(longest.token_ids)
-    wanted = max(share, most - len(start.ids)) if start.is_whole else share
+    is_kept = _is_kept(longest, free)
+    wanted = max(share, most - len(start.ids)) if start.is_whole or not is_kept else share
     ahead = min(max(0, free - longest.after_at), form.after)
     if longest.after_at < longest.before_at:  # a length that differs a little would have all behind it read anew
         enough, lengths = max(wanted, ahead), [LEAST_AFTER, *(share << shift for shift in range(5))]
@@ -178,7 +181,7 @@ def _lengths(
         enough, lengths = ahead + wanted, [LEAST_AFTER, share, min(ahead + wanted, affordable)]
     if start.is_whole or enough >= form.after:
         yield longest, free
-    least = min(form.after, LEAST_AFTER if _is_kept(longest, free) else share)
+    least = min(form.after, LEAST_AFTER if is_kept else share)
     for length in sorted(set(lengths)):
         if least <= length <= enough and length < form.after:
             each = form.layout(pieces, start, length)

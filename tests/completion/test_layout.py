@@ -195,6 +195,8 @@ def test_other_files_come_last_but_for_those_that_were_asked_for() -> None:
 
     assert names(300, 0) == 0
     assert names(1, 2) == 2
+    alone, beside = (Editor("qwen2.5-coder", SOURCES[0], 100, PIECES[:count], count).ask(400) for count in (0, 2))
+    assert beside[1].tokens == alone[1].tokens, "they take nothing from the text around the cursor"
     assert names(20_000, 0) == 3
     assert names(300, 0, lambda ids: len(ids) - 1) == 3
 
