@@ -58,12 +58,16 @@ class Place:
     """Most lines before the cursor that the model is shown; the rest only helps to judge where a completion ends."""
     lines_after: int = 64
     """The same of those behind it."""
+    read_ms: int = 0
+    """What reading may take, in milliseconds: so much is shown, and what was read before; 0 is no bound."""
     scope: Scope = ""
     """Where it must end at the latest; empty is wherever the model ends."""
     max_lines: int = 0
     """Most lines; 0 is no bound."""
     context: tuple[Attachment, ...] = ()
     """Pieces of other files, in a stable order, so that the KV cache still matches."""
+    named: int = 0
+    """So many of these, the first, were asked for by name, and are shown whatever it takes to read them."""
     boundary: str = ""
     """What a line has that is beyond what is completed: the next cell of a notebook."""
 
@@ -114,6 +118,12 @@ class Preview:
     """Characters of what was asked that the vocabulary lacks: the model neither sees nor writes them."""
     thinks: bool = False
     """Whether the model may think before it answers, which takes tokens, too."""
+    shown_n: int = 0
+    """Of a completion with `Place.read_ms`: tokens around the cursor that are shown."""
+    window_n: int = 0
+    """The same if reading took no time; 0 where reading has no bound."""
+    reused_n: int = 0
+    """Tokens of the prompt that were read before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +291,10 @@ class ReplyStats(Counts):
     prompt_n: int = 0
     """Prompt tokens processed (reused ones not counted)."""
     reused_n: int = 0
+    shown_n: int = 0
+    """Of a completion with `Place.read_ms`: tokens around the cursor that were shown."""
+    window_n: int = 0
+    """The same if reading took no time; 0 where reading had no bound."""
     prompt_ms: float = 0.0
     predicted_ms: float = 0.0
     """From the first token to the last, the reader's time included."""

@@ -101,18 +101,34 @@ class Assistant:
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
-        from lacli.assistant.loading import describe
+        from lacli.assistant.loading import describe, located
         from lacli.assistant.prompt import build_prompt
+        from lacli.assistant.reading import expected_reading
 
         if self._model is not None:
             model = self._model
             prepared, tokenizer, size = model.prepared, model.tokenizer, model.cached.runner.context_size
         else:
             prepared, tokenizer, size = describe(self._settings, report)
-        prompt = build_prompt(request, prepared, tokenizer, size)
+        reading = None
+        if request.place is not None and request.place.read_ms:
+            here = self.loaded
+            reading = expected_reading(located(self._settings), prepared, size) if here is None else here.reading()
+        prompt = build_prompt(request, prepared, tokenizer, size, reading)
         notes = (*prompt.notes, *((dropped_notice(prompt.dropped),) if prompt.dropped else ()))
         unseen = tokenizer.unseen(prompt.text)
-        return Preview(prompt.token_ids, tokenizer.spelled(prompt.token_ids), size, notes, unseen, prompt.thinks)
+        shown = prompt.window
+        return Preview(
+            token_ids=prompt.token_ids,
+            text=tokenizer.spelled(prompt.token_ids),
+            ctx_size=size,
+            notes=notes,
+            unseen=unseen,
+            thinks=prompt.thinks,
+            shown_n=0 if shown is None else shown.tokens,
+            window_n=0 if shown is None else shown.whole,
+            reused_n=0 if shown is None else shown.free,
+        )
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """See `Replier.warm`."""
@@ -144,8 +160,7 @@ def _read(loaded: Loaded, beginning: Sequence[int], cancel: Cancel) -> None:
         loaded.kept.restore(loaded.cached, beginning)
     held, started = loaded.cached.reusable(beginning), time.perf_counter()
     loaded.cached.start(beginning, lambda done: not cancel())
-    if loaded.kept is not None:
-        loaded.kept.timed(loaded.cached.length - held, 1e3 * (time.perf_counter() - started))
+    loaded.pace.learn(loaded.cached.length - held, 1e3 * (time.perf_counter() - started))
 
 
 def _beginning(request: Request, loaded: Loaded) -> Sequence[int]:

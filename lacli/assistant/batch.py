@@ -31,11 +31,12 @@ def replies(
 
     writing: dict[int, Reply] = {}
     said: list[tuple[int, Event]] = []
+    reading = loaded.reading()  # the same for all, so that equal requests have equal prompts
 
     def first_tries() -> Iterator[tuple[int, Job | LacliError]]:
         for index, request in enumerate(requests):
             try:
-                reply = Reply(loaded, request, seen_notices)
+                reply = Reply(loaded, request, seen_notices, reading)
             except LacliError as error:
                 yield index, error
                 continue

@@ -1,5 +1,5 @@
 """The measured cost curves, kept in the cache folder: measuring takes a second and is done once for each combination of
-model, variant, GPU and version of what computes.
+model, variant, GPU and version of what computes. Beside each how fast prompts are read.
 
 A curve measured on a busy machine serves for a while, so that not every run of a busy hour measures again. Nothing in
 the cache is trusted: what cannot be right is measured again.
@@ -21,6 +21,7 @@ from lacli.errors import LacliError
 from lacli.storage import atomic, files
 
 if TYPE_CHECKING:
+    from lacli.assistant.pace import Pace
     from lacli.engine.cost import CostCurve
     from lacli.models.base import Runner
 
@@ -41,6 +42,33 @@ def cost_curve(runner: Runner, model: str, variant: str, device: str) -> CostCur
     curve, undisturbed = measure(runner)
     _write(f"{name}.json" if undisturbed else f"{name}.busy.json", curve)
     return curve
+
+
+def timed_variant(quant: str, device: str, kernel: str, threads: int | None) -> str:
+    """All but the model that its times depend on and that is not found out here."""
+    return f"{quant}-{device}-{kernel}-{threads or 0}"
+
+
+def known_pace(model: str, variant: str, device: str) -> Pace:
+    """How fast this model reads, as replies found out, else as its curve says, if there is one."""
+    from lacli.assistant.pace import Pace
+
+    name = _name(model, variant, device)
+    with contextlib.suppress(LacliError, OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        stored = json.loads(files.read(_folder() / f"{name}.pace.json", limit=1 << 10))
+        mean, used = float(stored["mean_ms"]), float(stored["ms"])
+        if 0 < mean < 1e6 and 0 < used < 1e6:
+            return Pace(used, mean, lambda pace: _write_pace(name, pace))
+    curve = _read(f"{name}.json", math.inf) or _read(f"{name}.busy.json", _BUSY_LASTS_S)
+    rows, ms = max(curve.points.items()) if curve is not None else (1, 0.0)
+    return Pace(ms / rows, 0.0, lambda pace: _write_pace(name, pace))
+
+
+def _write_pace(name: str, pace: Pace) -> None:
+    with contextlib.suppress(LacliError, OSError):
+        files.make_private(_folder())
+        stored = {"ms": pace.ms_per_token, "mean_ms": pace.mean_ms}
+        atomic.replace(_folder() / f"{name}.pace.json", json.dumps(stored).encode(), durable=False)
 
 
 def _name(model: str, variant: str, device: str) -> str:

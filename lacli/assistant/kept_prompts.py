@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacli import __version__, paths
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from lacli.models.prepare.prepare import PreparedModel
     from lacli.pool.store import Pool
 
-_LEAST_READ = 16
-"""Tokens of a prompt from which on the time of one can be told."""
-
 
 class KeptPrompts:
     """The store of one project, for the KV caches of one model."""
@@ -30,8 +28,11 @@ class KeptPrompts:
     def __init__(self, store: KvStore, pool: Pool) -> None:
         self._store = store
         self._pool = pool
-        self._ms_per_token = 0.0
-        """What reading a prompt takes, as last measured; 0 where it was not yet."""
+
+    @property
+    def store(self) -> KvStore:
+        """What is kept, for who asks how much of a prompt is."""
+        return self._store
 
     def restore(self, cached: CachedSequence, prompt: Sequence[int]) -> None:
         """Take what is stored of a prompt into a KV cache where that is more than it holds."""
@@ -44,21 +45,19 @@ class KeptPrompts:
         finally:  # there may be memory for a part of it only
             cached.grown(prompt[whole : cached.runner.length])
 
-    def timed(self, read: int, read_ms: float) -> None:
-        """So many tokens of a prompt were computed in `read_ms`, 0 where not all were: what storing them is worth."""
-        if read >= _LEAST_READ and read_ms > 0:
-            self._ms_per_token = read_ms / read
-
-    def keep(self, cached: CachedSequence, token_ids: Sequence[int], prompt_text: str, text: str) -> None:
+    def keep(
+        self, cached: CachedSequence, token_ids: Sequence[int], prompt_text: str, text: str, ms_per_token: float
+    ) -> None:
         """After a reply: store what the cache holds of these ids, whose texts are looked through for secrets.
 
-        What else it holds, such as a try that was given up, is not stored.
+        What else it holds, such as a try that was given up, is not stored. `ms_per_token`: what reading takes; 0 where
+        that is not known.
         """
         from lacli.engine.sequence import common
 
         if self._pool.refuse(prompt_text) or self._pool.refuse(text):
             return
-        pace = self._ms_per_token or self._store.ms_per_token
+        pace = ms_per_token or self._store.ms_per_token
         if pace:
             held = cached.ids
             self._store.keep(cached.runner, held[: common(held, token_ids)], pace)  # type: ignore[arg-type]
@@ -70,16 +69,23 @@ def open_kept(
     settings: Settings, pool: Pool | None, cached: CachedSequence, prepared: PreparedModel
 ) -> KeptPrompts | None:
     """What is kept of the pool's project for this model; None where nothing is to be, or only PyTorch computes."""
+    if pool is None or cached.runner.kernel == "torch":
+        return None
+    store = kv_store(settings, pool.key.root, prepared)
+    return None if store is None else KeptPrompts(store, pool)
+
+
+def kv_store(settings: Settings, root: Path, prepared: PreparedModel) -> KvStore | None:
+    """The store of the project with this root for what our kernels compute; None where nothing is to be kept."""
     from lacli.kv.store import Caps, KvStore
     from lacli.project.root import project_id
     from lacli.sessions import switch
 
     kept = settings.keep_prompts and settings.learn and settings.kv_mb != 0 and settings.kvs_mb != 0
-    if pool is None or not kept or cached.runner.kernel == "torch" or not switch.is_on():
+    if not kept or not switch.is_on():
         return None
     caps = Caps.of_megabytes(settings.kv_mb, settings.kvs_mb)
-    store = KvStore(paths.kv_dir() / project_id(pool.key.root), arithmetic(prepared), caps)
-    return KeptPrompts(store, pool)
+    return KvStore(paths.kv_dir() / project_id(root), arithmetic(prepared), caps)
 
 
 def arithmetic(prepared: PreparedModel) -> bytes:

@@ -14,18 +14,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from lacli import paths
 from lacli.assistant.base import Report
 from lacli.assistant.kept_prompts import KeptPrompts, open_kept
+from lacli.assistant.pace import Pace
 from lacli.config import Settings
 from lacli.errors import LacliError, UsageError
 from lacli.events import Loading, Notice
 
 if TYPE_CHECKING:
+    from lacli.assistant.reading import Reading
     from lacli.drafts.base import Sources
     from lacli.drafts.successor import SuccessorTable
     from lacli.engine.controller import Controller, Limits
@@ -59,6 +61,8 @@ class LoadedModel:
     """Time to import the engine, and PyTorch where it computes."""
     load_ms: float
     """Time from the prepared folder to the first possible forward, imports not counted."""
+    pace: Pace = field(default_factory=Pace)
+    """How fast it reads."""
 
 
 @dataclass(slots=True)
@@ -84,6 +88,14 @@ class Loaded:
     """What was read before in this project; None where that is not kept."""
     primer: SuccessorTable | None = None
     """What the successor table started with; None with --no-lookahead, or if the model cannot branch."""
+    pace: Pace = field(default_factory=Pace)
+    """How fast it reads."""
+
+    def reading(self) -> Reading:
+        """What reading a prompt costs now."""
+        from lacli.assistant.reading import Reading
+
+        return Reading(self.pace, self.cached.ids, None if self.kept is None else self.kept.store)
 
     def source(self, kind: type[_Source]) -> _Source | None:
         """The source of this class, if it is in use."""
@@ -118,7 +130,7 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
     started = time.perf_counter()
     _let_openmp_sleep()
     with _without_garbage_collection():
-        from lacli.assistant.cost_cache import cost_curve
+        from lacli.assistant.cost_cache import cost_curve, known_pace, timed_variant
         from lacli.engine.cost import CostCurve
         from lacli.engine.sequence import CachedSequence
         from lacli.models.runners.load import choose_device, load_runner, needs_torch
@@ -140,7 +152,7 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
     cached = CachedSequence(runner)
     variant = f"{prepared.quant}-{device}-{runner.kernel}"
     guesses = settings.lookahead and runner.can_branch
-    timed = f"{variant}-{settings.threads or 0}"
+    timed = timed_variant(prepared.quant, device, runner.kernel, settings.threads)
     curve = cost_curve(runner, prepared.folder.name, timed, device) if guesses else CostCurve.flat()
     return LoadedModel(
         prepared=prepared,
@@ -151,6 +163,7 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
         device=device,
         import_ms=import_ms,
         load_ms=_since(started),
+        pace=known_pace(prepared.folder.name, timed, device),
     )
 
 
@@ -179,6 +192,7 @@ def open_project(model: LoadedModel, settings: Settings, report: Report) -> Load
         files=_project_files(settings, folder, model.tokenizer, sources),
         kept=open_kept(settings, pool, model.cached, model.prepared),
         primer=model.primer,
+        pace=model.pace,
     )
 
 

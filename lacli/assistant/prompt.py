@@ -13,7 +13,9 @@ from lacli.events import Message, Place, Request
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from lacli.assistant.reading import Reading
     from lacli.completion.fit import Fit
+    from lacli.completion.layout import Shown
     from lacli.models.prepare.prepare import PreparedModel
     from lacli.text.stops import Watcher
     from lacli.text.tokenizer import Tokenizer
@@ -49,13 +51,24 @@ class Prompt:
     """Of a completion: whether the place lacks nothing, so that the model may well be right to end at once."""
     fit: Fit | None = None
     """Of a completion: whether the file parses with a text there."""
+    window: Shown | None = None
+    """Of a completion: how much of what stands around the cursor is shown, where reading has a bound."""
 
 
-def build_prompt(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
-    """The prompt of this request for this model. Raises PromptTooLong with the numbers."""
+def build_prompt(
+    request: Request,
+    prepared: PreparedModel,
+    tokenizer: Tokenizer,
+    context_size: int,
+    reading: Reading | None = None,
+) -> Prompt:
+    """The prompt of this request for this model; `reading` says what its tokens cost.
+
+    Raises PromptTooLong with the numbers.
+    """
     if request.place is None:
         return _conversation(request, prepared, tokenizer, context_size)
-    return _completion(request, request.place, prepared, tokenizer, context_size)
+    return _completion(request, request.place, prepared, tokenizer, context_size, reading)
 
 
 def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
@@ -102,19 +115,27 @@ def _ends(request: Request, tokenizer: Tokenizer) -> tuple[Watcher, ...]:
 
 
 def _completion(
-    request: Request, place: Place, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int
+    request: Request,
+    place: Place,
+    prepared: PreparedModel,
+    tokenizer: Tokenizer,
+    context_size: int,
+    reading: Reading | None,
 ) -> Prompt:
     from lacli.completion import window
     from lacli.completion.fim import completion
+    from lacli.completion.layout import REACH_BEFORE
     from lacli.models.registry.registry import load_registry
     from lacli.prompts.messages import Room, check, unshowable
     from lacli.prompts.shorten import Size
 
     room = Room(context_size, request.max_tokens, prepared.spec.context)
     fim = load_registry().fim_of(prepared.spec, tokenizer.id_of, prepared.fim)
-    made = completion(place, fim, tokenizer, room.prompt if request.drop_oldest and room.prompt > 0 else None)
+    most = room.prompt if request.drop_oldest and room.prompt > 0 else None
+    budget = None if reading is None else reading.budget(place.read_ms)
+    made = completion(place, fim, tokenizer, most, budget)
     check(Size(len(made.token_ids), True), room)
-    before, after = window.shown(place)
+    before, after = window.shown(place, most_before=REACH_BEFORE)
     return Prompt(
         token_ids=made.token_ids,
         eos_ids=_united(prepared.eos_ids, tokenizer.end_ids, made.stop_ids),
@@ -125,4 +146,5 @@ def _completion(
         notes=(*unshowable(before + after, tokenizer), *made.notes),
         complete=made.complete,
         fit=made.fit,
+        window=made.shown,
     )

@@ -20,6 +20,7 @@ from lacli.events import Event, Finished, Notice, Piece, Prefill, Reason, ReplyS
 
 if TYPE_CHECKING:
     from lacli.assistant.loading import Loaded
+    from lacli.assistant.reading import Reading
     from lacli.drafts.base import Sources
     from lacli.engine.batch import Job
     from lacli.engine.sampler import Sampler
@@ -35,14 +36,21 @@ _PREFILL_CHUNK = 256
 class Reply:
     """One reply: `begin`, then steps, `leave`, `end`; `events` is all of it for one that is written alone."""
 
-    def __init__(self, loaded: Loaded, request: Request, seen_notices: set[str]) -> None:
-        """seen_notices: notices that were given already; those of this reply are added. Raises PromptTooLong."""
+    def __init__(
+        self, loaded: Loaded, request: Request, seen_notices: set[str], reading: Reading | None = None
+    ) -> None:
+        """seen_notices: notices that were given already; those of this reply are added; reading: what it costs, where
+        that is not to be as it is now. Raises PromptTooLong."""
         self._loaded = loaded
         self._seen_notices = seen_notices
         self._request = request
         self._started = time.perf_counter()
         self._prompt: Prompt = build_prompt(
-            request, loaded.prepared, loaded.tokenizer, loaded.cached.runner.context_size
+            request,
+            loaded.prepared,
+            loaded.tokenizer,
+            loaded.cached.runner.context_size,
+            reading or loaded.reading(),
         )
         self._tried = Tried(self._prompt.fit, self._prompt.complete) if request.begins_again else None
         self._start_text(copy.deepcopy(self._prompt.watchers) if request.begins_again else self._prompt.watchers)
@@ -265,12 +273,13 @@ class Reply:
 
     def keep_read(self, cached: CachedSequence | None) -> None:
         """Have what a KV cache holds of it kept on disk, now that its text is out; a failure is said at the end."""
-        kept = self._loaded.kept
+        kept, pace = self._loaded.kept, self._loaded.pace
+        pace.learn(self._prompt_n, self._read_ms)
         if kept is None or cached is None:
             return
-        kept.timed(self._prompt_n, self._read_ms)
         text = self._prompt.last_line + self._loaded.tokenizer.decode(self._ids)
-        kept.keep(cached, (*self._prompt.token_ids, *self._ids), self._prompt.text, text)
+        shown = (*self._prompt.token_ids, *self._ids)
+        kept.keep(cached, shown, self._prompt.text, text, pace.ms_per_token)
 
     def _update_pool(self) -> None:
         """Store in the pool what this reply said, as far as it was shown, and what the sources learned meanwhile."""
@@ -323,6 +332,8 @@ class Reply:
             replies=min(1, len(self._ids)),
             prompt_n=self._prompt_n,
             reused_n=self._reused_n,
+            shown_n=0 if self._prompt.window is None else self._prompt.window.tokens,
+            window_n=0 if self._prompt.window is None else self._prompt.window.whole,
             prompt_ms=1000 * (self._first_at - self._prompt_started) if self._ids else 0.0,
             predicted_n=len(self._ids),
             predicted_ms=1000 * (self._last_at - self._first_at),

@@ -10,7 +10,7 @@ from lacli.errors import LacliError
 from lacli.events import Attachment
 
 _AROUND = 4_000
-"""Characters on either side of the cursor that pieces of other files are compared with."""
+"""Characters on either side of the cursor that pieces of other files are compared with, about."""
 _HEAD = 1 << 16
 """Characters at a file's beginning in which its imports are looked for."""
 
@@ -32,19 +32,24 @@ def other_files(
     named: Sequence[Path] = (),
     searched: bool = True,
     note: Callable[[str], None] = lambda text: None,
-) -> tuple[Attachment, ...]:
-    """Pieces of other files for a place in this text: of those that were `named`, and where the model has a form for
-    such, of those that are `searched` for in the project. `note` is told what was named and may not be shown."""
+) -> tuple[tuple[Attachment, ...], int]:
+    """Pieces of other files for a place in this text, and how many of them, from the first on, are of `named` ones.
+
+    The others are `searched` for in the project, where the model has a form for such. `note` is told what was named and
+    may not be shown.
+    """
     searched = searched and root is not None
     if not named and not (searched and _takes_files(model)):
-        return ()
-    from lacli.project.neighbours import neighbours
+        return (), 0
+    from lacli.completion.anchors import between
+    from lacli.project.neighbours import count_named, neighbours
     from lacli.text.languages import language_of
 
     top = root or Path(os.path.abspath("."))
     name = os.path.relpath(os.path.realpath(path or "untitled"), os.path.realpath(top)).replace(os.sep, "/")
-    around, head = text[max(0, at - _AROUND) : at + _AROUND], text[:_HEAD]
-    return neighbours(head, around, name, top, language_of(path, head, language), named, searched, note)
+    around, head = between(text, at, _AROUND), text[:_HEAD]
+    found = neighbours(head, around, name, top, language_of(path, head, language), named, searched, note)
+    return found, count_named(found, named, top)
 
 
 def _takes_files(model: str | None) -> bool:

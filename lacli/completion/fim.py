@@ -10,22 +10,20 @@ from dataclasses import dataclass
 
 from lacli.completion import window
 from lacli.completion.cursor import Cursor, cursor_of
+from lacli.completion.family import Family
 from lacli.completion.fit import Fit
+from lacli.completion.layout import Budget, Shown
 from lacli.completion.rules import Rule, Rules
 from lacli.completion.rules_beyond import Frame, OtherFunction, Prose, SuffixAtOnce
 from lacli.completion.rules_blocks import Brackets, Fence, MostLines, WholeLines, block_rule
 from lacli.completion.rules_loops import Loops
 from lacli.completion.rules_repeat import ClosedInText, LineRewritten, NextLine, Repetition, RestOfLine
-from lacli.errors import UsageError
 from lacli.events import Place
 from lacli.models.registry.fim_markers import FimMarkers
-from lacli.prompts.chat import with_bos
 from lacli.text.stops import Watcher
 from lacli.text.tokenizer import Tokenizer
 
 _PROSE = ("markdown", "text")
-_ANCHOR = "\N{WHITE SMILING FACE}"
-"""A character that no word of code begins with: what stands behind it is tokenised as the middle of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,46 +41,42 @@ class Completion:
     """Whether the place lacks nothing: see `Cursor.is_complete`."""
     fit: Fit
     """Whether the file parses with a text there."""
+    shown: Shown | None = None
+    """How much of what stands around the cursor is shown; None where reading has no price."""
 
 
-def completion(place: Place, markers: FimMarkers | None, tokenizer: Tokenizer, room: int | None = None) -> Completion:
-    """Complete a place with a prompt of at most `room` tokens, those nearest to the cursor."""
+def completion(
+    place: Place,
+    markers: FimMarkers | None,
+    tokenizer: Tokenizer,
+    room: int | None = None,
+    budget: Budget | None = None,
+) -> Completion:
+    """Complete a place with a prompt of at most `room` tokens, those nearest to the cursor.
+
+    `budget` says what reading costs; without one as much is shown as is of use.
+    """
     cursor = cursor_of(place)
     if markers is None:
         from lacli.completion import without_fim
 
         hidden = without_fim.hidden(place)
-        token_ids, notes = without_fim.prompt(place, hidden, tokenizer, room)
+        made = without_fim.prompt(place, hidden, tokenizer, room, budget)
         frame = without_fim.headings(place)
         ends = rules(place, cursor, hidden, goes_on=True, frame=frame)
         fit = Fit(place, cursor, lambda most: rules_past(place, cursor, most, hidden, goes_on=True, frame=frame))
-        return Completion(token_ids, (), (ends,), notes, cursor.is_complete, fit)
+        return Completion(made.token_ids, (), (ends,), made.notes, cursor.is_complete, fit, made.shown)
     hidden = cursor.before if cursor.in_indent else ""
-    marks = {text: _one_id(text, tokenizer) for text in markers.needed}
-    stops = {index for text in markers.stop if (index := tokenizer.id_of(text)) is not None}
-    lead, inside = _neighbours(place, markers, tokenizer, room)
-    before, after = window.shown(place, hidden)
-    if not markers.file_separator:
-        before = window.as_comments(place, cursor.language.comment or "#") + before
-    left = None if room is None else room - len(marks) - 1 - len(lead) - len(tokenizer.encode(inside))
-    # an empty suffix is outside what models were trained on
-    ids_before, ids_after, notes = window.nearest(
-        before, after or "\n", tokenizer.encode, lambda text: middle_ids(text, tokenizer), left
-    )
-    if inside:  # one text with the prefix, tokenised as such, unless that had to be cut
-        whole = ids_before == tokenizer.encode(before)
-        ids_before = tokenizer.encode(inside + before) if whole else [*tokenizer.encode(inside), *ids_before]
-    if markers.order == "psm":
-        parts = [marks[markers.prefix], *ids_before, marks[markers.suffix], *ids_after, marks[markers.middle]]
-    else:
-        parts = [marks[markers.suffix], *ids_after, marks[markers.prefix], *ids_before]
+    family = Family(markers, tokenizer)
+    made = family.prompt(place, hidden, cursor.language.comment or "#", room, budget)
     return Completion(
-        tuple(with_bos([*lead, *parts], tokenizer)),
-        tuple(sorted(stops | set(marks.values()))),
+        made.token_ids,
+        family.stop_ids,
         (rules(place, cursor, hidden),),
-        notes,
+        made.notes,
         cursor.is_complete,
         Fit(place, cursor, lambda most: rules_past(place, cursor, most, hidden)),
+        made.shown,
     )
 
 
@@ -118,45 +112,3 @@ def rules_past(
 
 def _headings(place: Place, frame: Sequence[str]) -> list[str]:
     return [*frame, *(window.heading(piece) for piece in place.context), *filter(None, [place.boundary])]
-
-
-def middle_ids(text: str, tokenizer: Tokenizer) -> Sequence[int]:
-    """The ids of a text that something stands before: without the blank that some vocabularies put at a beginning."""
-    anchor = tokenizer.encode(_ANCHOR)
-    if tokenizer.decode(anchor) == _ANCHOR:  # nothing is put there
-        return tokenizer.encode(text)
-    ids = tokenizer.encode(_ANCHOR + text)
-    return ids[len(anchor) :] if ids[: len(anchor)] == anchor else tokenizer.encode(text)
-
-
-def _neighbours(place: Place, markers: FimMarkers, tokenizer: Tokenizer, room: int | None) -> tuple[list[int], str]:
-    """The pieces of other files in the family's own form, and the text that then stands behind the prefix marker."""
-    if not place.context or not markers.file_separator:
-        return [], ""
-    separator = _one_id(markers.file_separator, tokenizer)
-    most = window.MOST_CONTEXT if room is None else min(window.MOST_CONTEXT, room // 4)
-    files: list[int] = []
-    for piece in place.context:
-        ids = [separator, *tokenizer.encode(f"{piece.label}\n{piece.text.rstrip()}{markers.file_end}")]
-        if len(files) + len(ids) > most:
-            break
-        files += ids
-    if not files:
-        return [], ""
-    lead: list[int] = []
-    if markers.repository and place.project:
-        name = tokenizer.encode(place.project + markers.repository_end)
-        lead = [_one_id(markers.repository, tokenizer), *name]
-    path = f"{place.path or 'untitled'}\n"
-    lead += [*files, separator]
-    return ([*lead, *tokenizer.encode(path)], "") if markers.path == "before" else (lead, path)
-
-
-def _one_id(marker: str, tokenizer: Tokenizer) -> int:
-    token_id = tokenizer.id_of(marker)
-    if token_id is None:
-        raise UsageError(
-            f"the fill-in-the-middle marker {marker!r} is not one token of this model",
-            "correct the model's [fim] table in models.toml, or remove it",
-        )
-    return token_id

@@ -19,20 +19,25 @@ Before the cursor `lacli.bench.infill.prompts` found no difference between 1,536
 """
 _CHARACTERS_A_TOKEN = 6
 """Above what vocabularies reach on code."""
-_SUFFIX_SHARE = 4
+SUFFIX_SHARE = 4
 """Where not everything fits, one token in so many is spent on the text after the cursor."""
 
 Encode = Callable[[str], Sequence[int]]
 
 
-def shown(place: Place, hidden: str = "") -> tuple[str, str]:
+def shown(place: Place, hidden: str = "", most_before: int = MOST_BEFORE) -> tuple[str, str]:
     """The lines around the cursor, `hidden` blanks before it left out, and no more characters than may be of use."""
     before = place.prefix.removesuffix(hidden) if hidden else place.prefix
-    before = before[-MOST_BEFORE * _CHARACTERS_A_TOKEN :]
+    before = before[-most_before * _CHARACTERS_A_TOKEN :]
     after = place.suffix[: MOST_AFTER * _CHARACTERS_A_TOKEN]
     return "\n".join(before.split("\n")[-place.lines_before - 1 :]), "\n".join(
         after.split("\n")[: place.lines_after + 1]
     )
+
+
+def begins_file(before: str, place: Place, hidden: str = "") -> bool:
+    """Whether this text, the end of what stands before the cursor, begins with the file's first line."""
+    return len(place.prefix) < REACH and len(before) + len(hidden) >= len(place.prefix)
 
 
 def last_part(text: str, most: int, encode: Encode) -> str:
@@ -66,7 +71,7 @@ def nearest(
     count = len(ids_before) + len(ids_after)
     if count <= room:
         return ids_before, ids_after, ()
-    ids_after = ids_after[: max(room // _SUFFIX_SHARE, room - len(ids_before))]
+    ids_after = ids_after[: max(room // SUFFIX_SHARE, room - len(ids_before))]
     ids_before = ids_before[max(0, len(ids_before) - (room - len(ids_after))) :]
     note = f"only the {len(ids_before) + len(ids_after):,} tokens nearest to the cursor fit into the context"
     return ids_before, ids_after, (note,)

@@ -10,7 +10,12 @@ them.
 
 from __future__ import annotations
 
-from lacli.completion import window
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lacli.completion import layout, window
+from lacli.completion.family import middle_ids
+from lacli.completion.layout import Budget, Layout, Made, Shown, Start
 from lacli.events import Place
 from lacli.prompts.chat import with_bos
 from lacli.text import languages
@@ -32,26 +37,105 @@ def hidden(place: Place) -> str:
     return _SOME_LINES + blanks if len(blanks) == len(place.prefix) and _title(place) else blanks
 
 
-def prompt(
-    place: Place, hidden: str, tokenizer: Tokenizer, room: int | None
-) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The ids of the prompt, at most `room`, and what is to be said of it."""
+def prompt(place: Place, hidden: str, tokenizer: Tokenizer, room: int | None, budget: Budget | None = None) -> Made:
+    """The prompt, at most `room` tokens, and what is to be said of it; `budget` says what reading costs."""
+    made = None if budget is None else _within(place, hidden, tokenizer, room, budget)
+    return _whole(place, hidden, tokenizer, room) if made is None else made
+
+
+def _whole(place: Place, hidden: str, tokenizer: Tokenizer, room: int | None) -> Made:
+    """All that is of use."""
     before, after = window.shown(place, hidden.removeprefix(_SOME_LINES))
-    after = "\n".join(after.strip("\n").split("\n")[:_LINES_AFTER])
-    the_end, the_beginning = headings(place)
+    after = _the_end(after)
     comment = _comment(place) or "#"
     others = window.as_comments(place, comment)
-    end = f"{comment} {the_end}\n{after}\n\n" if after.strip() else ""
-    said = (_NO_FIM,) if end else ()
-    if not end and not others:
-        return before_alone(place, hidden, tokenizer, room)
+    said = (_NO_FIM,) if after.strip() else ()
+    if not said and not others:
+        return Made(*before_alone(place, hidden, tokenizer, room))
     before = window.last_part(before, window.MOST_BEFORE, tokenizer.encode)
-    text = f"{others}{end}{comment} {the_beginning}\n{before}"
+    text = f"{_above(place, others, after)}{before}"
     ids = with_bos(tokenizer.encode(text.rstrip("\n") if not before else text), tokenizer)
     if len(ids) > (_MOST if room is None else min(_MOST, room)):
         ids_alone, notes = before_alone(place, hidden, tokenizer, room)
-        return ids_alone, (*said, *notes)
-    return tuple(ids), said
+        return Made(ids_alone, (*said, *notes))
+    return Made(tuple(ids), said)
+
+
+def _within(place: Place, hidden: str, tokenizer: Tokenizer, room: int | None, budget: Budget) -> Made | None:
+    """What shows most within the budget; None where not even the least has room, or there is nothing to choose."""
+    own = hidden.removeprefix(_SOME_LINES)
+    before, _ = window.shown(place, own, layout.REACH_BEFORE)
+    if not before:
+        return None
+    form = _Form(place, own, tokenizer)
+    begins = layout.starts(
+        before, form.whole_before, window.begins_file(before, place, own), form.encode, budget.tokens
+    )
+    chosen = layout.choose(form, begins, budget, _MOST if room is None else min(_MOST, room))
+    if chosen is None:
+        return None
+    made, free = chosen
+    whole = max(made.before, len(form.whole_before)) + form.after
+    return Made(made.token_ids, (_NO_FIM,) if form.after else (), Shown(made.before + made.after, whole, free))
+
+
+class _Form:
+    """See `layout.Form`: the prompts of one place.
+
+    The text before the cursor is tokenised for itself, so that its ids are the same whatever stands above it.
+    """
+
+    def __init__(self, place: Place, hidden: str, tokenizer: Tokenizer) -> None:
+        self._place, self._tokenizer = place, tokenizer
+        before, after = window.shown(place, hidden)
+        lines = _the_end(after).split("\n") if after.strip() else []
+        texts = ("\n".join(lines[:count]) for count in range(len(lines) + 1))
+        self._ends = [(len(tokenizer.encode(text)), text) for text in texts]  # of whole lines: it seldom changes
+        comment = _comment(place) or "#"
+        pieces = range(place.named, len(place.context) + 1)
+        others = {count: window.as_comments(replace(place, context=place.context[:count]), comment) for count in pieces}
+        self._others = {count: text for count, text in others.items() if text or count == place.named}
+        self._is_alone = len(self._ends) == 1 and not any(others.values())
+        self.whole_before = self.encode(before)[-window.MOST_BEFORE :]
+
+    @property
+    def pieces(self) -> Sequence[int]:
+        return sorted(self._others)
+
+    @property
+    def after(self) -> int:
+        return self._ends[-1][0]
+
+    def encode(self, text: str) -> Sequence[int]:
+        return self._tokenizer.encode(text) if self._is_alone else middle_ids(text, self._tokenizer)
+
+    def layout(self, pieces: int, start: Start, after: int) -> Layout:
+        encode, others = self._tokenizer.encode, self._others[pieces]
+        behind, end = max(each for each in self._ends if each[0] <= after)
+        above = [] if self._is_alone else encode(_above(self._place, others, end))
+        ids = with_bos([*above, *start.ids], self._tokenizer)
+        return Layout(
+            token_ids=tuple(ids),
+            before=len(start.ids),
+            after=behind,
+            others=len(encode(others)) if others else 0,
+            before_at=len(ids) - len(start.ids),
+            after_at=len(ids) - len(start.ids) - behind,
+            is_whole=start.is_whole and behind == self.after and pieces == max(self._others),
+        )
+
+
+def _the_end(after: str) -> str:
+    """What is shown of the text behind the cursor."""
+    return "\n".join(after.strip("\n").split("\n")[:_LINES_AFTER])
+
+
+def _above(place: Place, others: str, after: str) -> str:
+    """What stands in the prompt above the text before the cursor."""
+    the_end, the_beginning = headings(place)
+    comment = _comment(place) or "#"
+    end = f"{comment} {the_end}\n{after}\n\n" if after.strip() else ""
+    return f"{others}{end}{comment} {the_beginning}\n"
 
 
 def headings(place: Place) -> tuple[str, str]:

@@ -15,7 +15,7 @@ _ALLOWED = frozenset(
     (
         *("max-tokens", "temperature", "top-p", "top-k", "seed", "stop", "repetition-penalty", "ctx", "truncate"),
         *("quant", "device", "threads", "window", "ngram", "guesses", "lookahead", "timeout"),
-        *("scope", "max-lines", "prefix-lines", "suffix-lines", "language", "no-context"),
+        *("scope", "max-lines", "prefix-lines", "suffix-lines", "read-ms", "language", "no-context"),
     )
 )
 """Keys that are safe with any value, in any table: none of them can do more than make a reply worse or slower."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 POSITIONS = 64
@@ -37,11 +37,15 @@ class Header:
 
 def names(seed: bytes, token_ids: Sequence[int]) -> list[str]:
     """The names of all whole blocks of these ids, in their order. `seed` says what computes."""
-    found, before = [], hashlib.sha256(seed).digest()
+    return list(chain(seed, token_ids))
+
+
+def chain(seed: bytes, token_ids: Sequence[int]) -> Iterator[str]:
+    """The same one by one, for who may stop before the last."""
+    before = hashlib.sha256(seed).digest()
     for first in range(0, len(token_ids) - POSITIONS + 1, POSITIONS):
         before = hashlib.sha256(before + _IDS.pack(*token_ids[first : first + POSITIONS])).digest()
-        found.append(before.hex()[:40])
-    return found
+        yield before.hex()[:40]
 
 
 def packed(name: str, payload: bytes, depth: int, ms: float) -> bytes:

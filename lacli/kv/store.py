@@ -86,6 +86,16 @@ class KvStore:
         known = blocks.names(self._seed, token_ids[: len(token_ids) - 1])[held // blocks.POSITIONS :]
         return self._is_usable and bool(known) and os.path.lexists(self._folder / (known[0] + SUFFIX))
 
+    def stored(self, token_ids: Sequence[int], held: int = 0) -> int:
+        """How many positions `restore` would get to. Nothing is read, so that damage is found out only by that."""
+        if self._is_usable:
+            for number, name in enumerate(blocks.chain(self._seed, token_ids[: len(token_ids) - 1])):
+                if number * blocks.POSITIONS >= held:
+                    if not os.path.lexists(self._folder / (name + SUFFIX)):
+                        break
+                    held += blocks.POSITIONS
+        return held
+
     def restore(self, cache: Blocks, token_ids: Sequence[int], held: int) -> int:
         """Put what is stored of these ids behind the `held` positions, a multiple of 64, that the cache has of them.
 

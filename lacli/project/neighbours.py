@@ -61,6 +61,14 @@ def neighbours(
     return tuple(Attachment(*each) for each in join(select(list(files.values()), cursor_text, MOST_CHARACTERS)))
 
 
+def count_named(pieces: Sequence[Attachment], named: Sequence[Path], root: Path) -> int:
+    """How many of these pieces, from the first on, are of files and folders that the user named."""
+    labels = [_label(path, root) for path in named]
+    below = tuple("" if label == "." else label.rstrip("/") + "/" for label in labels)
+    others = (not (piece.label in labels or piece.label.startswith(below)) for piece in pieces)
+    return next((count for count, other in enumerate(others) if other), len(pieces))
+
+
 def _named(root: Path, path: Path, note: Note) -> Iterator[tuple[str, str]]:
     """The files at and below a path that the user named, but for those that must not be shown."""
     if path.is_dir():

@@ -58,6 +58,7 @@ def stats_record(stats: ReplyStats) -> dict[str, Any]:
         "finish_reason": stats.finish_reason,
         "prompt_n": stats.prompt_n,
         "reused_n": stats.reused_n,
+        **({"shown_n": stats.shown_n, "window_n": stats.window_n} if stats.window_n else {}),
         "prompt_ms": round(stats.prompt_ms, 1),
         "predicted_ms": round(stats.predicted_ms, 1),
         "predicted_per_second": _rounded(stats.predicted_per_second),
@@ -96,6 +97,8 @@ def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
         parts += [*filter(None, [_saved(stats)]), f"guessed {_shares(stats)}"]
     parts.append(without_pool or f"pool {stats.pool_size:,} tok")
     parts.append(f"first token {duration(stats.ttft_ms)}")
+    if stats.shown_n < stats.window_n:
+        parts.append(f"shown {stats.shown_n:,} of {stats.window_n:,} tok around the cursor")
     if stats.reused_n:
         parts.append(f"{stats.reused_n:,} prompt tok reused")
     if stats.kernel:

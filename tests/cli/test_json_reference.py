@@ -15,7 +15,7 @@ import pytest
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.cli.spec import command as spec
 from lacli.errors import LacliError
-from lacli.events import Counts, Loading, Notice, Prefill, ReplyStats
+from lacli.events import Counts, Finished, Loading, Notice, Prefill, ReplyStats
 from lacli.sessions.store import SessionStore, path
 from lacli.shared.wording import counts_record, stats_record
 from tests.documented import keys_of, sections
@@ -26,6 +26,10 @@ from tests.sessions.turns import turn
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the paths of POSIX")
 TITLES = sections()
+BOUNDED = [
+    replace(event, stats=replace(event.stats, shown_n=2, window_n=9)) if isinstance(event, Finished) else event
+    for event in ScriptedAssistant(()).reply_events("x")
+]
 THOUGHTFUL = ScriptedAssistant(()).reply_events("yes", "or no?")
 
 
@@ -100,7 +104,7 @@ RUNS = {
     ),
     "lacli complete --json": (
         Run("complete a.py --json --diff", at.files),
-        Run("complete a.py --json --full", at.files),
+        Run("complete a.py --json --full", at.files, (BOUNDED,)),
         Run("complete a.py --json --in-place", at.files),
         Run("complete a.py --json --alternatives 2", at.files, ("x", "y")),
     ),

@@ -11,7 +11,7 @@ import pytest
 
 from lacli import paths
 from lacli.assistant.assistant import Assistant
-from lacli.assistant.kept_prompts import KeptPrompts
+from lacli.assistant.pace import Pace
 from lacli.chat.conversation import Conversation
 from lacli.config import Settings
 from lacli.events import Finished, Message, Request
@@ -98,7 +98,7 @@ def test_what_the_cache_holds_besides_the_reply_is_not_kept(make: Make) -> None:
     loaded = assistant.loaded
     assert loaded is not None
     assert loaded.kept is not None
-    loaded.kept.keep(loaded.cached, (*loaded.cached.ids[:200], *[5] * 80), "a prompt", "a reply it does not hold")
+    loaded.kept.keep(loaded.cached, (*loaded.cached.ids[:200], *[5] * 80), "a prompt", "a reply it does not hold", 5.0)
     assert stored().positions == 192
 
 
@@ -149,7 +149,7 @@ class TestWhoTakesWhatWasRead:
         reply(make(keep_prompts=True), ask(LONG + "\nRepeat this list.", max_tokens=2))
         before = stored().positions
         assert before >= 256
-        monkeypatch.setattr(KeptPrompts, "timed", lambda self, read, read_ms: None)
+        monkeypatch.setattr(Pace, "learn", lambda self, tokens, ms: None)
         written = reply(make(keep_prompts=True), ask(LONG + "\nRepeat this list.", max_tokens=100))
         assert len(written.token_ids) == 100
         assert stored().positions >= before + 64

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from lacli.completion.fim import completion, middle_ids
+from lacli.completion.family import middle_ids
+from lacli.completion.fim import completion
 from lacli.events import Attachment, Place
 from lacli.models.registry.registry import load_registry, spec_of_path
 from lacli.text.tokenizer import Tokenizer

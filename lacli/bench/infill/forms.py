@@ -27,7 +27,7 @@ Form = Callable[[Place, Tokenizer, ChatTemplate | None], Asked]
 def suffix_above(place: Place, tokenizer: Tokenizer, template: ChatTemplate | None) -> Asked:
     """The text behind the cursor first, then the text before it: what lacli does."""
     hidden = without_fim.hidden(place)
-    return Asked(without_fim.prompt(place, hidden, tokenizer, None)[0], hidden)
+    return Asked(without_fim.prompt(place, hidden, tokenizer, None).token_ids, hidden)
 
 
 def continued(place: Place, tokenizer: Tokenizer, template: ChatTemplate | None) -> Asked:

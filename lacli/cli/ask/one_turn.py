@@ -66,7 +66,12 @@ def show_prompt(assistant: Replier, request: Request, common: Common, path: str 
             "token_ids": preview.token_ids,
             "notes": preview.notes,
         }
+        if preview.window_n:
+            record |= {"shown_n": preview.shown_n, "window_n": preview.window_n, "reused_n": preview.reused_n}
         write_record(record, path)
         return
     write_text(preview.text, path)
     diagnostics.note(f"{len(preview.token_ids):,} tokens; the context has {preview.ctx_size:,}")
+    if preview.window_n:
+        shown = f"shown {preview.shown_n:,} of {preview.window_n:,} tokens around the cursor"
+        diagnostics.note(f"{shown}; {preview.reused_n:,} of the prompt's were read before")

@@ -74,6 +74,15 @@ def complete(
     no_context: Annotated[bool, typer.Option("--no-context", help="Show no other files of the project.")] = False,
     prefix_lines: Annotated[int, typer.Option("--prefix-lines", min=0, help="Lines shown before the place.")] = 256,
     suffix_lines: Annotated[int, typer.Option("--suffix-lines", min=0, help="Lines shown after it.")] = 64,
+    read_ms: Annotated[
+        int,
+        typer.Option(
+            "--read-ms",
+            min=0,
+            metavar="MILLISECONDS",
+            help="Show what can be read in about this time, besides what was read before; 0 shows all there is.",
+        ),
+    ] = 1500,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the prompt as the model would be given it.")
     ] = False,
@@ -96,6 +105,7 @@ def complete(
         lines_after=suffix_lines,
         paths=tuple(context or ()),
         neighbours=not no_context,
+        read_ms=read_ms,
     )
     for path in context_options.paths:
         if not os.path.exists(path):

@@ -80,6 +80,8 @@ class ContextOptions:
     """Files that are shown besides, first."""
     neighbours: bool = True
     """Whether such files are looked for, too."""
+    read_ms: int = 0
+    """What reading may take; 0 is no bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +121,10 @@ class CompleteJob:
         """For the log: the place, without the file's text."""
         return Message("user", argument_text(self.where))
 
-    def place(self, context_options: ContextOptions, context: tuple[Attachment, ...], project: Path | None) -> Place:
-        """What the model is asked."""
+    def place(
+        self, context_options: ContextOptions, context: tuple[Attachment, ...], named: int, project: Path | None
+    ) -> Place:
+        """What the model is asked; the first `named` pieces of other files are those the user named."""
         text, start, end = self.shown
         return Place(
             prefix=text[max(0, start - REACH) : start],
@@ -130,9 +134,11 @@ class CompleteJob:
             project=project.name if project is not None else "",
             lines_before=context_options.lines_before,
             lines_after=context_options.lines_after,
+            read_ms=context_options.read_ms,
             scope=context_options.scope,  # type: ignore[arg-type]  # checked by the command
             max_lines=context_options.max_lines,
             context=context,
+            named=named,
             boundary="" if self.notebook is None else BOUNDARY,
         )
 

@@ -50,7 +50,7 @@ class CompleteRunner:
         """Complete one place, then print or insert the text."""
         common, out = self._common, self._output
         root = project_of(job.path)
-        place = job.place(self._context_options, self._context(job, root), root)
+        place = job.place(self._context_options, *self._context(job, root), root)
         request = replace(common.request(place=place, drop_oldest=True), begins_again=True)
         if self._dry_run:
             show_prompt(assistant, request, common)
@@ -91,8 +91,8 @@ class CompleteRunner:
         if self.worst:
             raise typer.Exit(self.worst)
 
-    def _context(self, job: CompleteJob, root: Path | None) -> tuple[Attachment, ...]:
-        """Pieces of other files, where the model has a form for them or the user named some."""
+    def _context(self, job: CompleteJob, root: Path | None) -> tuple[tuple[Attachment, ...], int]:
+        """Pieces of other files, where the model has a form for them or the user named some, and how many are named."""
         text, at, _ = job.shown
         options = self._context_options
         return other_files(

@@ -57,7 +57,7 @@ class Completer:
         named = known.name if known is not None else ""
         text, at = before + after, len(before)
         model = start.settings.model
-        context = other_files(text, at, path, root, model, named, searched=start.neighbours) if path else ()
+        context = other_files(text, at, path, root, model, named, searched=start.neighbours)[0] if path else ()
         return Place(
             prefix=before[-REACH:],
             suffix=after[:REACH],

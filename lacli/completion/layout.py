@@ -1,0 +1,204 @@
+"""How much a completion shows where reading has a price: the choice among the forms that its prompt could have. Pure.
+
+What was read before costs nothing. What was not has to fit into a budget of tokens: the text nearest to the cursor
+first, a share of it behind the cursor, other files last. What fits as a whole is shown as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from lacli.completion import window
+from lacli.completion.anchors import anchors
+
+LEAST_BEFORE, LEAST_AFTER = 64, 32
+"""Tokens around the cursor that are shown whatever they cost."""
+_LEAST_AT_ANCHOR = 160
+"""As many before it where an anchor is so near: less would never fill a block that can be kept, nor grow."""
+REACH_BEFORE = 2 * window.MOST_BEFORE
+"""Tokens before the cursor up to which a beginning that was read before is kept: a window whose beginning is given up
+has to be read anew as a whole."""
+_GOES_ON = 136
+"""Tokens that a beginning which was read before may cost whatever the budget: what one line further takes where only
+whole blocks are kept. A smaller budget would begin anew each time, and show less for as much."""
+_FURTHER_BEHIND, _OTHERS = 0.35, 0.3
+"""What a token counts as that stands behind the cursor beyond its share, and one of another file."""
+_PRICE = 0.25
+"""What a token that has to be read counts against it: what was read before is not given up for a little more."""
+_MARKS = 8
+"""Tokens of a prompt that show nothing, about."""
+_ENOUGH = 0.75
+"""A window that shows so much of the longest one is not left for one that begins at no anchor."""
+Encode = Callable[[str], Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What may be read for a completion."""
+
+    tokens: int
+    """So many that were not read before."""
+    free: Callable[[Sequence[int]], int]
+    """How many of these ids, from the first on, were read before and cost nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of the text around the cursor, in tokens."""
+
+    tokens: int
+    whole: int
+    """What would be shown if reading cost nothing."""
+    free: int
+    """Tokens of the prompt that were read before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A prompt."""
+
+    token_ids: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+    """Lines the user should see."""
+    shown: Shown | None = None
+    """How much of what stands around the cursor is shown; None where reading has no price."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The text before the cursor from some line on."""
+
+    ids: tuple[int, ...]
+    is_whole: bool = False
+    """Whether it is as much as is shown where reading costs nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A prompt as it could be, with the tokens of its parts."""
+
+    token_ids: tuple[int, ...]
+    before: int
+    after: int
+    others: int
+    """Of other files."""
+    before_at: int
+    """Where the text before the cursor begins in it."""
+    after_at: int
+    """Where that behind it does."""
+    is_whole: bool = False
+    """Whether it shows all there is to show."""
+
+
+class Form(Protocol):
+    """The prompts that a place could have."""
+
+    @property
+    def pieces(self) -> Sequence[int]:
+        """How many pieces of other files may be shown, in rising order; the least number always is."""
+        ...
+
+    @property
+    def after(self) -> int:
+        """Tokens behind the cursor that may be shown."""
+        ...
+
+    def layout(self, pieces: int, start: Start, after: int) -> Layout:
+        """The prompt with so many pieces, this text before the cursor, and about so many tokens behind it, not more."""
+        ...
+
+
+def starts(before: str, whole: Sequence[int], begins_file: bool, encode: Encode, budget: int) -> list[Start]:
+    """The beginnings that a window may have, first the least that is shown.
+
+    before: the text that may be shown, for as far as a beginning is kept; whole: ids of what is shown where reading
+    costs nothing.
+    """
+    found: list[Start] = []
+    for offset in reversed(anchors(before, begins_file)):
+        ids = tuple(encode(before[offset:]))
+        if len(ids) > REACH_BEFORE:
+            break
+        found.append(Start(ids, len(ids) >= len(whole)))
+    if not found or not found[-1].is_whole:
+        covers = bool(found) and len(found[-1].ids) >= _ENOUGH * len(whole)
+        found[-1 if covers else len(found) :] = [Start(found[-1].ids if covers else tuple(whole), True)]
+    most = max(LEAST_BEFORE, budget - budget // window.SUFFIX_SHARE - _MARKS)
+    if most < len(whole) and not any(most <= 2 * len(start.ids) <= 2 * most for start in found):
+        found.append(Start(_nearest(before, most, encode)))
+    least = next((each for each in found if LEAST_BEFORE <= len(each.ids) <= _LEAST_AT_ANCHOR), None)
+    return [least or Start(tuple(whole[-LEAST_BEFORE:]), len(whole) <= LEAST_BEFORE), *found]
+
+
+def _nearest(before: str, most: int, encode: Encode) -> tuple[int, ...]:
+    """The ids of the end of a text, at most so many, from the beginning of a line on where it has lines."""
+    return tuple(encode(window.last_part(before, most, encode))[-most:])
+
+
+def choose(form: Form, begins: Sequence[Start], budget: Budget, room: int | None) -> tuple[Layout, int] | None:
+    """The prompt that shows most for what it costs, within the budget and `room` tokens, and how many are free.
+
+    Whatever the budget, the least there is to show is, and files that were asked for are paid on top of it. None where
+    even that has no room.
+    """
+    least = form.layout(form.pieces[0], begins[0], min(form.after, LEAST_AFTER))
+    free = budget.free(least.token_ids)
+    priced = [(least, free)]
+    most = max(budget.tokens + max(0, least.others - free), _cost(least, free))
+    share = max(budget.tokens // window.SUFFIX_SHARE, LEAST_AFTER)
+    for pieces in form.pieces:
+        for start in begins:
+            priced.extend(_lengths(form, pieces, start, budget, most, share))
+    fits = [
+        (each, free)
+        for each, free in priced
+        if _cost(each, free) <= (max(most, _GOES_ON) if _is_kept(each, free) else most)
+        and (room is None or len(each.token_ids) <= room)
+    ]
+    whole = [each for each in fits if each[0].is_whole]
+    return max(whole or fits, key=lambda each: _worth(each[0], each[1], share), default=None)
+
+
+def _lengths(
+    form: Form, pieces: int, start: Start, budget: Budget, most: int, share: int
+) -> Iterator[tuple[Layout, int]]:
+    """The prompts with this beginning that differ in how much of the text behind the cursor they show.
+
+    That is read anew with every line where it stands last, so that it gets no more than its share besides what of it
+    was read before. Where all is read anew it gets what the text before the cursor leaves.
+    """
+    longest = form.layout(pieces, start, form.after)
+    free = budget.free(longest.token_ids)
+    is_kept = _is_kept(longest, free)
+    wanted = max(share, most - len(start.ids)) if start.is_whole or not is_kept else share
+    ahead = min(max(0, free - longest.after_at), form.after)
+    if longest.after_at < longest.before_at:  # a length that differs a little would have all behind it read anew
+        enough, lengths = max(wanted, ahead), [LEAST_AFTER, *(share << shift for shift in range(5))]
+    else:
+        affordable = form.after - (_cost(longest, free) - most)
+        enough, lengths = ahead + wanted, [LEAST_AFTER, share, min(ahead + wanted, affordable)]
+    if start.is_whole or enough >= form.after:
+        yield longest, free
+    least = min(form.after, LEAST_AFTER if is_kept else share)
+    for length in sorted(set(lengths)):
+        if least <= length <= enough and length < form.after:
+            each = form.layout(pieces, start, length)
+            yield each, budget.free(each.token_ids)
+
+
+def _is_kept(layout: Layout, free: int) -> bool:
+    """Whether the beginning of the text before the cursor was read before."""
+    return free - layout.before_at >= LEAST_BEFORE // 2
+
+
+def _cost(layout: Layout, free: int) -> int:
+    return len(layout.token_ids) - free
+
+
+def _worth(layout: Layout, free: int, share: int) -> float:
+    """How much is shown for what it costs, in tokens right before the cursor."""
+    behind = min(layout.after, share) + _FURTHER_BEHIND * max(0, layout.after - share)
+    shown = min(layout.before, window.MOST_BEFORE) + behind + _OTHERS * layout.others
+    return shown - _PRICE * _cost(layout, free)
