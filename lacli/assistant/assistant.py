@@ -138,10 +138,14 @@ class Assistant:
 
 
 def _beginning(request: Request, loaded: Loaded) -> Sequence[int]:
-    """The ids that the request begins with whatever the words of its last message, a question, turn out to be."""
+    """The ids that the request begins with whatever the words of its last message, a question, turn out to be; all of
+    them where that is not open: in a request of no tokens, or to something else than messages."""
     from lacli.assistant.prompt import build_prompt
     from lacli.engine.sequence import common
 
+    if request.max_tokens == 0 or not request.messages:
+        context_size = loaded.cached.runner.context_size
+        return build_prompt(request, loaded.prepared, loaded.tokenizer, context_size).token_ids
     *before, question = request.messages
     one, other = (
         build_prompt(

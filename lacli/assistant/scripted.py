@@ -79,7 +79,7 @@ class ScriptedAssistant:
 
         place = request.place
         shown = [composed(message.text, message.attachments) for message in request.messages]
-        asked = "\n".join(shown) if place is None else place.prefix
+        asked = request.raw or ("\n".join(shown) if place is None else place.prefix)
         return Preview(tuple(range(len(asked.split()))), asked, 2048)
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
