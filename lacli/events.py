@@ -121,6 +121,8 @@ class Preview:
     """Characters of what was asked that the vocabulary lacks: the model neither sees nor writes them."""
     thinks: bool = False
     """Whether the model may think before it answers, which takes tokens, too."""
+    has_bos: bool = False
+    """Whether the first id is the mark that opens every text, which nobody asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,19 @@ class Assistant:
         prompt = build_prompt(request, prepared, tokenizer, size)
         notes = (*prompt.notes, *((dropped_notice(prompt.dropped),) if prompt.dropped else ()))
         unseen = tokenizer.unseen(prompt.text)
-        return Preview(prompt.token_ids, tokenizer.spelled(prompt.token_ids), size, notes, unseen, prompt.thinks)
+        bos = tokenizer.bos_id is not None and prompt.token_ids[:1] == (tokenizer.bos_id,)
+        typed = request.raw_ids[:1] == prompt.token_ids[:1] or request.raw.startswith(
+            tokenizer.specials.get("bos_token", "\0")
+        )
+        return Preview(
+            prompt.token_ids,
+            tokenizer.spelled(prompt.token_ids),
+            size,
+            notes,
+            unseen,
+            prompt.thinks,
+            has_bos=bos and not typed,
+        )
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """See `Replier.warm`."""

@@ -97,12 +97,14 @@ def _raw(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, contex
     token_ids = with_bos(request.raw_ids or tokenizer.encode(request.raw, control=True), tokenizer)
     check(Size(len(token_ids), True), Room(context_size, request.max_tokens, prepared.spec.context))
     fim = load_registry().fim_of(prepared.spec, tokenizer.id_of, prepared.fim)
-    marks = (*fim.needed, *fim.stop) if fim is not None else ()
+    marks = (tokenizer.id_of(mark) for mark in ((*fim.needed, *fim.stop) if fim is not None else ()))
     text = request.raw or tokenizer.decode(token_ids)
     return Prompt(
         token_ids=tuple(token_ids),
         eos_ids=_united(
-            prepared.eos_ids, tokenizer.end_ids, (found for mark in marks if (found := tokenizer.id_of(mark)) is not None)
+            prepared.eos_ids,
+            tokenizer.end_ids,
+            (found for mark in marks if (found := tokenizer.id_of(mark)) is not None),
         ),
         watchers=(),
         last_line=text.rpartition("\n")[2],
