@@ -101,11 +101,7 @@ def _raw(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, contex
     text = request.raw or tokenizer.decode(token_ids)
     return Prompt(
         token_ids=tuple(token_ids),
-        eos_ids=_united(
-            prepared.eos_ids,
-            tokenizer.end_ids,
-            (found for mark in marks if (found := tokenizer.id_of(mark)) is not None),
-        ),
+        eos_ids=_united(prepared.eos_ids, tokenizer.end_ids, (mark for mark in marks if mark is not None)),
         watchers=(),
         last_line=text.rpartition("\n")[2],
         text=text,

@@ -5,6 +5,7 @@ Who can read it can ask; there is no other right. Nothing of HTTP.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from pathlib import Path
 
@@ -30,10 +31,8 @@ def own_token() -> str:
         if known:
             return known
         # Two servers that start at once: who links the file first has made the token for both.
-        try:
+        with contextlib.suppress(FileExistsError):
             atomic.create(str(path), secrets.token_urlsafe(_BYTES).encode() + b"\n")
-        except FileExistsError:
-            pass
         return _read(path)
     except OSError as error:
         raise unwritable(path, error, "check who owns that folder") from error
