@@ -48,7 +48,9 @@ def application(services: Services, token: str, host: str = "127.0.0.1", ollama:
     doors["GET", "/v1/health"] = llama_doors.health
     doors |= _OLLAMA if ollama else {}
     routes = [Route(path, Exchange(handler, services), methods=[method]) for (method, path), handler in doors.items()]
-    return Guard(Starlette(routes=routes, exception_handlers={HTTPException: _refused}), token, host)
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
+    app.router.redirect_slashes = False
+    return Guard(app, token, host)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
