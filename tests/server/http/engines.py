@@ -16,7 +16,7 @@ from lacli.assistant.assistant import Assistant
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.config import Settings
 from lacli.errors import LacliError
-from lacli.events import Event, Finished, Preview, Request
+from lacli.events import Event, Finished, Piece, Preview, Request
 from lacli.server.base import Health
 from lacli.server.http.catalogue import Catalogue, FixedCatalogue, ServedModel
 from lacli.server.http.run import run_http
@@ -90,15 +90,17 @@ class AssistantEngine:
     def __init__(self, assistant: Assistant) -> None:
         self._assistant = assistant
         self._thread = ThreadPoolExecutor(1)
-        self.requests: list[Request] = []
+        self.written = 0
+        """The most tokens of a reply."""
 
     async def reply(self, request: Request, settings: Settings, urgent: bool = False) -> AsyncGenerator[Event, None]:
-        self.requests.append(request)
         loop = asyncio.get_running_loop()
         left = False
         events = self._assistant.reply(request, lambda: left)
         try:
             while (event := await loop.run_in_executor(self._thread, next, events, None)) is not None:
+                if isinstance(event, Piece):
+                    self.written = max(self.written, event.stats.predicted_n)
                 yield event
         finally:
             left = True
@@ -112,6 +114,9 @@ class AssistantEngine:
 
     def health(self) -> Health:
         return Health()
+
+    def close(self) -> None:
+        self._thread.shutdown()
 
 
 @dataclass

@@ -30,7 +30,7 @@ class TestToken:
     @pytest.mark.parametrize("path", [*POSTS, *GETS, "/nowhere"])
     def test_nothing_is_served_without_it(self, doors: Doors, path: str) -> None:
         method = "POST" if path in POSTS else "GET"
-        for token in (None, "", "wrong", TOKEN[:-1], TOKEN + "x", "\xe9"):
+        for token in (None, "", TOKEN[:-1], TOKEN + "x", "\xe9"):
             status, headers, _ = doors.send(method, path, BODY if path in POSTS else None, token=token)
             assert status == 401
             assert headers["www-authenticate"] == "Bearer"
