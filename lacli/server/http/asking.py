@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from lacli.events import Attachment, Message, Place, Request, Role
+from lacli.server.http.exchange import Call
 from lacli.server.http.fields import Fields
 from lacli.server.http.refusals import not_served, wrong
 
@@ -96,12 +97,12 @@ def prompt(fields: Fields, name: str = "prompt") -> Request:
     raise wrong(fields.at(name), "is neither a string nor a list of tokens")
 
 
-def insertion(before: str, after: str, context: tuple[Attachment, ...] = (), path: str = "") -> Request:
+def insertion(call: Call, before: str, after: str, context: tuple[Attachment, ...] = ()) -> Request:
     """What belongs between two texts, asked and ended as `lacli complete` does."""
     place = Place(
         prefix=before[-_REACH:].replace("\r\n", "\n"),
         suffix=after[:_REACH].replace("\r\n", "\n"),
-        path=path,
+        project=call.project.name if call.project is not None else "",
         scope="block",
         context=context,
     )

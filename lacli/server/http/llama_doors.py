@@ -27,6 +27,8 @@ _NOT_SERVED = (
     *("presence_penalty", "dry_multiplier", "xtc_probability"),
 )
 _MOST_CHOICES = 8
+_UNNAMED = "tmp"
+"""What llama-server calls a piece of a file without a name."""
 _STALLED_S = 60.0
 """Without an event of the running reply the engine is taken for stuck."""
 
@@ -51,8 +53,7 @@ async def infill(call: Call) -> Whole | Streamed:
     fields = call.fields
     typed = fields.text("prompt")
     before, after = fields.text("input_prefix") + typed, fields.text("input_suffix")
-    asked = await _asked(call, insertion(before, after, _pieces(fields)), typed)
-    return await _answer(call, asked)
+    return await _answer(call, await _asked(call, insertion(call, before, after, _pieces(fields)), typed))
 
 
 async def completion(call: Call) -> Whole | Streamed:
@@ -131,11 +132,8 @@ async def apply_template(call: Call) -> Whole:
 
 
 def _pieces(fields: Fields) -> tuple[Attachment, ...]:
-    return tuple(
-        Attachment(each.text("filename"), each.text("text"))
-        for each in fields.objects("input_extra")
-        if each.has("text")
-    )
+    given = (Attachment(each.text("filename") or _UNNAMED, each.text("text")) for each in fields.objects("input_extra"))
+    return tuple(piece for piece in given if piece.text)
 
 
 async def _asked(call: Call, request: Request, typed: str) -> _Asked:

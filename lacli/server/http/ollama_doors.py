@@ -47,7 +47,7 @@ async def generate(call: Call) -> Whole | Streamed:
     fields = call.fields
     text, suffix, system = fields.text("prompt"), fields.text("suffix"), fields.text("system")
     if suffix:
-        asked = await _asked(call, insertion(text, suffix), MOST_INSERTED, urgent=True)
+        asked = await _asked(call, insertion(call, text, suffix), MOST_INSERTED, urgent=True)
     elif not text:
         return await _nothing(call, chat=False)
     elif fields.flag("raw"):

@@ -77,7 +77,7 @@ async def completions(call: Call) -> Whole | Streamed:
     if suffix:
         if request.raw_ids:
             raise not_served("suffix", "goes with a prompt that is a string")
-        request = insertion(request.raw, suffix)
+        request = insertion(call, request.raw, suffix)
     request = replace(request, max_tokens=_bound(fields, MOST_INSERTED), prediction=_prediction(fields))
     if is_empty(request) and request.max_tokens:
         raise wrong("prompt", "is empty")

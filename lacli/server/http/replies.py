@@ -92,7 +92,9 @@ async def whole(told: Events, most_ms: float = 0.0) -> Ending:
 
 
 def ending(finished: Finished) -> Ending:
-    """The end of a reply that ended by itself."""
+    """The end of a reply. Raises Refusal where the engine has cut it short: a part is not to be taken for all of it."""
+    if finished.reason == "cancelled":
+        raise Refusal(503, "the engine ended this reply before its end")
     return Ending(
         finished.text, finished.thought, finished.token_ids, finished.stats, finished.reason, finished.dropped
     )
