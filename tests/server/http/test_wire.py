@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import socket
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from lacli.errors import WorkerDied
+from lacli.events import Piece, ReplyStats
 from lacli.server.http import run, wire
 from tests.server.http.engines import REPLY, TOKEN, Doors
 from tests.server.http.test_guard import BODY, GETS, POSTS
@@ -53,6 +55,14 @@ def answer_of(connection: socket.socket) -> bytes:
     said = b""
     while part := connection.recv(65536):
         said += part
+    return said
+
+
+def answer_of_stream(connection: socket.socket) -> bytes:
+    """All of an answer in chunks."""
+    said = b""
+    while not said.endswith(b"0\r\n\r\n"):
+        said += connection.recv(65536)
     return said
 
 
@@ -113,7 +123,8 @@ class TestLeaving:
 
     def test_also_one_that_does_not_read(self, doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(wire, "SEND_S", 0.05)
-        doors.engine.scripts[:] = ["word " * 200_000]
+        piece = Piece("x" * 200_000, ("",), ReplyStats())
+        doors.engine.scripts[:] = [[piece] * 200]
         body = json.dumps({**QUESTION, "stream": True}).encode()
         with socket.socket() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -129,6 +140,36 @@ class TestLeaving:
             while REPLY.split("\n")[0].encode() not in said:
                 said += connection.recv(65536)
             assert said.startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.slow
+def test_a_crowd_leaves_nothing_behind(doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 connections: 20 are written to, of which half leave, one sends 50 MB, ten send a byte now and then."""
+    monkeypatch.setattr(wire, "BODY_S", 1.0)
+    monkeypatch.setattr(run, "HEAD_S", 1.0)
+    doors.engine.scripts[:] = ["word " * 60]
+    doors.engine.step_s = 0.02
+    body = json.dumps({**QUESTION, "stream": True}).encode()
+    with contextlib.ExitStack() as stack:
+        crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", doors.port), 20)) for _ in range(200)]
+        for connection in crowd[:20]:
+            connection.sendall(head(doors, "/v1/chat/completions", len(body)) + body)
+        eventually(lambda: len(doors.engine.asked) == 20)
+        for connection in crowd[:10]:
+            connection.close()
+        with contextlib.suppress(OSError):  # it is refused by its head, and closed
+            crowd[20].sendall(head(doors, "/infill", 50_000_000) + b" " * 50_000_000)
+        for _ in range(10):
+            for connection in crowd[30:40]:
+                with contextlib.suppress(OSError):
+                    connection.send(b"x")
+            assert doors.send("GET", "/health", token=None)[0] == 200
+        said = [answer_of_stream(connection) for connection in crowd[10:20]]
+        assert all(answer.endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n") for answer in said)
+        eventually(lambda: sorted(doors.engine.ended) == ["cancelled"] * 10 + ["whole"] * 10)
+        assert all(answer_of(connection) == b"" for connection in crowd[30:])
+    doors.engine.step_s = 0.0
+    assert doors.post("/v1/chat/completions", **QUESTION)["choices"][0]["finish_reason"] == "stop"
 
 
 class TestPings:
