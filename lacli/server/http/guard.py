@@ -53,8 +53,8 @@ class Guard:
             return Refusal(403, "pages of other origins may not ask")
         if path in OPEN_PATHS or any(self._is_token(given) for given in _given_tokens(headers)):
             return None
-        hint = "send `Authorization: Bearer TOKEN` or `x-api-key: TOKEN`; `lacli serve --status` names the token's file"
-        return Refusal(401, f"the token is missing or wrong: {hint}", headers={"www-authenticate": "Bearer"})
+        hint = "send `Authorization: Bearer TOKEN`; it is in http-token of the state folder (`lacli config path`)"
+        return Refusal(401, f"the token is missing or wrong; {hint}", headers={"www-authenticate": "Bearer"})
 
     def _is_ours(self, host: str) -> bool:
         found = _HOST.fullmatch(host)
