@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from lacli.completion.window import REACH
 from lacli.events import Attachment, Message, Place, Request, Role
 from lacli.server.http.exchange import Call
 from lacli.server.http.fields import Fields
@@ -18,8 +19,6 @@ MOST_TOKENS = 2048
 """Of a reply to a client that names no bound."""
 MOST_INSERTED = 256
 """The same of what is put in between."""
-_REACH = 1 << 18
-"""Characters around the cursor that are looked at."""
 _TINY = 1e-9
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 
@@ -100,8 +99,8 @@ def prompt(fields: Fields, name: str = "prompt") -> Request:
 def insertion(call: Call, before: str, after: str, context: tuple[Attachment, ...] = ()) -> Request:
     """What belongs between two texts, asked and ended as `lacli complete` does."""
     place = Place(
-        prefix=before[-_REACH:].replace("\r\n", "\n"),
-        suffix=after[:_REACH].replace("\r\n", "\n"),
+        prefix=before[-REACH:].replace("\r\n", "\n"),
+        suffix=after[:REACH].replace("\r\n", "\n"),
         project=call.project.name if call.project is not None else "",
         scope="block",
         context=context,

@@ -5,11 +5,15 @@ Nothing a request says is taken for a path, and nothing is fetched for one.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lacli.server.http.refusals import Refusal
+
+if TYPE_CHECKING:
+    from lacli.models.registry.inventory import Presence
 
 _FRESH_S = 10.0
 """How long what was found on the disk is believed."""
@@ -28,6 +32,8 @@ class ServedModel:
     quant: str = ""
     kind: str = "gguf"
     byte_size: int = 0
+    modified: float = 0.0
+    """When it came to this machine, in seconds."""
     digest: str = ""
     fills: bool = False
     """Whether it has a fill-in-the-middle format."""
@@ -89,12 +95,21 @@ class RegistryCatalogue:
                 quant="" if spec.quant == "auto" else spec.quant,
                 kind=spec.kind,
                 byte_size=there.byte_size,
+                modified=_modified(there),
                 digest=next((source.sha256 for source in spec.sources if source.sha256), ""),
                 fills=spec.fim is not None,
                 licence=spec.licence,
             )
             found.append(served)
         return tuple(found)
+
+
+def _modified(there: Presence) -> float:
+    """0 where its files have gone meanwhile."""
+    files = [*there.prepared, *([there.files] if there.files is not None else [])]
+    with contextlib.suppress(OSError):
+        return min(file.stat().st_mtime for file in files)
+    return 0.0
 
 
 def find(models: tuple[ServedModel, ...], name: str) -> ServedModel:

@@ -6,6 +6,7 @@ outright (told by Origin). No CORS header is ever sent.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import ipaddress
 import re
@@ -14,7 +15,7 @@ from collections.abc import Iterable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lacli.server.http.refusals import Refusal
-from lacli.server.http.wire import refused, shape_of
+from lacli.server.http.wire import Gone, refused, shape_of
 
 LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 OPEN_PATHS = ("/health", "/v1/health")
@@ -43,7 +44,8 @@ class Guard:
         if refusal is None:
             await self._app(scope, receive, send)
         else:
-            await refused(refusal, shape_of(scope["path"]), send)
+            with contextlib.suppress(Gone):
+                await refused(refusal, shape_of(scope["path"]), send)
 
     def _refusal(self, path: str, headers: Headers) -> Refusal | None:
         hosts = _values(headers, b"host")

@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import lacli
@@ -94,9 +94,8 @@ async def show(call: Call) -> Whole:
 async def loaded(call: Call) -> Whole:
     """GET /api/ps"""
     names = call.engine.health().models
-    until = (datetime.now(UTC) + timedelta(minutes=5)).isoformat()
-    running = [each for each in await call.models() if each.name in names]
-    return Whole({"models": [{**_listed(each), "expires_at": until, "size_vram": 0} for each in running]})
+    running = [each for each in await call.models() if each.setting in names]
+    return Whole({"models": [{**_listed(each), "size_vram": 0} for each in running]})
 
 
 async def version(call: Call) -> Whole:
@@ -108,7 +107,7 @@ def _listed(model: ServedModel) -> dict[str, Any]:
     return {
         "name": model.name + _LATEST,
         "model": model.name + _LATEST,
-        "modified_at": _now(),
+        "modified_at": _time(datetime.fromtimestamp(model.modified, UTC)),
         "size": model.byte_size,
         "digest": model.digest,
         "details": _details(model),
@@ -134,7 +133,11 @@ def _plain(name: str, member: str) -> str:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    return _time(datetime.now(UTC))
+
+
+def _time(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 async def _asked(call: Call, request: Request, most: int, chat: bool = False, urgent: bool = False) -> _Asked:

@@ -73,6 +73,8 @@ async def completions(call: Call) -> Whole | Streamed:
     _refuse(fields)
     if fields.whole("best_of", 1) > 1:
         raise not_served("best_of")
+    if type(fields.value("logprobs")) is int:  # 0, which is no number of other tokens, asks for the token's own
+        raise not_served("logprobs")
     request, suffix = prompt(fields), fields.text("suffix")
     if suffix:
         if request.raw_ids:

@@ -53,7 +53,7 @@ async def run_http(
     with contextlib.closing(_listening(host, port)) as listener:
         config = uvicorn.Config(
             application(services, token, host, ollama),
-            http=_PatientlyNot,
+            http=_TimedConnection,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -72,6 +72,7 @@ async def run_http(
         except asyncio.CancelledError:
             server.should_exit = True
             await serving
+            await server.leave()
             raise
 
 
@@ -87,6 +88,13 @@ class _Server(uvicorn.Server):
         """None of them."""
         yield
 
+    async def leave(self) -> None:
+        """Wait for what was cancelled as it took too long, and let go of whoever is still connected."""
+        await asyncio.gather(*self.server_state.tasks, return_exceptions=True)
+        for connection in tuple(self.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)  # they are told in the loop's next round
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
         await super().startup(sockets)
@@ -94,7 +102,7 @@ class _Server(uvicorn.Server):
             self._on_start(sockets[0].getsockname()[1])
 
 
-class _PatientlyNot(H11Protocol):
+class _TimedConnection(H11Protocol):
     """A connection whose client has so long for the head of a request; uvicorn would wait for ever."""
 
     _late: asyncio.TimerHandle | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.types import Message, Receive, Send
@@ -49,7 +49,6 @@ class Streamed:
     """What to say of a failure once the answer has begun."""
     ping: bytes = b""
     """A part that says nothing, to be sent while there is nothing to say; empty where the format has none."""
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Gone(Exception):
@@ -127,7 +126,7 @@ async def _stream(answer: Streamed, shape: Shape, send: Send) -> None:
         async for part in parts:
             if not begun:
                 begun = True
-                await _sent(_start(200, answer.media_type, {**answer.headers, "cache-control": "no-store"}), send)
+                await _sent(_start(200, answer.media_type, {"cache-control": "no-store"}), send)
             await _sent({"type": "http.response.body", "body": part, "more_body": True}, send)
     except (Gone, asyncio.CancelledError):
         raise

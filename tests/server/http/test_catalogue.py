@@ -38,6 +38,7 @@ class TestRegistry:
         assert first.name == first.setting == registry.default
         assert first.context == registry.models[first.name].context
         assert first.byte_size > 1_000_000
+        assert first.modified > 1.7e9
 
     @pytest.mark.model
     def test_a_path_the_server_was_started_with_is_known_by_its_name_alone(self, prepared_default, tmp_path) -> None:  # type: ignore[no-untyped-def]

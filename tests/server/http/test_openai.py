@@ -218,6 +218,7 @@ class TestBodies:
             ("completions", "echo", True),
             ("completions", "best_of", 2),
             ("completions", "logprobs", 1),
+            ("completions", "logprobs", 0),
             ("completions", "n", 4),
             ("completions", "prompt", ["two", "prompts"]),
         ],

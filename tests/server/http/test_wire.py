@@ -15,7 +15,7 @@ import pytest
 from lacli.errors import WorkerDied
 from lacli.events import Piece, ReplyStats
 from lacli.server.http import run, wire
-from tests.server.http.engines import REPLY, TOKEN, Doors
+from tests.server.http.engines import REPLY, TOKEN, Doors, ScriptedEngine, serving
 from tests.server.http.test_guard import BODY, GETS, POSTS
 from tests.slow import slow_after
 
@@ -170,6 +170,19 @@ def test_a_crowd_leaves_nothing_behind(doors: Doors, monkeypatch: pytest.MonkeyP
         assert all(answer_of(connection) == b"" for connection in crowd[30:])
     doors.engine.step_s = 0.0
     assert doors.post("/v1/chat/completions", **QUESTION)["choices"][0]["finish_reason"] == "stop"
+
+
+@pytest.mark.slow
+def test_a_server_that_ends_does_not_wait_for_long_replies() -> None:
+    engine = ScriptedEngine(["word " * 5000], step_s=0.01)
+    with contextlib.ExitStack() as stack:
+        with serving(engine) as doors:
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", doors.port), 20))
+            body = json.dumps({**QUESTION, "stream": True}).encode()
+            connection.sendall(head(doors, "/v1/chat/completions", len(body)) + body)
+            assert connection.recv(10)
+        assert engine.ended == ["cancelled"]
+        assert not answer_of(connection).endswith(b"0\r\n\r\n")
 
 
 class TestPings:
