@@ -89,13 +89,17 @@ def _raw(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, contex
     """What was rendered by whoever asks; the marks of fill-in-the-middle end it, as they end a completion."""
     from lacli.models.registry.registry import load_registry
     from lacli.prompts.chat import with_bos
+    from lacli.prompts.content import CHARACTERS_A_TOKEN
     from lacli.prompts.messages import Room, check
-    from lacli.prompts.shorten import Size
+    from lacli.prompts.shorten import Size, size_of
 
+    room = Room(context_size, request.max_tokens, prepared.spec.context)
+    if len(request.raw) > context_size * CHARACTERS_A_TOKEN:  # to tokenise all of a huge text takes minutes
+        check(size_of(request.raw, context_size, tokenizer), room)
     if any(not 0 <= token_id < tokenizer.vocab_size for token_id in request.raw_ids):
         raise UsageError("the prompt has ids that are no tokens of this model", "tokenize it with this model")
     token_ids = with_bos(request.raw_ids or tokenizer.encode(request.raw, control=True), tokenizer)
-    check(Size(len(token_ids), True), Room(context_size, request.max_tokens, prepared.spec.context))
+    check(Size(len(token_ids), True), room)
     fim = load_registry().fim_of(prepared.spec, tokenizer.id_of, prepared.fim)
     marks = (tokenizer.id_of(mark) for mark in ((*fim.needed, *fim.stop) if fim is not None else ()))
     text = request.raw or tokenizer.decode(token_ids)

@@ -200,11 +200,13 @@ class Reply:
     def _predict(self, sources: Sources) -> None:
         """Tell the source of predictions what is expected of this reply, if anything."""
         from lacli.drafts.lookup import PredictionSource
+        from lacli.prompts.content import CHARACTERS_A_TOKEN
 
-        text = self._request.prediction
+        most = self._loaded.cached.runner.context_size  # no reply can follow more of it
+        text = self._request.prediction[: most * CHARACTERS_A_TOKEN]
         for source in sources.drafts:
             if isinstance(source, PredictionSource):
-                source.expect(self._loaded.tokenizer.encode(text) if text else ())
+                source.expect(self._loaded.tokenizer.encode(text)[:most] if text else ())
 
     def _new_sampler(self) -> Sampler:
         from lacli.engine.sampler import FirstToken, Sampler, SamplingOptions

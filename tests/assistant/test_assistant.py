@@ -143,13 +143,14 @@ class TestConversation:
 
         encode, lengths = Tokenizer.encode, []
 
-        def counted(tokenizer: Tokenizer, text: str) -> list[int]:
+        def counted(tokenizer: Tokenizer, text: str, control: bool = False) -> list[int]:
             lengths.append(len(text))
-            return encode(tokenizer, text)
+            return encode(tokenizer, text, control)
 
         monkeypatch.setattr(Tokenizer, "encode", counted)
-        with pytest.raises(PromptTooLong, match=r"prompt about 1,\d{3},\d{3} \+ reply 16 > context 512 tokens"):
-            reply(make(), ask("word " * 1_000_000))
+        for asked in (ask("word " * 1_000_000), Request(raw="word " * 1_000_000, max_tokens=16)):
+            with pytest.raises(PromptTooLong, match=r"prompt about 1,\d{3},\d{3} \+ reply 16 > context 512 tokens"):
+                reply(make(), asked)
         assert max(lengths) < 10_000
 
     def test_oldest_turns_are_dropped_where_that_is_allowed_and_it_is_said(self, make: Make) -> None:

@@ -66,7 +66,8 @@ def refusal_of(error: Exception) -> Refusal:
         what = ": ".join([type(error).__name__, *str(error).splitlines()[:1]])
         return Refusal(500, f"the server failed: {what}; this is a mistake in lacli")
     status, code = next(((status, code) for kind, status, code in _STATUSES if isinstance(error, kind)), (500, ""))
-    return Refusal(status, f"{error.message}; {error.hint}" if error.hint else error.message, code=code)
+    hint = "" if isinstance(error, PromptTooLong) else error.hint  # that is one of options of commands
+    return Refusal(status, f"{error.message}; {hint}" if hint else error.message, code=code)
 
 
 def openai_shape(refusal: Refusal) -> dict[str, Any]:
