@@ -77,6 +77,11 @@ class TestPredictionSource:
         assert runs(source, [1, 2, 3, 50])[0] == (51, 52, 53)
         assert runs(source, [1, 2, 3, 50, 51, 52])[0] == (53,)
 
+    def test_begins_at_its_beginning_though_its_first_token_comes_again(self) -> None:
+        source = expecting([50, 60, 50, 70, 50, 70, 50, 70])
+        source.start([1, 2, 3, 50])
+        assert runs(source, [1, 2, 3, 50])[0][:2] == (60, 50)
+
     def test_takes_it_up_again_behind_a_change(self) -> None:
         source = expecting([50, 51, 52, 53, 54, 55])
         source.start([1, 50])
