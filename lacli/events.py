@@ -74,10 +74,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One reply asked for: to `messages`, rendered with the model's chat template, or at a `place` where one is set."""
+    """One reply asked for: to `messages`, rendered with the model's chat template, or at a `place` where one is set, or
+    to what is given `raw`."""
 
     messages: tuple[Message, ...] = ()
     place: Place | None = None
+    raw: str = ""
+    """A whole prompt, whose control tokens steer the model: whoever asks has rendered it. The model continues it."""
+    raw_ids: tuple[int, ...] = ()
+    """The same as ids."""
     max_tokens: int = 512
     temperature: float = 0.0
     top_k: int = 0
@@ -92,6 +97,8 @@ class Request:
     left out, with a notice, to fit into the context; empty: refused instead."""
     rewrites: str = ""
     """A text that the reply is to give again, changed, in a code block: it ends with that block."""
+    prediction: str = ""
+    """A text that the reply will much resemble: guesses are read off it, and nothing else depends on it."""
     one_block: bool = False
     """Whether the reply ends with its first code block."""
     begun: str = ""
@@ -124,6 +131,8 @@ class Preview:
     """The same if reading took no time; 0 where reading has no bound."""
     reused_n: int = 0
     """Tokens of the prompt that were read before."""
+    has_bos: bool = False
+    """Whether the first id is the mark that opens every text, which nobody asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from lacli.events import Event, Failed, Finished, Preview, ReplyStats, Request
 if TYPE_CHECKING:
     from lacli.assistant.loading import Loaded, LoadedModel
     from lacli.models.spec import ModelSpec
+    from lacli.text.tokenizer import Tokenizer
 
 _ANY_WORDS = ("Q", "7")
 """Two questions whose first tokens differ: what both prompts begin with, every next one will."""
@@ -128,6 +129,7 @@ class Assistant:
             shown_n=0 if shown is None else shown.tokens,
             window_n=0 if shown is None else shown.whole,
             reused_n=0 if shown is None else shown.free,
+            has_bos=_has_own_bos(request, prompt.token_ids, tokenizer),
         )
 
     def warm(self, request: Request, cancel: Cancel = never) -> None:
@@ -154,6 +156,12 @@ class Assistant:
         return spec
 
 
+def _has_own_bos(request: Request, token_ids: Sequence[int], tokenizer: Tokenizer) -> bool:
+    """Whether a prompt begins with the mark that opens every text though the request does not."""
+    typed = request.raw_ids[:1] == token_ids[:1] or request.raw.startswith(tokenizer.specials.get("bos_token", "\0"))
+    return tokenizer.bos_id is not None and token_ids[:1] == (tokenizer.bos_id,) and not typed
+
+
 def _read(loaded: Loaded, beginning: Sequence[int], cancel: Cancel) -> None:
     """Make the KV cache hold these ids, as far as they can be had on disk from there."""
     if loaded.kept is not None:
@@ -164,10 +172,14 @@ def _read(loaded: Loaded, beginning: Sequence[int], cancel: Cancel) -> None:
 
 
 def _beginning(request: Request, loaded: Loaded) -> Sequence[int]:
-    """The ids that the request begins with whatever the words of its last message, a question, turn out to be."""
+    """The ids that the request begins with whatever the words of its last message, a question, turn out to be; all of
+    them where that is not open: in a request of no tokens, or to something else than messages."""
     from lacli.assistant.prompt import build_prompt
     from lacli.engine.sequence import common
 
+    if request.max_tokens == 0 or not request.messages:
+        context_size = loaded.cached.runner.context_size
+        return build_prompt(request, loaded.prepared, loaded.tokenizer, context_size).token_ids
     *before, question = request.messages
     one, other = (
         build_prompt(

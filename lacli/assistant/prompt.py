@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lacli.errors import UsageError
 from lacli.events import Message, Place, Request
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def build_prompt(
 
     Raises PromptTooLong with the numbers.
     """
+    if request.raw or request.raw_ids:
+        return _raw(request, prepared, tokenizer, context_size)
     if request.place is None:
         return _conversation(request, prepared, tokenizer, context_size)
     return _completion(request, request.place, prepared, tokenizer, context_size, reading)
@@ -92,6 +95,35 @@ def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenize
         shown=made.shown,
         opened=opens_thought(tokenizer.spelled(made.token_ids[-_TAIL:])) if template else None,
         thinks=template is not None and knows_thoughts(template.source),
+    )
+
+
+def _raw(request: Request, prepared: PreparedModel, tokenizer: Tokenizer, context_size: int) -> Prompt:
+    """What was rendered by whoever asks; the marks of fill-in-the-middle end it, as they end a completion."""
+    from lacli.models.registry.registry import load_registry
+    from lacli.prompts.chat import with_bos
+    from lacli.prompts.content import CHARACTERS_A_TOKEN
+    from lacli.prompts.messages import Room, check
+    from lacli.prompts.shorten import Size, size_of
+
+    room = Room(context_size, request.max_tokens, prepared.spec.context)
+    if len(request.raw) > context_size * CHARACTERS_A_TOKEN:  # to tokenise all of a huge text takes minutes
+        check(size_of(request.raw, context_size, tokenizer), room)
+    if any(not 0 <= token_id < tokenizer.vocab_size for token_id in request.raw_ids):
+        raise UsageError("the prompt has ids that are no tokens of this model", "tokenize it with this model")
+    token_ids = with_bos(request.raw_ids or tokenizer.encode(request.raw, control=True), tokenizer)
+    check(Size(len(token_ids), True), room)
+    fim = load_registry().fim_of(prepared.spec, tokenizer.id_of, prepared.fim)
+    marks = (tokenizer.id_of(mark) for mark in ((*fim.needed, *fim.stop) if fim is not None else ()))
+    text = request.raw or tokenizer.decode(token_ids)
+    return Prompt(
+        token_ids=tuple(token_ids),
+        eos_ids=_united(prepared.eos_ids, tokenizer.end_ids, (mark for mark in marks if mark is not None)),
+        watchers=(),
+        last_line=text.rpartition("\n")[2],
+        text=text,
+        dropped=0,
+        notes=(),
     )
 
 

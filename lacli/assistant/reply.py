@@ -96,6 +96,7 @@ class Reply:
         if self._forks is None:
             self._prompt_started = time.perf_counter()
             self._forks = self._loaded.sources.fork()
+            self._predict(self._forks)
         return Job(self._prompt.token_ids, self._forks, self._sampler, self._stops())
 
     def read(self, read: Read) -> Prefill:
@@ -195,6 +196,7 @@ class Reply:
             self._loaded.kept.restore(cached, prompt)
         self._reused_n = cached.reusable(prompt)
         self._prompt_n = len(prompt) - self._reused_n if self._request.max_tokens > 0 else 0
+        self._predict(self._loaded.sources)
         with translated_errors():
             if self._request.max_tokens > 0:
                 for end in range(self._reused_n + _PREFILL_CHUNK, len(prompt) - 1, _PREFILL_CHUNK):
@@ -206,6 +208,17 @@ class Reply:
                 yield from decode(
                     prompt, cached, self._loaded.sources, self._sampler, self._stops(), self._loaded.controller, cancel
                 )
+
+    def _predict(self, sources: Sources) -> None:
+        """Tell the source of predictions what is expected of this reply, if anything."""
+        from lacli.drafts.lookup import PredictionSource
+        from lacli.prompts.content import CHARACTERS_A_TOKEN
+
+        most = self._loaded.cached.runner.context_size  # no reply can follow more of it
+        text = self._request.prediction[: most * CHARACTERS_A_TOKEN]
+        for source in sources.drafts:
+            if isinstance(source, PredictionSource):
+                source.expect(self._loaded.tokenizer.encode(text)[:most] if text else ())
 
     def _new_sampler(self) -> Sampler:
         from lacli.engine.sampler import FirstToken, Sampler, SamplingOptions
@@ -297,7 +310,7 @@ class Reply:
                 text=text,
                 prompt_text=self._prompt.text,
                 credits=project.credits() if project is not None else {},
-                table=self._table(text, self._prompt.text),
+                table=self._table(text, self._prompt.text, self._request.prediction),
                 calibration={source.name: source.numbers() for source in loaded.sources.all()},
                 totals=self._stats().totals(),
             )

@@ -79,7 +79,7 @@ class ScriptedAssistant:
 
         place = request.place
         shown = [composed(message.text, message.attachments) for message in request.messages]
-        asked = "\n".join(shown) if place is None else place.prefix
+        asked = request.raw or ("\n".join(shown) if place is None else place.prefix)
         count = len(asked.split())
         bounded = 0 if place is None or not place.read_ms else count
         return Preview(tuple(range(count)), asked, 2048, shown_n=bounded, window_n=2 * bounded)

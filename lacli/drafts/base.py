@@ -19,7 +19,7 @@ class Draft:
     chances: tuple[float, ...]
     """For each token the estimated chance that it *and all before it* are accepted; never above its parent's."""
     source: str
-    """Who guessed: window, prompt, session, project or files."""
+    """Who guessed: window, prediction, prompt, session, project or files."""
     key: int = 0
     """The source's own note (for instance the class of match), handed back untouched in `credit`."""
     position: int = -1

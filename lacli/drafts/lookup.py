@@ -1,4 +1,5 @@
-"""The sources that look up the context's end in earlier text: this request, this session, the pool, the files.
+"""The sources that look up the context's end in earlier text: this request and what is expected of it, this
+session, the pool, the files.
 
 They differ in what they index and how far they are trusted; `chains.drafts_from` does the lookup.
 """
@@ -15,6 +16,9 @@ from lacli.drafts.base import Draft
 from lacli.drafts.calibration import Calibrated
 from lacli.drafts.chains import drafts_from, new_calibration
 from lacli.drafts.index import LiveIndex, StoredIndex, SuffixIndex
+
+_LEAD = 16
+"""Tokens of the prompt's end in front of what is expected: as many as tell lengths of a match apart."""
 
 
 class _Lookup(Calibrated):
@@ -56,6 +60,37 @@ class PromptSource(_Lookup):
     def observe(self, token_ids: Sequence[int]) -> None:
         """See `GuessSource.observe`."""
         self._index.extend(token_ids)
+
+
+class PredictionSource(_Lookup):
+    """What whoever asks expects of this one reply. Without that it guesses nothing."""
+
+    name = "prediction"
+
+    def __init__(self) -> None:
+        super().__init__(trust=1.0)
+        self._index = LiveIndex()
+        self._expected: Sequence[int] = ()
+
+    def expect(self, token_ids: Sequence[int]) -> None:
+        """Before the reply starts; also to say that nothing is expected of it."""
+        self._expected = token_ids
+
+    def start(self, context: Sequence[int]) -> None:
+        """See `GuessSource.start`. The end of the prompt leads to the first expected token."""
+        self._index = LiveIndex()
+        if self._expected:
+            self._index.extend([*context[-_LEAD - 1 : -1], *self._expected])
+
+    def fork(self) -> Self:
+        """See `GuessSource.fork`; how far to trust it is learned in common."""
+        fork = type(self)()
+        fork._calibration = self._calibration
+        return fork
+
+    def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
+        """See `DraftSource.propose`."""
+        return self._propose(self._index, context, room) if self._expected else ()
 
 
 class SessionSource(_Lookup):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from lacli.drafts.base import DraftSource, Sources
-from lacli.drafts.lookup import FilesSource, ProjectSource, PromptSource, SessionSource
+from lacli.drafts.lookup import FilesSource, PredictionSource, ProjectSource, PromptSource, SessionSource
 from lacli.drafts.successor import SuccessorSource, SuccessorTable
 
 
@@ -26,7 +26,7 @@ def new_sources(
     successors = SuccessorSource()
     for table in tables:
         successors.load(*table)
-    drafts: list[DraftSource] = [PromptSource(), SessionSource()]
+    drafts: list[DraftSource] = [PredictionSource(), PromptSource(), SessionSource()]
     if segments:
         drafts.append(ProjectSource(segments))
     if files:

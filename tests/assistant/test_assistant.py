@@ -14,7 +14,7 @@ import pytest
 
 from lacli.assistant.assistant import Assistant
 from lacli.config import Settings
-from lacli.errors import LacliError, ModelUnavailable, PromptTooLong
+from lacli.errors import LacliError, ModelUnavailable, PromptTooLong, UsageError
 from lacli.events import Attachment, Finished, Message, Notice, Piece, Place, Prefill, Request
 from tests.assistants import EMOJI, QUESTION, Make, ask, checked, loaded, make, reply
 
@@ -143,13 +143,14 @@ class TestConversation:
 
         encode, lengths = Tokenizer.encode, []
 
-        def counted(tokenizer: Tokenizer, text: str) -> list[int]:
+        def counted(tokenizer: Tokenizer, text: str, control: bool = False) -> list[int]:
             lengths.append(len(text))
-            return encode(tokenizer, text)
+            return encode(tokenizer, text, control)
 
         monkeypatch.setattr(Tokenizer, "encode", counted)
-        with pytest.raises(PromptTooLong, match=r"prompt about 1,\d{3},\d{3} \+ reply 16 > context 512 tokens"):
-            reply(make(), ask("word " * 1_000_000))
+        for asked in (ask("word " * 1_000_000), Request(raw="word " * 1_000_000, max_tokens=16)):
+            with pytest.raises(PromptTooLong, match=r"prompt about 1,\d{3},\d{3} \+ reply 16 > context 512 tokens"):
+                reply(make(), asked)
         assert max(lengths) < 10_000
 
     def test_oldest_turns_are_dropped_where_that_is_allowed_and_it_is_said(self, make: Make) -> None:
@@ -193,6 +194,68 @@ class TestWarm:
         reply(assistant, request)
         assistant.warm(request)
         assert reply(assistant, request).stats.prompt_n == 1
+
+    @pytest.mark.parametrize(
+        "request_",
+        [
+            Request(raw="<|im_start|>user\n" + "Name three fruits. " * 9, max_tokens=2),
+            Request(place=Place("def add(a, b):\n" * 9, "\n"), max_tokens=2),
+            ask("Name three fruits. " * 9, max_tokens=2),
+        ],
+    )
+    def test_for_no_tokens_the_whole_prompt_is_read(self, make: Make, request_: Request) -> None:
+        assistant = make()
+        cold = reply(assistant, request_)
+        reply(assistant, ask("Something else"))
+        assistant.warm(dataclasses.replace(request_, max_tokens=0))
+        warm = reply(assistant, request_)
+        assert (warm.stats.prompt_n, warm.token_ids) == (1, cold.token_ids)
+        assert cold.stats.prompt_n > 16
+
+
+class TestRaw:
+    """Prompts that whoever asks has rendered: nothing is put around them, and their control tokens are such."""
+
+    def test_continues_what_the_template_would_have_made(self, make: Make) -> None:
+        assistant = make()
+        shown = assistant.preview(ask(QUESTION))
+        for given in ({"raw": shown.text}, {"raw_ids": shown.token_ids}):
+            raw = Request(**given, max_tokens=16)
+            assert assistant.preview(raw).token_ids == shown.token_ids
+            assert reply(assistant, raw).token_ids == reply(assistant, ask(QUESTION)).token_ids
+
+    def test_ids_that_are_no_tokens_are_refused(self, make: Make) -> None:
+        for ids in ((-1,), (10**9,), (1, 2, 10**6)):
+            with pytest.raises(UsageError, match="no tokens of this model"):
+                reply(make(), Request(raw_ids=ids, max_tokens=4))
+
+    def test_too_long_is_an_error_with_the_numbers(self, make: Make) -> None:
+        with pytest.raises(PromptTooLong, match=r"prompt 600 \+ reply 4 > context 512 tokens"):
+            reply(make(), Request(raw=" word" * 600, max_tokens=4))
+
+
+class TestPrediction:
+    def test_guesses_are_read_off_it_and_the_text_is_the_same(self, make: Make) -> None:
+        plain = reply(make(lookahead=False), ask(QUESTION, max_tokens=40))
+        for text in (plain.text, "def add(x, y):\n    return x + y\n", "\ud800 nothing alike"):
+            told = reply(make(window=0), ask(QUESTION, max_tokens=40, prediction=text))
+            assert told.token_ids == plain.token_ids
+            if text == plain.text:
+                assert told.stats.accepted_by_source["prediction"] > 20
+                assert told.stats.steps < plain.stats.steps / 2
+
+    def test_it_is_forgotten_with_its_reply(self, make: Make) -> None:
+        assistant = make()
+        reply(assistant, ask(QUESTION, prediction="def add(x, y):"))
+        assert "prediction" not in reply(assistant, ask(QUESTION)).stats.drafted_by_source
+
+    def test_side_by_side_each_has_its_own(self, make: Make) -> None:
+        plain = reply(make(lookahead=False), ask(QUESTION, max_tokens=24))
+        requests = [ask(QUESTION, max_tokens=24, prediction=plain.text), ask("What is 2+2?", max_tokens=8)]
+        ended = {index: event for index, event in make().replies(requests) if isinstance(event, Finished)}
+        assert ended[0].token_ids == plain.token_ids
+        assert ended[0].stats.accepted_by_source["prediction"] > 10
+        assert "prediction" not in ended[1].stats.drafted_by_source
 
 
 class TestPreview:

@@ -314,6 +314,14 @@ def test_a_long_file_is_read_as_it_is_needed(tmp_path: Path) -> None:
         assert prompts._file.tell() < 1000
 
 
+def test_a_batch_that_an_older_lacli_began_is_gone_on_with(tmp_path: Path) -> None:
+    """What requests have gained since is no part of the key by which a reply is found again."""
+    said = [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}]
+    path = write(tmp_path / "p.jsonl", {"messages": said, "temperature": 0.5, "stop": "x"})
+    with PromptFile(path, Common(model="m", quant="int8")) as prompts:
+        assert [line.key for line in prompts.lines()] == ["cca15e40038dd3b9"]
+
+
 def test_the_numbers_are_kept_for_the_statistics_of_weeks_and_no_word(scripted: Scripted, tmp_path: Path) -> None:
     path = write(tmp_path / "p.jsonl", "alpha", "beta")
     scripted.run(["ask", "--batch", path], ["one two three", "four five"])

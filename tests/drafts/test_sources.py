@@ -10,7 +10,7 @@ import pytest
 from lacli.drafts.base import DraftSource
 from lacli.drafts.index import StoredIndex
 from lacli.drafts.jacobi import WindowSource
-from lacli.drafts.lookup import FilesSource, ProjectSource, PromptSource, SessionSource
+from lacli.drafts.lookup import FilesSource, PredictionSource, ProjectSource, PromptSource, SessionSource
 from lacli.drafts.successor import SuccessorSource, weights_of
 
 
@@ -18,7 +18,19 @@ def runs(source: DraftSource, context: Sequence[int], room: int = 4) -> list[tup
     return [draft.token_ids for draft in source.propose(context, room)]
 
 
-SOURCES = [PromptSource, SessionSource, lambda: ProjectSource([[1, 2, 3]]), WindowSource]
+def expecting(token_ids: Sequence[int]) -> PredictionSource:
+    source = PredictionSource()
+    source.expect(token_ids)
+    return source
+
+
+SOURCES = [
+    PromptSource,
+    lambda: expecting([1, 2, 1, 5]),
+    SessionSource,
+    lambda: ProjectSource([[1, 2, 3]]),
+    WindowSource,
+]
 
 
 class TestAll:
@@ -56,6 +68,40 @@ class TestPromptSource:
         source.start([1, 2, 3])
         source.start([5, 6])
         assert runs(source, [5, 6, 1, 2]) == []
+
+
+class TestPredictionSource:
+    def test_follows_what_is_expected_from_its_first_token_on(self) -> None:
+        source = expecting([50, 51, 52, 53])
+        source.start([1, 2, 3, 50])
+        assert runs(source, [1, 2, 3, 50])[0] == (51, 52, 53)
+        assert runs(source, [1, 2, 3, 50, 51, 52])[0] == (53,)
+
+    def test_begins_at_its_beginning_though_its_first_token_comes_again(self) -> None:
+        source = expecting([50, 60, 50, 70, 50, 70, 50, 70])
+        source.start([1, 2, 3, 50])
+        assert runs(source, [1, 2, 3, 50])[0][:2] == (60, 50)
+
+    def test_takes_it_up_again_behind_a_change(self) -> None:
+        source = expecting([50, 51, 52, 53, 54, 55])
+        source.start([1, 50])
+        source.observe([99, 52, 53])
+        assert runs(source, [1, 50, 99, 52, 53])[0] == (54, 55)
+
+    def test_knows_nothing_else(self) -> None:
+        source = expecting([])
+        source.start([1, 2, 3, 1, 2])
+        assert runs(source, [1, 2, 3, 1, 2]) == []
+        source.expect([50, 51])
+        source.start([1, 2, 50])
+        source.expect(())
+        source.start([1, 2, 50])
+        assert runs(source, [1, 2, 50]) == []
+
+    def test_a_fork_expects_nothing_before_it_is_told(self) -> None:
+        fork = expecting([50, 51, 52]).fork()
+        fork.start([1, 50])
+        assert runs(fork, [1, 50]) == []
 
 
 class TestSessionSource:

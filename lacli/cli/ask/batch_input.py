@@ -26,6 +26,12 @@ from lacli.prompts.content import MOST_BYTES
 
 _ROLES = ("system", "user", "assistant")
 _WHOLE = ("max_tokens", "top_k", "seed")
+_OF_REPLY = (
+    *("messages", "place", "max_tokens", "temperature", "top_k", "top_p", "repetition_penalty", "seed", "stops"),
+    *("drop_oldest", "truncate", "rewrites", "one_block", "begun", "begins_again", "beginning"),
+)
+"""What of a request its key is made from. What a batch cannot ask for has no part in it: else each new field of
+requests would have every batch that was half done begin again."""
 _KEYS = ("prompt", "messages", "system", "id", "stop", *NUMBERS)
 
 
@@ -206,5 +212,6 @@ def _number(key: str, value: Any) -> Any:
 
 
 def _key(request: Request, common: Common) -> str:
-    parts = [asdict(request), common.model, common.quant]
+    known = asdict(request)
+    parts = [{name: known[name] for name in _OF_REPLY}, common.model, common.quant]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
