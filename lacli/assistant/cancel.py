@@ -17,7 +17,7 @@ class CancelToken:
 
     def __init__(self) -> None:
         self._cancelled = False
-        self._callbacks: list[Callable[[], None]] = []
+        self._callbacks: list[Callable[[], object]] = []
 
     def __call__(self) -> bool:
         """Whether it was cancelled."""
@@ -30,7 +30,7 @@ class CancelToken:
             callback()
 
     @contextlib.contextmanager
-    def subscribed(self, callback: Callable[[], None]) -> Iterator[None]:
+    def subscribed(self, callback: Callable[[], object]) -> Iterator[None]:
         """While the block runs, `callback` is called on a cancel, in the thread that cancels; at once if it is late.
 
         It must neither block nor mind being called twice.

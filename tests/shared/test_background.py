@@ -7,11 +7,13 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from lacli.assistant.base import Cancel, Report, ignore, never
 from lacli.assistant.scripted import ScriptedAssistant
+from lacli.config import Settings
 from lacli.errors import LacliError
 from lacli.events import Event, Finished, Loading, Message, Preview, Request
 from lacli.shared.background import Call, CallThread, Ended, What
@@ -72,6 +74,15 @@ def test_calls_run_one_after_the_other_in_a_thread_of_their_own() -> None:
     assert collected.threads == {"calls"}
 
 
+def test_a_call_may_be_for_a_project_of_its_own() -> None:
+    assistant = ScriptedAssistant(["a"])
+    thread = CallThread(assistant, Collected())
+    there = Settings(folder=Path("there"))
+    assert thread.put(Call("reply", QUESTION, there)).wait(ENOUGH_S)
+    assert thread.call("open").wait(ENOUGH_S)
+    assert assistant.entered == [there]
+
+
 @pytest.mark.parametrize("error", [LacliError("no"), ValueError("a bug"), SystemExit(3)])
 def test_a_failure_ends_its_call_and_not_the_thread(error: BaseException) -> None:
     class Fails(ScriptedAssistant):
@@ -97,6 +108,21 @@ class TestACancel:
         assert waiting.wait(0)
         assert collected.events[waiting] == [Ended()]
         assistant.may_go_on.set()
+
+    def test_leaves_a_loading_at_its_next_report_and_the_next_call_is_made(self) -> None:
+        class Loads(ScriptedAssistant):
+            def open(self, report: Report = ignore) -> None:
+                while True:
+                    report(Loading("load"))
+                    time.sleep(0.001)
+
+        collected = Collected()
+        thread = CallThread(Loads(["a"]), collected)
+        loading = thread.call("open")
+        replying = thread.call("reply", QUESTION)
+        thread.cancel(loading)
+        assert replying.wait(ENOUGH_S)
+        assert collected.events[loading][-1] == Ended()
 
     def test_reaches_a_reply_that_runs(self) -> None:
         collected, assistant = Collected(), Held()

@@ -14,6 +14,7 @@ from lacli.assistant.base import Cancel, Report, ignore, never
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import Event, Finished, Loading, Preview, Request
+from lacli.project.instructions import Instructions
 from lacli.shared.background import Call, Ended, What
 from lacli_tui.bridge import Bridge
 from lacli_tui.engine_session import EngineSession
@@ -216,3 +217,14 @@ def test_a_reply_given_up_while_the_model_loads_has_it_loaded_for_the_next_one()
         assert time.monotonic() < until, engine.phase
         engine.take()
     engine.close()
+
+
+def test_what_the_project_says_is_told_the_model_and_said_once() -> None:
+    project = Instructions("AGENTS.md", "Use tabs.", 9)
+    session = EngineSession(Start(replier=ScriptedAssistant(["a"]), instructions=project, keep=False), lambda: None)
+    assert [each.text for each in session.take().notices] == ["using AGENTS.md (9 characters)"]
+    asked = session.chat.ask("hi").send
+    assert asked is not None
+    assert "Use tabs." in asked.messages[0].text
+    assert not session.take().notices
+    session.close()

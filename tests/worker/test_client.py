@@ -501,3 +501,18 @@ def _assert_sound(project: Path) -> None:
     assert pool.torn or not pool.damage
     assert not pool.table_damage
     assert pool.segments > 50
+
+
+def test_a_worker_is_told_of_another_project_once_and_only_when_it_changes(start: Start, tmp_path: Path) -> None:
+    engine = start("enters", settings=Settings(folder=tmp_path / "first"))
+    (tmp_path / "first").mkdir()
+    for folder, told in (("first", ""), ("second", "second"), ("second", "second"), ("first", "second,first")):
+        engine.enter(Settings(folder=tmp_path / folder))
+        (finished,) = engine.reply(QUESTION)
+        assert isinstance(finished, Finished)
+        assert finished.text == told
+
+
+def test_a_worker_does_not_go_over_to_another_model(start: Start) -> None:
+    with pytest.raises(LacliError, match="another model"):
+        start().enter(Settings(model="codellama-7b"))

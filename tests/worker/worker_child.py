@@ -80,6 +80,14 @@ class Tells(Quick):
         report(Notice("it is small"))
 
 
+class Enters(Quick):
+    """Says which folder it works for."""
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        told = [each.folder.name for each in self.entered if each.folder is not None]
+        yield Finished(",".join(told), (1,), "stop", ReplyStats())
+
+
 class Stuck(Quick):
     """Is long in an import, of which nothing can be told."""
 
@@ -192,6 +200,7 @@ def main(kind: str, *arguments: str) -> int:
         "silent": Silent,
         "prints": Prints,
         "loads": Loads,
+        "enters": Enters,
         "stuck": Stuck,
         "tells": Tells,
     }

@@ -29,7 +29,7 @@ from lacli.server.acp.editor import Editor, numbers
 from lacli.server.acp.start import Start
 from lacli.server.stdio.engine import Engines
 from lacli.server.stdio.streams import in_thread
-from lacli.sessions.records import Session
+from lacli.sessions.records import NoSuchSession, Session
 from lacli.sessions.store import SessionStore, new_id
 from lacli.sessions.store import path as log_path
 
@@ -160,6 +160,8 @@ class LacliAgent:
         if id in self._conversations and self._conversations[id].cancel is not None:
             raise UsageError("an answer is being written in this session", "cancel it first")
         session = SessionStore(log_path(), self._start.notify).session(id)
+        if session.id != id:  # the log takes the beginning of an id, too
+            raise NoSuchSession(f"there is no session {id!r}", "give the whole id")
         here = self._begin(id, cwd, session)
         for turn in here.chat.conversation.turns:
             here.editor.replay(turn.question.text, turn.answer.text)
@@ -197,17 +199,17 @@ def _folder(cwd: str) -> Path:
 
 
 def _listed(cwd: str | None) -> list[schema.SessionInfo]:
-    project = project_root(Path(cwd)) if cwd is not None else None
+    project = project_root(_folder(cwd)) if cwd is not None else None
     found = SessionStore(log_path()).list(project, everywhere=cwd is None, limit=_LISTED)
     return [
         schema.SessionInfo(
             session_id=each.id,
-            cwd=str(each.project or Path.home()),
+            cwd=str(each.project),
             title=each.title,
             updated_at=datetime.datetime.fromtimestamp(each.used, datetime.UTC).isoformat(),
         )
         for each in found
-        if each.kind in ("ask", "chat")
+        if each.kind in ("ask", "chat") and each.project is not None
     ]
 
 

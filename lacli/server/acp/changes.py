@@ -64,7 +64,7 @@ def apply(here: Conversation, rest: str, cancel: CancelToken) -> End:
     change = _Change(path, planned.file, planned.target.exists, planned.change.data, planned.remarks)
     name = blocks.name_of(path, here.folder)
     edit = _begun(here, f"{planned.what} → {name}", path)
-    return _asked(here, change, edit, lambda: planned.write(change.data))
+    return _asked(here, change, edit, lambda: planned.write(change.data), cancel)
 
 
 def edit(here: Conversation, rest: str, files: Sequence[Attachment], cancel: CancelToken) -> End:
@@ -106,7 +106,7 @@ def edit(here: Conversation, rest: str, files: Sequence[Attachment], cancel: Can
         file.write(result.data)
         return f"{name} was changed"
 
-    asked = _asked(here, change, number, write)
+    asked = _asked(here, change, number, write, cancel)
     return replace(end, reason=asked.reason)
 
 
@@ -136,13 +136,13 @@ def _worked_out(here: Conversation, job: Edit, cancel: CancelToken) -> tuple[Edi
     return outcome, replace(End.of(whole), reason="stop")
 
 
-def _asked(here: Conversation, change: _Change, number: str, write: Callable[[], str]) -> End:
+def _asked(here: Conversation, change: _Change, number: str, write: Callable[[], str], cancel: CancelToken) -> End:
     """Show a change, ask whether it may be made, and make it."""
     file, path = change.file, str(change.path)
     old = file.text if change.exists else None
     try:
         _check_saved(here, change.path, file if change.exists else None)
-        answer = here.editor.allows(number, path, old, file.reads(change.data), change.remarks)
+        answer = here.editor.allows(number, path, old, file.reads(change.data), change.remarks, cancel)
         if answer != "allowed":
             here.editor.end_edit(number, False)
             if answer == "cancelled":

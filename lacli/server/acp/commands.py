@@ -9,7 +9,6 @@ from lacli.chat import commands, listings
 from lacli.chat.commands import Command
 from lacli.chat.outcome import Outcome, plain
 from lacli.events import Attachment
-from lacli.server.acp import changes
 from lacli.server.acp.base import Conversation, End
 
 WORDS = commands.words("acp")
@@ -17,10 +16,10 @@ WORDS = commands.words("acp")
 
 def run(here: Conversation, command: Command, rest: str, files: Sequence[Attachment], cancel: CancelToken) -> End:
     """Run a command; `files` were linked in it. Raises LacliError."""
-    if command.name == "edit":
-        return changes.edit(here, rest, files, cancel)
-    if command.name == "apply":
-        return changes.apply(here, rest, cancel)
+    if command.name in ("edit", "apply"):
+        from lacli.server.acp import changes  # with the grammars of all languages
+
+        return changes.edit(here, rest, files, cancel) if command.name == "edit" else changes.apply(here, rest, cancel)
     outcome = _tokens(here, cancel) if command.name == "tokens" else _RUN[command.name](here, rest)
     return here.carry_out(outcome, cancel)
 

@@ -6,12 +6,15 @@ An editor that has gone hears nothing more and allows nothing; no call fails bec
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import contextlib
 from collections.abc import Coroutine, Sequence
 from typing import Any, Literal, TypeVar
 
 import acp
 from acp import schema
 
+from lacli.assistant.cancel import CancelToken
 from lacli.chat.outcome import Line
 from lacli.errors import LacliError
 from lacli.events import ReplyStats
@@ -82,8 +85,10 @@ class Editor:
         content = [acp.tool_content(acp.text_block(why))] if why else None
         self._update(acp.update_tool_call(number, status="completed" if done else "failed", content=content))
 
-    def allows(self, number: str, path: str, old: str | None, new: str, remarks: Sequence[str]) -> Answer:
-        """Show what is to become of a file, and ask whether it may."""
+    def allows(
+        self, number: str, path: str, old: str | None, new: str, remarks: Sequence[str], cancel: CancelToken
+    ) -> Answer:
+        """Show what is to become of a file, and ask whether it may, until there is an answer or a cancel."""
         content: list[Any] = [acp.tool_diff_content(path, new, old)]
         content += [acp.tool_content(acp.text_block(each)) for each in remarks]
         self._update(acp.update_tool_call(number, status="pending", content=content))
@@ -92,7 +97,7 @@ class Editor:
             schema.PermissionOption(option_id=_REJECT, name="Leave the file", kind="reject_once"),
         ]
         asked = schema.ToolCallUpdate(tool_call_id=number, content=content)
-        answer = self._call(self._client.request_permission(self._session_id, asked, options))
+        answer = self._call(self._client.request_permission(self._session_id, asked, options), cancel)
         if answer is None or answer.outcome.outcome == "cancelled":
             return "cancelled"
         return "allowed" if answer.outcome.option_id == _ALLOW else "refused"
@@ -119,15 +124,17 @@ class Editor:
     def _update(self, update: Any) -> None:
         self._call(self._client.session_update(self._session_id, update))
 
-    def _call(self, call: Coroutine[Any, Any, _Result]) -> _Result | None:
-        """What the editor answers; None once it has gone."""
+    def _call(self, call: Coroutine[Any, Any, _Result], cancel: CancelToken | None = None) -> _Result | None:
+        """What the editor answers; None once it has gone, or on a cancel."""
         if self.closed:
             call.close()
             return None
+        answer = asyncio.run_coroutine_threadsafe(call, self._loop)
         try:
-            return asyncio.run_coroutine_threadsafe(call, self._loop).result()
-        except (ConnectionError, asyncio.CancelledError):
-            self.closed = True
+            with contextlib.nullcontext() if cancel is None else cancel.subscribed(answer.cancel):
+                return answer.result()
+        except (ConnectionError, concurrent.futures.CancelledError):
+            self.closed = cancel is None or not cancel()
             return None
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
@@ -35,7 +36,9 @@ class _Protocol(LanguageServerProtocol):
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         opened = params.text_document
         encoding = types.PositionEncodingKind(self.workspace.position_encoding).value
-        self.documents[opened.uri] = Document(opened.uri, str(opened.language_id), opened.text, encoding)
+        language = opened.language_id
+        name = language.value if isinstance(language, types.LanguageKind) else language
+        self.documents[opened.uri] = Document(opened.uri, name, opened.text, encoding)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
@@ -63,7 +66,10 @@ class LacliServer(LanguageServer):
         self.feature(types.INITIALIZED)(_initialized)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """What cannot be understood goes into the editor's log, not before the user's eyes."""
+        """What cannot be understood goes into the editor's log, not before the user's eyes; a request that fails is
+        answered, and that is enough."""
+        if source is FeatureRequestError:
+            return
         said = types.LogMessageParams(types.MessageType.Warning, f"lacli: {error}")
         self.window_log_message(said)
 

@@ -74,6 +74,28 @@ class TestEdit:
         assert not editor.written
         assert (folder / "a.py").read_text() == "a = 1\n"
 
+    def test_a_cancel_does_not_wait_for_the_permission(self, folder: Path) -> None:
+        class Silent(Editor):
+            asking = asyncio.Event()
+
+            async def request_permission(self, session_id: str, tool_call: Any, options: Any, **more: Any) -> Any:
+                self.asking.set()
+                await asyncio.Event().wait()
+
+        async def go() -> None:
+            editor = Silent()
+            async with talking(folder, [NEW, "later"], editor) as talk:
+                answer = asyncio.create_task(talk.say("/edit a.py set a to 2"))
+                await editor.asking.wait()
+                await talk.agent.cancel(session_id=talk.id)
+                assert (await answer).stop_reason == "cancelled"
+                assert editor.of("tool_call_update")[-1].status == "failed"
+                await talk.say("hello")
+                assert editor.text() == "later"
+
+        asyncio.run(go())
+        assert (folder / "a.py").read_text() == "a = 1\n"
+
     def test_leaves_a_file_that_is_not_saved(self, folder: Path) -> None:
         editor = Editor()
         editor.buffers[str(folder / "a.py")] = "a = 'new'\n"

@@ -234,6 +234,8 @@ class TestASession:
                 await later.agent.load_session(cwd=str(folder), session_id=talk.id, mcp_servers=[])
                 assert later.editor.text("user_message_chunk") == "first question"
                 assert later.editor.text() == "one"
+                with pytest.raises(acp.RequestError, match="there is no session"):
+                    await later.agent.load_session(cwd=str(folder), session_id=talk.id[:5], mcp_servers=[])
                 again = Talk(later.editor, later.agent, talk.id)
                 await again.say("second")
                 assert [each.text for each in asked(later).messages] == ["first question", "one", "second"]
@@ -245,6 +247,8 @@ class TestASession:
         async def go() -> None:
             async with talking(folder, ["one"], start=Start(keep=False)) as talk:
                 await talk.say("secret")
+                with pytest.raises(acp.RequestError, match="no absolute path"):
+                    await talk.agent.list_sessions(cwd="here")
                 with pytest.raises(acp.RequestError, match="no session's id"):
                     await talk.agent.load_session(cwd=str(folder), session_id=talk.id, mcp_servers=[])
 

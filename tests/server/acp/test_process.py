@@ -63,8 +63,8 @@ def call(number: int, method: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
-@pytest.mark.parametrize("kind", ["slow", slow("stuck")])
-def test_the_end_of_stdin_ends_it_and_its_worker_whatever_they_do(kind: str, folder: Path) -> None:
+def answering(kind: str, folder: Path) -> tuple[subprocess.Popen[bytes], Any]:
+    """An agent in the middle of an answer, or of loading for it, and its worker."""
     running = subprocess.Popen(door.command(kind, "acp"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     assert running.stdin is not None
     assert running.stdout is not None
@@ -76,10 +76,20 @@ def test_the_end_of_stdin_ends_it_and_its_worker_whatever_they_do(kind: str, fol
     while awaited not in running.stdout.readline():
         pass
     (worker,) = door.children(running.pid)
-    running.stdin.close()
+    return running, worker
+
+
+@pytest.mark.parametrize(
+    ("kind", "closed"), [("slow", "stdin"), slow("stuck", "stdin"), slow("slow", "stdout")], ids=str
+)
+def test_an_editor_that_goes_ends_it_and_its_worker_whatever_they_do(kind: str, closed: str, folder: Path) -> None:
+    running, worker = answering(kind, folder)
+    getattr(running, closed).close()
     assert running.wait(door.ENOUGH_S) == 0
     door.until(lambda: not worker.is_running())
-    running.stdout.close()
+    for stream in (running.stdin, running.stdout):
+        assert stream is not None
+        stream.close()
 
 
 def test_what_is_no_message_is_answered_and_nothing_else_is_on_stdout(folder: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
+from pygls.workspace import Workspace
 
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.cli.main import main
@@ -94,6 +95,15 @@ class TestACompletion:
         server.open("untitled:1", "fn main() {", "rust")
         completed(server, "untitled:1", 0, 11)
         assert (place(engine).path, place(engine).language) == ("", "rust")
+
+    def test_has_the_language_that_the_editor_names(self) -> None:
+        engine = ScriptedAssistant(["x"])
+        server = Told(engine)
+        server.protocol._workspace = Workspace(None)
+        item = types.TextDocumentItem("untitled:1", types.LanguageKind.Rust, 1, "fn main() {")
+        server.protocol.lsp_text_document__did_open(types.DidOpenTextDocumentParams(item))
+        completed(server, "untitled:1", 0, 11)
+        assert place(engine).language == "rust"
 
     def test_stands_in_its_project_with_other_files_of_it(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
