@@ -21,6 +21,7 @@ COMMANDS = {
     "tui": CommandInfo("lacli.cli.tui.command", "Chat beside live numbers of decoding, on the whole screen."),
     "complete": CommandInfo("lacli.cli.complete.command", "Print what belongs at a place in a file."),
     "edit": CommandInfo("lacli.cli.edit.command", "Rewrite a file, or lines of it, by an instruction."),
+    "serve": CommandInfo("lacli.cli.serve.command", "Keep models in memory for the other commands."),
     "models": CommandInfo("lacli.cli.models.command", "List, show and fetch models."),
     "pool": CommandInfo(
         "lacli.cli.pool.command", "Show, check, build, share or clear what a project has taught the drafts."

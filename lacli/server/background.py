@@ -1,0 +1,110 @@
+"""Starting an engine that outlives the command that starts it, ending one, and reaching one: for both front ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import lacli
+from lacli import paths
+from lacli.config import Settings
+from lacli.errors import LacliError
+from lacli.storage import files
+from lacli.worker.attached import NotAttached, attached, greeted
+from lacli.worker.client import WorkerAssistant
+from lacli.worker.endpoint import running_pid
+
+_START_S, _STOP_S, _KILL_S = 20.0, 20.0, 5.0
+_POLL_S = 0.02
+
+
+def reach(settings: Settings, start: bool, note: Callable[[str], None]) -> WorkerAssistant | None:
+    """An assistant of the engine that runs; None where there is none that fits, which is told to `note` in one line.
+
+    `start`: where none runs, start one that stays.
+    """
+    try:
+        return attached(settings)
+    except NotAttached as why:
+        reason = why.reason
+    if start and running_pid() is None:
+        try:
+            start_detached()
+            return attached(settings)
+        except (NotAttached, LacliError) as error:
+            reason = str(error)
+    if reason:
+        note(f"{reason}; this runs without it")
+    return None
+
+
+def start_detached(arguments: Sequence[str] = ()) -> int:
+    """Start `lacli serve` with these arguments in the background; returns its process id once it answers.
+
+    Raises LacliError with what it said where it ends instead.
+    """
+    log = paths.state_dir() / "engine.log"
+    try:
+        files.make_private(log.parent)
+        with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as said:
+            process = subprocess.Popen(
+                [*command(), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                cwd=os.path.abspath(os.sep),
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise LacliError(f"the engine cannot be started: {error.strerror or error}", "see `lacli doctor`") from error
+    until = time.monotonic() + _START_S
+    while time.monotonic() < until:
+        with contextlib.suppress(NotAttached):
+            connection, greeting = greeted()
+            connection.close()
+            return greeting.pid
+        if process.poll() is not None:
+            raise LacliError(_last_words(log), f"all it said is in {log}")
+        time.sleep(_POLL_S)
+    process.kill()
+    raise LacliError(f"the engine did not answer within {_START_S:.0f} s", f"what it said is in {log}")
+
+
+def stop() -> int | None:
+    """End the engine that runs, however it is; returns its process id, None where none runs. Raises LacliError."""
+    pid = running_pid()
+    if pid is None:
+        return None
+    for number, seconds in ((signal.SIGTERM, _STOP_S), (getattr(signal, "SIGKILL", signal.SIGTERM), _KILL_S)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if running_pid() != pid:
+                return pid
+            time.sleep(_POLL_S)
+    raise LacliError(f"the engine (process {pid}) does not end", f"end it with `kill -9 {pid}`")
+
+
+def command() -> list[str]:
+    """What starts `lacli serve` of this Python and this lacli, whatever lies in the current folder."""
+    root = str(Path(lacli.__file__).resolve().parents[1])
+    start = (
+        f"import sys; {root!r} in sys.path or sys.path.insert(0, {root!r}); "
+        "from lacli.cli.main import main; sys.exit(main())"
+    )
+    return [sys.executable, "-P", "-c", start, "serve"]
+
+
+def _last_words(log: Path) -> str:
+    with contextlib.suppress(OSError):
+        lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        if lines:
+            return f"the engine ended at once: {lines[-1]}"
+    return "the engine ended at once"
