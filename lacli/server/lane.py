@@ -97,7 +97,8 @@ class Lane:
         self._on_change()
 
     async def close(self) -> None:
-        """End the worker; what it was doing fails."""
+        """End the worker, which saves what it has; what it was doing fails."""
+        self._lose(WorkerDied("the engine was stopped", "nothing but the rest of that reply is lost"))
         if self._child is not None:
             self.state = "closing"
             await self._child.close()
@@ -124,13 +125,17 @@ class Lane:
 
     def _died(self, error: WorkerDied) -> None:
         """What it was doing is lost; what waits gets another one."""
-        lost = [*self._aside.values(), *([self.running] if self.running is not None else [])]
-        self._child, self.running, self._entered = None, None, None
-        self._aside.clear()
+        self._child, self._entered = None, None
         self.state = "cold"
+        self._lose(error)
+        self._rest()
+
+    def _lose(self, error: WorkerDied) -> None:
+        lost = [*self._aside.values(), *([self.running] if self.running is not None else [])]
+        self._aside.clear()
+        self.running = None
         for job in lost:
             job.fail(error)
-        self._rest()
 
     def _rest(self) -> None:
         self.last_used = time.monotonic()
