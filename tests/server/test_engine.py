@@ -351,7 +351,7 @@ class TestClosing:
                 waiting = asyncio.create_task(events_of(made.reply(QUESTION, SMALL)))
                 await until(lambda: made.health().waiting)
                 await made.close()
-                with pytest.raises(WorkerDied, match="closed"):
+                with pytest.raises(WorkerDied, match="stopped"):
                     await events_of(events)
                 with pytest.raises(LacliError, match="stopping"):
                     await waiting
