@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -32,6 +33,7 @@ from lacli.worker.protocol import (
 )
 
 _HELLO_S = 10.0
+_GOODBYE_S = 1.0
 _BACKLOG = 128
 
 
@@ -41,16 +43,14 @@ async def socket_door(engine: WorkerEngine, path: Path) -> AsyncIterator[None]:
 
     Raises LacliError.
     """
-    clients: set[asyncio.Task[None]] = set()
+    clients: set[asyncio.StreamWriter] = set()
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        clients.add(task)
+        clients.add(writer)
         try:
             await _serve(engine, reader, writer)
         finally:
-            clients.discard(task)
+            clients.discard(writer)
 
     with contextlib.suppress(FileNotFoundError):  # of one that was killed
         path.unlink()
@@ -69,9 +69,18 @@ async def socket_door(engine: WorkerEngine, path: Path) -> AsyncIterator[None]:
         server.close()
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
-        for task in clients:
-            task.cancel()
-        await asyncio.gather(*clients, return_exceptions=True)
+        await _say_goodbye(clients)
+
+
+async def _say_goodbye(clients: set[asyncio.StreamWriter]) -> None:
+    """End the connections, those who do not read what was said to them, too."""
+    await asyncio.sleep(0)  # those who have just come are among them then
+    for end in (asyncio.StreamWriter.close, lambda writer: writer.transport.abort()):
+        for writer in tuple(clients):
+            end(writer)
+        until = time.monotonic() + _GOODBYE_S
+        while clients and time.monotonic() < until:
+            await asyncio.sleep(_GOODBYE_S / 50)
 
 
 async def _serve(engine: WorkerEngine, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -12,6 +12,7 @@ import os
 import socket
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import BinaryIO, cast
 
 import lacli
@@ -60,7 +61,6 @@ class SocketChannel(Channel):
             self._connection.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join(JOIN_S)
-        self._connection.close()
 
     def _write_requests(self) -> None:
         self._write(cast(io.RawIOBase, self._connection.makefile("wb", 0)))
@@ -79,6 +79,7 @@ class SocketChannel(Channel):
             self._died(misunderstood(self._protocol_error))
         else:
             self._died(WorkerDied("the engine of `lacli serve` ended", "nothing but the rest of that reply is lost"))
+        self._connection.close()
 
 
 def attached(settings: Settings) -> WorkerAssistant:
@@ -86,18 +87,15 @@ def attached(settings: Settings) -> WorkerAssistant:
 
     Where that engine ends, the next call goes to another one, or to a worker of our own.
     """
-    settings = _told_apart(settings)
-    found = [connect(settings)]
+    settings = _from_anywhere(settings)
 
-    def channel(settings: Settings) -> Channel:
-        if found:
-            return found.pop()
+    def again(settings: Settings) -> Channel:
         try:
             return connect(settings)
         except NotAttached:
             return WorkerProcess(own_command(), settings)
 
-    return WorkerAssistant(settings, connect=channel)
+    return WorkerAssistant(settings, connect=again, channel=connect(settings))
 
 
 def connect(settings: Settings) -> SocketChannel:
@@ -182,8 +180,9 @@ def _why_not(greeting: Greeting) -> str:
     return ""
 
 
-def _told_apart(settings: Settings) -> Settings:
-    """A model that is a file or folder gets its full path: the engine stands in another folder."""
+def _from_anywhere(settings: Settings) -> Settings:
+    """The project's folder and a model that is a file or folder get their full paths: the engine stands elsewhere."""
+    settings = replace(settings, folder=(settings.folder or Path()).absolute())
     name = settings.model
     if name is None or not (os.sep in name or name.startswith(("~", ".")) or os.path.exists(name)):
         return settings

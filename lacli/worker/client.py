@@ -28,15 +28,20 @@ Connect = Callable[[Settings], Channel]
 
 
 class WorkerAssistant:
-    """See `base.Replier`. `command` starts another worker than ours, `connect` reaches one in another way."""
+    """See `base.Replier`. `command` starts another worker than ours, `connect` reaches one in another way, and
+    `channel` is a connection that there is already."""
 
     def __init__(
-        self, settings: Settings, command: Sequence[str] | None = None, connect: Connect | None = None
+        self,
+        settings: Settings,
+        command: Sequence[str] | None = None,
+        connect: Connect | None = None,
+        channel: Channel | None = None,
     ) -> None:
         # A process that is started later must look where this one would, wherever the user has gone meanwhile.
         self._settings = replace(settings, folder=(settings.folder or Path()).absolute())
         self._connect = connect or (lambda settings: WorkerProcess(tuple(command or own_command()), settings))
-        self._channel: Channel | None = None
+        self._channel = channel
         self._channel_lock = threading.Lock()
         self._call_ids = itertools.count(1)
         self._pending_notices: list[Notice] = []

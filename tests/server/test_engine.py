@@ -270,8 +270,8 @@ class TestMemory:
                 (worker,) = children()
                 await asyncio.sleep(0.15)
                 assert worker.is_running()
-                await until(lambda: not children())
-                assert made.health().models == ()
+                await until(lambda: not made.health().models)
+                assert not children()
                 assert (await answer(made, "y"))["pid"] != worker.pid
 
         run(test)
