@@ -74,7 +74,7 @@ async def socket_door(engine: WorkerEngine, path: Path) -> AsyncIterator[None]:
 
 async def _say_goodbye(clients: set[asyncio.StreamWriter]) -> None:
     """End the connections, those who do not read what was said to them, too."""
-    await asyncio.sleep(0)  # those who have just come are among them then
+    await asyncio.sleep(_GOODBYE_S / 50)  # those who have just come are among them then
     for end in (asyncio.StreamWriter.close, lambda writer: writer.transport.abort()):
         for writer in tuple(clients):
             end(writer)
