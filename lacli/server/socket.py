@@ -33,7 +33,7 @@ from lacli.worker.protocol import (
 )
 
 _HELLO_S = 10.0
-_GOODBYE_S = 1.0
+_GOODBYE_S, _POLL_S = 1.0, 0.02
 _BACKLOG = 128
 
 
@@ -66,21 +66,21 @@ async def socket_door(engine: WorkerEngine, path: Path) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        server.close()
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
+        await asyncio.sleep(_POLL_S)  # those who have just come are let in: asyncio would forget them
+        server.close()
         await _say_goodbye(clients)
 
 
 async def _say_goodbye(clients: set[asyncio.StreamWriter]) -> None:
     """End the connections, those who do not read what was said to them, too."""
-    await asyncio.sleep(_GOODBYE_S / 50)  # those who have just come are among them then
     for end in (asyncio.StreamWriter.close, lambda writer: writer.transport.abort()):
         for writer in tuple(clients):
             end(writer)
         until = time.monotonic() + _GOODBYE_S
         while clients and time.monotonic() < until:
-            await asyncio.sleep(_GOODBYE_S / 50)
+            await asyncio.sleep(_POLL_S)
 
 
 async def _serve(engine: WorkerEngine, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
