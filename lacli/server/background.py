@@ -16,32 +16,52 @@ from lacli import paths
 from lacli.config import Settings
 from lacli.errors import LacliError
 from lacli.storage import files
-from lacli.worker.attached import NotAttached, attached, greeted
+from lacli.worker import endpoint
+from lacli.worker.attached import NotAttached, attached, connect_or_start, greeted
+from lacli.worker.channel import Channel
 from lacli.worker.client import WorkerAssistant
-from lacli.worker.endpoint import running_pid
 
 _START_S, _STOP_S, _KILL_S = 20.0, 20.0, 5.0
 _POLL_S = 0.02
 
 
+_WITHOUT = "this runs without it"
+
+
 def reach(settings: Settings, start: bool, note: Callable[[str], None]) -> WorkerAssistant | None:
     """An assistant of the engine that runs; None where there is none that fits, which is told to `note` in one line.
 
-    `start`: where none runs, start one that stays.
+    `start`: where none runs, start one that stays. Raises LacliError for settings that name no model.
     """
+    if start:
+        ensure_started(note)
     try:
         return attached(settings)
     except NotAttached as why:
-        reason = why.reason
-    if start and running_pid() is None:
-        try:
-            start_detached()
-            return attached(settings)
-        except (NotAttached, LacliError) as error:
-            reason = str(error)
-    if reason:
-        note(f"{reason}; this runs without it")
+        if why.reason:
+            note(f"{why.reason}; {_WITHOUT}")
     return None
+
+
+def reach_or_start(settings: Settings, start: bool, note: Callable[[str], None]) -> WorkerAssistant:
+    """The same for who never waits and wants a process of its own otherwise: it connects with its first call."""
+
+    def connect(settings: Settings) -> Channel:
+        if start:
+            ensure_started(note)
+        return connect_or_start(settings, lambda reason: note(f"{reason}; {_WITHOUT}"))
+
+    return WorkerAssistant(settings, connect=connect)
+
+
+def ensure_started(note: Callable[[str], None]) -> None:
+    """Have an engine run that stays; why none does is told to `note`."""
+    if not endpoint.supported() or endpoint.running_pid() is not None:
+        return
+    try:
+        start_detached()
+    except LacliError as error:
+        note(f"{error.message}; {_WITHOUT}")
 
 
 def start_detached(arguments: Sequence[str] = ()) -> int:
@@ -78,7 +98,7 @@ def start_detached(arguments: Sequence[str] = ()) -> int:
 
 def stop() -> int | None:
     """End the engine that runs, however it is; returns its process id, None where none runs. Raises LacliError."""
-    pid = running_pid()
+    pid = endpoint.running_pid()
     if pid is None:
         return None
     for number, seconds in ((signal.SIGTERM, _STOP_S), (getattr(signal, "SIGKILL", signal.SIGTERM), _KILL_S)):
@@ -86,7 +106,7 @@ def stop() -> int | None:
             os.kill(pid, number)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            if running_pid() != pid:
+            if endpoint.running_pid() != pid:
                 return pid
             time.sleep(_POLL_S)
     raise LacliError(f"the engine (process {pid}) does not end", f"end it with `kill -9 {pid}`")

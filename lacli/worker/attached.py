@@ -11,6 +11,7 @@ import io
 import os
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -87,19 +88,22 @@ def attached(settings: Settings) -> WorkerAssistant:
 
     Where that engine ends, the next call goes to another one, or to a worker of our own.
     """
-    settings = _from_anywhere(settings)
+    return WorkerAssistant(settings, connect=connect_or_start, channel=connect(settings))
 
-    def again(settings: Settings) -> Channel:
-        try:
-            return connect(settings)
-        except NotAttached:
-            return WorkerProcess(own_command(), settings)
 
-    return WorkerAssistant(settings, connect=again, channel=connect(settings))
+def connect_or_start(settings: Settings, report: Callable[[str], None] = lambda reason: None) -> Channel:
+    """A connection to the engine that runs, else to a worker of our own; why it is that is reported."""
+    try:
+        return connect(settings)
+    except NotAttached as why:
+        if why.reason:
+            report(why.reason)
+        return WorkerProcess(own_command(), settings)
 
 
 def connect(settings: Settings) -> SocketChannel:
-    """A connection to the engine that runs. Raises NotAttached."""
+    """A connection to the engine that runs. Raises NotAttached, or LacliError for settings that name no model."""
+    settings = _from_anywhere(settings)
     connection, greeting = greeted()
     reason = _why_not(greeting)
     if reason:
