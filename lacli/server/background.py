@@ -89,7 +89,7 @@ def start_detached(arguments: Sequence[str] = ()) -> int:
             connection, greeting = greeted()
             connection.close()
             return greeting.pid
-        if process.poll() is not None:
+        if process.poll() is not None and endpoint.running_pid() is None:  # else another one was quicker
             raise LacliError(_last_words(log), f"all it said is in {log}")
         time.sleep(_POLL_S)
     process.kill()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +14,9 @@ from lacli.cli.serve.duration import duration, seconds
 from lacli.cli.terminal import diagnostics, output
 from lacli.errors import UsageError
 from lacli.server.units import UNITS, unit
+
+_action: Any = functools.partial(typer.Option, allow_from_autoenv=False)
+"""What is to be done, which is said each time and is no habit."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -52,14 +56,12 @@ def serve(
             show_default=False,
         ),
     ] = 0,
-    detach: Annotated[
-        bool, typer.Option("--detach", help="Start it in the background; return when it answers.")
-    ] = False,
-    status: Annotated[bool, typer.Option("--status", help="Say what the one that runs is doing.")] = False,
-    stop: Annotated[bool, typer.Option("--stop", help="End the one that runs.")] = False,
+    detach: Annotated[bool, _action("--detach", help="Start it in the background; return when it answers.")] = False,
+    status: Annotated[bool, _action("--status", help="Say what the one that runs is doing.")] = False,
+    stop: Annotated[bool, _action("--stop", help="End the one that runs.")] = False,
     print_unit: Annotated[
         str,
-        typer.Option(
+        _action(
             "--print-unit",
             metavar="|".join(UNITS),
             help="Print what has it started by the system.",
