@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -83,6 +84,7 @@ def start_detached(arguments: Sequence[str] = ()) -> int:
             )
     except OSError as error:
         raise LacliError(f"the engine cannot be started: {error.strerror or error}", "see `lacli doctor`") from error
+    threading.Thread(target=process.wait, daemon=True).start()  # where it ends before us, nothing is left of it
     until = time.monotonic() + _START_S
     while time.monotonic() < until:
         with contextlib.suppress(NotAttached):
