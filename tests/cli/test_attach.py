@@ -20,8 +20,7 @@ from tests.worker.worker_child import TEXT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the engine listens on Unix sockets")
 
-ATTACHED = {*HEAVY, "asyncio", "lacli.assistant.loading"} - {"pydantic"}
-"""Typer needs pydantic to read options."""
+ATTACHED = {*HEAVY, "asyncio", "lacli.assistant.loading"}
 
 
 @pytest.fixture

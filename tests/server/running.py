@@ -1,4 +1,5 @@
-"""An engine with its socket in a thread of the test's process, whose workers are the quick ones of `worker_child`."""
+"""An engine with its socket in a thread of the test's process. Its workers are the quick ones of `worker_child`, or, of
+no kind, the real one."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ ENOUGH_S = 20.0
 class Running:
     """One that serves."""
 
-    def __init__(self, kind: str, arguments: tuple[str, ...], models: int) -> None:
+    def __init__(self, kind: str | None, arguments: tuple[str, ...], models: int) -> None:
         self.engine: Any = None
-        self._arguments = (models, 600.0, command(kind, *arguments))
+        self._arguments = (models, 600.0, command(kind, *arguments) if kind else None)
         self._begun = threading.Event()
         self._loop: Any = None
         self._stop: Any = None
@@ -53,7 +54,7 @@ class Running:
 
 
 @contextlib.contextmanager
-def serving(kind: str = "echo", *arguments: str, models: int = 2) -> Iterator[Running]:
+def serving(kind: str | None = "echo", *arguments: str, models: int = 2) -> Iterator[Running]:
     made = Running(kind, arguments, models)
     made.start()
     try:

@@ -55,8 +55,7 @@ class Node:
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """The values of this command's parameters, put into the context."""
-        if hasattr(self, "commands"):  # most values of a group are for a command below it
-            skip_conversion(self.get_params(ctx))  # type: ignore[attr-defined]
+        skip_conversion(self.get_params(ctx))  # type: ignore[attr-defined]
         if ctx.resilient_parsing:
             return parse_for_completion(self, ctx, args)
         return list(super().parse_args(ctx, args))  # type: ignore[misc]

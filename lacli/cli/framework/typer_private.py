@@ -6,6 +6,7 @@ Everything else of `lacli.cli` goes through here; tests/imports/test_private.py 
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,8 @@ from typer._click.parser import _OptionParser, _ParsingState
 from typer._coercion import RuntimeParam, build_runtime_param
 
 _TYPED_NAMES = "lacli.typed_names"
+_LISTS = (list[str], list[str] | None)
+_PLAIN_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 class TextParser(_OptionParser):
@@ -127,11 +130,17 @@ def hide_type(argument: Any) -> None:
 
 
 class _AsTyped(RuntimeParam):
-    """Converts nothing that already has the right type, as switches and text have."""
+    """Converts without Typer's help what already has the right type, as switches and text have, lists of text and
+    plain whole numbers."""
 
     def _coerce_value(self, value: Any, param: Any, ctx: Any) -> Any:
         if self.annotation in (type(value), type(value) | None):
             return value
+        if self.annotation in _LISTS and isinstance(value, tuple | list) and all(type(each) is str for each in value):
+            return list(value)
+        bounded = self.parameter_info.min is not None or self.parameter_info.max is not None
+        if self.annotation in (int, int | None) and not bounded and _PLAIN_NUMBER.fullmatch(str(value)):
+            return int(value)
         return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
 
 
@@ -144,7 +153,7 @@ def without_variable(options: Sequence[Any]) -> list[Any]:
 
 
 def skip_conversion(options: Sequence[Any]) -> None:
-    """Convert only what must be: Typer's conversion imports pydantic, a tenth of a second for every help."""
+    """Convert only what must be: Typer's conversion imports pydantic, nearly a tenth of a second for every command."""
     for each in options:
         descriptor = each.type_descriptor
         each._runtime_param = _AsTyped(annotation=descriptor.annotation, parameter_info=descriptor.parameter_info)
