@@ -90,8 +90,10 @@ def start_detached(arguments: Sequence[str] = ()) -> int:
         with contextlib.suppress(NotAttached):
             connection, greeting = greeted()
             connection.close()
+            if greeting.pid != process.pid:  # another one was quicker
+                process.terminate()
             return greeting.pid
-        if process.poll() is not None and endpoint.running_pid() is None:  # else another one was quicker
+        if process.poll() is not None and endpoint.running_pid() is None:  # else it is another one that answers soon
             raise LacliError(_last_words(log), f"all it said is in {log}")
         time.sleep(_POLL_S)
     process.kill()

@@ -50,7 +50,20 @@ class Running:
         assert not self._thread.is_alive()
 
     def workers(self) -> list[psutil.Process]:
-        return psutil.Process().children()
+        return workers()
+
+
+def workers() -> list[psutil.Process]:
+    """The worker processes there are, zombies included."""
+    return [each for each in psutil.Process().children() if _is_worker(each)]
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return True
+        return any("worker" in each for each in process.cmdline())
+    return False
 
 
 @contextlib.contextmanager

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from lacli.assistant.scripted import ScriptedAssistant
@@ -20,6 +19,7 @@ from lacli.config import Settings
 from lacli.errors import LacliError, ModelUnavailable, WorkerDied
 from lacli.events import Event, Finished, Message, Notice, Piece, Place, Request
 from lacli.server.engine import WorkerEngine
+from tests.server.running import workers
 from tests.worker.worker_child import TEXT, command
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the engine listens on Unix sockets")
@@ -32,10 +32,6 @@ SMALL, OTHER = (
 ENOUGH_S = 20.0
 
 
-def children() -> list[psutil.Process]:
-    return psutil.Process().children()
-
-
 @asynccontextmanager
 async def engine(
     kind: str = "echo", *arguments: str, models: int = 2, keep_alive_s: float = 600.0
@@ -45,7 +41,7 @@ async def engine(
         yield made
     finally:
         await asyncio.wait_for(made.close(), ENOUGH_S)
-        assert not children()
+        assert not workers()
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -108,7 +104,7 @@ class TestAReply:
             async with engine() as made:
                 with pytest.raises(ModelUnavailable, match="no-such"):
                     await events_of(made.reply(QUESTION, Settings(model="no-such")))
-                assert not children()
+                assert not workers()
 
         run(test)
 
@@ -192,7 +188,7 @@ class TestACancel:
                     async with aclosing(made.reply(QUESTION, SMALL)) as events:
                         assert isinstance(await anext(events), Piece)
                     await until(lambda: not made.health().running)
-                assert len(children()) == 1
+                assert len(workers()) == 1
 
         run(test)
 
@@ -213,7 +209,7 @@ class TestACancel:
             async with engine() as made:
                 await made.reply(QUESTION, SMALL).aclose()
                 await asyncio.sleep(0.05)
-                assert not children()
+                assert not workers()
 
         run(test)
 
@@ -234,7 +230,7 @@ class TestMemory:
                 pids = []
                 for settings in (SMALL, OTHER, SMALL):
                     pids.append((await answer(made, "x", settings))["pid"])
-                    assert [each.pid for each in children()] == pids[-1:]
+                    assert [each.pid for each in workers()] == pids[-1:]
                 assert len(set(pids)) == 3
 
         run(test)
@@ -267,11 +263,11 @@ class TestMemory:
         async def test() -> None:
             async with engine(keep_alive_s=0.3) as made:
                 await answer(made, "x")
-                (worker,) = children()
+                (worker,) = workers()
                 await asyncio.sleep(0.15)
                 assert worker.is_running()
                 await until(lambda: not made.health().models)
-                assert not children()
+                assert not workers()
                 assert (await answer(made, "y"))["pid"] != worker.pid
 
         run(test)
@@ -282,9 +278,9 @@ class TestMemory:
                 opening = made.submit("open", Request(), SMALL)
                 assert [each async for each in opening.answers()]
                 await asyncio.sleep(0.1)
-                (worker,) = children()
+                (worker,) = workers()
                 assert (await answer(made, "x"))["pid"] == worker.pid
-                await until(lambda: not children())
+                await until(lambda: not workers())
 
         run(test)
 
@@ -299,12 +295,12 @@ class TestDeath:
                     waiting = made.reply(QUESTION, SMALL)
                     first = asyncio.ensure_future(anext(waiting))
                     await until(lambda: made.health().waiting)
-                    (worker,) = children()
+                    (worker,) = workers()
                     worker.kill()
                     with pytest.raises(WorkerDied, match="killed"):
                         await events_of(events)
                     assert isinstance(await first, Piece)
-                    (another,) = children()
+                    (another,) = workers()
                     assert another.pid != worker.pid
                     await waiting.aclose()
 
@@ -314,7 +310,7 @@ class TestDeath:
         async def test() -> None:
             async with engine() as made:
                 await answer(made, "x")
-                (worker,) = children()
+                (worker,) = workers()
                 worker.kill()
                 await until(lambda: not made.health().models)
                 assert (await answer(made, "y"))["pid"] != worker.pid

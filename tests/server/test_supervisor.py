@@ -129,8 +129,8 @@ class TestAlone:
     def test_a_folder_of_somebody_else_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         there = tmp_path / "theirs"
         there.mkdir()
-        monkeypatch.setenv("LACLI_HOME", str(tmp_path))
         (tmp_path / "run").symlink_to(there)
+        monkeypatch.setattr("lacli.paths.runtime_dir", lambda: tmp_path / "run")
         with pytest.raises(LacliError, match="belongs to somebody else"):
             run(ServeOptions())
 
