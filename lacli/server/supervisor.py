@@ -66,7 +66,8 @@ async def _serve(options: ServeOptions, doors: Sequence[Door], ready: Callable[[
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-        loop.add_signal_handler(getattr(signal, name), stop.set)
+        if signal.getsignal(getattr(signal, name)) != signal.SIG_IGN:  # nohup ignores hang-ups
+            loop.add_signal_handler(getattr(signal, name), stop.set)
     engine = WorkerEngine(options.models or _suitable_models(), options.keep_alive_s, options.command)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(engine.close)

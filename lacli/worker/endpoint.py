@@ -16,8 +16,13 @@ from lacli import paths
 from lacli.errors import LacliError
 from lacli.storage.lock import lock_file
 
-_PREFIXES = ("HF_", "TRANSFORMERS_", "CUDA_", "OMP_", "MKL_", "TORCH_", "PIP_")
-_NAMES = ("HOME", "LACLI_KERNEL", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_PREFIXES = ("HF_", "TRANSFORMERS_", "OMP_", "MKL_", "TORCH_", "PIP_")
+_NAMES = frozenset(
+    (
+        *("HOME", "LACLI_KERNEL", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    )
+)
 """Variables, in either case, that change what a model's process does and that no setting carries."""
 
 
