@@ -6,13 +6,11 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import lacli
 from lacli import paths
 from lacli.config import Settings
 from lacli.errors import LacliError
@@ -21,11 +19,10 @@ from lacli.worker import endpoint
 from lacli.worker.attached import NotAttached, attached, connect_or_start, greeted
 from lacli.worker.channel import Channel
 from lacli.worker.client import WorkerAssistant
+from lacli.worker.process import command_of
 
 _START_S, _STOP_S, _KILL_S = 20.0, 20.0, 5.0
 _POLL_S = 0.02
-
-
 _WITHOUT = "this runs without it"
 
 
@@ -117,13 +114,8 @@ def stop() -> int | None:
 
 
 def command() -> list[str]:
-    """What starts `lacli serve` of this Python and this lacli, whatever lies in the current folder."""
-    root = str(Path(lacli.__file__).resolve().parents[1])
-    start = (
-        f"import sys; {root!r} in sys.path or sys.path.insert(0, {root!r}); "
-        "from lacli.cli.main import main; sys.exit(main())"
-    )
-    return [sys.executable, "-P", "-c", start, "serve"]
+    """What starts `lacli serve`."""
+    return command_of("lacli.cli.main", "serve")
 
 
 def _last_words(log: Path) -> str:

@@ -92,7 +92,7 @@ class WorkerEngine:
         health, now = self.health(), time.monotonic()
         models = tuple(
             ModelStatus(
-                lane.settings.model or "", lane.pid, not lane.is_idle, 0.0 if not lane.is_idle else now - lane.last_used
+                lane.settings.model or "", lane.pid, not lane.is_idle, now - lane.last_used if lane.is_idle else 0.0
             )
             for lane in self._lanes.values()
             if lane.pid

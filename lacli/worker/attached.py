@@ -160,7 +160,7 @@ def status() -> tuple[Greeting, EngineStatus | None]:
 
 
 def _greeting(connection: socket.socket) -> Greeting:
-    """The first line, read byte by byte in effect: nothing follows it before something is asked."""
+    """The first line; nothing follows it before something is asked."""
     line = b""
     while not line.endswith(b"\n") and len(line) < _MOST_GREETING:
         chunk = connection.recv(_MOST_GREETING)

@@ -26,13 +26,17 @@ _EXIT_S = 10.0
 
 
 def own_command() -> list[str]:
-    """The command that starts our worker: this Python and this lacli, whatever lies in the current folder."""
+    """The command that starts our worker."""
+    return command_of("lacli.worker.server", "lacli.worker.server")
+
+
+def command_of(module: str, *arguments: str) -> list[str]:
+    """What runs `main` of this module with this Python and this lacli, whatever lies in the current folder."""
     root = str(Path(lacli.__file__).resolve().parents[1])
     start = (
-        f"import sys; {root!r} in sys.path or sys.path.insert(0, {root!r}); "
-        "from lacli.worker.server import main; sys.exit(main())"
+        f"import sys; {root!r} in sys.path or sys.path.insert(0, {root!r}); from {module} import main; sys.exit(main())"
     )
-    return [sys.executable, "-P", "-c", start, "lacli.worker.server"]
+    return [sys.executable, "-P", "-c", start, *arguments]
 
 
 class WorkerProcess(Channel):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import pytest
 from lacli.server import background
 from lacli.worker import endpoint
 from tests.cli.conftest import Scripted
-from tests.imports.test_start import HEAVY, PROGRAM, ROOT
+from tests.imports.test_start import HEAVY, modules_after
 from tests.server.running import Running, serving
 from tests.worker.worker_child import TEXT
 
@@ -29,21 +27,6 @@ def running() -> Iterator[Running]:
         yield made
 
 
-def run(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], set[str]]:
-    """A command as a process, and what it imported."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    return done, set(done.stderr.splitlines()[-1].split(","))
-
-
 class TestACommand:
     @pytest.mark.parametrize(
         "arguments",
@@ -54,8 +37,7 @@ class TestACommand:
         self, arguments: list[str], running: Running, project: Path
     ) -> None:
         (project / "a.py").write_text("a = 1\n")
-        done, loaded = run(project, *arguments)
-        assert done.returncode == (1 if arguments[0] == "edit" else 0), done.stderr.splitlines()[:-1]
+        loaded = modules_after(project, *arguments, "--no-stdin", codes=(1,) if arguments[0] == "edit" else (0,))
         assert not ATTACHED & loaded
         assert running.workers()
 
