@@ -37,7 +37,9 @@ class TestACommand:
         self, arguments: list[str], running: Running, project: Path
     ) -> None:
         (project / "a.py").write_text("a = 1\n")
-        loaded = modules_after(project, *arguments, "--no-stdin", codes=(1,) if arguments[0] == "edit" else (0,))
+        loaded = modules_after(
+            project, *arguments, "--no-stdin", "-n", "9", codes=(1,) if arguments[0] == "edit" else (0,)
+        )
         assert not ATTACHED & loaded
         assert running.workers()
 
