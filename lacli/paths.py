@@ -69,3 +69,16 @@ def kv_dir() -> Path:
 def data_dir() -> Path:
     """The user's own data: saved conversations."""
     return _dir("data")
+
+
+def runtime_dir() -> Path:
+    """Sockets and locks of what runs. Its path is short, as the path of a socket is limited to a hundred bytes."""
+    home, runtime = os.environ.get("LACLI_HOME", ""), os.environ.get("XDG_RUNTIME_DIR", "")
+    folder = Path(runtime, "lacli") if os.path.isabs(runtime) and not home else _dir("run") if home else _dir("state")
+    if len(os.fsencode(folder)) <= _MOST_BYTES:
+        return folder
+    return Path(f"/tmp/lacli-{os.getuid() if hasattr(os, 'getuid') else 0}")
+
+
+_MOST_BYTES = 75
+"""Of a folder of sockets: some systems take 103 bytes, a name of ours has up to 27."""

@@ -188,6 +188,13 @@ class EngineSession:
             ending.join()
 
     def _new_engine(self) -> Replier:
+        """The engine of `lacli serve`, where one runs that fits, else a worker of our own."""
+        if self._start.attach:
+            from lacli.server.background import reach_or_start
+
+            return reach_or_start(
+                self.chat.settings, self._start.auto_serve, lambda text: self._add_notice(Notice(text))
+            )
         from lacli.worker.client import WorkerAssistant
 
         return WorkerAssistant(self.chat.settings)

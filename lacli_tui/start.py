@@ -39,6 +39,10 @@ class Start:
     """The project's name."""
     keep: bool = True
     """Whether the chat is saved."""
+    attach: bool = False
+    """Whether the engine of `lacli serve` is used, where one runs."""
+    auto_serve: bool = False
+    """Whether it is started where none does."""
     theme: str = ""
     """The name of a theme; empty: dark, or what NO_COLOR and the terminal call for."""
     animation: bool = True

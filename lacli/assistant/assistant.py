@@ -53,6 +53,7 @@ class Assistant:
         if settings.of_model != self._settings.of_model:
             raise UsageError("this engine has another model loaded", "start one for these settings")
         self._settings = settings
+        self._seen_notices = set()  # whoever asks now has read none of them
 
     def close(self) -> None:
         """See `Replier.close`."""

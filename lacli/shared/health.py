@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lacli import __version__, paths
-from lacli.config import told_offline
+from lacli.config import Settings, told_offline
 from lacli.errors import LacliError
 
 _TORCH_TIMEOUT_S = 120.0
@@ -80,6 +80,7 @@ def checks(
         ("model", lambda: _model(model())),
         ("memory", lambda: _memory(model())),
         ("disk", _disk),
+        ("engine", _engine),
         ("network", _network),
         ("git", _git),
         *terminal,
@@ -238,6 +239,23 @@ def _network() -> Check:
     if told_offline("LACLI_OFFLINE"):
         return Check("network", "ok", "off, by HF_HUB_OFFLINE or LACLI_OFFLINE: only what is on this computer is used")
     return Check("network", "ok", "used to fetch models, and for nothing else")
+
+
+def _engine() -> Check:
+    """The one of `lacli serve`, which commands use by themselves."""
+    from lacli.worker import endpoint
+    from lacli.worker.attached import NotAttached, connect, status
+
+    try:
+        greeting, found = status()
+        connect(Settings()).close()
+    except NotAttached as why:
+        if why.reason:
+            return Check("engine", "warn", why.reason, "`lacli serve --stop`, then `lacli serve --detach`")
+        return Check("engine", "ok", "none runs; `lacli serve --detach` keeps models in memory for all commands")
+    models = ", ".join(each.model for each in found.models) if found is not None else ""
+    text = f"process {greeting.pid}, {models or 'no model'} in memory, {endpoint.socket_path()}"
+    return Check("engine", "ok", text)
 
 
 def _git() -> Check:

@@ -15,15 +15,18 @@ A side that reads another version than its own tells its user and ends the conne
     worker      {"type": "greeting", "protocol": 2, "version": "0.1.0", "pid": 4711}
 
 **Calls.** The front end gives each call a number of its own choice, never used before on this connection. Calls run
-one after the other, in the order in which they arrived.
+one after the other, in the order in which they arrived, but for a preview without settings: during a reply it is
+answered between two steps.
 
     {"type": "call", "id": 1, "what": "open"}                                 load the model; a reply does so by itself
     {"type": "call", "id": 2, "what": "reply", "request": {…}}                `events.Request`
     {"type": "call", "id": 3, "what": "preview", "request": {…}}              the prompt as the model would see it
     {"type": "call", "id": 4, "what": "warm", "request": {…}}                 prefill the KV cache ahead of time
+    {"type": "call", "id": 5, "what": "status"}                               what it is doing; of `lacli serve` only
 
 A call may have `settings` of its own: another project, other permissions, for this call and those after it. They must
-name the model of the greeting.
+name the model of the greeting. `lacli serve`, which speaks the same over its socket, ignores them: its clients have the
+settings they greet with.
 
 The worker answers with any number of `event` messages, each holding one event of `events.py` (`notice`, `loading`,
 `prefill`, `piece`: one per decoding step, `finished`), then one `done` or one `error`, after which the number is not
@@ -47,29 +50,23 @@ without that, the worker has died and the running call is lost.
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import json
-import math
-import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, ClassVar
 
 from lacli import errors
 from lacli.config import Settings
 from lacli.errors import LacliError
-from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill, Preview, Request
+from lacli.events import Event, Preview, Request
+from lacli.worker.wire import reader, tagged
 
 PROTOCOL = 2
 """Raised when an older reader would misunderstand a message."""
 MOST_BYTES = 1 << 28
 """The longest line that is read."""
 CALLS = ("open", "reply", "preview", "warm")
-
-_Message = TypeVar("_Message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +85,8 @@ class Greeting:
     version: str = ""
     """The version of lacli."""
     pid: int = 0
+    environment: dict[str, str] = field(default_factory=dict)
+    """Of an engine that serves many commands: fingerprints of the variables that matter, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +105,7 @@ class Call:
 class CancelCall:
     """A call is no longer wanted."""
 
+    TAG: ClassVar = "cancel"
     id: int
 
 
@@ -115,9 +115,33 @@ class Close:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """A model in the memory of an engine that serves many commands."""
+
+    model: str
+    pid: int
+    """Its worker."""
+    busy: bool
+    idle_s: float
+    """Seconds since its last call; 0 while it is busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStatus:
+    """What an engine that serves many commands is doing."""
+
+    models: tuple[ModelStatus, ...]
+    running: int
+    waiting: int
+    uptime_s: float
+    keep_alive_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class EventMessage:
     """An event of a running call."""
 
+    TAG: ClassVar = "event"
     id: int
     event: Event
 
@@ -128,12 +152,14 @@ class Done:
 
     id: int
     preview: Preview | None = None
+    status: EngineStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorMessage:
     """A call has failed; without an id, a line could not be parsed at all."""
 
+    TAG: ClassVar = "error"
     id: int | None = None
     kind: str = "LacliError"
     message: str = ""
@@ -166,6 +192,7 @@ class InvalidLine:
 ClientMessage = Hello | Call | CancelCall | Close
 WorkerMessage = Greeting | EventMessage | Done | ErrorMessage
 
+_dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
 _ERRORS: dict[str, type[LacliError]] = {
     name: found for name, found in vars(errors).items() if isinstance(found, type) and issubclass(found, LacliError)
 }
@@ -173,7 +200,7 @@ _ERRORS: dict[str, type[LacliError]] = {
 
 def encode(message: ClientMessage | WorkerMessage) -> bytes:
     """The message as a line, newline included."""
-    return _dumps(_tagged(message)).encode("ascii") + b"\n"
+    return _dumps(tagged(message)).encode("ascii") + b"\n"
 
 
 def parse_call(line: bytes) -> ClientMessage | InvalidLine:
@@ -195,20 +222,6 @@ def read_lines(stream: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def to_json(message: object) -> dict[str, Any]:
-    """A dataclass of `events`, `config` or this module as a JSON object."""
-    if not dataclasses.is_dataclass(message):
-        raise TypeError(f"{type(message).__name__} is not a dataclass")
-    kind: Any = type(message)
-    return {name: _json_value(getattr(message, name)) for name in _field_names(kind)}
-
-
-def from_json(kind: type[_Message], value: object) -> _Message:
-    """The dataclass that `to_json` was given. Raises ValueError naming the wrong member."""
-    hint: Any = kind
-    return typing.cast(_Message, _reader(hint)(value, ""))
-
-
 def _parse(line: bytes, kinds: Any) -> Any:
     if not line.endswith(b"\n"):
         return InvalidLine("it has no end")
@@ -221,178 +234,7 @@ def _parse(line: bytes, kinds: Any) -> Any:
     except ValueError:  # bytes that are not text, a number of thousands of digits
         return InvalidLine("it is not JSON")
     try:
-        return _reader(kinds)(value, "")
+        return reader(kinds)(value, "")
     except ValueError as error:
         number = value.get("id") if isinstance(value, dict) else None
         return InvalidLine(str(error), number if type(number) is int else None)
-
-
-def _tag(kind: type) -> str:
-    return _TAGS.get(kind) or kind.__name__.lower()
-
-
-def _tagged(message: object) -> dict[str, Any]:
-    return {"type": _tag(type(message)), **to_json(message)}
-
-
-def _json_value(value: Any) -> Any:
-    kind = type(value)
-    if kind in _JSON_TYPES:
-        return value
-    if kind is float:
-        return value if math.isfinite(value) else _NOT_FINITE[str(value)]
-    if kind is tuple:
-        return [_json_value(each) for each in value]
-    if kind is dict:
-        return {str(key): _json_value(each) for key, each in value.items()}
-    for base in (str, int, float):  # subclasses of them, as NumPy's numbers
-        if isinstance(value, base):
-            return _json_value(base(value))
-    if isinstance(value, Path):
-        return str(value)
-    return _tagged(value) if kind in _EVENTS else to_json(value)
-
-
-_TAGS: dict[type, str] = {CancelCall: "cancel", EventMessage: "event", ErrorMessage: "error"}
-"""Messages whose `type` is not the name of their class."""
-_dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
-_JSON_TYPES = frozenset((str, int, bool, type(None)))
-_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-_EVENTS = frozenset((Notice, Loading, Prefill, Piece, Finished))
-
-_Reader = Callable[[object, str], Any]
-"""Turns a JSON value into a Python one; the second argument is its place, for the ValueError."""
-
-
-@functools.cache
-def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(each.name for each in dataclasses.fields(kind))
-
-
-@functools.cache
-def _reader(hint: Any) -> _Reader:
-    """The function that reads a value of this type from JSON."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        return _read_optional(arguments) if type(None) in arguments else _read_union(arguments)
-    if origin is typing.Literal:
-        return _read_literal(arguments)
-    if origin is tuple:
-        return _read_list(_reader(arguments[0]))
-    if origin is dict:
-        return _read_mapping(_reader(arguments[1]))
-    if dataclasses.is_dataclass(hint):
-        return _read_object(hint)
-    return _SCALARS[hint]
-
-
-def _read_object(kind: Any) -> _Reader:
-    hints = typing.get_type_hints(kind)
-    readers = {each.name: _reader(hints[each.name]) for each in dataclasses.fields(kind)}
-    missing = dataclasses.MISSING
-    required = [
-        each.name for each in dataclasses.fields(kind) if each.default is missing and each.default_factory is missing
-    ]
-
-    def read(value: object, where: str) -> Any:
-        if not isinstance(value, dict):
-            raise _type_error(where, "an object")
-        for name in required:
-            if name not in value:
-                raise ValueError(f"{_join(where, name)} is missing")
-        return kind(**{name: readers[name](value[name], _join(where, name)) for name in readers if name in value})
-
-    return read
-
-
-def _read_union(kinds: tuple[Any, ...]) -> _Reader:
-    readers = {_tag(kind): _reader(kind) for kind in kinds}
-
-    def read(value: object, where: str) -> Any:
-        if not isinstance(value, dict):
-            raise _type_error(where, "an object")
-        name = value.get("type")
-        if not isinstance(name, str) or name not in readers:
-            raise ValueError(f"{_join(where, 'type')} is none of {', '.join(readers)}")
-        return readers[name](value, where)
-
-    return read
-
-
-def _read_optional(kinds: tuple[Any, ...]) -> _Reader:
-    (kind,) = (each for each in kinds if each is not type(None))
-    inner = _reader(kind)
-    return lambda value, where: None if value is None else inner(value, where)
-
-
-def _read_literal(values: tuple[Any, ...]) -> _Reader:
-    def read(value: object, where: str) -> Any:
-        if value not in values:
-            raise ValueError(f"{where} is none of {', '.join(map(repr, values))}")
-        return value
-
-    return read
-
-
-def _read_list(inner: _Reader) -> _Reader:
-    def read(value: object, where: str) -> Any:
-        if not isinstance(value, list):
-            raise _type_error(where, "a list")
-        return tuple(inner(each, where) for each in value)
-
-    return read
-
-
-def _read_mapping(inner: _Reader) -> _Reader:
-    def read(value: object, where: str) -> Any:
-        if not isinstance(value, dict):
-            raise _type_error(where, "an object")
-        return {key: inner(each, _join(where, key)) for key, each in value.items()}
-
-    return read
-
-
-def _read_int(value: object, where: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise _type_error(where, "a whole number")
-    return value
-
-
-def _read_float(value: object, where: str) -> float:
-    if isinstance(value, str) and value in _NOT_FINITE.values():
-        return float(value)
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise _type_error(where, "a number")
-    try:
-        return float(value)
-    except OverflowError:
-        raise _type_error(where, "a number") from None
-
-
-def _read_str(value: object, where: str) -> str:
-    if not isinstance(value, str):
-        raise _type_error(where, "a string")
-    return value
-
-
-def _read_bool(value: object, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise _type_error(where, "true or false")
-    return value
-
-
-_SCALARS: dict[Any, _Reader] = {
-    int: _read_int,
-    float: _read_float,
-    str: _read_str,
-    bool: _read_bool,
-    Path: lambda value, where: Path(_read_str(value, where)),
-}
-
-
-def _join(where: str, name: str) -> str:
-    return f"{where}.{name}" if where else name
-
-
-def _type_error(where: str, wanted: str) -> ValueError:
-    return ValueError(f"{where or 'it'} is not {wanted}")

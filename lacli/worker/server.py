@@ -17,6 +17,7 @@ import signal
 import sys
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from typing import BinaryIO
@@ -66,6 +67,8 @@ class Connection:
         self._unfinished: set[int] = set()
         """Calls that have arrived and not ended."""
         self._cancelled: set[int] = set()
+        self._postponed: deque[Hello | Call | InvalidLine | None] = deque()
+        """What arrived during a reply and comes after it."""
         self._closing = False
         self._opened = False
         self._replying = False
@@ -102,11 +105,23 @@ class Connection:
             if not isinstance(hello, Hello) or hello.protocol != protocol.PROTOCOL:
                 return
             with contextlib.closing(assistant(hello.settings)) as replier:
-                while (message := self._incoming.get()) is not None and not self._closing:
+                while (message := self._next()) is not None and not self._closing:
                     if isinstance(message, Call):
                         self._run_call(message, replier)
                     elif isinstance(message, InvalidLine):
                         self._send(message.to_message())
+
+    def _next(self) -> Hello | Call | InvalidLine | None:
+        return self._postponed.popleft() if self._postponed else self._incoming.get()
+
+    def _answer_previews(self, replier: ProjectReplier) -> None:
+        """Between two steps of a reply: a prompt is shown by the tokenizer alone, so nobody waits a reply for one."""
+        while not self._incoming.empty():
+            message = self._incoming.get()
+            if isinstance(message, Call) and message.what == "preview" and message.settings is None:
+                self._run_call(message, replier)
+            else:
+                self._postponed.append(message)
 
     def _run_call(self, call: Call, replier: ProjectReplier) -> None:
         """Run one call up to its `done` or `error`."""
@@ -155,6 +170,7 @@ class Connection:
                 with self._reply(replier, call.request, cancel) as events:
                     for event in events:
                         send(event)
+                        self._answer_previews(replier)
         except _CallCancelled:
             if call.what == "reply":
                 send(Finished("", (), "cancelled", ReplyStats(replies=0, finish_reason="cancelled")))

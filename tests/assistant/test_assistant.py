@@ -309,6 +309,17 @@ class TestCompletion:
         notes = [event.text for event in make().reply(request) if isinstance(event, Notice)]
         assert notes == ["2 characters of the prompt cannot be shown to this model"]
 
+    def test_a_note_is_told_once_to_each_who_asks(self, make: Make) -> None:
+        assistant = make()
+        request = Request(place=Place("a\x1d\n"), max_tokens=1)
+
+        def notes() -> int:
+            return sum(isinstance(event, Notice) for event in assistant.reply(request))
+
+        assert [notes(), notes()] == [1, 0]
+        assistant.enter(assistant._settings)
+        assert notes() == 1
+
     def test_an_empty_file_can_be_completed(self, make: Make) -> None:
         reply(make(), Request(place=Place(""), max_tokens=4))
 

@@ -137,6 +137,10 @@ RUNS = {
     "lacli templates show --json": (Run("templates show review --json", at.templates),),
     "lacli config path --json": (Run("config path --json"),),
     "lacli config show --json, lacli config get --json": (Run("config show --json"), Run("config get top-p --json")),
+    "lacli serve --status --json": (
+        Run("serve --status --json"),
+        Run("serve --status --json", at.engine),
+    ),
     "lacli doctor --json": (Run("doctor --json", at.computer),),
     "lacli bench --exact --json": (Run("bench --exact --json", at.measured),),
     "lacli spec": (Run("spec"),),
@@ -183,4 +187,5 @@ def test_every_section_is_looked_at_and_every_command_with_json_has_one() -> Non
     said = ", ".join(TITLES)
     for command in spec.described()["commands"]:
         if any("--json" in option["flags"] for option in command["options"]) and command["name"] != "config validate":
-            assert f"lacli {command['name']} --json" in said
+            flags = "--status --json" if command["name"] == "serve" else "--json"
+            assert f"lacli {command['name']} {flags}" in said

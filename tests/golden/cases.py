@@ -150,6 +150,14 @@ CASES = (
     Case("edit/unchanged", ["edit", "a.py", "x"], "diff", [f"```\n{world.A_PY}```"] * 3, setups=FILES, code=1),
     Case("edit/no-block", ["edit", "a.py", "x"], "diff", ["I would rather not."] * 3, setups=FILES, code=1),
     Case("edit/dry-run", ["edit", "a.py:4-5", "--dry-run", "x"], setups=FILES),
+    # serve
+    Case("serve/status", ["serve", "--status"], setups=(world.engine,)),
+    Case("serve/status-json", ["serve", "--status", "--json"], "json", setups=(world.engine,)),
+    Case("serve/status-none", ["serve", "--status"], code=1),
+    Case("serve/status-none-json", ["serve", "--status", "--json"], "json", code=1),
+    Case("serve/stop-none", ["serve", "--stop"]),
+    Case("serve/both", ["serve", "--stop", "--detach"], code=2),
+    Case("serve/no-time", ["serve", "--keep-alive", "soon"], code=2),
     # models
     Case("models/list", ["models"]),
     Case("models/list-json", ["models", "list", "--json"], "json"),

@@ -324,3 +324,14 @@ def computer(world: World) -> None:
     """PyTorch is not really looked at, and there is no graphics card."""
     world.patch.setattr("lacli.shared.health.probe_torch", lambda: {"version": "2.13.0+cpu", "cuda": False})
     world.patch.setattr("lacli.models.registry.fit._graphics_memory", lambda: None)
+
+
+def engine(world: World) -> None:
+    """An engine that serves two models, one of which is at work."""
+    from lacli.worker.protocol import PROTOCOL, EngineStatus, Greeting, ModelStatus
+
+    models = (ModelStatus("smollm2-135m", 71, True, 0.0), ModelStatus("qwen2.5-coder-1.5b", 72, False, 90.0))
+    found = EngineStatus(models, 1, 2, 7300.0, 600.0)
+    world.patch.setattr("lacli.cli.serve.status.status", lambda: (Greeting(PROTOCOL, "0.1.0", 70), found))
+    world.patch.setattr("lacli.cli.serve.status._memory", lambda model: model.pid * 10**7)
+    world.patch.setattr("lacli.worker.endpoint.socket_path", lambda: Path("/run/user/7/lacli/engine-00c0ffee.sock"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
@@ -19,7 +20,9 @@ from lacli.shared.background import Call, Ended, What
 from lacli_tui.bridge import Bridge
 from lacli_tui.engine_session import EngineSession
 from lacli_tui.start import Start
+from tests.server.running import serving
 from tests.slow import TEN
+from tests.worker.worker_child import TEXT
 
 pytestmark = pytest.mark.usefixtures("impatient")
 ENDS = (None, None, LacliError("no"), WorkerDied("killed"), ValueError("a mistake"), SystemExit(3))
@@ -228,3 +231,22 @@ def test_what_the_project_says_is_told_the_model_and_said_once() -> None:
     assert "Use tabs." in asked.messages[0].text
     assert not session.take().notices
     session.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the engine listens on Unix sockets")
+def test_a_chat_uses_the_engine_of_lacli_serve_where_one_runs_and_is_wanted() -> None:
+    with serving("quick") as running:
+        session = EngineSession(Start(attach=True), lambda: None)
+        session.begin()
+        session.carry_out(session.chat.ask("hi"))
+        text, end = "", time.monotonic() + 20
+        while session.is_replying or session.phase == "loading":
+            assert time.monotonic() < end
+            text += session.take().text
+            time.sleep(0.01)
+        text += session.take().text
+        assert text == TEXT
+        assert session.engine_pid is None
+        (worker,) = running.workers()
+        session.close()
+        assert worker.is_running()

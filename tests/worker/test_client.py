@@ -22,7 +22,8 @@ from lacli.config import Settings
 from lacli.errors import LacliError, OutOfMemory, WorkerDied
 from lacli.events import Attachment, Event, Finished, Loading, Message, Notice, Piece, ReplyStats, Request
 from lacli.sessions.store import SessionStore, path
-from lacli.worker.client import WorkerAssistant, _WorkerProcess
+from lacli.worker.client import WorkerAssistant
+from lacli.worker.process import WorkerProcess
 from lacli.worker.protocol import Call, ClientMessage, Done
 from tests.worker.worker_child import ROOT, TEXT, command
 
@@ -171,15 +172,15 @@ class TestAnAnswer:
     def test_that_comes_before_the_sending_has_returned_is_not_lost(
         self, start: Start, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        send = _WorkerProcess.send
+        send = WorkerProcess.send
 
-        def answered(process: _WorkerProcess, message: ClientMessage) -> None:
+        def answered(process: WorkerProcess, message: ClientMessage) -> None:
             if isinstance(message, Call):
                 process.deliver(Done(message.id))
             else:
                 send(process, message)
 
-        monkeypatch.setattr(_WorkerProcess, "send", answered)
+        monkeypatch.setattr(WorkerProcess, "send", answered)
         asking = threading.Thread(target=start("deaf").open, daemon=True)
         asking.start()
         asking.join(ENOUGH_S)
@@ -202,7 +203,7 @@ class TestAnAnswer:
 
 class TestACancel:
     def test_wakes_a_call_of_which_nothing_comes(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("lacli.worker.client._PREDICATE_S", 1000.0)  # nothing is asked again and again
+        monkeypatch.setattr("lacli.worker.channel._PREDICATE_S", 1000.0)  # nothing is asked again and again
         engine, token = start("silent"), CancelToken()
         cancelling = threading.Timer(0.3, token.cancel)
         cancelling.start()
@@ -211,7 +212,7 @@ class TestACancel:
         assert finished.reason == "cancelled"
 
     def test_that_comes_before_the_call_ends_it(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("lacli.worker.client._PREDICATE_S", 1000.0)
+        monkeypatch.setattr("lacli.worker.channel._PREDICATE_S", 1000.0)
         token = CancelToken()
         token.cancel()
         (finished,) = start("silent").reply(QUESTION, token)
@@ -225,7 +226,7 @@ class TestACancel:
 
     @posix_only
     def test_is_not_needed_for_a_call_whose_process_dies(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("lacli.worker.client._PREDICATE_S", 1000.0)
+        monkeypatch.setattr("lacli.worker.channel._PREDICATE_S", 1000.0)
         engine = start("silent")
         engine.open()
         threading.Timer(0.3, kill, (engine,)).start()
@@ -306,7 +307,7 @@ class TestDeath:
             ((None, None), "SIGKILL", "the system does so where memory runs out"),
         ):
             kills = iter(counts)
-            monkeypatch.setattr("lacli.worker.client._kills_for_memory", lambda kills=kills: next(kills))
+            monkeypatch.setattr("lacli.worker.death.kills_for_memory", lambda kills=kills: next(kills))
             engine = start("slow")
             events, _ = begun(engine)
             kill(engine)
@@ -372,8 +373,8 @@ class TestClosing:
         assert not engines()
 
     def test_of_one_that_does_not_listen_comes_to_an_end(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("lacli.worker.client._CLOSE_S", 0.3)
-        monkeypatch.setattr("lacli.worker.client._TERMINATE_S", 0.3)
+        monkeypatch.setattr("lacli.worker.process._CLOSE_S", 0.3)
+        monkeypatch.setattr("lacli.worker.process._TERMINATE_S", 0.3)
         engine = start("deaf")
         asking = threading.Thread(target=_swallow, args=(engine, Request((Message("user", "x" * 5_000_000),))))
         asking.start()  # and cannot even be asked
@@ -408,7 +409,8 @@ import sys
 sys.path.insert(0, sys.argv.pop(1))
 from lacli.config import Settings
 from lacli.events import Message, Request
-from lacli.worker.client import WorkerAssistant, _WorkerProcess
+from lacli.worker.client import WorkerAssistant
+from lacli.worker.process import WorkerProcess
 from lacli.worker.protocol import Call, ClientMessage, Done
 from tests.worker.worker_child import command
 engine = WorkerAssistant(Settings(), command(*sys.argv[1:]))

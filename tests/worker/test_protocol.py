@@ -20,7 +20,7 @@ from lacli.config import Settings
 from lacli.errors import LacliError, PromptTooLong
 from lacli.events import Attachment, Finished, Message, Notice, Piece, ReplyStats, Request
 from lacli.sessions.records import StoreUnavailable
-from lacli.worker import protocol
+from lacli.worker import protocol, wire
 from lacli.worker.protocol import (
     Call,
     CancelCall,
@@ -72,7 +72,7 @@ def test_every_record_is_the_same_after_the_journey(kind: Any) -> None:
     rng = random.Random(kind.__name__)
     for _ in range(50):
         before = some(kind, rng)
-        assert protocol.from_json(kind, json.loads(json.dumps(protocol.to_json(before)))) == before
+        assert wire.from_json(kind, json.loads(json.dumps(wire.to_json(before)))) == before
 
 
 @pytest.mark.parametrize("kind", [Hello, Call, CancelCall, Close])
@@ -111,7 +111,7 @@ def test_numbers_of_other_libraries_travel_as_numbers() -> None:
     import numpy as np
 
     stats = ReplyStats(step_ms=np.float64(1.5))
-    assert protocol.from_json(ReplyStats, json.loads(json.dumps(protocol.to_json(stats)))) == stats
+    assert wire.from_json(ReplyStats, json.loads(json.dumps(wire.to_json(stats)))) == stats
 
 
 def test_a_subclass_of_stats_keeps_what_counts_lack() -> None:
@@ -132,7 +132,7 @@ def test_the_examples_of_the_specification_are_messages() -> None:
         line = json.dumps(each).encode() + b"\n"
         read = [protocol.parse_call(line), protocol.parse_event(line)]
         (one,) = [record for record in read if not isinstance(record, InvalidLine)]
-        assert set(each) - {"type"} <= set(protocol.to_json(one))
+        assert set(each) - {"type"} <= set(wire.to_json(one))
 
 
 class TestOtherVersions:

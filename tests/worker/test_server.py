@@ -182,6 +182,25 @@ class TestACall:
         assert isinstance(there.all_of(2)[-1], Done)
         assert assistant.entered == [elsewhere]
 
+    def test_a_preview_during_a_reply_is_answered_between_two_steps(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        assistant = Stepping(steps=2)
+        there = front_end(assistant)
+        there.greet()
+        there.say(Call(1, "reply", QUESTION))
+        until(lambda: assistant.begun == 1)
+        there.say(Call(2, "open"), Call(3, "preview", QUESTION), Call(4, "preview", QUESTION, Settings(learn=False)))
+        time.sleep(0.1)  # until all have arrived
+        assistant.may.release()
+        assert isinstance(there.heard(), EventMessage)
+        (done,) = there.all_of(3)
+        assert isinstance(done, Done)
+        assert done.preview is not None
+        assert assistant.taken == 1
+        assistant.may.release()
+        assert there.all_of(1)[-1] == Done(1)
+        assert there.all_of(2) == [Done(2)]
+        assert isinstance(there.all_of(4)[-1], Done)  # one for another project waits for its turn
+
     def test_a_reply_that_comes_first_tells_of_the_loading_while_it_goes_on(
         self, front_end: Callable[[Any], FrontEnd]
     ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any
 
 from lacli.assistant.base import Cancel, Report, ignore, never
 from lacli.assistant.scripted import ScriptedAssistant
+from lacli.config import Settings
 from lacli.events import Event, Finished, Loading, Notice, Piece, ReplyStats, Request
 from lacli.worker import protocol
 from lacli.worker import server as worker
@@ -86,6 +88,14 @@ class Enters(Quick):
     def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
         told = [each.folder.name for each in self.entered if each.folder is not None]
         yield Finished(",".join(told), (1,), "stop", ReplyStats())
+
+
+class Reads(Quick):
+    """Reads ahead for ever, until it is told to stop."""
+
+    def warm(self, request: Request, cancel: Cancel = never) -> None:
+        while not cancel():
+            time.sleep(0.001)
 
 
 class Stuck(Quick):
@@ -163,6 +173,30 @@ class Learns(Quick):
         yield Finished("", (), "cancelled", ReplyStats())
 
 
+class Echo(ScriptedAssistant):
+    """Says as JSON who asked what of whom: a step of nothing, then one of everything."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__([])
+        self._loaded, self._entered = settings, settings
+
+    def enter(self, settings: Settings) -> None:
+        assert settings.of_model == self._loaded.of_model
+        self._entered = settings
+
+    def open(self, report: Report = ignore) -> None:
+        report(Loading("load"))
+        report(Notice(f"for {self._entered.folder}"))
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        entered = self._entered
+        said = {"pid": os.getpid(), "model": entered.model, "folder": str(entered.folder), "learn": entered.learn}
+        text = json.dumps(said | {"asked": request.messages[-1].text if request.messages else ""})
+        yield Piece("", ("",), ReplyStats(predicted_n=1))
+        yield Piece(text, ("",), ReplyStats(predicted_n=2))
+        yield Finished(text, (1, 2), "stop", ReplyStats(predicted_n=2))
+
+
 def command(kind: str, *arguments: str) -> list[str]:
     """What starts one."""
     start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.worker import worker_child as child; "
@@ -203,9 +237,10 @@ def main(kind: str, *arguments: str) -> int:
         "enters": Enters,
         "stuck": Stuck,
         "tells": Tells,
+        "reads": Reads,
     }
     if kind in ("saves", "dies", "learns"):
         (argument,) = arguments
         Saves.folder, Dies.how = Path(argument), argument
         made |= {"saves": Saves, "dies": Dies, "learns": lambda: Learns(Path(argument))}
-    return worker.run(lambda settings: made[kind]())
+    return worker.run(lambda settings: Echo(settings) if kind == "echo" else made[kind]())

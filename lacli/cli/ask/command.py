@@ -17,7 +17,7 @@ from lacli.cli.ask.reply_output import ReplyOutput
 from lacli.cli.ask.tee import TeeAssistant
 from lacli.cli.ask.template_option import TemplateOption, load_template
 from lacli.cli.chat import resume
-from lacli.cli.framework import environment
+from lacli.cli.framework import assistants, environment
 from lacli.cli.framework.flags import ContinueOption, FileOption, SessionOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.framework.record import recorder
@@ -137,9 +137,7 @@ def _ask_once(
         messages = conversation.ask(question.text, question.attachments)
         return common.request(messages, drop_oldest=session is not None)
 
-    from lacli.assistant.assistant import Assistant
-
-    assistant = TeeAssistant(Assistant(common.settings()), reply_output.on_event)
+    assistant = TeeAssistant(assistants.assistant(common), reply_output.on_event)
     try:
         if dry_run:
             show_prompt(assistant, request(prompt_input.message()), common, reply_output.path)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lacli.assistant.base import Replier
 from lacli.chat.chat import ChatSession
 from lacli.chat.outcome import Outcome
 from lacli.cli.ask.template_option import TemplateOption, load_template
 from lacli.cli.chat import commands, resume
 from lacli.cli.chat.loop import ChatLoop
 from lacli.cli.chat.option_values import checked
+from lacli.cli.framework import assistants
 from lacli.cli.framework.flags import ContinueOption, FileOption, SessionOption
 from lacli.cli.framework.instructions import project_instructions
 from lacli.cli.framework.options import Common, with_common
@@ -28,7 +28,6 @@ from lacli.cli.framework.record import recorder
 from lacli.cli.models import first_model
 from lacli.cli.terminal import diagnostics, live, output
 from lacli.cli.terminal.tty import is_terminal, wants_colour
-from lacli.config import Settings
 from lacli.errors import UsageError
 from lacli.sessions.recorder import Recorder
 from lacli.shared.wording import turn_record
@@ -103,7 +102,7 @@ def converse(
         instructions=project_instructions(common, is_told=interactive or asked is None),
         check=checked,
     )
-    loop = ChatLoop(common, _make, chat)
+    loop = ChatLoop(common, lambda settings: assistants.assistant(common, settings), chat)
     code = 0
     try:
         for path in files:
@@ -128,12 +127,6 @@ def _question(words: list[str], common: Common, files: list[str], template: str 
     from lacli.cli.ask.prompt_input import PromptInput
 
     return PromptInput(words, common, files, load_template(template))
-
-
-def _make(settings: Settings) -> Replier:
-    from lacli.assistant.assistant import Assistant
-
-    return Assistant(settings)
 
 
 def _one_turn(loop: ChatLoop, asked: PromptInput, more_follow: bool) -> None:

@@ -11,6 +11,7 @@ import typer
 from lacli.cli.complete.cursor import parse_target, with_place
 from lacli.cli.complete.job import CompleteOutput, ContextOptions, check_once, read
 from lacli.cli.complete.run import CompleteRunner
+from lacli.cli.framework import assistants
 from lacli.cli.framework.flags import BackupOption, InPlaceOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.models import first_model
@@ -120,9 +121,8 @@ def complete(
         for job in found:
             job.file.check_writable()
 
-    from lacli.assistant.assistant import Assistant
-
-    assistant = Assistant(common.settings())
+    # Several texts for a place are written side by side, which the engine of `lacli serve` does not do.
+    assistant = assistants.own(common.settings()) if alternatives > 1 else assistants.assistant(common)
     try:
         if found and not dry_run:
             live.load(assistant, common)

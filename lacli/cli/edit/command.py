@@ -12,7 +12,7 @@ from lacli.assistant.base import Replier
 from lacli.cli.ask.one_turn import show_prompt
 from lacli.cli.edit.job import EditJob, read, requests
 from lacli.cli.edit.result import EditOutput, write_result
-from lacli.cli.framework import record
+from lacli.cli.framework import assistants, record
 from lacli.cli.framework.flags import BackupOption, InPlaceOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.models import first_model
@@ -91,9 +91,7 @@ def edit(
         write_result(job, certain, (), out, common)
         return
     common = first_model.choose_model(common)
-    from lacli.assistant.assistant import Assistant
-
-    assistant = Assistant(common.settings())
+    assistant = assistants.assistant(common)
     try:
         _edit(assistant, job, out, common, dry_run)
     finally:

@@ -23,6 +23,7 @@ COMMANDS = {
     "edit": CommandInfo("lacli.cli.edit.command", "Rewrite a file, or lines of it, by an instruction."),
     "acp": CommandInfo("lacli.cli.acp.command", "Serve an editor that speaks the Agent Client Protocol."),
     "lsp": CommandInfo("lacli.cli.lsp.command", "Complete code in an editor, as its language server."),
+    "serve": CommandInfo("lacli.cli.serve.command", "Keep models in memory for the other commands."),
     "models": CommandInfo("lacli.cli.models.command", "List, show and fetch models."),
     "pool": CommandInfo(
         "lacli.cli.pool.command", "Show, check, build, share or clear what a project has taught the drafts."

@@ -223,6 +223,12 @@ class Common:
     sanitize: Annotated[bool, _option("--sanitize", help="Remove control sequences from the text in a pipe, too.")] = (
         False
     )
+    attach: Annotated[
+        bool, _option("--attach/--no-attach", help="Use the engine of `lacli serve`, where one runs.")
+    ] = True
+    auto_serve: Annotated[
+        bool, _option("--auto-serve", help="Start that engine where none runs, for this and later commands.")
+    ] = False
     offline: Annotated[bool, _option("--offline", help="Use only what is on this computer.")] = False
     color: Annotated[
         str, _option("--color", metavar="|".join(COLOURS), help="Colours on the terminal.", check=check_choice(COLOURS))

@@ -117,6 +117,8 @@ def tui(
         folder=here,
         project=(project_root(here) or here).name,
         keep=not common.no_log,
+        attach=common.attach,
+        auto_serve=common.auto_serve,
         theme=theme,
         animation=not no_animation,
         mouse=not no_mouse,

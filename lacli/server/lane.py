@@ -1,0 +1,147 @@
+"""One model's worker and those who wait for it: one request at a time, previews aside.
+
+Knows nothing of other models; when it may have a process, and when it has to go, the engine says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from lacli.config import Settings
+from lacli.errors import LacliError, WorkerDied
+from lacli.server.child import Answer, Child
+from lacli.server.job import Job
+from lacli.server.turns import Rank, Turns
+from lacli.worker.protocol import Call, CancelCall, Done, ErrorMessage
+
+
+class Lane:
+    """See above. `on_change` is called whenever a request has ended, and when the process has started or gone."""
+
+    def __init__(self, command: Sequence[str], settings: Settings, on_change: Callable[[], None]) -> None:
+        self.settings = settings
+        """Of the model alone."""
+        self.state: Literal["cold", "starting", "up", "closing"] = "cold"
+        self.turns: Turns[Job] = Turns()
+        self.running: Job | None = None
+        self.last_used = time.monotonic()
+        self.last_what = ""
+        """What it did last."""
+        self.heard = time.monotonic()
+        """When the running request last brought an event, or began."""
+        self._command = command
+        self._on_change = on_change
+        self._child: Child | None = None
+        self._aside: dict[int, Job] = {}
+        """Previews under way beside the running request."""
+        self._ids = itertools.count(1)
+        self._entered: tuple[object, Settings] | None = None
+        """Whose call the worker had last, and with which settings."""
+
+    @property
+    def pid(self) -> int:
+        """The worker's process; 0 where there is none."""
+        return self._child.pid if self._child is not None else 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody wants anything."""
+        return self.running is None and not self._aside and not self.turns
+
+    def add(self, job: Job) -> None:
+        """Let a request wait; a preview goes to a busy worker at once, and reading ahead makes way."""
+        if job.what == "preview" and self.running is not None and self._child is not None:
+            self._send(job, None)
+            self._aside[job.id] = job
+            return
+        if job.rank != Rank.AHEAD:
+            for each in [each for each in self.turns if each.rank == Rank.AHEAD and each.client == job.client]:
+                self.cancel(each)
+            if self.running is not None and self.running.rank == Rank.AHEAD:
+                self.cancel(self.running)
+        self.turns.add(job)
+
+    def cancel(self, job: Job) -> None:
+        """A request is not wanted any more: it ends after the current step, or at once if it waits."""
+        if job.ended:
+            return
+        if job.id:
+            if self._child is not None:
+                self._child.send(CancelCall(job.id))
+            return
+        self.turns.remove(job)
+        job.drop()
+
+    def begin_next(self) -> None:
+        """Give the worker the request whose turn it is. There must be one, and a worker that does nothing."""
+        job = self.running = self.turns.take()
+        entering = (job.client, job.settings)
+        self._send(job, None if entering == self._entered else job.settings)
+        self._entered = entering
+        self.heard = time.monotonic()
+
+    async def start(self) -> None:
+        """Start the worker; where it cannot be, all that wait for it fail."""
+        self.state = "starting"
+        try:
+            self._child = await Child.start(self._command, self.settings, self._answered, self._died)
+            self.state = "up"
+        except LacliError as error:
+            self.state = "cold"
+            while self.turns:
+                self.turns.take().fail(error)
+        self._on_change()
+
+    async def close(self) -> None:
+        """End the worker, which saves what it has; what it was doing fails."""
+        self._lose(WorkerDied("the engine was stopped", "nothing but the rest of that reply is lost"))
+        if self._child is not None:
+            self.state = "closing"
+            await self._child.close()
+
+    def _send(self, job: Job, settings: Settings | None) -> None:
+        assert self._child is not None
+        job.id = next(self._ids)
+        self._child.send(Call(job.id, job.what, job.request, settings))
+
+    def _answered(self, answer: Answer) -> None:
+        aside = self._aside.get(answer.id or 0)
+        job = aside or self.running
+        if job is None or job.id != answer.id:
+            return
+        job.put(answer)
+        self.heard = time.monotonic()
+        if isinstance(answer, Done | ErrorMessage):
+            if aside is not None:
+                del self._aside[job.id]
+            else:
+                self.running = None
+            self.last_what = job.what
+            self._rest()
+
+    def _died(self, error: WorkerDied) -> None:
+        """What it was doing is lost; what waits gets another one."""
+        self._child, self._entered = None, None
+        self.state = "cold"
+        self._lose(error)
+        self._rest()
+
+    def _lose(self, error: WorkerDied) -> None:
+        lost = [*self._aside.values(), *([self.running] if self.running is not None else [])]
+        self._aside.clear()
+        self.running = None
+        for job in lost:
+            job.fail(error)
+
+    def _rest(self) -> None:
+        self.last_used = time.monotonic()
+        self._on_change()
+
+
+async def close_all(lanes: Sequence[Lane]) -> None:
+    """Close lanes at the same time."""
+    await asyncio.gather(*(lane.close() for lane in lanes))

@@ -1,0 +1,105 @@
+"""Commands beside an engine of `lacli serve`: they use it by themselves, import little, and can do without it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lacli.server import background
+from lacli.worker import endpoint
+from tests.cli.conftest import Scripted
+from tests.imports.test_start import HEAVY, modules_after
+from tests.server.running import Running, serving
+from tests.worker.worker_child import TEXT
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the engine listens on Unix sockets")
+
+ATTACHED = {*HEAVY, "asyncio", "lacli.assistant.loading"}
+
+
+@pytest.fixture
+def running() -> Iterator[Running]:
+    with serving() as made:
+        yield made
+
+
+class TestACommand:
+    @pytest.mark.parametrize(
+        "arguments",
+        [["ask", "hi"], ["complete", "a.py:1"], ["chat", "hi"], ["edit", "a.py:1", "say b"]],
+        ids=lambda arguments: arguments[0],
+    )
+    def test_that_is_attached_imports_nothing_heavy(
+        self, arguments: list[str], running: Running, project: Path
+    ) -> None:
+        (project / "a.py").write_text("a = 1\n")
+        loaded = modules_after(
+            project, *arguments, "--no-stdin", "-n", "9", codes=(1,) if arguments[0] == "edit" else (0,)
+        )
+        assert not ATTACHED & loaded
+        assert running.workers()
+
+    def test_is_answered_for_its_own_folder(self, running: Running, project: Path, scripted: Scripted) -> None:
+        done = scripted.run(["ask", "hi"])
+        said = json.loads(done.out)
+        assert (said["folder"], said["asked"]) == (str(project), "hi")
+        assert not scripted.assistants
+
+    def test_with_no_attach_loads_the_model_itself(self, running: Running, project: Path, scripted: Scripted) -> None:
+        assert scripted.run(["ask", "--no-attach", "hi"]).out == "hello\n"
+        assert not running.workers()
+
+    def test_of_many_prompts_or_many_texts_does_that_itself(
+        self, running: Running, project: Path, scripted: Scripted
+    ) -> None:
+        (project / "a.py").write_text("a = 1\n")
+        assert '"text": "one"' in scripted.run(["ask", "--batch", "-"], ["one"], b'"first"\n').out
+        assert scripted.run(["complete", "a.py:1", "--alternatives", "2"], ["x", "y"]).out.count("x")
+        assert not running.workers()
+
+    def test_can_be_told_never_to_in_the_configuration(
+        self, running: Running, project: Path, scripted: Scripted
+    ) -> None:
+        assert scripted.run(["config", "set", "attach", "false"]).code == 0
+        assert scripted.run(["ask", "hi"]).out == "hello\n"
+
+    def test_beside_an_engine_that_was_killed_says_so_in_one_line(self, project: Path, scripted: Scripted) -> None:
+        import socket
+
+        path = endpoint.socket_path()
+        path.parent.mkdir(parents=True)
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(path))
+        done = scripted.run(["ask", "hi"])
+        assert done.out == "hello\n"
+        assert done.err == "lacli: the engine of `lacli serve` has died; this runs without it\n"
+
+    def test_shows_a_prompt_that_the_engine_makes(self, running: Running, project: Path, scripted: Scripted) -> None:
+        done = scripted.run(["ask", "--dry-run", "two words"])
+        assert done.out.strip() == "two words"
+
+
+def test_a_worker_that_dies_in_the_reply_is_one_line_and_the_next_command_works(
+    project: Path, scripted: Scripted
+) -> None:
+    with serving("dies", "exit"):
+        done = scripted.run(["ask", "hi"])
+        assert done.code == 1
+        assert done.out == "x"
+        assert done.err == "lacli: error: the engine's process ended with exit code 3; its last words: words\n"
+    with serving("quick"):
+        assert scripted.run(["ask", "hi"]).out == f"{TEXT}\n"
+
+
+def test_the_first_command_starts_an_engine_where_that_is_wanted(project: Path, scripted: Scripted) -> None:
+    try:
+        done = scripted.run(["ask", "--auto-serve", "-m", "no-such-model", "hi"])
+        assert "no model named 'no-such-model'" in done.err
+        assert endpoint.running_pid() is not None
+        assert not scripted.assistants
+    finally:
+        assert background.stop() is not None
