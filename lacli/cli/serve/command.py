@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +12,11 @@ import typer
 from lacli.cli.framework.flags import JsonOption
 from lacli.cli.framework.options import Common, check_choice, with_common
 from lacli.cli.serve.duration import duration, seconds
+from lacli.cli.serve.http import LOOPBACK, HttpOptions
 from lacli.cli.terminal import diagnostics, output
 from lacli.errors import UsageError
+from lacli.server.supervisor import ServeOptions, run
+from lacli.server.token import token_file
 from lacli.server.units import UNITS, unit
 
 _action: Any = functools.partial(typer.Option, allow_from_autoenv=False)
@@ -29,12 +33,14 @@ Examples:
 
   lacli serve --keep-alive 1h --models 2
 
+  lacli serve --port 8012 -m qwen2.5-coder-1.5b     (HTTP for editors and tools, too)
+
   lacli serve --print-unit systemd > ~/.config/systemd/user/lacli.service
 """
 
 
 @app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
-@with_common(only=())
+@with_common(only=("model", "quant", "device", "threads", "ctx"))
 def serve(
     keep_alive: Annotated[
         str,
@@ -56,6 +62,27 @@ def serve(
             show_default=False,
         ),
     ] = 0,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            metavar="N",
+            min=0,
+            max=65535,
+            help="Serve editors and tools by HTTP, too; llama.vim asks at 8012.",
+        ),
+    ] = None,
+    host: Annotated[
+        str,
+        typer.Option("--host", metavar="ADDRESS", help="Where HTTP listens; others than this computer need --token."),
+    ] = LOOPBACK,
+    token: Annotated[
+        str,
+        typer.Option(
+            "--token", metavar="TEXT", help="What HTTP requests must have; default: the user's own.", show_default=False
+        ),
+    ] = "",
+    ollama: Annotated[bool, typer.Option("--ollama", help="Serve ollama's API by HTTP, too.")] = False,
     detach: Annotated[bool, _action("--detach", help="Start it in the background; return when it answers.")] = False,
     status: Annotated[bool, _action("--status", help="Say what the one that runs is doing.")] = False,
     stop: Annotated[bool, _action("--stop", help="End the one that runs.")] = False,
@@ -76,12 +103,15 @@ def serve(
     """Keep models in memory for the other commands, which use it by themselves.
 
     One runs for each user. Without --detach it runs until Ctrl-C. A model that nobody uses is let go of; what was read
-    stays on the disk.
+    stays on the disk. The model options are for HTTP requests, which name a model alone.
     """
     if detach + status + stop + bool(print_unit) > 1:
         raise UsageError("--detach, --status, --stop and --print-unit exclude each other", "give one of them")
     if as_json and not status:
         raise UsageError("--json is for --status", "give both, or neither")
+    http = HttpOptions(port, host, token, ollama)
+    http.check()
+    arguments = _arguments(keep_alive, models, common, http)
     if status:
         from lacli.cli.serve.status import show
 
@@ -89,23 +119,29 @@ def serve(
     elif stop:
         _stop()
     elif print_unit:
-        output.line(unit(print_unit, _arguments(keep_alive, models)).rstrip("\n"))
+        output.line(unit(print_unit, arguments).rstrip("\n"))
     elif detach:
-        _detach(keep_alive, models)
+        _detach(arguments, http)
     else:
-        _run(keep_alive, models)
+        _run(ServeOptions(models, seconds(keep_alive)), http, common)
 
 
-def _run(keep_alive: str, models: int) -> None:
-    from lacli.server.supervisor import ServeOptions, run
+def _run(options: ServeOptions, http: HttpOptions, common: Common) -> None:
+    from lacli.models.registry.registry import load_registry
 
     def ready(path: Path) -> None:
         diagnostics.note(f"serving at {path}; Ctrl-C ends it")
 
-    run(ServeOptions(models, seconds(keep_alive)), ready=ready)
+    def started(port: int) -> None:
+        host = f"[{http.host}]" if ":" in http.host else http.host
+        diagnostics.note(f"HTTP at http://{host}:{port}, with the token in {token_file()}")
+
+    if http.port is not None:
+        load_registry().resolve(common.model)
+    run(options, http.doors(common.settings(), started), ready)
 
 
-def _detach(keep_alive: str, models: int) -> None:
+def _detach(arguments: list[str], http: HttpOptions) -> None:
     from lacli.server.background import start_detached
     from lacli.worker.endpoint import running_pid
 
@@ -113,7 +149,9 @@ def _detach(keep_alive: str, models: int) -> None:
     if pid is not None:
         diagnostics.note(f"an engine runs already (process {pid}), with the options it was started with")
         return
-    pid = start_detached(_arguments(keep_alive, models))
+    if http.token:
+        os.environ["LACLI_TOKEN"] = http.token  # and not an argument, which every user of the computer can read
+    pid = start_detached(arguments)
     diagnostics.note(f"serving in the background (process {pid}); `lacli serve --stop` ends it")
 
 
@@ -124,5 +162,16 @@ def _stop() -> None:
     diagnostics.note("no engine runs" if pid is None else f"the engine has ended (process {pid})")
 
 
-def _arguments(keep_alive: str, models: int) -> list[str]:
-    return ["--keep-alive", keep_alive, *(["--models", str(models)] if models else [])]
+def _arguments(keep_alive: str, models: int, common: Common, http: HttpOptions) -> list[str]:
+    """What starts the same again."""
+    model = common.model
+    given = {
+        "--models": models or None,
+        "--model": os.path.abspath(model) if model and os.path.exists(model) else model,  # it starts in another folder
+        "--quant": common.quant,
+        "--device": None if common.device == "auto" else common.device,
+        "--threads": common.threads,
+        "--ctx": common.ctx,
+    }
+    options = [part for name, value in given.items() if value is not None for part in (name, str(value))]
+    return ["--keep-alive", keep_alive, *options, *http.arguments]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import uvicorn
@@ -74,6 +74,36 @@ async def run_http(
             await serving
             await server.leave()
             raise
+
+
+@contextlib.asynccontextmanager
+async def http_door(
+    engine: Engine,
+    host: str,
+    port: int,
+    token: str,
+    ollama: bool,
+    settings: Settings,
+    started: OnStart,
+) -> AsyncIterator[None]:
+    """The same while a block runs, which begins once connections are taken."""
+    listens = asyncio.Event()
+
+    def on_start(port: int) -> None:
+        started(port)
+        listens.set()
+
+    serving = asyncio.create_task(run_http(engine, host, port, token, ollama, settings, on_start=on_start))
+    begun = asyncio.create_task(listens.wait())
+    try:
+        await asyncio.wait((serving, begun), return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            serving.result()  # raises why it does not listen
+        yield
+    finally:
+        begun.cancel()
+        serving.cancel()
+        await asyncio.gather(serving, begun, return_exceptions=True)
 
 
 class _Server(uvicorn.Server):
