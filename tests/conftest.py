@@ -126,23 +126,8 @@ def model_home(request: pytest.FixtureRequest) -> Path:
         from lacli.models.prepare.prepare import prepare
         from lacli.models.registry.registry import load_registry
 
-        _prime(home / "cache", prepare(load_registry().resolve(None), None, lambda progress: None))
+        prepare(load_registry().resolve(None), None, lambda progress: None)
     return home.absolute()
-
-
-def _prime(cache: Path, prepared: PreparedModel) -> None:
-    """Have the primer learned once, by one worker: else every process of a test would begin it."""
-    from filelock import FileLock
-
-    from lacli.assistant import primer
-
-    with FileLock(cache / "primed.lock"):
-        if any(cache.glob(f"primers/{prepared.folder.name}-{prepared.quant}-*-{primer.version()}.npz")):
-            return
-        from lacli.assistant.loading import load
-        from lacli.config import Settings
-
-        load(Settings(pool=False, offline=True), lambda event: None)
 
 
 @pytest.fixture(scope="session")

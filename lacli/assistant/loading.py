@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import re
 import sys
 import threading
 import time
@@ -145,7 +144,7 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
         tokenizer=tokenizer,
         cached=cached,
         curve=curve,
-        primer=_primer(cached, tokenizer, prepared, variant, report) if guesses else None,
+        primer=_primer(cached, tokenizer, prepared, report) if guesses else None,
         device=device,
         import_ms=import_ms,
         load_ms=_since(started),
@@ -341,21 +340,13 @@ def _project_files(settings: Settings, folder: Path, tokenizer: Tokenizer, sourc
 
 
 def _primer(
-    cached: CachedSequence, tokenizer: Tokenizer, prepared: PreparedModel, variant: str, report: Report
+    cached: CachedSequence, tokenizer: Tokenizer, prepared: PreparedModel, report: Report
 ) -> SuccessorTable | None:
-    """The table this model starts with, kept in the cache folder; learning it takes seconds and is done once."""
-    from lacli.assistant import primer
+    """The table this model starts with, learned if this is the first time it is made ready."""
+    from lacli.assistant import first_guesses
 
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-{primer.version()}")
-    try:
-        file = paths.cache_dir() / "primers" / f"{name}.npz"
-    except LacliError:
-        return None
-    known = primer.load(file, cached.runner.vocab_size)
-    if known is None or known.wants_more:
-        known = primer.learn(cached.runner, tokenizer, lambda done, total: report(Loading("prime", done, total)), known)
-        primer.save(file, known)
-    return known.table
+    known = first_guesses.find(prepared, cached.runner.vocab_size)
+    return first_guesses.make(prepared, cached.runner, tokenizer, report) if known is None else known
 
 
 def _current_folder() -> Path:

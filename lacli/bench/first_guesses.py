@@ -1,0 +1,47 @@
+"""`python -m lacli.bench.first_guesses`: makes what the package ships of its models' first guesses, anew.
+
+To be run after a change of `primer.txt`, of a model's source in `models.toml`, or of how a model is quantised: whatever
+no model is made ready with any more is removed. Takes minutes, and a gigabyte for each of the models.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lacli.assistant import first_guesses, primer
+from lacli.drafts.successor import SuccessorTable
+from lacli.models.base import Quant
+from lacli.models.prepare.prepare import PreparedModel, prepare
+from lacli.models.registry.registry import load_registry
+from lacli.models.runners.load import load_runner
+from lacli.text.tokenizer import Tokenizer
+
+SHIPPED: tuple[tuple[str, Quant], ...] = (
+    ("smollm2-135m", "int4"),
+    ("smollm2-135m", "int8"),
+    ("qwen2.5-coder-1.5b", "int4"),
+)
+
+
+def learned(prepared: PreparedModel) -> SuccessorTable:
+    """The whole table of a model, on the CPU: every instruction set gives the same."""
+    runner = load_runner(prepared, prepared.quant, "cpu")
+    return primer.learn(runner, Tokenizer.load(prepared.folder), lambda done, total: None)
+
+
+def main() -> None:
+    """Make all of them."""
+    made = set[Path]()
+    for alias, quant in SHIPPED:
+        prepared = prepare(load_registry().resolve(alias), quant, lambda progress: None)
+        file = first_guesses.shipped_file(prepared)
+        file.write_bytes(primer.encode(learned(prepared)))
+        print(f"{file}: {file.stat().st_size} bytes")
+        made.add(file)
+    for file in set(next(iter(made)).parent.glob("*.npz")) - made:
+        file.unlink()
+        print(f"{file}: removed")
+
+
+if __name__ == "__main__":
+    main()
