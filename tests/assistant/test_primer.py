@@ -72,7 +72,7 @@ class TestLearning:
         made = TableRunner(lambda context: (31 * len(context) + sum(context)) % VOCAB, vocab_size=VOCAB)
         source = SuccessorSource()
         source.load(*primer.learn(made, LETTERS, lambda done, total: None))
-        second = "class Two:\n    x = 1".encode()
+        second = b"class Two:\n    x = 1"
         place = second.index(b"Tw") + 2
         assert source.follow(*second[place - 2 : place])[0][0] == (31 * place + sum(second[:place])) % VOCAB
 
