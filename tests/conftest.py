@@ -78,6 +78,14 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     return home
 
 
+@pytest.fixture(autouse=True)
+def no_library_to_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The n-grams of a tiny model's tokenizer are those of no text: counting Python's library takes half a minute."""
+    from lacli.assistant import ngram_table
+
+    monkeypatch.setattr(ngram_table, "library_files", list)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def signatures_read_once() -> Iterator[None]:
     """Each run of a command in this process makes all commands anew; what takes long, their signatures, stays."""

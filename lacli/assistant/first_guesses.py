@@ -11,7 +11,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +20,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lacli import paths
-from lacli.assistant import primer
+from lacli.assistant import ngram_table, primer
 from lacli.assistant.base import Report
+from lacli.drafts.ngrams import Ngrams, empty
 from lacli.errors import LacliError
 from lacli.events import Loading
 from lacli.storage import atomic, files
@@ -32,6 +34,17 @@ if TYPE_CHECKING:
     from lacli.text.tokenizer import Tokenizer
 
 _MOST_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FirstGuesses:
+    """What every reply of a model starts with, besides the project's pool."""
+
+    primer: SuccessorTable | None
+    ngrams: Ngrams | None
+
+
+NONE = FirstGuesses(None, None)
 
 
 def find(prepared: PreparedModel, vocab_size: int) -> SuccessorTable | None:
@@ -46,32 +59,32 @@ def find(prepared: PreparedModel, vocab_size: int) -> SuccessorTable | None:
     return None
 
 
-def make(prepared: PreparedModel, runner: Runner, tokenizer: Tokenizer, report: Report) -> SuccessorTable | None:
-    """Learn and keep the table; None where it cannot be kept, as it would be learned anew at each start.
+def known_or_made(prepared: PreparedModel, runner: Runner, tokenizer: Tokenizer, report: Report) -> FirstGuesses:
+    """What there is; what was never made is made now.
 
-    Ctrl-C leaves it out, and so does an end of the call that `report` raises, which then takes its course.
+    Ctrl-C leaves out what is not done, and so does an end of the call that `report` raises, which takes its course.
     """
-    try:
-        file = _file(prepared)
-        files.make_private(file.parent)
-    except (LacliError, OSError):
-        return None
 
     def tell(done: int, total: int) -> None:
         report(Loading("prime", done, total))
 
+    table, ngrams = find(prepared, runner.vocab_size), ngram_table.find(tokenizer)
     try:
-        table = primer.learn(runner, tokenizer, tell, primer.ENOUGH)
+        if table is None:
+            table = _keep(prepared, lambda: primer.learn(runner, tokenizer, tell, primer.ENOUGH))
+        if ngrams is None:
+            ngrams = ngram_table.keep(tokenizer, lambda: ngram_table.counted(tokenizer, tell))
     except Exception:
         raise
-    except BaseException as stop:
+    except BaseException as stop:  # Ctrl-C, or a cancelled call
         runner.truncate(0)
-        _keep(file, nothing())
+        if table is None:
+            table = _keep(prepared, nothing)
+        if ngrams is None:
+            ngram_table.keep(tokenizer, empty)
         if not isinstance(stop, KeyboardInterrupt):
             raise
-        return nothing()
-    _keep(file, table)
-    return table
+    return FirstGuesses(table, ngrams or None)
 
 
 def nothing() -> SuccessorTable:
@@ -85,8 +98,13 @@ def nothing() -> SuccessorTable:
     )
 
 
-def wanted(prepared: PreparedModel) -> bool:
-    """Whether `lacli models pull` has to make them: none of the present text, or left out at the time."""
+def wanted(prepared: PreparedModel, tokenizer: Tokenizer) -> bool:
+    """Whether `lacli models pull` has to make any: none of the present text, or left out at the time."""
+    ngram_table.forget_left_out(tokenizer)
+    return _primer_is_wanted(prepared) or ngram_table.find(tokenizer) is None
+
+
+def _primer_is_wanted(prepared: PreparedModel) -> bool:
     if shipped_file(prepared).is_file():
         return False
     with contextlib.suppress(LacliError, OSError):
@@ -113,9 +131,17 @@ def _stored(prepared: PreparedModel) -> Iterator[bytes]:
                 yield files.read(file, limit=_MOST_BYTES)
 
 
-def _keep(file: Path, table: SuccessorTable) -> None:
+def _keep(prepared: PreparedModel, made: Callable[[], SuccessorTable]) -> SuccessorTable | None:
+    """Make the table and keep it; None where it cannot be kept, as it would be made anew at each start."""
+    try:
+        file = _file(prepared)
+        files.make_private(file.parent)
+    except (LacliError, OSError):
+        return None
+    table = made()
     with contextlib.suppress(OSError):
         atomic.replace(file, primer.encode(table))
+    return table
 
 
 def _file(prepared: PreparedModel) -> Path:

@@ -25,6 +25,7 @@ from lacli.events import Loading, Notice
 
 if TYPE_CHECKING:
     from lacli.drafts.base import Sources
+    from lacli.drafts.ngrams import Ngrams
     from lacli.drafts.successor import SuccessorTable
     from lacli.engine.controller import Controller, Limits
     from lacli.engine.cost import CostCurve
@@ -51,6 +52,8 @@ class LoadedModel:
     curve: CostCurve
     primer: SuccessorTable | None
     """What every successor table starts with; None with --no-lookahead, or if the model cannot branch."""
+    ngrams: Ngrams | None
+    """What text of its kind says of followers; None where that was never counted, and with the primer."""
     device: str
     import_ms: float
     """Time to import the engine, and PyTorch where it computes."""
@@ -81,6 +84,8 @@ class Loaded:
     """What was read before in this project; None where that is not kept."""
     primer: SuccessorTable | None = None
     """What the successor table started with; None with --no-lookahead, or if the model cannot branch."""
+    ngrams: Ngrams | None = None
+    """The n-gram table of its tokenizer, if there is one."""
 
     def source(self, kind: type[_Source]) -> _Source | None:
         """The source of this class, if it is in use."""
@@ -139,12 +144,16 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
     guesses = settings.lookahead and runner.can_branch
     timed = f"{variant}-{settings.threads or 0}"
     curve = cost_curve(runner, prepared.folder.name, timed, device) if guesses else CostCurve.flat()
+    from lacli.assistant import first_guesses
+
+    known = first_guesses.known_or_made(prepared, runner, tokenizer, report) if guesses else first_guesses.NONE
     return LoadedModel(
         prepared=prepared,
         tokenizer=tokenizer,
         cached=cached,
         curve=curve,
-        primer=_primer(cached, tokenizer, prepared, report) if guesses else None,
+        primer=known.primer,
+        ngrams=known.ngrams,
         device=device,
         import_ms=import_ms,
         load_ms=_since(started),
@@ -161,7 +170,7 @@ def open_project(model: LoadedModel, settings: Settings, report: Report) -> Load
     limits = _limits(settings)
     alias, vocab_size = model.prepared.spec.alias, model.cached.runner.vocab_size
     pool = _open_pool(settings, folder, model.tokenizer, vocab_size, alias, report)
-    sources = _sources(pool, model.primer) if limits.lookahead else Sources()
+    sources = _sources(pool, model) if limits.lookahead else Sources()
     return Loaded(
         prepared=model.prepared,
         tokenizer=model.tokenizer,
@@ -176,6 +185,7 @@ def open_project(model: LoadedModel, settings: Settings, report: Report) -> Load
         files=_project_files(settings, folder, model.tokenizer, sources),
         kept=open_kept(settings, pool, model.cached, model.prepared),
         primer=model.primer,
+        ngrams=model.ngrams,
     )
 
 
@@ -312,17 +322,17 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _sources(pool: Pool | None, primed: SuccessorTable | None) -> Sources:
+def _sources(pool: Pool | None, model: LoadedModel) -> Sources:
     """The sources with what is known already in them."""
     from lacli.drafts.sources import new_sources
 
-    tables = [primed] if primed is not None else []
+    tables = [model.primer] if model.primer is not None else []
     if pool is None:
-        return new_sources((), tables, {})
+        return new_sources((), tables, {}, ngrams=model.ngrams)
     learned = pool.table()
     if learned is not None:
         tables.append((learned.keys, learned.followers, learned.weights))
-    return new_sources(list(pool.segments()), tables, pool.calibration(), files=True)
+    return new_sources(list(pool.segments()), tables, pool.calibration(), files=True, ngrams=model.ngrams)
 
 
 def _project_files(settings: Settings, folder: Path, tokenizer: Tokenizer, sources: Sources) -> ProjectFiles | None:
@@ -337,16 +347,6 @@ def _project_files(settings: Settings, folder: Path, tokenizer: Tokenizer, sourc
     files = ProjectFiles()
     files.start(folder, tokenizer, source.replace, _writes(settings))
     return files
-
-
-def _primer(
-    cached: CachedSequence, tokenizer: Tokenizer, prepared: PreparedModel, report: Report
-) -> SuccessorTable | None:
-    """The table this model starts with, learned if this is the first time it is made ready."""
-    from lacli.assistant import first_guesses
-
-    known = first_guesses.find(prepared, cached.runner.vocab_size)
-    return first_guesses.make(prepared, cached.runner, tokenizer, report) if known is None else known
 
 
 def _current_folder() -> Path:

@@ -1,14 +1,16 @@
 """`python -m lacli.bench.first_guesses`: makes what the package ships of its models' first guesses, anew.
 
-To be run after a change of `primer.txt`, of a model's source in `models.toml`, or of how a model is quantised: whatever
-no model is made ready with any more is removed. Takes minutes, and a gigabyte for each of the models.
+To be run after a change of `primer.txt`, of a model's source in `models.toml`, of how a model is quantised, or of how
+n-grams are counted: what no model is made ready with any more is removed. Takes minutes, and a gigabyte for each of the
+models. The n-grams are those of the running Python's library: 3.11, so that they do not change without need.
 """
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
-from lacli.assistant import first_guesses, primer
+from lacli.assistant import first_guesses, ngram_table, primer
 from lacli.drafts.successor import SuccessorTable
 from lacli.models.base import Quant
 from lacli.models.prepare.prepare import PreparedModel, prepare
@@ -38,7 +40,13 @@ def main() -> None:
         file.write_bytes(primer.encode(learned(prepared)))
         print(f"{file}: {file.stat().st_size} bytes")
         made.add(file)
-    for file in set(next(iter(made)).parent.glob("*.npz")) - made:
+        tokenizer = Tokenizer.load(prepared.folder)
+        file = ngram_table.shipped_file(tokenizer)
+        if file not in made:
+            file.write_bytes(ngram_table.counted(tokenizer, lambda done, total: None))
+            print(f"{file}: {file.stat().st_size} bytes, counted in the library of Python {platform.python_version()}")
+        made.add(file)
+    for file in set(next(iter(made)).parent.iterdir()) - made:
         file.unlink()
         print(f"{file}: removed")
 

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from lacli import paths
-from lacli.assistant import first_guesses, loading, primer
+from lacli.assistant import first_guesses, loading, ngram_table, primer
 from lacli.config import Settings
 from lacli.drafts.successor import SuccessorTable
 from lacli.events import Event, Loading
 from lacli.models.base import Quant
 from lacli.models.prepare.prepare import PreparedModel
+from lacli.text.tokenizer import Tokenizer
 from tests.assistant.test_primer import LETTERS, VOCAB, runner
 
 
@@ -34,7 +35,7 @@ def text(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Non
 
 
 def made(prepared: PreparedModel, report: Callable[[Event], None] = lambda event: None) -> SuccessorTable | None:
-    return first_guesses.make(prepared, runner(), LETTERS, report)
+    return first_guesses.known_or_made(prepared, runner(), LETTERS, report).primer
 
 
 class TestMaking:
@@ -85,7 +86,7 @@ class TestFinding:
         old = made(prepared)
         monkeypatch.setattr(primer, "version", lambda: "newer")
         assert equal(first_guesses.find(prepared, VOCAB), old)
-        assert first_guesses.wanted(prepared)
+        assert first_guesses.wanted(prepared, LETTERS)
 
     def test_another_quantisation_is_another_model(self, prepared: PreparedModel) -> None:
         made(prepared)
@@ -108,12 +109,12 @@ class TestWhatPullMakes:
         def press(event: Event) -> None:
             raise KeyboardInterrupt
 
-        assert first_guesses.wanted(prepared)
+        assert first_guesses.wanted(prepared, LETTERS)
         made(prepared, press)
-        assert first_guesses.wanted(prepared)
+        assert first_guesses.wanted(prepared, LETTERS)
         assert first_guesses.find(prepared, VOCAB) is None  # so that it is learned now
         made(prepared)
-        assert not first_guesses.wanted(prepared)
+        assert not first_guesses.wanted(prepared, LETTERS)
 
 
 def equal(one: SuccessorTable | None, other: SuccessorTable | None) -> bool:
@@ -128,7 +129,9 @@ def test_the_default_model_brings_its_own(quant: Quant, prepared_as: Callable[[Q
     """Made with another text, model or format they would have other names."""
     prepared = prepared_as(quant)
     assert first_guesses.shipped_file(prepared).is_file()
-    assert not first_guesses.wanted(prepared)
+    tokenizer = Tokenizer.load(prepared.folder)
+    assert not first_guesses.wanted(prepared, tokenizer)
+    assert ngram_table.find(tokenizer)
     found = first_guesses.find(prepared, prepared.config["vocab_size"])
     assert found is not None
     assert len(found[0]) > 5000

@@ -21,6 +21,8 @@ VOCAB = 300
 class Letters:
     """A tokenizer of one token a byte."""
 
+    fingerprint = "letters"
+
     def encode(self, text: str) -> list[int]:
         return list(text.encode())
 

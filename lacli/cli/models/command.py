@@ -258,12 +258,13 @@ def _learn_first_guesses(prepared: PreparedModel, name: str, live: ReplyDisplay)
     from lacli.assistant.loading import load_model
     from lacli.config import Settings
     from lacli.events import Event, Loading
+    from lacli.text.tokenizer import Tokenizer
 
     def report(event: Event) -> None:
         if isinstance(event, Loading):  # notices were given while it was prepared
             live.notify(event)
 
-    if first_guesses.wanted(prepared):
+    if first_guesses.wanted(prepared, Tokenizer.load(prepared.folder)):
         try:
             load_model(Settings(model=name, quant=prepared.quant, offline=True), report)
         except LacliError as error:
