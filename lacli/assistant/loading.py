@@ -170,7 +170,7 @@ def open_project(model: LoadedModel, settings: Settings, report: Report) -> Load
     limits = _limits(settings)
     alias, vocab_size = model.prepared.spec.alias, model.cached.runner.vocab_size
     pool = _open_pool(settings, folder, model.tokenizer, vocab_size, alias, report)
-    sources = _sources(pool, model) if limits.lookahead else Sources()
+    sources = _sources(pool, model.primer, model.ngrams) if limits.lookahead else Sources()
     return Loaded(
         prepared=model.prepared,
         tokenizer=model.tokenizer,
@@ -322,17 +322,17 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _sources(pool: Pool | None, model: LoadedModel) -> Sources:
+def _sources(pool: Pool | None, primed: SuccessorTable | None, ngrams: Ngrams | None) -> Sources:
     """The sources with what is known already in them."""
     from lacli.drafts.sources import new_sources
 
-    tables = [model.primer] if model.primer is not None else []
+    tables = [primed] if primed is not None else []
     if pool is None:
-        return new_sources((), tables, {}, ngrams=model.ngrams)
+        return new_sources((), tables, {}, ngrams=ngrams)
     learned = pool.table()
     if learned is not None:
         tables.append((learned.keys, learned.followers, learned.weights))
-    return new_sources(list(pool.segments()), tables, pool.calibration(), files=True, ngrams=model.ngrams)
+    return new_sources(list(pool.segments()), tables, pool.calibration(), files=True, ngrams=ngrams)
 
 
 def _project_files(settings: Settings, folder: Path, tokenizer: Tokenizer, sources: Sources) -> ProjectFiles | None:

@@ -9,9 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lacli.drafts.base import Sources
+from lacli.drafts.base import Sources, StaticFollowers
 from lacli.drafts.lookup import PromptSource
-from lacli.drafts.ngrams import Ngrams
 from lacli.drafts.sources import new_sources
 from lacli.drafts.successor import SuccessorTable
 from lacli.engine.controller import Limits
@@ -67,7 +66,7 @@ class Mode:
             return replace(most, ngram=2, guesses=0)
         return replace(most, window=0) if self.guess == "prompt" else most
 
-    def sources(self, pool: Warmth, primer: SuccessorTable | None, ngrams: Ngrams | None) -> Sources:
+    def sources(self, pool: Warmth, primer: SuccessorTable | None, ngrams: StaticFollowers | None) -> Sources:
         """New sources that know nothing but the primer, the n-grams and `pool`."""
         if self.guess in ("nothing", "window"):
             return Sources()

@@ -34,8 +34,7 @@ from lacli.bench.recording import BEST, Recording, RecordingRunner, recording_pa
 from lacli.bench.runner import Bench, Player, Run, Task
 from lacli.bench.suites import Case, load_suites
 from lacli.config import Settings
-from lacli.drafts.base import NO_TOKEN
-from lacli.drafts.ngrams import Found, Ngrams
+from lacli.drafts.base import NO_TOKEN, Found, StaticFollowers
 from lacli.drafts.successor import SuccessorTable
 from lacli.engine.controller import Limits
 from lacli.engine.cost import CostCurve
@@ -207,12 +206,19 @@ class ReplayRunner:
         self._length = length
 
 
-class RenumberedNgrams(Ngrams):
-    """The n-gram table in the oracle's numbers."""
+class RenumberedFollowers:
+    """A `StaticFollowers` in the oracle's numbers."""
 
-    def __init__(self, ngrams: Ngrams, oracle: Oracle) -> None:
-        self._known = {}
+    def __init__(self, ngrams: StaticFollowers, oracle: Oracle) -> None:
         self._ngrams, self._oracle = ngrams, oracle
+        self._known: dict[tuple[int, ...], Found] = {}
+
+    def find(self, tail: tuple[int, ...]) -> Found:
+        """See `StaticFollowers.find`."""
+        found = self._known.get(tail)
+        if found is None:
+            found = self._known[tail] = self._look_up(tail)
+        return found
 
     def _look_up(self, tail: tuple[int, ...]) -> Found:
         order, followers, weights = self._ngrams.find(tuple(self._oracle.token_ids(tail)))
@@ -229,7 +235,7 @@ class Replay(Player):
         points: dict[int, float],
         tokenizer: Tokenizer,
         primer: SuccessorTable | None,
-        ngrams: Ngrams | None,
+        ngrams: StaticFollowers | None,
         max_tokens: int,
         rows: int | None = None,
     ) -> None:
@@ -243,7 +249,7 @@ class Replay(Player):
         self.oracle = Oracle(list(recordings.values()))
         self.vocab_size = self.oracle.vocab_size
         self.primer = self._renumbered_table(primer) if primer is not None else None
-        self.ngrams = RenumberedNgrams(ngrams, self.oracle) if ngrams is not None else None
+        self.ngrams = RenumberedFollowers(ngrams, self.oracle) if ngrams is not None else None
 
     def _renumbered_table(self, table: SuccessorTable) -> SuccessorTable:
         keys, followers, weights = table

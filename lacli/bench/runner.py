@@ -18,8 +18,7 @@ from lacli.bench.loops import LoopStop
 from lacli.bench.modes import COLD, PLAIN, Mode, Warmth
 from lacli.bench.oracle import ReferenceRunner
 from lacli.bench.suites import Case, library_sources
-from lacli.drafts.base import Sources
-from lacli.drafts.ngrams import Ngrams
+from lacli.drafts.base import Sources, StaticFollowers
 from lacli.drafts.successor import SuccessorTable
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
@@ -103,7 +102,7 @@ class Player(ABC):
     """Ids there are."""
     primer: SuccessorTable | None
     """What every process's successor table begins with."""
-    ngrams: Ngrams | None
+    ngrams: StaticFollowers | None
     """What it asks besides."""
 
     def __init__(self, limits: Limits, max_tokens: int, rows: int | None) -> None:

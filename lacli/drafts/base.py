@@ -77,6 +77,19 @@ class DraftSource(GuessSource, Protocol):
         ...
 
 
+Found = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""How many of the last tokens were found, the followers behind them, likeliest first, and for each the weight of its
+probability, -16 log2."""
+
+
+class StaticFollowers(Protocol):
+    """Knows what may come after a few tokens and never learns."""
+
+    def find(self, tail: tuple[int, ...]) -> Found:
+        """What follows the longest end of these tokens that is known; (0, (), ()) where none is."""
+        ...
+
+
 class FollowerSource(GuessSource, Protocol):
     """Knows what may come after any few tokens, so that it extends every node of the draft tree, whoever guessed it."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from lacli.drafts.ngrams import Found
+from lacli.drafts.base import Found
 
 _STATES = range(3)
 PAIR_KNOWN, TOKEN_KNOWN, UNKNOWN = _STATES

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lacli.drafts.base import NO_TOKEN
+from lacli.drafts.base import NO_TOKEN, Found
 
 ORDERS = 4
 """Tokens of the longest contexts."""
@@ -38,13 +38,11 @@ CONTEXT_BYTES = 8 + 4 * FOLLOWERS + FOLLOWERS
 _FACTOR, _MASK, _SHIFT = 0x9E3779B97F4A7C15, 0xFFFFFFFFFFFFFFFF, 29
 _MOST_KNOWN = 1 << 14
 
-Found = tuple[int, tuple[int, ...], tuple[int, ...]]
-"""Tokens of the context that was found, its followers, and their weights."""
 NOTHING: Found = (0, (), ())
 
 
 class Ngrams:
-    """A table as it was opened."""
+    """A table as it was opened: `StaticFollowers`."""
 
     def __init__(self, data: memoryview) -> None:
         """data: what `encode` made."""
@@ -61,7 +59,7 @@ class Ngrams:
         return len(self._keys)
 
     def find(self, tail: tuple[int, ...]) -> Found:
-        """What follows the longest context that these last tokens end with."""
+        """See `StaticFollowers.find`."""
         found = self._known.get(tail)
         if found is None:
             if len(self._known) >= _MOST_KNOWN:

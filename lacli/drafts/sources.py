@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from lacli.drafts.base import DraftSource, Sources
+from lacli.drafts.base import DraftSource, Sources, StaticFollowers
 from lacli.drafts.lookup import FilesSource, ProjectSource, PromptSource, SessionSource
-from lacli.drafts.ngrams import Ngrams
 from lacli.drafts.successor import SuccessorSource, SuccessorTable
 
 
@@ -18,7 +17,7 @@ def new_sources(
     numbers: Mapping[str, Sequence[float]],
     *,
     files: bool = False,
-    ngrams: Ngrams | None = None,
+    ngrams: StaticFollowers | None = None,
 ) -> Sources:
     """Sources that know what is given and nothing else.
 

@@ -16,9 +16,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lacli.drafts.base import NO_TOKEN
+from lacli.drafts.base import NO_TOKEN, StaticFollowers
 from lacli.drafts.blend import PAIR_KNOWN, TOKEN_KNOWN, UNKNOWN, blended, claim
-from lacli.drafts.ngrams import Ngrams
 
 SUCCESSORS = 8
 MOST_PAIRS = 65_536
@@ -53,7 +52,7 @@ class SuccessorSource:
 
     name = "successor"
 
-    def __init__(self, ngrams: Ngrams | None = None) -> None:
+    def __init__(self, ngrams: StaticFollowers | None = None) -> None:
         """ngrams: what text says of followers besides."""
         self._ngrams = ngrams
         self._entries: dict[int, _Entry] = {}

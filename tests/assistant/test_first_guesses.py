@@ -29,8 +29,11 @@ def prepared(sandbox: Path) -> PreparedModel:
 
 
 @pytest.fixture(autouse=True)
-def text(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+def text(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Little to learn, and less to count."""
     if request.node.get_closest_marker("model") is None:
+        (tmp_path / "library.py").write_text("import os\n" * 9)
+        monkeypatch.setattr(ngram_table, "library_files", lambda: [tmp_path / "library.py"])
         monkeypatch.setattr(primer, "text", lambda: "def one():\n    pass" * 200)
 
 
@@ -44,7 +47,9 @@ class TestMaking:
         assert first_guesses.find(prepared, VOCAB) is None
         table = made(prepared, events.append)
         assert {event.stage for event in events} == {"prime"}
-        assert events[-1].done == events[-1].total == primer.ENOUGH
+        ends = [event.total for event in events if event.done == event.total]
+        assert ends == [primer.ENOUGH, 90]  # tokens, then bytes of the library
+        assert ngram_table.find(LETTERS)
         assert equal(first_guesses.find(prepared, VOCAB), table)
 
     def test_ctrl_c_leaves_it_out_for_good(self, prepared: PreparedModel) -> None:
@@ -53,6 +58,20 @@ class TestMaking:
 
         assert equal(made(prepared, press), first_guesses.nothing())
         assert equal(first_guesses.find(prepared, VOCAB), first_guesses.nothing())
+
+    def test_so_it_does_with_what_is_counted_after_what_was_learned(self, prepared: PreparedModel) -> None:
+        def press(event: Event) -> None:
+            if isinstance(event, Loading) and event.total == 90:
+                raise KeyboardInterrupt
+
+        table = made(prepared, press)
+        assert table is not None
+        assert len(table[0])
+        found = ngram_table.find(LETTERS)
+        assert found is not None
+        assert len(found) == 0
+        assert first_guesses.wanted(prepared, LETTERS)
+        assert ngram_table.find(LETTERS) is None  # so that it is counted now
 
     def test_a_call_that_is_cancelled_does_not_find_it_in_its_way_again(self, prepared: PreparedModel) -> None:
         class Cancelled(BaseException):
@@ -99,7 +118,7 @@ class TestFinding:
 
     def test_a_damaged_one_is_made_anew(self, prepared: PreparedModel) -> None:
         made(prepared)
-        (file,) = (paths.cache_dir() / "primers").iterdir()
+        (file,) = (paths.cache_dir() / "primers").glob("*.npz")
         file.write_bytes(file.read_bytes()[:100])
         assert first_guesses.find(prepared, VOCAB) is None
 

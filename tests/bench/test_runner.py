@@ -195,4 +195,4 @@ def test_the_sources_of_a_cold_run_are_those_of_the_assistant() -> None:
     from lacli.assistant import loading
 
     ours = [source.name for source in MODES["cold"].sources(COLD, None, None).all()]
-    assert ours == [source.name for source in loading._sources(None, None).all()]
+    assert ours == [source.name for source in loading._sources(None, None, None).all()]
