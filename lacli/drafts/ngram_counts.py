@@ -59,21 +59,24 @@ def build(texts: Sequence[_Ids], budget: int = BUDGET) -> bytes:
     return encode(keys[best], followers[best], weights[best])
 
 
-def _joined(parts: Sequence[_Chances]) -> _Chances:
-    pairs, chances = map(np.concatenate, zip(*parts, strict=True))
+def _joined(parts: list[_Chances]) -> _Chances:
+    """All parts, which are taken out of the list: keys of a part are in no order."""
+    pairs = np.concatenate([pairs for pairs, _ in parts])
+    chances = np.concatenate([chances for _, chances in parts])
+    parts.clear()
     by_key = np.argsort(pairs)
     return pairs[by_key], chances[by_key]
 
 
-def _places(count: int, ends: NDArray[np.int64], order: int) -> NDArray[np.int64]:
+def _places(count: int, ends: NDArray[np.int64], order: int) -> _Ids:
     """Where tokens stand that have `order` tokens of their own text before them."""
     inside = np.ones(count, bool)
     for start in (0, *ends[:-1].tolist()):
         inside[start : start + order] = False
-    return np.flatnonzero(inside)
+    return np.flatnonzero(inside).astype(np.uint32)
 
 
-def _keys(token_ids: _Ids, places: NDArray[np.int64], order: int) -> _Keys:
+def _keys(token_ids: _Ids, places: _Ids, order: int) -> _Keys:
     """The keys of the `order` tokens before each place."""
     keys = np.zeros(len(places), np.uint64)
     for back in range(1, order + 1):
@@ -82,7 +85,7 @@ def _keys(token_ids: _Ids, places: NDArray[np.int64], order: int) -> _Keys:
 
 
 def _count(
-    token_ids: _Ids, places: NDArray[np.int64], order: int, shorter: _Chances | None
+    token_ids: _Ids, places: _Ids, order: int, shorter: _Chances | None
 ) -> tuple[_Contexts, _Chances]:
     """The contexts of this length at these places. shorter: the chances behind those of one token less."""
     keys, after = _keys(token_ids, places, order), token_ids[places]
@@ -113,7 +116,7 @@ def _count(
 
 
 def _chances_without_first(
-    token_ids: _Ids, places: NDArray[np.int64], order: int, shorter: _Chances | None
+    token_ids: _Ids, places: _Ids, order: int, shorter: _Chances | None
 ) -> NDArray[np.float64]:
     """The chance of the tokens at these places behind one token less."""
     if shorter is None:
