@@ -2,7 +2,8 @@
 
 To be run after a change of `primer.txt`, of a model's source in `models.toml`, of how a model is quantised, or of how
 n-grams are counted: what no model is made ready with any more is removed. Takes minutes, and a gigabyte for each of the
-models. The n-grams are those of the running Python's library: 3.11, so that they do not change without need.
+models. The n-grams are counted in the library of the running Python, which has to be `LIBRARY_OF`: they do not change
+without need.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from lacli.models.registry.registry import load_registry
 from lacli.models.runners.load import load_runner
 from lacli.text.tokenizer import Tokenizer
 
+LIBRARY_OF = "3.11.7"
+"""The Python in whose library the shipped n-grams were counted."""
 SHIPPED: tuple[tuple[str, Quant], ...] = (
     ("smollm2-135m", "int4"),
     ("smollm2-135m", "int8"),
@@ -33,6 +36,8 @@ def learned(prepared: PreparedModel) -> SuccessorTable:
 
 def main() -> None:
     """Make all of them."""
+    if platform.python_version() != LIBRARY_OF:
+        raise SystemExit(f"run it with Python {LIBRARY_OF}, or change LIBRARY_OF and commit new n-grams")
     made = set[Path]()
     for alias, quant in SHIPPED:
         prepared = prepare(load_registry().resolve(alias), quant, lambda progress: None)
@@ -44,7 +49,7 @@ def main() -> None:
         file = ngram_table.shipped_file(tokenizer)
         if file not in made:
             file.write_bytes(ngram_table.counted(tokenizer, lambda done, total: None))
-            print(f"{file}: {file.stat().st_size} bytes, counted in the library of Python {platform.python_version()}")
+            print(f"{file}: {file.stat().st_size} bytes")
         made.add(file)
     for file in set(next(iter(made)).parent.iterdir()) - made:
         file.unlink()

@@ -18,8 +18,8 @@ PAIR_KNOWN, TOKEN_KNOWN, UNKNOWN = _STATES
 """What the successor table has at a place: the pair of its last tokens, the last token alone, or nothing."""
 
 # What the table claims, by kind: followers of the pair, of the token alone, of the token beside a known pair.
-_CLAIM = (-0.60, -0.80, -0.95)
-_CLAIM_SLOPE = (0.65, 0.65, 0.50)
+_CLAIM = (-0.45, -0.60, -0.70)
+_CLAIM_SLOPE = (0.72, 0.72, 0.60)
 # By the tokens of the n-gram's context (none, 1 to 4): it names the token, too, or others only.
 _AGREES = (0.0, 1.5, 1.4, 1.4, 1.5)
 _AGREES_SLOPE = 0.36

@@ -84,9 +84,7 @@ def _keys(token_ids: _Ids, places: _Ids, order: int) -> _Keys:
     return keys
 
 
-def _count(
-    token_ids: _Ids, places: _Ids, order: int, shorter: _Chances | None
-) -> tuple[_Contexts, _Chances]:
+def _count(token_ids: _Ids, places: _Ids, order: int, shorter: _Chances | None) -> tuple[_Contexts, _Chances]:
     """The contexts of this length at these places. shorter: the chances behind those of one token less."""
     keys, after = _keys(token_ids, places, order), token_ids[places]
     pairs = extended(keys, after)
@@ -115,9 +113,7 @@ def _count(
     return contexts, (pairs[seen], chances.astype(np.float32))
 
 
-def _chances_without_first(
-    token_ids: _Ids, places: _Ids, order: int, shorter: _Chances | None
-) -> NDArray[np.float64]:
+def _chances_without_first(token_ids: _Ids, places: _Ids, order: int, shorter: _Chances | None) -> NDArray[np.float64]:
     """The chance of the tokens at these places behind one token less."""
     if shorter is None:
         return np.bincount(token_ids)[token_ids[places]] / len(token_ids)

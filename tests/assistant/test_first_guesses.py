@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from lacli import paths
 from lacli.assistant import first_guesses, loading, ngram_table, primer
+from lacli.bench.first_guesses import LIBRARY_OF
 from lacli.config import Settings
 from lacli.drafts.successor import SuccessorTable
 from lacli.events import Event, Loading
@@ -163,6 +165,15 @@ def test_what_ships_is_what_would_be_made(prepared_as: Callable[[Quant], Prepare
 
     prepared = prepared_as("int4")
     assert equal(first_guesses.find(prepared, prepared.config["vocab_size"]), learned(prepared))
+
+
+@pytest.mark.model
+@pytest.mark.slow
+@pytest.mark.skipif(platform.python_version() != LIBRARY_OF, reason="another library to count in")
+def test_so_are_the_n_grams_that_ship(prepared_default: PreparedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    tokenizer = Tokenizer.load(prepared_default.folder)
+    assert ngram_table.counted(tokenizer, lambda done, total: None) == ngram_table.shipped_file(tokenizer).read_bytes()
 
 
 @pytest.mark.model
