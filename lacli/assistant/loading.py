@@ -52,13 +52,13 @@ class LoadedModel:
     curve: CostCurve
     primer: SuccessorTable | None
     """What every successor table starts with; None with --no-lookahead, or if the model cannot branch."""
-    ngrams: Ngrams | None
-    """What text of its kind says of followers; None where that was never counted, and with the primer."""
     device: str
     import_ms: float
     """Time to import the engine, and PyTorch where it computes."""
     load_ms: float
     """Time from the prepared folder to the first possible forward, imports not counted."""
+    ngrams: Ngrams | None = None
+    """The n-gram table of its tokenizer; None where that was left out, and with the primer."""
 
 
 @dataclass(slots=True)
@@ -153,10 +153,10 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
         cached=cached,
         curve=curve,
         primer=known.primer,
-        ngrams=known.ngrams,
         device=device,
         import_ms=import_ms,
         load_ms=_since(started),
+        ngrams=known.ngrams,
     )
 
 
