@@ -23,7 +23,7 @@ Make = Callable[..., Assistant]
 @pytest.fixture(scope="module")
 def loaded(prepared_default: Any) -> Any:
     """Model and tokenizer, loaded once; rows are free, so that drafts are always verified, and few, as they do cost."""
-    from lacli.assistant.loading import Loaded
+    from lacli.assistant.loaded import Loaded
     from lacli.drafts.base import Sources
     from lacli.engine.controller import Controller, Limits
     from lacli.engine.cost import CostCurve
@@ -50,7 +50,8 @@ def loaded(prepared_default: Any) -> Any:
 def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
     """An assistant in a project of its own; a second one opens the pool that the first has written."""
     from lacli.assistant.kept_prompts import open_kept
-    from lacli.assistant.loading import LoadedModel, _limits, _open_pool, _sources
+    from lacli.assistant.loaded import LoadedModel
+    from lacli.assistant.project import _limits, _open_pool, _sources
     from lacli.drafts.base import Sources
     from lacli.engine.controller import Controller
     from lacli.engine.cost import CostCurve

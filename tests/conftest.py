@@ -78,6 +78,14 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     return home
 
 
+@pytest.fixture(autouse=True)
+def no_library_to_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The n-grams of a tiny model's tokenizer are those of no text: counting Python's library takes half a minute."""
+    from lacli.assistant import ngram_table
+
+    monkeypatch.setattr(ngram_table, "library_files", list)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def signatures_read_once() -> Iterator[None]:
     """Each run of a command in this process makes all commands anew; what takes long, their signatures, stays."""
@@ -126,23 +134,8 @@ def model_home(request: pytest.FixtureRequest) -> Path:
         from lacli.models.prepare.prepare import prepare
         from lacli.models.registry.registry import load_registry
 
-        _prime(home / "cache", prepare(load_registry().resolve(None), None, lambda progress: None))
+        prepare(load_registry().resolve(None), None, lambda progress: None)
     return home.absolute()
-
-
-def _prime(cache: Path, prepared: PreparedModel) -> None:
-    """Have the primer learned once, by one worker: else every process of a test would begin it."""
-    from filelock import FileLock
-
-    from lacli.assistant import primer
-
-    with FileLock(cache / "primed.lock"):
-        if any(cache.glob(f"primers/{prepared.folder.name}-{prepared.quant}-*-{primer.version()}.npz")):
-            return
-        from lacli.assistant.loading import load
-        from lacli.config import Settings
-
-        load(Settings(pool=False, offline=True), lambda event: None)
 
 
 @pytest.fixture(scope="session")

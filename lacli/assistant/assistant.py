@@ -18,7 +18,7 @@ from lacli.errors import UsageError
 from lacli.events import Event, Failed, Finished, Preview, ReplyStats, Request
 
 if TYPE_CHECKING:
-    from lacli.assistant.loading import Loaded, LoadedModel
+    from lacli.assistant.loaded import Loaded, LoadedModel
     from lacli.models.spec import ModelSpec
     from lacli.text.tokenizer import Tokenizer
 
@@ -72,7 +72,8 @@ class Assistant:
         return loaded
 
     def _opened(self, settings: Settings, report: Report) -> Loaded:
-        from lacli.assistant.loading import load_model, located, open_project
+        from lacli.assistant.loading import load_model
+        from lacli.assistant.project import located, open_project
 
         settings = located(settings)
         if self._model is None:
@@ -103,7 +104,8 @@ class Assistant:
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
-        from lacli.assistant.loading import describe, located
+        from lacli.assistant.loading import describe
+        from lacli.assistant.project import located
         from lacli.assistant.prompt import build_prompt
         from lacli.assistant.reading import expected_reading
 

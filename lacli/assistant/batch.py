@@ -13,7 +13,7 @@ from lacli.events import Event, Failed, Request
 
 if TYPE_CHECKING:
     from lacli.assistant.kept_prompts import KeptPrompts
-    from lacli.assistant.loading import Loaded
+    from lacli.assistant.loaded import Loaded
     from lacli.engine.batch import Job
     from lacli.engine.sequence import CachedSequence
 

@@ -1,4 +1,4 @@
-"""From settings to everything a reply needs: model, tokenizer, runner, cost curve, draft sources, pool.
+"""From settings to a loaded model: fetched, prepared, with its tokenizer, runner, cost curve and first guesses.
 
 PyTorch is imported only where it computes: on CUDA, for families our C step does not serve, and without the C library.
 """
@@ -6,116 +6,34 @@ PyTorch is imported only where it computes: on CUDA, for families our C step doe
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import os
-import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING
 
-from lacli import paths
 from lacli.assistant.base import Report
-from lacli.assistant.kept_prompts import KeptPrompts, open_kept
-from lacli.assistant.pace import Pace
+from lacli.assistant.loaded import Loaded, LoadedModel
+from lacli.assistant.project import located, open_project
 from lacli.config import Settings
-from lacli.errors import LacliError, UsageError
+from lacli.errors import UsageError
 from lacli.events import Loading, Notice
 
 if TYPE_CHECKING:
-    from lacli.assistant.reading import Reading
-    from lacli.drafts.base import Sources
-    from lacli.drafts.successor import SuccessorTable
-    from lacli.engine.controller import Controller, Limits
-    from lacli.engine.cost import CostCurve
-    from lacli.engine.sequence import CachedSequence
     from lacli.models.base import Quant
     from lacli.models.prepare.prepare import PreparedModel
     from lacli.models.progress import Progress
     from lacli.models.spec import ModelSpec
-    from lacli.pool.secrets import Refuse
-    from lacli.pool.store import Caps, Pool
-    from lacli.project.files import ProjectFiles
     from lacli.text.tokenizer import Tokenizer
-
-_Source = TypeVar("_Source")
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedModel:
-    """A model in memory, without anything of a project."""
-
-    prepared: PreparedModel
-    tokenizer: Tokenizer
-    cached: CachedSequence
-    """Its KV cache, which all projects take turns with."""
-    curve: CostCurve
-    primer: SuccessorTable | None
-    """What every successor table starts with; None with --no-lookahead, or if the model cannot branch."""
-    device: str
-    import_ms: float
-    """Time to import the engine, and PyTorch where it computes."""
-    load_ms: float
-    """Time from the prepared folder to the first possible forward, imports not counted."""
-    pace: Pace = field(default_factory=Pace)
-    """How fast it reads."""
-
-
-@dataclass(slots=True)
-class Loaded:
-    """A model together with a project: all that a reply needs."""
-
-    prepared: PreparedModel
-    tokenizer: Tokenizer
-    cached: CachedSequence
-    controller: Controller
-    sources: Sources
-    pool: Pool | None
-    """None without a project, with --no-pool, or if it cannot be opened."""
-    quant: str
-    device: str
-    import_ms: float
-    """Time to import the engine, and PyTorch where it computes."""
-    load_ms: float
-    """Time from the prepared folder to the first possible forward, imports not counted."""
-    files: ProjectFiles | None = None
-    """Watches the project's files in the background; None if none are read."""
-    kept: KeptPrompts | None = None
-    """What was read before in this project; None where that is not kept."""
-    primer: SuccessorTable | None = None
-    """What the successor table started with; None with --no-lookahead, or if the model cannot branch."""
-    pace: Pace = field(default_factory=Pace)
-    """How fast it reads."""
-
-    def reading(self) -> Reading:
-        """What reading a prompt costs now."""
-        from lacli.assistant.reading import Reading
-
-        return Reading(self.pace, self.cached.ids, None if self.kept is None else self.kept.store)
-
-    def source(self, kind: type[_Source]) -> _Source | None:
-        """The source of this class, if it is in use."""
-        return next((source for source in self.sources.all() if isinstance(source, kind)), None)
-
-    def close(self) -> None:
-        """Stop what runs in the background."""
-        if self.files is not None:
-            self.files.close()
 
 
 def load(settings: Settings, report: Report) -> Loaded:
     """Fetch, prepare and load what `settings` name, and open its project."""
     settings = located(settings)
     return open_project(load_model(settings, report), settings, report)
-
-
-def located(settings: Settings) -> Settings:
-    """The same for a folder by name. Raises UsageError where that would be the current one and it is gone."""
-    return replace(settings, folder=settings.folder or _current_folder())
 
 
 def load_model(settings: Settings, report: Report) -> LoadedModel:
@@ -130,6 +48,7 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
     started = time.perf_counter()
     _let_openmp_sleep()
     with _without_garbage_collection():
+        from lacli.assistant import first_guesses
         from lacli.assistant.cost_cache import cost_curve, known_pace, timed_variant
         from lacli.engine.cost import CostCurve
         from lacli.engine.sequence import CachedSequence
@@ -150,49 +69,21 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
     for note in (*runner.notes, *_missing_kernels(runner.kernel, device, prepared.quant)):
         report(Notice(note))
     cached = CachedSequence(runner)
-    variant = f"{prepared.quant}-{device}-{runner.kernel}"
     guesses = settings.lookahead and runner.can_branch
     timed = timed_variant(prepared.quant, device, runner.kernel, settings.threads)
     curve = cost_curve(runner, prepared.folder.name, timed, device) if guesses else CostCurve.flat()
+    known = first_guesses.known_or_made(prepared, runner, tokenizer, report) if guesses else first_guesses.NONE
     return LoadedModel(
         prepared=prepared,
         tokenizer=tokenizer,
         cached=cached,
         curve=curve,
-        primer=_primer(cached, tokenizer, prepared, variant, report) if guesses else None,
+        primer=known.primer,
         device=device,
         import_ms=import_ms,
         load_ms=_since(started),
         pace=known_pace(prepared.folder.name, timed, device),
-    )
-
-
-def open_project(model: LoadedModel, settings: Settings, report: Report) -> Loaded:
-    """What the model needs for the project that `settings` name: its pool, its files, what was read of it."""
-    from lacli.drafts.base import Sources
-    from lacli.engine.controller import Controller
-
-    started = time.perf_counter()
-    folder = settings.folder or _current_folder()
-    limits = _limits(settings)
-    alias, vocab_size = model.prepared.spec.alias, model.cached.runner.vocab_size
-    pool = _open_pool(settings, folder, model.tokenizer, vocab_size, alias, report)
-    sources = _sources(pool, model.primer) if limits.lookahead else Sources()
-    return Loaded(
-        prepared=model.prepared,
-        tokenizer=model.tokenizer,
-        cached=model.cached,
-        controller=Controller(model.curve, limits),
-        sources=sources,
-        pool=pool,
-        quant=model.prepared.quant,
-        device=model.device,
-        import_ms=model.import_ms,
-        load_ms=model.load_ms + _since(started),
-        files=_project_files(settings, folder, model.tokenizer, sources),
-        kept=open_kept(settings, pool, model.cached, model.prepared),
-        primer=model.primer,
-        pace=model.pace,
+        ngrams=known.ngrams,
     )
 
 
@@ -314,131 +205,6 @@ def _missing_kernels(kernel: str, device: str, quant: str) -> tuple[str, ...]:
     if kernel != "torch" or not could or os.environ.get("LACLI_KERNEL") or not (why := why_not()):
         return ()
     return (f"{why}; PyTorch runs instead, several times slower",)
-
-
-def _limits(settings: Settings) -> Limits:
-    from lacli.engine.controller import Limits
-
-    default = Limits()
-    return Limits(
-        lookahead=settings.lookahead,
-        window=default.window if settings.window is None else settings.window,
-        ngram=default.ngram if settings.ngram is None else settings.ngram,
-        guesses=default.guesses if settings.guesses is None else settings.guesses,
-        max_rows=default.max_rows,
-    )
-
-
-def _sources(pool: Pool | None, primed: SuccessorTable | None) -> Sources:
-    """The sources with what is known already in them."""
-    from lacli.drafts.sources import new_sources
-
-    tables = [primed] if primed is not None else []
-    if pool is None:
-        return new_sources((), tables, {})
-    learned = pool.table()
-    if learned is not None:
-        tables.append((learned.keys, learned.followers, learned.weights))
-    return new_sources(list(pool.segments()), tables, pool.calibration(), files=True)
-
-
-def _project_files(settings: Settings, folder: Path, tokenizer: Tokenizer, sources: Sources) -> ProjectFiles | None:
-    """The project's files, read by a thread of their own into the source that drafts from them."""
-    from lacli.drafts.lookup import FilesSource
-
-    source = next((source for source in sources.drafts if isinstance(source, FilesSource)), None)
-    if source is None:
-        return None
-    from lacli.project.files import ProjectFiles
-
-    files = ProjectFiles()
-    files.start(folder, tokenizer, source.replace, _writes(settings))
-    return files
-
-
-def _primer(
-    cached: CachedSequence, tokenizer: Tokenizer, prepared: PreparedModel, variant: str, report: Report
-) -> SuccessorTable | None:
-    """The table this model starts with, kept in the cache folder; learning it takes seconds and is done once."""
-    from lacli.assistant import primer
-
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prepared.folder.name}-{variant}-{primer.version()}")
-    try:
-        file = paths.cache_dir() / "primers" / f"{name}.npz"
-    except LacliError:
-        return None
-    known = primer.load(file, cached.runner.vocab_size)
-    if known is None or known.wants_more:
-        known = primer.learn(cached.runner, tokenizer, lambda done, total: report(Loading("prime", done, total)), known)
-        primer.save(file, known)
-    return known.table
-
-
-def _current_folder() -> Path:
-    """Where the user stands, which may be gone."""
-    try:
-        return Path.cwd()
-    except FileNotFoundError:
-        raise UsageError("the current folder no longer exists", "change to another folder") from None
-
-
-def _open_pool(
-    settings: Settings, folder: Path, tokenizer: Tokenizer, vocab_size: int, model: str, report: Report
-) -> Pool | None:
-    """The project's pool; without one nothing but speed is lost, so every failure is a notice."""
-    if not settings.pool:
-        return None
-    from lacli.pool.store import open_pool
-    from lacli.project.root import pool_key, project_root
-
-    try:
-        root = project_root(folder)
-        if root is None:
-            return None
-        key = pool_key(root, tokenizer.fingerprint)
-        mode: Literal["learn", "read"] = "learn" if _writes(settings) else "read"
-        pool = open_pool(key, paths.pools_dir(), mode, vocab_size, model, caps(settings))
-    except (LacliError, OSError) as error:
-        report(Notice(f"no pool in this run: {error}"))
-        return None
-    pool.refuse = _refuser(root)
-    report_notices(pool, report)
-    return pool
-
-
-def _refuser(root: Path) -> Refuse:
-    """What judges the texts of this project; its patterns take some milliseconds, which no prompt has to wait for."""
-
-    @functools.cache
-    def known() -> Refuse:
-        from lacli.project.values import project_refuser
-
-        return project_refuser(root)
-
-    return lambda text, wary=False: known()(text, wary)
-
-
-def caps(settings: Settings) -> Caps:
-    """How much may be kept of one project and of all."""
-    from lacli.pool.store import Caps
-
-    default = Caps()
-    return Caps(
-        default.project_bytes if settings.pool_mb is None else round(settings.pool_mb * 1_000_000),
-        default.total_bytes if settings.pools_mb is None else round(settings.pools_mb * 1_000_000),
-    )
-
-
-def _writes(settings: Settings) -> bool:
-    """Whether anything of the project may be put on the disk."""
-    return settings.learn and settings.pool_mb != 0 and settings.pools_mb != 0
-
-
-def report_notices(pool: Pool, report: Report) -> None:
-    """Report the pool's notices, each once."""
-    for notice in pool.notices:
-        report(Notice(notice))
-    pool.notices.clear()
 
 
 def _since(started: float) -> float:

@@ -19,7 +19,7 @@ from lacli.errors import LacliError, OutOfMemory
 from lacli.events import Event, Finished, Notice, Piece, Prefill, Reason, ReplyStats, Request
 
 if TYPE_CHECKING:
-    from lacli.assistant.loading import Loaded
+    from lacli.assistant.loaded import Loaded
     from lacli.assistant.reading import Reading
     from lacli.drafts.base import Sources
     from lacli.engine.batch import Job

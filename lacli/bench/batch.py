@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from lacli.assistant.base import ignore, never
 from lacli.assistant.batch import replies
-from lacli.assistant.loading import Loaded, load
+from lacli.assistant.loaded import Loaded
+from lacli.assistant.loading import load
 from lacli.assistant.reply import Reply
 from lacli.bench.machine import machine, machine_line
 from lacli.config import Settings
@@ -62,7 +63,11 @@ def _fresh(loaded: Loaded, guesses: bool, points: dict[int, float]) -> Loaded:
     """As a process begins: an empty cache, sources that know the primer only, the curve as it was measured."""
     loaded.cached.begin((0,))
     limits = replace(loaded.controller.limits, lookahead=guesses)
-    sources = new_sources((), [loaded.primer] if loaded.primer is not None else [], {}) if guesses else Sources()
+    sources = (
+        new_sources((), [loaded.primer] if loaded.primer is not None else [], {}, ngrams=loaded.ngrams)
+        if guesses
+        else Sources()
+    )
     return replace(loaded, controller=Controller(CostCurve(points), limits), sources=sources)
 
 

@@ -19,7 +19,8 @@ from pathlib import Path
 from lacli.assistant.base import ignore, never
 from lacli.assistant.batch import replies
 from lacli.assistant.kept_prompts import KeptPrompts, arithmetic
-from lacli.assistant.loading import Loaded, load
+from lacli.assistant.loaded import Loaded
+from lacli.assistant.loading import load
 from lacli.assistant.reply import Reply
 from lacli.bench.edits.tasks import project
 from lacli.bench.machine import machine, machine_line

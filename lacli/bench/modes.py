@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lacli.drafts.base import Sources
+from lacli.drafts.base import Sources, StaticFollowers
 from lacli.drafts.lookup import PromptSource
 from lacli.drafts.sources import new_sources
 from lacli.drafts.successor import SuccessorTable
@@ -48,7 +48,8 @@ class Mode:
     """What stands in the pool: nothing, the other prompts' replies, this one's own, that and a million unrelated
     tokens, or its own continued wrongly."""
     primed: bool = True
-    """Whether the successor table begins with what the model knows from the primer, as in every other process."""
+    """Whether the successor table begins with what the model knows from the primer, and asks n-grams, as in every other
+    process."""
     sampled: bool = False
     """Temperature 0.7, top-p 0.95 and a seed instead of greedy."""
 
@@ -65,14 +66,14 @@ class Mode:
             return replace(most, ngram=2, guesses=0)
         return replace(most, window=0) if self.guess == "prompt" else most
 
-    def sources(self, pool: Warmth, primer: SuccessorTable | None) -> Sources:
-        """New sources that know nothing but the primer and `pool`."""
+    def sources(self, pool: Warmth, primer: SuccessorTable | None, ngrams: StaticFollowers | None) -> Sources:
+        """New sources that know nothing but the primer, the n-grams and `pool`."""
         if self.guess in ("nothing", "window"):
             return Sources()
         if self.guess == "prompt":
             return Sources((PromptSource(),))
         primed = [primer] if primer is not None and self.primed else []
-        return new_sources(pool.segments, [*primed, *pool.tables], pool.numbers)
+        return new_sources(pool.segments, [*primed, *pool.tables], pool.numbers, ngrams=ngrams if self.primed else None)
 
 
 PLAIN = Mode("plain", "nothing")

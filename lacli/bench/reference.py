@@ -17,7 +17,8 @@ from typing import Any
 import torch
 
 from lacli.assistant.base import ignore
-from lacli.assistant.loading import Loaded, load
+from lacli.assistant.loaded import Loaded
+from lacli.assistant.loading import load
 from lacli.bench.machine import machine, machine_line
 from lacli.bench.modes import PLAIN
 from lacli.bench.runner import Bench, Task

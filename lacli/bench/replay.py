@@ -26,7 +26,8 @@ from torch import Tensor
 
 from lacli import paths
 from lacli.assistant.base import ignore
-from lacli.assistant.loading import Loaded, load
+from lacli.assistant.loaded import Loaded
+from lacli.assistant.loading import load
 from lacli.bench import report
 from lacli.bench.measure import Progress, measure
 from lacli.bench.modes import ALL_COLD, MEASURED, PLAIN, WRONG_POOL, Mode
@@ -34,7 +35,8 @@ from lacli.bench.recording import BEST, Recording, RecordingRunner, recording_pa
 from lacli.bench.runner import Bench, Player, Run, Task
 from lacli.bench.suites import Case, load_suites
 from lacli.config import Settings
-from lacli.drafts.successor import NO_TOKEN, SuccessorTable
+from lacli.drafts.base import NO_TOKEN, Found, StaticFollowers
+from lacli.drafts.successor import SuccessorTable
 from lacli.engine.controller import Limits
 from lacli.engine.cost import CostCurve
 from lacli.engine.sequence import CachedSequence
@@ -79,6 +81,10 @@ class Oracle:
         numbers = np.searchsorted(self._known, token_ids)
         found = self._known[np.minimum(numbers, self.width - 1)] == token_ids
         return np.where(found, numbers, self.width + token_ids)
+
+    def token_ids(self, numbers: Sequence[int]) -> list[int]:
+        """The ids behind these numbers."""
+        return [int(self._known[one]) if one < self.width else one - self.width for one in numbers]
 
     def runner(self, recording: Recording) -> ReplayRunner:
         """The runner of one prompt."""
@@ -201,6 +207,25 @@ class ReplayRunner:
         self._length = length
 
 
+class RenumberedFollowers:
+    """A `StaticFollowers` in the oracle's numbers."""
+
+    def __init__(self, ngrams: StaticFollowers, oracle: Oracle) -> None:
+        self._ngrams, self._oracle = ngrams, oracle
+        self._known: dict[tuple[int, ...], Found] = {}
+
+    def find(self, tail: tuple[int, ...]) -> Found:
+        """See `StaticFollowers.find`."""
+        found = self._known.get(tail)
+        if found is None:
+            found = self._known[tail] = self._look_up(tail)
+        return found
+
+    def _look_up(self, tail: tuple[int, ...]) -> Found:
+        order, followers, weights = self._ngrams.find(tuple(self._oracle.token_ids(tail)))
+        return order, tuple(self._oracle.renumbered(np.array(followers, dtype=np.int64)).tolist()), weights
+
+
 class Replay(Player):
     """Recorded replies in place of a model."""
 
@@ -211,6 +236,7 @@ class Replay(Player):
         points: dict[int, float],
         tokenizer: Tokenizer,
         primer: SuccessorTable | None,
+        ngrams: StaticFollowers | None,
         max_tokens: int,
         rows: int | None = None,
     ) -> None:
@@ -224,6 +250,7 @@ class Replay(Player):
         self.oracle = Oracle(list(recordings.values()))
         self.vocab_size = self.oracle.vocab_size
         self.primer = self._renumbered_table(primer) if primer is not None else None
+        self.ngrams = RenumberedFollowers(ngrams, self.oracle) if ngrams is not None else None
 
     def _renumbered_table(self, table: SuccessorTable) -> SuccessorTable:
         keys, followers, weights = table
@@ -290,8 +317,9 @@ def replay_of(loaded: Loaded, cases: Sequence[Case], max_tokens: int, rows: int 
     """These cases, recorded where they are not yet, ready to be played."""
     recordings = recorded(loaded, cases, max_tokens, progress)
     controller = loaded.controller
+    points = controller.cost.points
     return Replay(
-        recordings, controller.limits, controller.cost.points, loaded.tokenizer, loaded.primer, max_tokens, rows
+        recordings, controller.limits, points, loaded.tokenizer, loaded.primer, loaded.ngrams, max_tokens, rows
     )
 
 

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lacli.assistant.loading import Loaded
+from lacli.assistant.loaded import Loaded
 from lacli.assistant.prompt import build_prompt
 from lacli.bench.loops import LoopStop
 from lacli.bench.modes import COLD, PLAIN, Mode, Warmth
 from lacli.bench.oracle import ReferenceRunner
 from lacli.bench.suites import Case, library_sources
-from lacli.drafts.base import Sources
+from lacli.drafts.base import Sources, StaticFollowers
 from lacli.drafts.successor import SuccessorTable
 from lacli.engine.controller import Controller, Limits
 from lacli.engine.cost import CostCurve
@@ -102,6 +102,8 @@ class Player(ABC):
     """Ids there are."""
     primer: SuccessorTable | None
     """What every process's successor table begins with."""
+    ngrams: StaticFollowers | None
+    """What it asks besides."""
 
     def __init__(self, limits: Limits, max_tokens: int, rows: int | None) -> None:
         """rows: so many rows are free and no more are allowed; None buys them by the measured cost."""
@@ -141,7 +143,7 @@ class Player(ABC):
         stop_loops: bool = True,
     ) -> Run:
         """One reply, with a controller and sources that know nothing yet but `pool`."""
-        return self.play_with(task, mode, cached, mode.sources(pool, self.primer), stop_loops)
+        return self.play_with(task, mode, cached, mode.sources(pool, self.primer, self.ngrams), stop_loops)
 
     def play_with(
         self, task: Task, mode: Mode, cached: CachedSequence, sources: Sources, stop_loops: bool = True
@@ -199,7 +201,7 @@ class Bench(Player):
         self._loaded = loaded
         self._forced = forced
         self._points = None if rows else loaded.controller.cost.points
-        self.primer = loaded.primer
+        self.primer, self.ngrams = loaded.primer, loaded.ngrams
 
     @property
     def runner(self) -> Runner:

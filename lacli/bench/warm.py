@@ -41,7 +41,7 @@ def teach(player: Player, tasks: Sequence[Task], replies: Mapping[str, tuple[int
     for half in (0, 1):
         log: list[tuple[int, ...]] = []
         for task in tasks[half::2]:
-            sources = ALL_COLD.sources(Warmth(tuple(log), (), numbers[half]), player.primer)
+            sources = ALL_COLD.sources(Warmth(tuple(log), (), numbers[half]), player.primer, player.ngrams)
             player.play_with(task, ALL_COLD, player.cached(task), sources)
             log.append(replies[task.case.name])
             tables[task.case.name] = tuple(

@@ -9,6 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
+NO_TOKEN = 0xFFFFFFFF
+"""In stored tables: among followers none, in the key of a pair any token before."""
+TAIL = 4
+"""How many of the last tokens a follower source is told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -72,11 +77,25 @@ class DraftSource(GuessSource, Protocol):
         ...
 
 
-class FollowerSource(GuessSource, Protocol):
-    """Knows what may come after any two tokens, so that it extends every node of the draft tree, whoever guessed it."""
+Found = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""How many of the last tokens were found, the followers behind them, likeliest first, and for each the weight of its
+probability, -16 log2."""
 
-    def follow(self, previous: int, token_id: int) -> Sequence[tuple[int, float]]:
-        """What may come after these two tokens, each with its chance given them; previous: -1 if there is none."""
+
+class StaticFollowers(Protocol):
+    """Knows what may come after a few tokens and never learns."""
+
+    def find(self, tail: tuple[int, ...]) -> Found:
+        """What follows the longest end of these tokens that is known; (0, (), ()) where none is."""
+        ...
+
+
+class FollowerSource(GuessSource, Protocol):
+    """Knows what may come after any few tokens, so that it extends every node of the draft tree, whoever guessed it."""
+
+    def follow(self, *tail: int) -> Sequence[tuple[int, float]]:
+        """What may come after these tokens, the latest last, each with its chance given them: `TAIL` of them where the
+        text has as many."""
         ...
 
     def learn(

@@ -16,9 +16,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lacli.drafts.base import NO_TOKEN, StaticFollowers
+from lacli.drafts.blend import PAIR_KNOWN, TOKEN_KNOWN, UNKNOWN, blended, claim
+
 SUCCESSORS = 8
-NO_TOKEN = 0xFFFFFFFF
-"""In a key: any token before. Among followers: none."""
 MOST_PAIRS = 65_536
 """Pairs kept, those used last; tokens are bounded by the vocabulary."""
 
@@ -51,7 +52,9 @@ class SuccessorSource:
 
     name = "successor"
 
-    def __init__(self) -> None:
+    def __init__(self, ngrams: StaticFollowers | None = None) -> None:
+        """ngrams: what text says of followers besides."""
+        self._ngrams = ngrams
         self._entries: dict[int, _Entry] = {}
         self._pairs: dict[int, _Entry] = {}
         self._loaded: list[SuccessorTable] = []
@@ -62,6 +65,8 @@ class SuccessorSource:
         self._hits = [[0.0] * _BUCKETS for _ in _PRIORS]
         self._trials = [[0.0] * _BUCKETS for _ in _PRIORS]
         self._rates = [list(rates) for rates in _PRIORS]
+        self._claims = [[claim(rate, kind) for rate in rates] for kind, rates in enumerate(_PRIORS)]
+        """The same, as `blended` takes it."""
         self._tail = (-1, -1)
         self._base: SuccessorSource | None = None
         """Of a fork: the source it was forked from."""
@@ -73,16 +78,23 @@ class SuccessorSource:
         """See `GuessSource.start`."""
         self._tail = (context[-2] if len(context) > 1 else -1, context[-1] if context else -1)
 
-    def follow(self, previous: int, token_id: int) -> list[tuple[int, float]]:
+    def follow(self, *tail: int) -> list[tuple[int, float]]:
         """See `FollowerSource.follow`; likeliest first, except for those that only the token alone has."""
+        token_id = tail[-1]
+        previous = tail[-2] if len(tail) > 1 else -1
         pair = self._find(_pair_key(previous, token_id)) if previous >= 0 else None
         single = self._find(token_id)
-        if pair is None:
-            return self._rated(single, _ALONE) if single is not None else []
-        found = self._rated(pair, _PAIR)
-        if single is not None:
-            found += [each for each in self._rated(single, _BESIDES) if each[0] not in pair[0]]
-        return found
+        worth = self._rates if self._ngrams is None else self._claims
+        if pair is not None:
+            found = _rated(pair, worth[_PAIR])
+            if single is not None:
+                found += [each for each in _rated(single, worth[_BESIDES]) if each[0] not in pair[0]]
+        else:
+            found = _rated(single, worth[_ALONE]) if single is not None else []
+        if self._ngrams is None:
+            return found
+        state = PAIR_KNOWN if pair is not None else TOKEN_KNOWN if single is not None else UNKNOWN
+        return blended(found, state, self._ngrams.find(tail))
 
     def _find(self, key: int) -> _Entry | None:
         table = self._pairs if key > NO_TOKEN else self._entries
@@ -95,10 +107,6 @@ class SuccessorSource:
         if entry is None and self._base is not None:
             return self._base._find(key)
         return entry
-
-    def _rated(self, entry: _Entry, kind: int) -> list[tuple[int, float]]:
-        rates = self._rates[kind]
-        return [(follower, rates[_BUCKET_OF[weight]]) for follower, weight in zip(*entry, strict=True)]
 
     def learn(
         self, pairs: Iterable[tuple[int, int]], followers: Iterable[list[int]], logits: Iterable[list[float]]
@@ -149,12 +157,14 @@ class SuccessorSource:
     def _rate(self, kind: int, bucket: int) -> None:
         """The decayed Beta mean around the prior."""
         hits, trials = self._hits[kind][bucket], self._trials[kind][bucket]
-        self._rates[kind][bucket] = (hits + _STRENGTH * _PRIORS[kind][bucket]) / (trials + _STRENGTH)
+        rate = self._rates[kind][bucket] = (hits + _STRENGTH * _PRIORS[kind][bucket]) / (trials + _STRENGTH)
+        self._claims[kind][bucket] = claim(rate, kind)
 
     def fork(self) -> Self:
         """See `GuessSource.fork`."""
-        fork = type(self)()
-        fork._base, fork._hits, fork._trials, fork._rates = self, self._hits, self._trials, self._rates
+        fork = type(self)(self._ngrams)
+        fork._base, fork._hits, fork._trials = self, self._hits, self._trials
+        fork._rates, fork._claims = self._rates, self._claims
         return fork
 
     def merge(self, fork: Self) -> None:
@@ -211,6 +221,11 @@ class SuccessorSource:
             else:
                 table[key] = known
         self._before.clear()
+
+
+def _rated(entry: _Entry, worth: Sequence[float]) -> list[tuple[int, float]]:
+    """The followers of an entry, each with what its class is worth."""
+    return [(follower, worth[_BUCKET_OF[weight]]) for follower, weight in zip(*entry, strict=True)]
 
 
 def _pair_key(previous: int, token_id: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lacli.drafts.base import Draft, DraftSource, FollowerSource, GuessSource, Sources
+from lacli.drafts.base import TAIL, Draft, DraftSource, FollowerSource, GuessSource, Sources
 from lacli.engine import tree
 from lacli.engine.controller import Controller, Plan
 from lacli.engine.sequence import CachedSequence, common
@@ -32,7 +32,7 @@ class Guesses:
         self._drafts: list[tuple[DraftSource, Draft]] = []
         self._follower_asked = False
         self._verified = 0
-        self._previous = -1
+        self._tail: tuple[int, ...] = ()
         self._expected: dict[str, float] = {}
 
     def start(self, context: Sequence[int]) -> None:
@@ -71,7 +71,7 @@ class Guesses:
         self._expected = {}
         for name, chance in zip(built.sources[1:], built.chances[1:], strict=True):
             self._expected[name] = self._expected.get(name, 0.0) + chance
-        self._previous = context[-2] if len(context) > 1 else -1
+        self._tail = tuple(context[-TAIL:])
         if self._window is not None:
             self._window.skip()
         if window is None:
@@ -140,8 +140,9 @@ class Guesses:
         # The tree stands before the window, and all of its rows are wanted. The window's have no text before them.
         best, logits = scores.top_ids[: self._verified].tolist(), scores.top_logits[: self._verified].tolist()
         token_ids, parents = rows.token_ids[: self._verified], rows.parents[: self._verified]
-        before = [token_ids[parent] if parent >= 0 else self._previous for parent in parents]
-        known = follower.follow(before[0], token_ids[0]) if kept else ()
+        previous = self._tail[-2] if len(self._tail) > 1 else -1
+        before = [token_ids[parent] if parent >= 0 else previous for parent in parents]
+        known = follower.follow(*self._tail) if kept else ()
         follower.learn(zip(before, token_ids, strict=True), best, logits)
         right = any(token_id == kept[0] for token_id, _ in known)
         return {follower.name: right} if known and (right or self._follower_asked) else {}

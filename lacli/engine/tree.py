@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lacli.drafts.base import Draft
+from lacli.drafts.base import TAIL, Draft
 from lacli.models.base import Rows
 
 
@@ -84,8 +84,8 @@ class Offer:
 
     drafts: Sequence[Draft]
     """Chains; of equally likely rows the earlier draft's comes first."""
-    follow: Callable[[int, int], Sequence[tuple[int, float]]] | None = None
-    """Followers of any two tokens, each with its chance given them: hung below every node; None: nobody knows any."""
+    follow: Callable[..., Sequence[tuple[int, float]]] | None = None
+    """Followers of any last tokens, each with its chance given them: hung below every node; None: nobody knows any."""
     follower: str = ""
     """The name of the source behind `follow`."""
     trust: float = 1.0
@@ -110,14 +110,14 @@ def build(
     tree = Tree(context[-1])
     if most <= 0 or depth <= 0:
         return tree
-    # heap: -chance, tie-breaker, token, the one before it, its chains, rank of the parent, depth, who guessed it
-    ahead: list[tuple[float, int, int, int, _Node | None, int, int, str]] = []
+    # heap: -chance, tie-breaker, token, those before it, its chains, rank of the parent, depth, who guessed it
+    ahead: list[tuple[float, int, int, tuple[int, ...], _Node | None, int, int, str]] = []
     count = 0
 
-    def push(node: _Node | None, before: int, token_id: int, chance: float, rank: int, level: int) -> None:
+    def push(node: _Node | None, tail: tuple[int, ...], chance: float, rank: int, level: int) -> None:
         nonlocal count
         known = node.children if node is not None else _NOTHING
-        claims = dict(offer.follow(before, token_id)) if offer.follow is not None else {}
+        claims = dict(offer.follow(*tail)) if offer.follow is not None else {}
         for follower, child in known.items():
             given, source = child.chance, child.source
             if follower in claims:
@@ -126,20 +126,20 @@ def build(
                 given, source = given + other - given * other, source if given >= other else offer.follower
             if given * chance >= least and 0 <= follower < vocab_size:
                 count += 1
-                heapq.heappush(ahead, (-given * chance, count, follower, token_id, child, rank, level, source))
+                heapq.heappush(ahead, (-given * chance, count, follower, tail, child, rank, level, source))
         for follower, claimed in claims.items():
             joint = offer.trust * claimed * chance
             if joint >= least and 0 <= follower < vocab_size:
                 count += 1
-                heapq.heappush(ahead, (-joint, count, follower, token_id, None, rank, level, offer.follower))
+                heapq.heappush(ahead, (-joint, count, follower, tail, None, rank, level, offer.follower))
 
-    push(_trie(offer.drafts, depth, least), context[-2] if len(context) > 1 else -1, context[-1], 1.0, 0, 1)
+    push(_trie(offer.drafts, depth, least), tuple(context[-TAIL:]), 1.0, 0, 1)
     picked: list[tuple[float, int, int, str]] = []
     while ahead and len(picked) < most:
-        negative, _, token_id, before, child, parent_rank, level, source = heapq.heappop(ahead)
+        negative, _, token_id, tail, child, parent_rank, level, source = heapq.heappop(ahead)
         picked.append((-negative, token_id, parent_rank, source))
         if level < depth:
-            push(child, before, token_id, -negative, len(picked), level + 1)
+            push(child, (*tail, token_id)[-TAIL:], -negative, len(picked), level + 1)
     worth = buy([chance for chance, *_ in picked])
     for chance, token_id, parent_rank, source in picked[:worth]:
         tree.add(parent_rank, token_id, source, chance)

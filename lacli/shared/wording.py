@@ -22,7 +22,7 @@ _STAGES = {
     "check": "checking the download",
     "unpack": "unpacking the model",
     "prepare": "preparing the model (once)",
-    "prime": "learning its first guesses",
+    "prime": "learning its first guesses (once; Ctrl-C skips it)",
     "wait": "waiting for another lacli that prepares it",
     "load": "loading the model",
 }

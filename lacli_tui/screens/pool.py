@@ -198,7 +198,7 @@ class PoolScreen(ListDialog):
     @work(exclusive=True)
     async def action_pool_prune(self) -> None:
         """Prune all pools to their limits, if the user is sure."""
-        from lacli.assistant.loading import caps
+        from lacli.assistant.project import caps
 
         most = caps(self._settings)
         question = f"Bring every pool below {size(most.project_bytes)}, and all below {size(most.total_bytes)}?"
@@ -208,7 +208,7 @@ class PoolScreen(ListDialog):
     @work(exclusive=True)
     async def action_pool_gone(self) -> None:
         """Delete the pools of projects that no longer exist, if the user is sure."""
-        from lacli.assistant.loading import caps
+        from lacli.assistant.project import caps
 
         gone = [each.root for each in self._found.values() if each.is_gone and each.root is not None]
         if not gone:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lacli.assistant.batch import replies
-from lacli.assistant.loading import Loaded
+from lacli.assistant.loaded import Loaded
 from lacli.assistant.reply import Reply
 from lacli.chat.conversation import Conversation
 from lacli.drafts.base import Sources

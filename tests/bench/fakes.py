@@ -31,6 +31,7 @@ def loaded_table(runner: Any = None) -> Any:
         quant="none",
         device="cpu",
         primer=None,
+        ngrams=None,
     )
 
 

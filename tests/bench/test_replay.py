@@ -38,7 +38,7 @@ def replay_of(
     limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> Replay:
     recordings = {case: record(bench or TableBench(max_tokens=max_tokens), case) for case in cases(count)}
-    return Replay(recordings, limits, POINTS, _Characters(), None, max_tokens, rows)  # type: ignore[arg-type]
+    return Replay(recordings, limits, POINTS, _Characters(), None, None, max_tokens, rows)  # type: ignore[arg-type]
 
 
 class _Characters:
@@ -126,7 +126,7 @@ def test_forwards_take_what_the_cost_curve_says_and_bought_rows_follow_it() -> N
 
 def test_a_forced_reply_is_recorded_and_replayed_as_forced() -> None:
     case = Case("edit", "edit-ref", "1 2 3 4", " ".join(str((5 * index) % END) for index in range(30)))
-    replay = Replay({case: record(TableBench(), case)}, Limits(), POINTS, _Characters(), None, 40, 32)  # type: ignore[arg-type]
+    replay = Replay({case: record(TableBench(), case)}, Limits(), POINTS, _Characters(), None, None, 40, 32)  # type: ignore[arg-type]
     task = replay.task(case)
     assert len(task.reference) == 30
     assert replay.play(task, ALL_COLD, replay.cached(task)).token_ids == task.reference

@@ -192,7 +192,7 @@ def test_progress_names_each_prompt() -> None:
 
 def test_the_sources_of_a_cold_run_are_those_of_the_assistant() -> None:
     """The bench must measure what users get."""
-    from lacli.assistant import loading
+    from lacli.assistant import project
 
-    ours = [source.name for source in MODES["cold"].sources(COLD, None).all()]
-    assert ours == [source.name for source in loading._sources(None, None).all()]
+    ours = [source.name for source in MODES["cold"].sources(COLD, None, None).all()]
+    assert ours == [source.name for source in project._sources(None, None, None).all()]

@@ -41,8 +41,9 @@ class LateFollower(SuccessorSource):
         super().__init__()
         self._right_from = right_from
 
-    def follow(self, previous: int, token_id: int) -> list[tuple[int, float]]:
-        if previous != token_id - 1:
+    def follow(self, *tail: int) -> list[tuple[int, float]]:
+        token_id = tail[-1]
+        if tail[-2] != token_id - 1:
             return []  # not the text
         return [((token_id + 1 if token_id >= self._right_from else token_id + 2) % 50, 0.9)]
 

@@ -54,19 +54,19 @@ class TestBuild:
 
     def test_followers_hang_below_every_node(self) -> None:
         table = {(41, 0): [(1, 0.5), (7, 0.2)], (0, 1): [(2, 0.5)], (2, 4): [(9, 0.5)]}
-        made, _ = built([chain((1, 2, 4))], follow=lambda before, last: table.get((before, last), []))
+        made, _ = built([chain((1, 2, 4))], follow=lambda *tail: table.get(tail[-2:], []))
         assert paths(made) == {(1,), (1, 2), (1, 2, 4), (1, 2, 4, 9), (7,)}
         assert made.sources[made.token_ids.index(9)] == made.sources[made.token_ids.index(7)] == "successor"
 
     def test_two_reasons_make_a_guess_likelier(self) -> None:
-        both, offered = built([chain((1,), 0.5)], follow=lambda before, last: [(1, 0.5)] if last == 0 else [])
+        both, offered = built([chain((1,), 0.5)], follow=lambda *tail: [(1, 0.5)] if tail[-1] == 0 else [])
         assert offered == [0.75]
         assert both.sources == ["", "prompt"]
-        surer, _ = built([chain((1,), 0.5)], follow=lambda before, last: [(1, 0.6)] if last == 0 else [])
+        surer, _ = built([chain((1,), 0.5)], follow=lambda *tail: [(1, 0.6)] if tail[-1] == 0 else [])
         assert surer.sources == ["", "successor"]
 
     def test_followers_grow_no_further_than_they_pay(self) -> None:
-        made, offered = built([], depth=40, follow=lambda before, last: [(1, 0.5), (2, 0.25)], least=0.1)
+        made, offered = built([], depth=40, follow=lambda *tail: [(1, 0.5), (2, 0.25)], least=0.1)
         assert min(offered) >= 0.1
         assert max(made.rows().depths()) == 3
 
@@ -95,13 +95,13 @@ class TestBuild:
         assert paths(made) == {(1,), (4,)}
 
     def test_none_is_deeper_than_allowed(self) -> None:
-        made, _ = built([chain((1, 2, 3, 4))], depth=2, follow=lambda before, last: [(7, 0.5)])
+        made, _ = built([chain((1, 2, 3, 4))], depth=2, follow=lambda *tail: [(7, 0.5)])
         assert max(made.rows().depths()) == 2
         assert {(1, 2), (7, 7), (1, 7)} <= paths(made)
 
     def test_nothing_is_built_on_an_id_the_model_does_not_know(self) -> None:
-        def follow(before: int, last: int) -> list[tuple[int, float]]:
-            return [(VOCAB, 0.5), (5, 0.5), (-1, 0.5)] if last == 1 else []
+        def follow(*tail: int) -> list[tuple[int, float]]:
+            return [(VOCAB, 0.5), (5, 0.5), (-1, 0.5)] if tail[-1] == 1 else []
 
         made, _ = built([chain((1, VOCAB, 5)), chain((-1, 3)), chain((2, 10**12, 3))], follow=follow)
         assert paths(made) == {(1,), (1, 5), (2,)}
@@ -123,7 +123,7 @@ class TestBuild:
                 drafts.append(chain([generator.randrange(-1, 6) for _ in range(count)], *chances))
             table = {last: [(generator.randrange(6), generator.random() / 3)] for last in range(3)}
             depth, most = generator.randrange(1, 6), generator.randrange(1, 12)
-            made, offered = built(drafts, depth, most, lambda before, last, table=table: table.get(last, []))  # type: ignore[misc]
+            made, offered = built(drafts, depth, most, lambda *tail, table=table: table.get(tail[-1], []))  # type: ignore[misc]
             assert offered == sorted(offered, reverse=True)
             assert len(made) - 1 == len(offered) <= most
             assert all(parent < row for row, parent in enumerate(made.parents))

@@ -11,7 +11,9 @@ from types import SimpleNamespace
 import pytest
 from tiny_models import prepare_file, write_folder, write_gguf
 
+from lacli.assistant import loading
 from lacli.cli.main import main
+from lacli.config import Settings
 from lacli.kernels import library
 from lacli.models.fetch.file import partial_of
 from lacli.models.registry.registry import load_registry, shipped_file
@@ -199,6 +201,16 @@ class TestPull:
         assert (code, out) == (0, "")
         assert "ready" in err
         assert run(capfd, "path", str(path))[0] == 0
+
+    def test_learns_the_first_guesses_so_that_no_answer_waits_for_them(
+        self, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        path = write_gguf(tmp_path / "x.gguf")
+        run(capfd, "pull", str(path))
+        stages: list[str] = []
+        loading.load_model(Settings(model=str(path)), lambda event: stages.append(getattr(event, "stage", "")))
+        assert "load" in stages
+        assert "prime" not in stages
 
     def test_of_a_file_named_by_hash(self, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         path = write_gguf(tmp_path / "x.gguf").rename(tmp_path / "sha256-b179")

@@ -101,7 +101,7 @@ class Teller:
 def main() -> int:
     """Run the command lines of COMMANDS one after another, or the process's own, with a teller for a runner."""
     import lacli.assistant.cost_cache
-    import lacli.assistant.loading
+    import lacli.assistant.first_guesses
     import lacli.assistant.prompt
     import lacli.assistant.reply
     import lacli.models.runners.load
@@ -129,7 +129,8 @@ def main() -> int:
     # of replies alone: a chat that reads ahead and an edit that counts its tokens say nothing
     lacli.assistant.reply.build_prompt = build_prompt  # type: ignore[attr-defined,assignment]
     lacli.models.runners.load.load_runner = load_runner  # type: ignore[assignment]
-    lacli.assistant.loading._primer = lambda *_: None  # what a teller says is no habit to keep in the shared cache
+    # What a teller says is no habit to keep in the shared cache.
+    lacli.assistant.first_guesses.known_or_made = lambda *_: lacli.assistant.first_guesses.NONE  # type: ignore[assignment]
     lacli.assistant.cost_cache.cost_curve = lambda *_: CostCurve({1: 10.0, 16: 10.1, 17: 100.0})
     Tokenizer.load = classmethod(lambda cls, folder: tokenizer)  # type: ignore[method-assign,assignment]
     if "FILTER_OFF" in os.environ:  # shows that what looks for leaks would find them

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lacli.assistant.base import ignore
-from lacli.assistant.loading import Loaded, load
+from lacli.assistant.loaded import Loaded
+from lacli.assistant.loading import load
 from lacli.bench.infill.forms import FORMS, Form
 from lacli.completion.cursor import cursor_of
 from lacli.completion.fim import rules

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lacli.assistant.base import ignore, never
-from lacli.assistant.loading import Loaded, load
+from lacli.assistant.loaded import Loaded
+from lacli.assistant.loading import load
 from lacli.assistant.reply import Reply
 from lacli.bench.infill.cut import FORMS, Cut, cuts
 from lacli.bench.machine import machine, machine_line

@@ -16,7 +16,7 @@ from typing import Any
 
 from lacli.assistant.assistant import Assistant
 from lacli.assistant.base import Report, ignore
-from lacli.assistant.loading import Loaded
+from lacli.assistant.loaded import Loaded
 from lacli.bench.loops import loop_start
 from lacli.bench.modes import PLAIN
 from lacli.bench.runner import Bench

@@ -21,9 +21,9 @@ from typing import Any
 IMPORTS = "imports"
 WRAPPED = {
     "lacli.models.registry.registry": {"load_registry": "registry"},
-    "lacli.assistant.loading": {
-        "_prepare": "prepared folder",
-        "_primer": "first guesses",
+    "lacli.assistant.loading": {"_prepare": "prepared folder"},
+    "lacli.assistant.first_guesses": {"known_or_made": "first guesses"},
+    "lacli.assistant.project": {
         "_open_pool": "pool",
         "_sources": "draft sources",
         "_project_files": "draft sources",

@@ -16,7 +16,7 @@ from lacli.errors import UsageError
 from lacli.shared.wording import counted
 
 if TYPE_CHECKING:
-    from lacli.assistant.loading import Loaded
+    from lacli.assistant.loaded import Loaded
     from lacli.bench.exact import Comparison
     from lacli.bench.report import Figures
     from lacli.bench.suites import Case

@@ -18,7 +18,9 @@ from lacli.cli.models import choice as models_choice
 from lacli.errors import LacliError, ModelUnavailable
 
 if TYPE_CHECKING:
+    from lacli.cli.terminal.live import ReplyDisplay
     from lacli.models.fetch.fetch import Place
+    from lacli.models.prepare.folder import PreparedModel
     from lacli.models.progress import Progress
     from lacli.models.registry.inventory import Presence
     from lacli.models.registry.registry import Registry
@@ -192,9 +194,10 @@ def pull(
         from lacli.models.runners.load import choose_device
 
         prepared = prepare(spec, on_device(spec.fixed_quant, choose_device("auto"))[0], report, common.offline)
+        failed = _learn_first_guesses(prepared, name, live)
     finally:
         live.finish()
-    for note in prepared.notes:
+    for note in (*prepared.notes, *failed):
         diagnostics.note(note)
     diagnostics.note(f"{spec.alias} is ready, as {prepared.quant}")
 
@@ -247,6 +250,26 @@ def rm(name: NameArgument) -> None:
 
 for _choice in (models_choice.default, models_choice.fit):
     app.command(epilog=models_choice.EXAMPLES[_choice.__name__])(_choice)
+
+
+def _learn_first_guesses(prepared: PreparedModel, name: str, live: ReplyDisplay) -> tuple[str, ...]:
+    """The last stage of preparing, for which the model is loaded; a line for the user where it cannot be."""
+    from lacli.assistant import first_guesses
+    from lacli.assistant.loading import load_model
+    from lacli.config import Settings
+    from lacli.events import Event, Loading
+    from lacli.text.tokenizer import Tokenizer
+
+    def report(event: Event) -> None:
+        if isinstance(event, Loading):  # notices were given while it was prepared
+            live.notify(event)
+
+    if first_guesses.wanted(prepared, Tokenizer.load(prepared.folder)):
+        try:
+            load_model(Settings(model=name, quant=prepared.quant, offline=True), report)
+        except LacliError as error:
+            return (f"its first guesses are not learned, as it cannot be loaded: {error.message}",)
+    return ()
 
 
 def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def project_of(folder: Path | None) -> tuple[Path, ProjectInfo]:
 
 def caps(project_mb: float | None = None) -> Caps:
     """How much may be kept: of a project as given or by LACLI_POOL_MB, of all by LACLI_POOLS_MB."""
-    from lacli.assistant.loading import caps as of_settings
+    from lacli.assistant.project import caps as of_settings
     from lacli.cli.framework import environment
     from lacli.config import Settings
 

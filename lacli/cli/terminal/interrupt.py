@@ -140,7 +140,8 @@ class TerminationHandler(_SignalHandlers):
 class LoadingInterrupt(_SignalHandlers):
     """For loading: Ctrl-C raises, and raises again at `check` and at the end where other code has swallowed it.
 
-    When the time allowed is over the same happens by itself, and the block ends with TimedOut.
+    When the time allowed is over the same happens by itself, and the block ends with TimedOut. While `skips` is set
+    Ctrl-C raises once, for the stage of loading that it leaves out.
 
     Within an import it ends the process where it stands: what is raised there is swallowed by an `except`, or by a
     callback with a traceback on stderr, and where it passes through C++ it aborts. Nothing is half done in an import.
@@ -148,6 +149,7 @@ class LoadingInterrupt(_SignalHandlers):
 
     def __init__(self) -> None:
         super().__init__(signal.SIGINT)
+        self.skips = False
         self._asked = False
         self._late = False
         self._alarm: threading.Timer | None = None
@@ -188,8 +190,9 @@ class LoadingInterrupt(_SignalHandlers):
             _thread.interrupt_main()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        self._asked = True
-        if _in_import(frame):
+        self._asked = self._late or not self.skips
+        self.skips = False
+        if self._asked and _in_import(frame):
             code = diagnostics.INTERRUPTED
             try:
                 code = diagnostics.guard(self._raise)

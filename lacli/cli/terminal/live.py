@@ -154,6 +154,7 @@ def show_progress() -> Iterator[Report]:
 
         def report(event: Event) -> None:
             pressed.check()
+            pressed.skips = isinstance(event, Loading) and event.stage == "prime"
             live.notify(event)
 
         try:
