@@ -49,6 +49,7 @@ def loaded(prepared_default: Any) -> Any:
 @pytest.fixture
 def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
     """An assistant in a project of its own; a second one opens the pool that the first has written."""
+    from lacli.assistant import ngram_table
     from lacli.assistant.kept_prompts import open_kept
     from lacli.assistant.loaded import LoadedModel
     from lacli.assistant.project import _limits, _open_pool, _sources
@@ -73,7 +74,7 @@ def make(loaded: Any, tmp_path: Path, sandbox: Path) -> Make:
             pool=opened,
             cached=cached,
             kept=open_kept(chosen, opened, cached, loaded.prepared),
-            sources=_sources(opened, None) if lookahead else Sources(),
+            sources=_sources(opened, None, ngram_table.find(loaded.tokenizer)) if lookahead else Sources(),
             controller=Controller(costs, dataclasses.replace(_limits(chosen), max_rows=24)),
         )
         return assistant
