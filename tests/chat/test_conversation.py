@@ -83,6 +83,15 @@ class TestAReplyOfNothing:
         assert conversation.pending == [Attachment("a.py", "x")]
         assert texts(conversation.ask("c?")) == ["a?", "one", "c?"]
 
+    def test_what_is_attached_while_it_is_waited_for_comes_behind_what_was_attached_before(self) -> None:
+        conversation = Conversation()
+        first, later = Attachment("a.py", "x"), Attachment("b.py", "y")
+        conversation.attach(first)
+        conversation.ask("a?")
+        conversation.attach(later)
+        conversation.failed()
+        assert conversation.pending == [first, later]
+
     def test_what_its_own_words_named_goes_with_them(self) -> None:
         conversation = Conversation()
         conversation.attach(Attachment("a.py", "old"))
@@ -97,6 +106,14 @@ class TestAReplyOfNothing:
         assert turn is not None
         assert turn.interrupted
         assert texts(conversation.ask("b?")) == ["a?", "half", "b?"]
+
+
+class TestRetry:
+    def test_the_new_answer_takes_the_place_of_the_last_one(self) -> None:
+        conversation = talked(("a?", "one"), ("b?", "two"))
+        conversation.retry()
+        conversation.answered(reply("three"))
+        assert [(turn.question.text, turn.answer.text) for turn in conversation.turns] == [("a?", "one"), ("b?", "three")]
 
 
 class TestUndo:
