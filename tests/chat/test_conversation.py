@@ -113,7 +113,8 @@ class TestRetry:
         conversation = talked(("a?", "one"), ("b?", "two"))
         conversation.retry()
         conversation.answered(reply("three"))
-        assert [(turn.question.text, turn.answer.text) for turn in conversation.turns] == [("a?", "one"), ("b?", "three")]
+        turns = [(turn.question.text, turn.answer.text) for turn in conversation.turns]
+        assert turns == [("a?", "one"), ("b?", "three")]
 
 
 class TestUndo:

@@ -135,6 +135,16 @@ class TestOutput:
         )
         assert not scripted.assistants
 
+    def test_a_rename_says_that_other_files_have_the_name(self, folder: Path, scripted: Scripted) -> None:
+        (folder / ".git").mkdir()
+        (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        (folder / "b.py").write_text("from a import load\n")
+        result = scripted.run(["edit", "a.py", "rename load to read_file"], [])
+        assert result.err.endswith("lacli: 1 other file of this project has `load`, too, unchanged\n")
+        assert (folder / "b.py").read_text() == "from a import load\n"
+        assert "other file" not in scripted.run(["edit", "a.py", "rename path to name in load"], []).err
+        assert "other file" not in scripted.run(["edit", "-", "rename load to read_file"], [], stdin=OLD.encode()).err
+
     def test_stdin_is_a_filters_file(self, folder: Path, scripted: Scripted) -> None:
         result = scripted.run(["edit", "-", "read lines"], [block(NEW)], stdin=OLD.replace("\n", "\r\n").encode())
         assert (result.code, result.out) == (0, NEW.replace("\n", "\r\n"))

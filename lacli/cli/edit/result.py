@@ -6,8 +6,9 @@ Whatever is refused leaves the file untouched.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from lacli.cli.edit.hunks import check_terminal, choose_hunks
@@ -22,6 +23,7 @@ from lacli.edits.write.apply import EditResult
 from lacli.edits.write.diff import target_of, unified
 from lacli.errors import LacliError, UsageError
 from lacli.events import Finished, joined
+from lacli.project.mentions import files_with
 from lacli.shared.wording import counted, reply_record
 
 _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
@@ -78,7 +80,7 @@ def write_result(job: EditJob, outcome: Outcome, replies: Sequence[Finished], ou
             diagnostics.note(line)
     try:
         _check(job, outcome, out, common.model)
-        for note in result.notes:
+        for note in (*result.notes, *_elsewhere(job, outcome)):
             diagnostics.note(note)
         if out.interactive and result.diff:
             data = choose_hunks(job.file, result.data, job.edit.doubt)
@@ -119,8 +121,21 @@ def _check(job: EditJob, outcome: Outcome, out: EditOutput, model: str | None) -
     if result.problems:
         kept = _kept(out.keep_reply, outcome)
         more = f" (and {len(result.problems) - 1} more)" if len(result.problems) > 1 else ""
-        hint = "say it differently or name the part (FILE::NAME, FILE:A-B); --force takes it anyway" + _other_model(outcome, model)
+        hint = "say it differently or name the part (FILE::NAME, FILE:A-B); --force takes it anyway"
+        hint += _other_model(outcome, model)
         raise LacliError(f"{result.problems[0].text}{more}; {untouched}{kept}", hint)
+
+
+def _elsewhere(job: EditJob, outcome: Outcome) -> Iterator[str]:
+    """A note of the other files that may use what a pure rename gave another name; they are not changed."""
+    renamed = job.edit.renamed
+    if outcome.tries or not outcome.result.diff or not renamed or job.file.stamp is None:
+        return
+    count = files_with(renamed, Path(job.file.name))
+    if count:
+        names = " or ".join(f"`{name}`" for name in renamed)
+        verb = "has" if count == 1 else "have"
+        yield f"{counted(count, 'other file', 'other files')} of this project {verb} {names}, too, unchanged"
 
 
 def _kept(path: str, outcome: Outcome) -> str:
