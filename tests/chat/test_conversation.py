@@ -83,15 +83,6 @@ class TestAReplyOfNothing:
         assert conversation.pending == [Attachment("a.py", "x")]
         assert texts(conversation.ask("c?")) == ["a?", "one", "c?"]
 
-    def test_what_is_attached_while_it_is_waited_for_comes_behind_what_was_attached_before(self) -> None:
-        conversation = Conversation()
-        first, later = Attachment("a.py", "x"), Attachment("b.py", "y")
-        conversation.attach(first)
-        conversation.ask("a?")
-        conversation.attach(later)
-        conversation.failed()
-        assert conversation.pending == [first, later]
-
     def test_what_its_own_words_named_goes_with_them(self) -> None:
         conversation = Conversation()
         conversation.attach(Attachment("a.py", "old"))
