@@ -265,12 +265,16 @@ class ChatSession:
     def resumed(self) -> tuple[Line, ...]:
         """Where a continued chat stands: its size and last turn."""
         turns = self.conversation.turns
-        said = Line(f"going on with session {self.recorder.id[:8]}, {counted(len(turns), 'turn', 'turns')}")
+        id_ = self.recorder.id[:8]
+        said = Line(f"going on with session {id_}, {counted(len(turns), 'turn', 'turns')}")
         if not turns:
             return (said,)
         mark = " (interrupted)" if turns[-1].interrupted else ""
         question, answer = _short(turns[-1].question.text), _short(turns[-1].answer.text, 300)
-        return said, Line(f"> {question}", "words"), Line(answer + mark, "words")
+        lines = said, Line(f"> {question}", "words"), Line(answer + mark, "words")
+        if answer == " ".join(turns[-1].answer.text.split()):
+            return lines
+        return *lines, Line(f"the answer is shortened here; `lacli sessions show {id_}` prints all of it")
 
     def drop(self, number: str) -> Outcome:
         """Stop sending an attached file, counted from 1."""

@@ -150,6 +150,12 @@ class Edit:
             return self
         return Edit(self.file, self.instruction, self.label, self.parts, self.others, unseen, self.longest)
 
+    @property
+    def renamed(self) -> tuple[str, ...]:
+        """The names of definitions that are to get another one, which other files may use."""
+        defined = {each.name for each in self._outline.definitions} if self._outline is not None else set()
+        return tuple(old for old, _ in self._intent.renames if old in defined)
+
     def doubt(self, data: bytes) -> str:
         """What speaks against a file of some of the result's hunks: empty where nothing does."""
         text = self.file.reads(data)

@@ -214,12 +214,25 @@ class TestConversations:
         session = Session("abcdefghij", "chat", None, "two", "Be kind", "a?", chat.conversation.turns)
         outcome = chat.resume(session)
         assert outcome.changed
-        first, question, answer = outcome.lines
+        first, question, answer, shortened = outcome.lines
         assert first == Line("going on with session abcdefgh, 1 turn")
         assert (question.text, question.level) == ("> a?", "words")
         assert answer.text.endswith("yes…")
+        assert shortened == Line("the answer is shortened here; `lacli sessions show abcdefgh` prints all of it")
         assert asked(chat.ask("b?"))[0] == "Be brief"
         assert chat.conversation.turns[0].answer.token_ids == ()  # another model wrote them
+
+    @pytest.mark.parametrize("answer", ["yes", "two\n\nlines", "and so on…"])
+    def test_a_short_answer_of_a_saved_one_is_all_shown(self, chat: ChatSession, answer: str) -> None:
+        said(chat, "a?", answer=answer)
+        session = Session("abcdefghij", "chat", None, "two", "", "a?", chat.conversation.turns)
+        assert [line.level for line in chat.resume(session).lines] == ["note", "words", "words"]
+
+    @pytest.mark.parametrize("turn", [1, 2])
+    def test_a_turn_that_is_not_there_has_nothing_to_copy(self, chat: ChatSession, turn: int) -> None:
+        said(chat, "a?")
+        with pytest.raises(UsageError, match="there is no answer yet"):
+            writing.part(chat, turn=turn)
 
     def test_a_new_one_begins_as_the_first(self, chat: ChatSession, kept: Recorded) -> None:
         chat.system("Be kind")

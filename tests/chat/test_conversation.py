@@ -99,6 +99,15 @@ class TestAReplyOfNothing:
         assert texts(conversation.ask("b?")) == ["a?", "half", "b?"]
 
 
+class TestRetry:
+    def test_the_new_answer_takes_the_place_of_the_last_one(self) -> None:
+        conversation = talked(("a?", "one"), ("b?", "two"))
+        conversation.retry()
+        conversation.answered(reply("three"))
+        turns = [(turn.question.text, turn.answer.text) for turn in conversation.turns]
+        assert turns == [("a?", "one"), ("b?", "three")]
+
+
 class TestUndo:
     def test_takes_back_turn_by_turn_also_those_of_a_session_opened_again(self) -> None:
         first = talked(("a?", "one"), ("b?", "two"))

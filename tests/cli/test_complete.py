@@ -174,6 +174,17 @@ class TestText:
         result = scripted.run(["complete", "a.py"], [""])
         assert (result.code, result.out, result.err) == (0, "", "lacli: nothing to insert here\n")
 
+    @pytest.mark.parametrize("several", [[], ["--alternatives", "2"]])
+    def test_an_empty_completion_that_ran_to_its_end_is_said_once(
+        self, folder: Path, scripted: Scripted, several: list[str]
+    ) -> None:
+        stats = ReplyStats(predicted_n=7, finish_reason="length")
+        empty = Finished("", (1,), "length", stats)
+        result = scripted.run(["complete", "a.py", "-n", "7", *several], [[empty]] * 2)
+        assert (result.code, result.err) == (0, "lacli: nothing to insert here\n")
+        shown = scripted.run(["complete", "a.py", "-n", "7", "--stats"], [[empty]]).err.splitlines()
+        assert json.loads(shown[-1])["finish_reason"] == "length"
+
     def test_options_shape_the_place(self, folder: Path, scripted: Scripted) -> None:
         options = ["--scope", "line", "--max-lines", "3", "--language", "rust", "-n", "9"]
         scripted.run(["complete", "a.py:1", *options, "--prefix-lines", "5", "--suffix-lines", "0"])

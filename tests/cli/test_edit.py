@@ -14,6 +14,7 @@ import pytest
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.editing.target import EditTarget, parse_target
 from lacli.events import Finished, Piece, ReplyStats
+from lacli.models.registry.registry import load_registry
 from tests.cli.conftest import Program, Scripted, Terminal
 
 OLD = "def load(path):\n    return open(path).read()\n\n\nprint(load('x'))\n"
@@ -133,6 +134,16 @@ class TestOutput:
             "say it differently, or name the part: FILE::NAME, FILE:A-B\n"
         )
         assert not scripted.assistants
+
+    def test_a_rename_says_that_other_files_have_the_name(self, folder: Path, scripted: Scripted) -> None:
+        (folder / ".git").mkdir()
+        (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        (folder / "b.py").write_text("from a import load\n")
+        result = scripted.run(["edit", "a.py", "rename load to read_file"], [])
+        assert result.err.endswith("lacli: 1 other file of this project has `load`, too, unchanged\n")
+        assert (folder / "b.py").read_text() == "from a import load\n"
+        assert "other file" not in scripted.run(["edit", "a.py", "rename path to name in load"], []).err
+        assert "other file" not in scripted.run(["edit", "-", "rename load to read_file"], [], stdin=OLD.encode()).err
 
     def test_stdin_is_a_filters_file(self, folder: Path, scripted: Scripted) -> None:
         result = scripted.run(["edit", "-", "read lines"], [block(NEW)], stdin=OLD.replace("\n", "\r\n").encode())
@@ -271,6 +282,15 @@ class TestRefusals:
         assert "a.py is as it was" in result.err
         assert result.out == "" or json.loads(result.out)["problem"]
         assert ((folder / "a.py").read_text(), os.listdir(folder)) == (OLD, ["a.py"])
+
+    @pytest.mark.parametrize("reply", [block(OLD), block("print('x')\n")])
+    def test_a_coding_model_is_recommended_instead_of_the_demonstration_model_alone(
+        self, folder: Path, scripted: Scripted, reply: str
+    ) -> None:
+        better = "; -m qwen2.5-coder-1.5b takes a real coding model\n"
+        assert scripted.run(["edit", "a.py", "add hints"], [reply] * 3).err.endswith(better)
+        assert "-m " not in scripted.run(["edit", "a.py", "add hints", "-m", "qwen2.5-coder-1.5b"], [reply] * 3).err
+        assert load_registry().resolve("qwen2.5-coder-1.5b").sources
 
     def test_what_fails_a_check_is_taken_by_force_alone(self, folder: Path, scripted: Scripted) -> None:
         arguments = ["edit", "a.py", "add hints", "--in-place"]

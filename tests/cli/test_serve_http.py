@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import socket
 from pathlib import Path
@@ -52,9 +53,11 @@ async def asked(options: HttpOptions) -> int:
     (door,) = options.doors(Settings(), ports.append)
 
     def get() -> int:
-        connection = http.client.HTTPConnection("127.0.0.1", ports[0], timeout=5)
-        connection.request("GET", "/v1/models", headers={"Authorization": f"Bearer {OWN}"})
-        return connection.getresponse().status
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", ports[0], timeout=5)) as connection:
+            connection.request("GET", "/v1/models", headers={"Authorization": f"Bearer {OWN}"})
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
 
     async with door(ScriptedEngine()):
         return await asyncio.to_thread(get)

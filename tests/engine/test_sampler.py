@@ -61,6 +61,14 @@ class TestGreedy:
     def test_ids_a_model_forbids_are_never_drawn(self) -> None:
         assert set(draws(SamplingOptions(2.0, seed=0), [-INF, 1.0, -INF, 0.5])) == {1, 3}
 
+    @pytest.mark.parametrize(("number", "logits", "token"), [(0.0, (-INF, 1.0, 1.0), 1), (0.5, (1.0, 1.0), 1)])
+    def test_a_number_just_between_two_tokens_draws_the_later_one(
+        self, monkeypatch: pytest.MonkeyPatch, number: float, logits: tuple[float, ...], token: int
+    ) -> None:
+        """So that a token without weight is not drawn where the random number is 0."""
+        monkeypatch.setattr(random.Random, "random", lambda _: number)
+        assert drawn(Sampler(SamplingOptions(1.0, seed=0)), *logits) == token
+
 
 class TestExtremes:
     LOGITS = (1.0, 2.5, 2.4, -3.0, 0.0)

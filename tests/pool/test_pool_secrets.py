@@ -169,6 +169,12 @@ class TestLoops:
         assert loops(before + repeated + loop[: period // 2]) == 50 + period  # cut by the budget
         assert loops(repeated) == period
 
+    @pytest.mark.parametrize("period", [8, 10, 50])
+    def test_four_rounds_are_a_loop_and_three_are_none(self, period: int) -> None:
+        loop, before = list(range(period)), list(range(100, 130))
+        assert loops(before + loop * 4) == 30 + period
+        assert loops(before + loop * 3) is None
+
     def test_replies_that_only_repeat_a_little_are_whole(self) -> None:
         rng = random.Random(1)
         words = [rng.randrange(5_000) for _ in range(400)]

@@ -199,6 +199,10 @@ class TestChoose:
         assert evict.choose(items, 200, 0) == [0, 3]
         assert evict.choose(items, 1_300, 0) == [0, 1, 2, 3]
 
+    def test_the_newest_stays_though_it_is_large_and_another_is_worth_more(self) -> None:
+        old = -100 * DAY_MS
+        assert evict.choose([StoredItem(60, 1_000, old), StoredItem(60, 0, old + 1)], 100, 0) == [1]
+
     def test_a_new_one_has_a_grace_time_and_no_longer(self) -> None:
         def kept(age_days: int) -> list[int]:
             used = -age_days * DAY_MS

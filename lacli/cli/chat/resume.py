@@ -53,8 +53,8 @@ def with_its_model(session: Session | None, common: Common) -> Common:
     return common
 
 
-def conversation(session: Session | None, common: Common, keeper: Recorder, system: str) -> Conversation:
-    """The conversation to continue, with the system message of this run if there is one; `keeper` adds to it."""
+def conversation(session: Session | None, common: Common, session_recorder: Recorder, system: str) -> Conversation:
+    """The conversation to continue, with the system message of this run, if any; `session_recorder` adds to it."""
     from lacli.chat.conversation import Conversation
     from lacli.prompts.instructions import framed
 
@@ -63,5 +63,5 @@ def conversation(session: Session | None, common: Common, keeper: Recorder, syst
         return Conversation(system, instructions=instructions)
     from lacli.models.registry.registry import load_registry
 
-    keeper.resume(session)
+    session_recorder.resume(session)
     return Conversation.of(session, system, load_registry().resolve(common.model).alias, instructions)

@@ -18,7 +18,7 @@ from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics, live, output
 from lacli.completion.around import other_files, project_of
 from lacli.errors import LacliError
-from lacli.events import Attachment, Request
+from lacli.events import Attachment, Finished, Request
 
 _Result = TypeVar("_Result")
 
@@ -69,7 +69,7 @@ class CompleteRunner:
             elif out.json:
                 job.write(finished, CompleteOutput(json=True))
         finally:
-            live.report_stats(finished, common)
+            live.report_stats(_to_report(finished), common)
         live.conclude(finished)
 
     def _several(self, assistant: BatchReplier, job: CompleteJob, request: Request) -> None:
@@ -83,7 +83,7 @@ class CompleteRunner:
             if finished.reason not in ("cancelled", "timeout") or found:
                 job.write_several(finished, [each.text for each in found], out)
         finally:
-            live.report_stats(finished, common)
+            live.report_stats(_to_report(finished), common)
         live.conclude(finished)
 
     def finish(self) -> None:
@@ -106,3 +106,9 @@ class CompleteRunner:
             options.neighbours,
             diagnostics.note,
         )
+
+
+def _to_report(finished: Finished) -> Finished:
+    """The reply as its last line reports it: where no text is left, the result has said so, and a larger budget would
+    not help."""
+    return replace(finished, reason="stop") if finished.reason == "length" and not finished.text else finished

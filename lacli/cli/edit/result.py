@@ -6,13 +6,15 @@ Whatever is refused leaves the file untouched.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from lacli.cli.edit.hunks import check_terminal, choose_hunks
 from lacli.cli.edit.job import EditJob
 from lacli.cli.framework.options import Common
+from lacli.cli.models.first_model import better_than
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.tty import sanitize
 from lacli.editing.edit import Outcome
@@ -22,6 +24,7 @@ from lacli.edits.write.apply import EditResult
 from lacli.edits.write.diff import target_of, unified
 from lacli.errors import LacliError, UsageError
 from lacli.events import Finished, joined
+from lacli.project.mentions import files_with
 from lacli.shared.wording import counted, reply_record
 
 _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
@@ -77,8 +80,8 @@ def write_result(job: EditJob, outcome: Outcome, replies: Sequence[Finished], ou
         for line in outcome.story():
             diagnostics.note(line)
     try:
-        _check(job, outcome, out)
-        for note in result.notes:
+        _check(job, outcome, out, common.model)
+        for note in (*result.notes, *_elsewhere(job, outcome)):
             diagnostics.note(note)
         if out.interactive and result.diff:
             data = choose_hunks(job.file, result.data, job.edit.doubt)
@@ -104,14 +107,14 @@ def write_result(job: EditJob, outcome: Outcome, replies: Sequence[Finished], ou
         diagnostics.note(f"{job.file.name}: {counted(plus, 'line', 'lines')} in, {minus} out")
 
 
-def _check(job: EditJob, outcome: Outcome, out: EditOutput) -> None:
+def _check(job: EditJob, outcome: Outcome, out: EditOutput, model: str | None) -> None:
     """Refuse what is no result, or in which something is wrong; what came of it is kept where asked for."""
     result = outcome.result
     untouched = f"{job.file.name} is as it was"
     final = next((problem for problem in result.problems if problem.final), None)
     if final is not None:
         kept = _kept(out.keep_reply, outcome)
-        raise LacliError(f"{final.text}; {untouched}{kept}", _remedy(outcome))
+        raise LacliError(f"{final.text}; {untouched}{kept}", _remedy(outcome, model))
     if out.force:
         for problem in result.problems:
             diagnostics.warning(problem.text)
@@ -120,7 +123,20 @@ def _check(job: EditJob, outcome: Outcome, out: EditOutput) -> None:
         kept = _kept(out.keep_reply, outcome)
         more = f" (and {len(result.problems) - 1} more)" if len(result.problems) > 1 else ""
         hint = "say it differently or name the part (FILE::NAME, FILE:A-B); --force takes it anyway"
+        hint += _other_model(outcome, model)
         raise LacliError(f"{result.problems[0].text}{more}; {untouched}{kept}", hint)
+
+
+def _elsewhere(job: EditJob, outcome: Outcome) -> Iterator[str]:
+    """A note of the other files that may use what a pure rename gave another name; they are not changed."""
+    renamed = job.edit.renamed
+    if outcome.tries or not outcome.result.diff or not renamed or job.file.stamp is None:
+        return
+    count = files_with(renamed, Path(job.file.name))
+    if count:
+        names = " or ".join(f"`{name}`" for name in renamed)
+        verb = "has" if count == 1 else "have"
+        yield f"{counted(count, 'other file', 'other files')} of this project {verb} {names}, too, unchanged"
 
 
 def _kept(path: str, outcome: Outcome) -> str:
@@ -137,13 +153,19 @@ def _kept(path: str, outcome: Outcome) -> str:
     return f"; {what} is in {path}"
 
 
-def _remedy(outcome: Outcome) -> str:
+def _remedy(outcome: Outcome, model: str | None) -> str:
     reason = outcome.tries[-1].finished.reason if outcome.tries else ""
     if reason == "length":
         return "give more tokens with -n, or fewer lines"
     if reason == "context":
         return "give fewer lines: FILE:A-B"
-    return "say it differently, or name the part: FILE::NAME, FILE:A-B"
+    return "say it differently, or name the part: FILE::NAME, FILE:A-B" + _other_model(outcome, model)
+
+
+def _other_model(outcome: Outcome, model: str | None) -> str:
+    """What is added to a hint where the demonstration model was asked and did not manage."""
+    better = better_than(model) if outcome.tries else ""
+    return f"; -m {better} takes a real coding model" if better else ""
 
 
 def _record(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lacli.models.progress import Progress
     from lacli.models.registry.inventory import Presence
     from lacli.models.registry.registry import Registry
-    from lacli.models.spec import ModelSpec
+    from lacli.models.spec import ModelSpec, Source
 
 app = typer.Typer(
     help="The models lacli knows, and which of them are on this computer.",
@@ -139,6 +139,7 @@ def show(
         output.document(record)
         return
     note = record.pop("kernel_note")
+    record["source"] = ", or ".join(map(_where_from, spec.sources))
     record["kernel"] += f": {note}" if note else " (lacli's C kernels)"
     for key, value in record.items():
         if value not in (None, "", [], {}, 0):
@@ -293,6 +294,14 @@ def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, An
         "arrived": here.arrived,
         "registry": str(registry.origins.get(spec.alias, "")) if spec.path is None else "",
     }
+
+
+def _where_from(source: Source) -> str:
+    """A source for people, who know the hub and the package index but not the packages a model was cut into."""
+    if source.repo:
+        return f"{source.repo} (Hugging Face hub)"
+    where = f"{len(source.parts)} packages" if source.parts else f"{source.package} {source.version}"
+    return f"{where} (package index)"
 
 
 def _runs_as(spec: ModelSpec, four_bit: bool, parameters: int) -> dict[str, str]:

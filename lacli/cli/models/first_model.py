@@ -19,7 +19,8 @@ from lacli.errors import LacliError
 if TYPE_CHECKING:
     from lacli.models.registry.registry import Registry
 
-_CODER = "qwen2.5-coder-1.5b"
+CODER = "qwen2.5-coder-1.5b"
+"""The smallest model that edits well enough to be recommended."""
 _MEMORY = 2_000_000_000
 """What the coder takes with prompts of an ordinary length."""
 _DISK = 2_500_000_000
@@ -48,17 +49,28 @@ def choose_model(common: Common) -> Common:
     return replace(common, model=name)
 
 
+def better_than(name: str | None) -> str:
+    """The model to recommend where one of this name did not manage: none where it is not the demonstration model."""
+    from lacli.models.registry.registry import load_registry, shipped_file
+
+    registry = load_registry()
+    demonstration = load_registry([shipped_file()]).default
+    spec = registry.resolve(name)
+    is_demonstration = spec.path is None and spec.alias == demonstration
+    return CODER if is_demonstration and CODER in registry.models else ""
+
+
 def _is_open(registry: Registry) -> bool:
     """Whether no model is on this computer and the user's registry does not change the default."""
     from lacli.models.registry.inventory import presence
     from lacli.models.registry.registry import load_registry, shipped_file
     from lacli.paths import models_dir
 
-    if _CODER not in registry.models or any(models_dir().glob("[!.]*-f*")):  # folders of prepared models
+    if CODER not in registry.models or any(models_dir().glob("[!.]*-f*")):  # folders of prepared models
         return False
     if any(presence(spec).ready for spec in registry.models.values()):
         return False
-    return registry.default == load_registry([shipped_file()]).default != _CODER
+    return registry.default == load_registry([shipped_file()]).default != CODER
 
 
 def _ask(registry: Registry) -> str:
@@ -68,7 +80,7 @@ def _ask(registry: Registry) -> str:
     from lacli.models.fetch.disk import free_space, megabytes
     from lacli.paths import models_dir
 
-    small, coder = registry.models[registry.default], registry.models[_CODER]
+    small, coder = registry.models[registry.default], registry.models[CODER]
     disk = free_space(models_dir())
     memory = psutil.virtual_memory().available
     fits = disk > _DISK and memory > _MEMORY
