@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from lacli.drafts.index import Match, StoredIndex, SuffixIndex
 from lacli.project.indexing import Indexer, project_paths
-from lacli.project.reading import IdArray
 
 if TYPE_CHECKING:
+    from lacli.project.reading import IdArray
     from lacli.text.tokenizer import Tokenizer
 
 Sink = Callable[[SuffixIndex], None]

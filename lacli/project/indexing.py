@@ -22,12 +22,12 @@ from lacli import paths
 from lacli.pool import projects, secrets
 from lacli.project import reading, shingles, skip, tracked
 from lacli.project import root as identity
-from lacli.project.reading import IdArray
 from lacli.project.shingles import FileEntry
 from lacli.project.tracked import Listing, Pause, SourceFile
 from lacli.project.values import refuser, secret_values
 
 if TYPE_CHECKING:
+    from lacli.project.reading import IdArray
     from lacli.text.tokenizer import Tokenizer
 
 _NO_SHINGLES = np.empty(0, np.uint32)

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from lacli.pool.secrets import Refuse
 from lacli.project import skip
 from lacli.project.tracked import MAX_FILE_BYTES, Pause, SourceFile, changed_ns
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lacli.pool.secrets import Refuse
     from lacli.text.tokenizer import Tokenizer
 
-IdArray = NDArray[np.uint32]
+    IdArray = NDArray[np.uint32]
 
 _PIECE = 2_000
 """Characters tokenised at once: 2 ms, in which no other thread runs Python."""
@@ -99,6 +99,8 @@ def tokenize(text: str, tokenizer: Tokenizer, pause: Pause) -> IdArray:
 
     Control markers are left out, as the model itself does not write them.
     """
+    import numpy as np  # deferred: who only reads a file has no ids
+
     ids: list[int] = []
     start = 0
     for end in _chunk_ends(text, _PIECE):

@@ -30,13 +30,21 @@ def running() -> Iterator[Running]:
 class TestACommand:
     @pytest.mark.parametrize(
         "arguments",
-        [["ask", "hi"], ["complete", "a.py:1"], ["chat", "hi"], ["edit", "a.py:1", "say b"]],
-        ids=lambda arguments: arguments[0],
+        [
+            ["ask", "hi"],
+            ["complete", "a.py:2"],
+            ["complete", "a.py:2", "-m", "qwen2.5-coder-1.5b"],  # which is shown other files, too
+            ["chat", "hi"],
+            ["edit", "a.py:2", "say b"],
+        ],
     )
     def test_that_is_attached_imports_nothing_heavy(
         self, arguments: list[str], running: Running, project: Path
     ) -> None:
-        (project / "a.py").write_text("a = 1\n")
+        (project / ".git").mkdir()
+        (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        (project / "a.py").write_text("import b\na = 1\n")
+        (project / "b.py").write_text("b = 1\n")
         loaded = modules_after(
             project, *arguments, "--no-stdin", "-n", "9", codes=(1,) if arguments[0] == "edit" else (0,)
         )

@@ -46,15 +46,14 @@ def end_of(events: Iterator[Event]) -> Finished:
     return last
 
 
-@pytest.mark.parametrize("requests", [REQUESTS[::4], REQUESTS], ids=["three", "all"])
-@pytest.mark.default_cases(1)
-def test_words_are_the_same_as_in_the_process_itself(requests: list[Request], running: Running, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_words_are_the_same_as_in_the_process_itself(running: Running, tmp_path: Path) -> None:
     settings = Settings(folder=tmp_path, threads=1, offline=True, pool=False)
     own, front_end = Assistant(settings), attached(settings)
     loading: list[Event] = []
     front_end.open(loading.append)
     assert Loading("load") in loading
-    for request in requests:
+    for request in REQUESTS:
         there, here = end_of(front_end.reply(request)), end_of(own.reply(request))
         assert (there.text, there.token_ids, there.reason) == (here.text, here.token_ids, here.reason)
         assert front_end.preview(request) == own.preview(request)
