@@ -52,13 +52,13 @@ def with_its_model(session: Session | None, common: Common) -> Common:
     return common
 
 
-def conversation(session: Session | None, common: Common, session_recorder: Recorder, system: str) -> Conversation:
-    """The conversation to continue, with the system message of this run if there is one; `session_recorder` adds to it."""
+def conversation(session: Session | None, common: Common, keeper: Recorder, system: str) -> Conversation:
+    """The conversation to continue, with the system message of this run if there is one; `keeper` adds to it."""
     from lacli.chat.conversation import Conversation
 
     if session is None:
         return Conversation(system)
     from lacli.models.registry.registry import load_registry
 
-    session_recorder.resume(session)
+    keeper.resume(session)
     return Conversation.of(session, system, load_registry().resolve(common.model).alias)
