@@ -78,7 +78,7 @@ class CompleteRunner:
 
     def _several(self, assistant: BatchReplier, job: CompleteJob, request: Request) -> None:
         """Several completions of one place, the likeliest first."""
-        common, out = self._common, self._output
+        out = self._output
         replies, interrupt = alternatives.write_replies(assistant, request, out.alternatives)
         finished = alternatives.overall_result(replies, interrupt, job.fits)
         self._recorder.turn(job.question, finished)
