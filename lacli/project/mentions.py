@@ -26,16 +26,17 @@ def files_with(words: tuple[str, ...], beside: Path) -> int:
     folder = os.path.dirname(own)
     if project_root(Path(folder)) is None:
         return 0
-    paths = [os.path.realpath(os.path.join(folder, name)) for name in offered_names(Path(folder))]
+    paths = [os.path.normpath(os.path.join(folder, name)) for name in offered_names(Path(folder))]
     if len(paths) > _MOST_FILES or own not in paths:
         return 0
     whole = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in words))
-    return sum(_has(Path(path), whole) for path in dict.fromkeys(paths) if path != own)
+    return sum(_has(Path(path), whole) for path in paths if path != own)
 
 
 def _has(path: Path, whole: re.Pattern[str]) -> bool:
     try:
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        # what a link leads to may be no file of the project, or one that may hold secrets
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_BYTES:
             return False
         return whole.search(path.read_text(encoding="utf-8", errors="replace")) is not None
     except OSError:  # gone since it was listed, or not readable

@@ -42,9 +42,9 @@ def test_of_large_projects_nothing_is_read(project: Path, monkeypatch: pytest.Mo
     assert files_with(("load",), project / "a.py") == 0
 
 
-def test_large_files_and_what_cannot_be_read_do_not_count(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_and_links_do_not_count(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "d.md").unlink()
-    (project / "d.md").symlink_to("gone")
+    (project / "d.md").symlink_to(".env")
     assert files_with(("load",), project / "a.py") == 1
     monkeypatch.setattr(mentions, "_MOST_BYTES", 10)
     assert files_with(("load",), project / "a.py") == 0

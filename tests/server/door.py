@@ -47,7 +47,7 @@ def main(kind: str, *arguments: str) -> int:
             return WorkerAssistant(settings, [sys.executable, "-P", "-c", f"{_START}door.scripted(sys.argv[1])", kind])
         return WorkerAssistant(settings, worker_child.command(kind))
 
-    engine.new_replier = child
+    engine.where = lambda attach, start, note: child  # type: ignore[assignment,misc]
     return lacli(list(arguments))
 
 

@@ -36,7 +36,7 @@ def acp(*, common: Common) -> None:
     from lacli.models.registry.registry import load_registry
     from lacli.server.acp.serve import serve
     from lacli.server.acp.start import Start
-    from lacli.server.stdio.engine import Engines
+    from lacli.server.stdio.engine import Engines, where
 
     load_registry().resolve(common.model)
     if diagnostics.stdin_is_terminal():
@@ -50,7 +50,8 @@ def acp(*, common: Common) -> None:
         checked=_checked,
         notify=diagnostics.notice,
     )
-    serve(start, Engines(), log=Run.current.verbosity >= 2)
+    engines = Engines(where(common.attach, common.auto_serve, diagnostics.note))
+    serve(start, engines, log=Run.current.verbosity >= 2)
 
 
 def _checked(flag: str, value: str) -> Any:

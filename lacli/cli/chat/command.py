@@ -74,15 +74,15 @@ def chat(
     asked = _question(prompt or [], common, file or [], template) if one_turn else None
     going_on = resume.going_on(continue_, session)
     system = asked.system(common) if asked else common.system
-    session_recorder = recorder(dataclasses.replace(common, system=system), "chat")
-    converse(asked, going_on, common, session_recorder, [] if one_turn else file or [], interactive, template or "")
+    keeper = recorder(dataclasses.replace(common, system=system), "chat")
+    converse(asked, going_on, common, keeper, [] if one_turn else file or [], interactive, template or "")
 
 
 def converse(
     asked: PromptInput | None,
     going_on: Session | None,
     common: Common,
-    session_recorder: Recorder,
+    keeper: Recorder,
     files: Sequence[str] = (),
     interactive: bool = True,
     template: str = "",
@@ -96,7 +96,7 @@ def converse(
     chat = ChatSession(
         common.settings(),
         common.request(),
-        session_recorder,
+        keeper,
         system=asked.system(common) if asked else common.system or "",
         session=going_on,
         instructions=project_instructions(common, is_told=interactive or asked is None),

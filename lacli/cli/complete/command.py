@@ -12,7 +12,7 @@ from lacli.cli.complete.cursor import parse_target, with_place
 from lacli.cli.complete.job import CompleteOutput, ContextOptions, check_once, read
 from lacli.cli.complete.run import CompleteRunner
 from lacli.cli.framework import assistants
-from lacli.cli.framework.flags import BackupOption, InPlaceOption
+from lacli.cli.framework.flags import BackupOption, InPlaceOption, ReadMsOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.models import first_model
 from lacli.cli.terminal import live
@@ -75,15 +75,7 @@ def complete(
     no_context: Annotated[bool, typer.Option("--no-context", help="Show no other files of the project.")] = False,
     prefix_lines: Annotated[int, typer.Option("--prefix-lines", min=0, help="Lines shown before the place.")] = 256,
     suffix_lines: Annotated[int, typer.Option("--suffix-lines", min=0, help="Lines shown after it.")] = 64,
-    read_ms: Annotated[
-        int,
-        typer.Option(
-            "--read-ms",
-            min=0,
-            metavar="MILLISECONDS",
-            help="Show what can be read in about this time, besides what was read before; 0 shows all there is.",
-        ),
-    ] = 1500,
+    read_ms: ReadMsOption = 1500,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the prompt as the model would be given it.")
     ] = False,

@@ -69,12 +69,12 @@ class CompleteRunner:
             elif out.json:
                 job.write(finished, CompleteOutput(json=True))
         finally:
-            live.report_stats(_to_report(finished), common)
+            self._report(finished)
         live.conclude(finished)
 
     def _several(self, assistant: BatchReplier, job: CompleteJob, request: Request) -> None:
         """Several completions of one place, the likeliest first."""
-        common, out = self._common, self._output
+        out = self._output
         replies, interrupt = alternatives.write_replies(assistant, request, out.alternatives)
         finished = alternatives.overall_result(replies, interrupt, job.fits)
         self._recorder.turn(job.question, finished)
@@ -83,8 +83,14 @@ class CompleteRunner:
             if finished.reason not in ("cancelled", "timeout") or found:
                 job.write_several(finished, [each.text for each in found], out)
         finally:
-            live.report_stats(_to_report(finished), common)
+            self._report(finished)
         live.conclude(finished)
+
+    def _report(self, finished: Finished) -> None:
+        """Report how it ended. That nothing is to be inserted was said by then, and a larger budget would not help."""
+        if finished.reason == "length" and not finished.text:
+            finished = replace(finished, reason="stop")
+        live.report_stats(finished, self._common)
 
     def finish(self) -> None:
         """End with the highest exit code."""
@@ -106,9 +112,3 @@ class CompleteRunner:
             options.neighbours,
             diagnostics.note,
         )
-
-
-def _to_report(finished: Finished) -> Finished:
-    """The reply as its last line reports it: where no text is left, the result has said so, and a larger budget would
-    not help."""
-    return replace(finished, reason="stop") if finished.reason == "length" and not finished.text else finished

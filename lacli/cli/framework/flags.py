@@ -21,3 +21,12 @@ InPlaceOption = Annotated[bool, typer.Option("--in-place", help="Change the file
 BackupOption = Annotated[
     str | None, typer.Option("--backup", metavar="SUFFIX", help="Keep the old file under its name and this.")
 ]
+ReadMsOption = Annotated[
+    int,
+    typer.Option(
+        "--read-ms",
+        min=0,
+        metavar="MILLISECONDS",
+        help="Show what can be read in about this time, besides what was read before; 0 shows all there is.",
+    ),
+]

@@ -7,6 +7,7 @@ from typing import Annotated, cast
 
 import typer
 
+from lacli.cli.framework.flags import ReadMsOption
 from lacli.cli.framework.options import Common, check_choice, with_common
 from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
@@ -42,6 +43,7 @@ def lsp(
     no_context: Annotated[bool, typer.Option("--no-context", help="Show no other files of the project.")] = False,
     prefix_lines: Annotated[int, typer.Option("--prefix-lines", min=0, help="Lines shown before the place.")] = 256,
     suffix_lines: Annotated[int, typer.Option("--suffix-lines", min=0, help="Lines shown after it.")] = 64,
+    read_ms: ReadMsOption = 1500,
     common: Common,
 ) -> None:
     """Complete code in an editor that speaks the Language Server Protocol: Neovim, VS Code, Emacs, JetBrains.
@@ -55,7 +57,7 @@ def lsp(
     from lacli.models.registry.registry import load_registry
     from lacli.server.lsp.serve import serve
     from lacli.server.lsp.start import Start
-    from lacli.server.stdio.engine import Engines
+    from lacli.server.stdio.engine import Engines, where
 
     load_registry().resolve(common.model)
     if diagnostics.stdin_is_terminal():
@@ -68,5 +70,7 @@ def lsp(
         lines_before=prefix_lines,
         lines_after=suffix_lines,
         neighbours=not no_context,
+        read_ms=read_ms,
     )
-    serve(start, Engines(), log=Run.current.verbosity >= 2)
+    engines = Engines(where(common.attach, common.auto_serve, diagnostics.note))
+    serve(start, engines, log=Run.current.verbosity >= 2)

@@ -66,6 +66,7 @@ class Completer:
             project=root.name if root is not None else "",
             lines_before=start.lines_before,
             lines_after=start.lines_after,
+            read_ms=start.read_ms,
             scope=start.scope,
             max_lines=start.max_lines,
             context=context,

@@ -21,3 +21,5 @@ class Start:
     lines_after: int = 64
     neighbours: bool = True
     """Whether other files of the project are looked at."""
+    read_ms: int = 0
+    """What reading may take; 0 is no bound."""

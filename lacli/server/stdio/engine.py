@@ -24,18 +24,27 @@ _STOP_S = 0.3
 Make = Callable[[Settings], ProjectReplier]
 
 
-def new_replier(settings: Settings) -> ProjectReplier:
-    """What answers for these settings: the one place that says where the model is."""
-    from lacli.worker.client import WorkerAssistant
+def where(attach: bool, start: bool, note: Callable[[str], None]) -> Make:
+    """What makes a replier: one of the engine of `lacli serve`, where `attach` and one runs or is to `start`, else a
+    worker of our own. Why an engine that runs is not used is told to `note`."""
 
-    return WorkerAssistant(settings)
+    def make(settings: Settings) -> ProjectReplier:
+        if attach:
+            from lacli.server.background import reach_or_start
+
+            return reach_or_start(settings, start, note)
+        from lacli.worker.client import WorkerAssistant
+
+        return WorkerAssistant(settings)
+
+    return make
 
 
 class Engines:
     """All engines of a door. Every method may be called from any thread."""
 
-    def __init__(self, make: Make | None = None) -> None:
-        self._make = make or new_replier
+    def __init__(self, make: Make) -> None:
+        self._make = make
         self._engines: dict[Settings, _Engine] = {}
         self._lock = threading.Lock()
 
