@@ -31,9 +31,7 @@ Examples:
 
   lacli serve --status
 
-  lacli serve --keep-alive 1h --models 2
-
-  lacli serve --port 8012 -m qwen2.5-coder-1.5b     (HTTP for editors and tools, too)
+  lacli serve --port 8012 --keep-alive 1h           (HTTP for editors and tools, too)
 
   lacli serve --print-unit systemd > ~/.config/systemd/user/lacli.service
 """
