@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from lacli.cli.framework.flags import JsonOption
-from lacli.cli.framework.options import Common, check_choice, with_common
+from lacli.cli.framework.options import check_choice
 from lacli.cli.serve.duration import duration, seconds
 from lacli.cli.terminal import diagnostics, output
 from lacli.errors import UsageError
@@ -34,7 +34,6 @@ Examples:
 
 
 @app.command(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
-@with_common(only=())
 def serve(
     keep_alive: Annotated[
         str,
@@ -70,8 +69,6 @@ def serve(
         ),
     ] = "",
     as_json: JsonOption = False,
-    *,
-    common: Common,
 ) -> None:
     """Keep models in memory for the other commands, which use it by themselves.
 
