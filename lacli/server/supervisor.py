@@ -91,7 +91,7 @@ def _alone() -> Iterator[None]:
         raise unwritable(path, error, "free some space, or set LACLI_HOME to another folder") from error
     with open(descriptor, "r+b", buffering=0) as file:
         if not lock_file(file, _LOCK_S):
-            raise AlreadyRuns(int(file.read(20) or 0))
+            raise AlreadyRuns(endpoint.running_pid() or 0)
         file.truncate()
         file.write(str(os.getpid()).encode())
         try:
