@@ -135,11 +135,19 @@ class _AsTyped(RuntimeParam):
 
     def _coerce_value(self, value: Any, param: Any, ctx: Any) -> Any:
         info = self.parameter_info
-        checked = (info.min, info.max, info.parser) != (None, None, None) or param.type_descriptor.is_path
-        converted = None if checked else _converted(value, self.annotation)
+        converted = None if info.parser is not None or param.type_descriptor.is_path else self._converted(value)
         if converted is not None:
             return converted
         return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
+
+    def _converted(self, value: Any) -> Any:
+        """The value in the option's type and within its bounds, else None: Typer knows how to refuse it."""
+        least, most = self.parameter_info.min, self.parameter_info.max
+        converted = _converted(value, self.annotation)
+        if converted is None or (least is None and most is None):
+            return converted
+        fits = (least is None or converted >= least) and (most is None or converted <= most)
+        return converted if fits else None
 
 
 def _converted(value: Any, annotation: Any) -> Any:
