@@ -38,7 +38,7 @@ becomes; where the text of each id ends; the ids in the order of their texts; th
 _HEAD = 20
 """Bytes of magic, checksum, length of the header."""
 _MOST_LETTERS = 40_000
-"""Letters of text after which the whole vocabulary is loaded: merging so many here takes as long as that."""
+"""Letters of new words after which the whole vocabulary is loaded: merging so many here takes as long as that."""
 _CALL_LETTERS = 20
 """Letters that the fixed costs of a call are worth."""
 _LONGEST_WORD = 256
@@ -85,6 +85,8 @@ class TableVocabulary:
         self.size: int = self.head["size"]
         self._load = load
         self._left = _MOST_LETTERS
+        self._merged_words: dict[Sequence[int], Sequence[int]] = {}
+        """What became of the words so far: texts that are asked about in parts, or again, have few new ones."""
 
     @cached_property
     def _whole(self) -> WholeVocabulary:
@@ -125,18 +127,19 @@ class TableVocabulary:
 
     def encode(self, text: str) -> list[int]:
         """See `Vocabulary`."""
-        self._left -= len(text) + _CALL_LETTERS
-        if self._left < 0:
+        self._left -= _CALL_LETTERS
+        if len(text) > _MOST_LETTERS or self._left < 0:
             return self._whole.encode(text)
         cut = self._cutter.raw.encode(text, add_special_tokens=False)
         words = [
             tuple(item[1] for item in word) for _, word in groupby(zip(cut.word_ids, cut.ids, strict=True), _first)
         ]
-        many = list(dict.fromkeys(word for word in words if len(word) > 1))
-        if max(map(len, many), default=0) > _LONGEST_WORD:
+        new = [word for word in dict.fromkeys(words) if len(word) > 1 and word not in self._merged_words]
+        self._left -= sum(map(len, new))
+        if self._left < 0 or max(map(len, new), default=0) > _LONGEST_WORD:
             return self._whole.encode(text)
-        known = dict(zip(many, self._merge(many), strict=True))
-        return [token_id for word in words for token_id in known.get(word, word)]
+        self._merged_words.update(zip(new, self._merge(new), strict=True))
+        return [token_id for word in words for token_id in self._merged_words.get(word, word)]
 
     def _merge(self, words: Sequence[Sequence[int]]) -> list[Sequence[int]]:
         """Each word with its letters merged: the pair of the lowest rank first, of equal ones the leftmost, until no
