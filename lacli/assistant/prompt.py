@@ -164,7 +164,8 @@ def _completion(
     room = Room(context_size, request.max_tokens, prepared.spec.context)
     fim = load_registry().fim_of(prepared.spec, tokenizer.id_of, prepared.fim)
     most = room.prompt if request.drop_oldest and room.prompt > 0 else None
-    budget = None if reading is None else reading.budget(place.read_ms)
+    # A request for no tokens is made so that the next one finds what it may show already read.
+    budget = reading.budget(place.read_ms) if reading is not None and request.max_tokens else None
     made = completion(place, fim, tokenizer, most, budget)
     check(Size(len(made.token_ids), True), room)
     before, after = window.shown(place, most_before=REACH_BEFORE)

@@ -17,6 +17,8 @@ MOST_BEFORE, MOST_AFTER, MOST_CONTEXT = 1_024, 512, 1_024
 Before the cursor `lacli.bench.infill.prompts` found no difference between 1,536, 1,024 and 640 of them (likeness 0.308,
 0.301, 0.305 at 47 places with at least 900, SmolLM2 135M), but 0.267 with 384.
 """
+READ_MS = 1_500
+"""What reading may take where a user says nothing: about what a person waits for a completion."""
 _CHARACTERS_A_TOKEN = 6
 """Above what vocabularies reach on code."""
 SUFFIX_SHARE = 4

@@ -16,6 +16,7 @@ from lacli.cli.framework.flags import BackupOption, InPlaceOption, ReadMsOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.models import first_model
 from lacli.cli.terminal import live
+from lacli.completion.window import READ_MS
 from lacli.errors import UsageError
 from lacli.text import languages
 
@@ -75,7 +76,7 @@ def complete(
     no_context: Annotated[bool, typer.Option("--no-context", help="Show no other files of the project.")] = False,
     prefix_lines: Annotated[int, typer.Option("--prefix-lines", min=0, help="Lines shown before the place.")] = 256,
     suffix_lines: Annotated[int, typer.Option("--suffix-lines", min=0, help="Lines shown after it.")] = 64,
-    read_ms: ReadMsOption = 1500,
+    read_ms: ReadMsOption = READ_MS,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the prompt as the model would be given it.")
     ] = False,

@@ -11,6 +11,7 @@ from lacli.cli.framework.flags import ReadMsOption
 from lacli.cli.framework.options import Common, check_choice, with_common
 from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
+from lacli.completion.window import READ_MS
 from lacli.errors import LacliError
 from lacli.events import Scope
 
@@ -43,7 +44,7 @@ def lsp(
     no_context: Annotated[bool, typer.Option("--no-context", help="Show no other files of the project.")] = False,
     prefix_lines: Annotated[int, typer.Option("--prefix-lines", min=0, help="Lines shown before the place.")] = 256,
     suffix_lines: Annotated[int, typer.Option("--suffix-lines", min=0, help="Lines shown after it.")] = 64,
-    read_ms: ReadMsOption = 1500,
+    read_ms: ReadMsOption = READ_MS,
     common: Common,
 ) -> None:
     """Complete code in an editor that speaks the Language Server Protocol: Neovim, VS Code, Emacs, JetBrains.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from lacli.completion.window import REACH
+from lacli.completion.window import REACH, READ_MS
 from lacli.events import Attachment, Message, Place, Request, Role
 from lacli.server.http.exchange import Call
 from lacli.server.http.fields import Fields
@@ -102,6 +102,7 @@ def insertion(call: Call, before: str, after: str, context: tuple[Attachment, ..
         prefix=before[-REACH:].replace("\r\n", "\n"),
         suffix=after[:REACH].replace("\r\n", "\n"),
         project=call.project.name if call.project is not None else "",
+        read_ms=READ_MS,
         scope="block",
         context=context,
     )

@@ -46,6 +46,7 @@ class TestInfill:
         assert request.place.prefix == "def add(a, b):\n    ret"
         assert request.place.suffix == "\nprint(add(1, 2))\n"
         assert request.place.context == (Attachment("a.py", "import os\n"), Attachment("tmp", "x = 1\n"))
+        assert request.place.read_ms > 0  # bounded, with a beginning that stays while a person types
         assert (request.max_tokens, request.top_k, request.temperature) == (128, 40, 0.0)
         assert settings.model == "small"
         assert urgent
