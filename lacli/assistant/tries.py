@@ -90,6 +90,8 @@ def _others(fit: Fit, text: str) -> Search:
                 return near
             text = text if text.strip() else other
     part = fit.part(text)
+    if part is None and fit.sound(""):
+        return ""  # the file is whole as it is: better nothing than what breaks it
     return text if part is None else part
 
 

@@ -155,6 +155,12 @@ class TestTries:
         fit = fit_at("x = = |\n", "a.py")
         assert found(fit, False, Came(""), Came(""), Came("b"), Came("c"), Came(""))[0] == "b"
 
+    def test_a_file_that_is_whole_is_not_broken_by_the_last_resort(self) -> None:
+        fit = fit_at("def f(a):|\n    \"\"\"A.\"\"\"\n    return a\n", "a.py")
+        breaking = [Came('"""A."""'), Came("("), Came("("), Came("("), Came("(")]
+        text, asked = found(fit, False, *breaking)
+        assert (text, len(asked)) == ("", 5)
+
     def test_what_was_shown_remains(self) -> None:
         fit = fit_at("def f(a):\n    |\n", "a.py")
         assert found(fit, False, Came("b = a\n    c = = b", shown="b = a\n")) == ("b = a\n", [Try()])

@@ -47,7 +47,7 @@ Examples:
 
   lacli chat "Explain list comprehensions"          (one turn)
 
-  git diff | lacli chat -i "what does this change?" (then ask on)
+  git diff | lacli chat -i "what does this change?"      (then ask on)
 
 Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """

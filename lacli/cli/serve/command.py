@@ -15,8 +15,7 @@ from lacli.cli.serve.duration import duration, seconds
 from lacli.cli.serve.http import LOOPBACK, HttpOptions
 from lacli.cli.terminal import diagnostics, output
 from lacli.errors import UsageError
-from lacli.server.supervisor import ServeOptions, run
-from lacli.server.token import token_file
+from lacli.server.supervisor import AlreadyRuns, ServeOptions, run
 from lacli.server.units import UNITS, unit
 
 _action: Any = functools.partial(typer.Option, allow_from_autoenv=False)
@@ -65,7 +64,7 @@ def serve(
         typer.Option(
             "--port",
             metavar="N",
-            min=0,
+            min=1,
             max=65535,
             help="Serve editors and tools by HTTP, too; llama.vim asks at 8012.",
         ),
@@ -131,8 +130,7 @@ def _run(options: ServeOptions, http: HttpOptions, common: Common) -> None:
         diagnostics.note(f"serving at {path}; Ctrl-C ends it")
 
     def started(port: int) -> None:
-        host = f"[{http.host}]" if ":" in http.host else http.host
-        diagnostics.note(f"HTTP at http://{host}:{port}, with the token in {token_file()}")
+        diagnostics.note(http.line(port))
 
     if http.port is not None:
         load_registry().resolve(common.model)
@@ -144,6 +142,8 @@ def _detach(arguments: list[str], http: HttpOptions) -> None:
     from lacli.worker.endpoint import running_pid
 
     pid = running_pid()
+    if pid is not None and http.port is not None:
+        raise AlreadyRuns(pid)
     if pid is not None:
         diagnostics.note(f"an engine runs already (process {pid}), with the options it was started with")
         return
@@ -151,6 +151,8 @@ def _detach(arguments: list[str], http: HttpOptions) -> None:
         os.environ["LACLI_TOKEN"] = http.token  # and not an argument, which every user of the computer can read
     pid = start_detached(arguments)
     diagnostics.note(f"serving in the background (process {pid}); `lacli serve --stop` ends it")
+    if http.port is not None:
+        diagnostics.note(http.line(http.port))
 
 
 def _stop() -> None:

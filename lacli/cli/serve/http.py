@@ -10,6 +10,7 @@ from lacli.config import Settings
 from lacli.errors import UsageError
 from lacli.server.base import Engine
 from lacli.server.supervisor import Door
+from lacli.server.token import own_token, token_file
 
 LOOPBACK = "127.0.0.1"
 _LEAST_TOKEN = 16
@@ -42,6 +43,12 @@ class HttpOptions:
                 "give a --token, too; nothing is encrypted",
             )
 
+    def line(self, port: int) -> str:
+        """Where it is, and with what, for the user."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        token = "your token" if self.token else f"the token in {token_file()}"
+        return f"HTTP at http://{host}:{port}, with {token}"
+
     @property
     def arguments(self) -> list[str]:
         """The same for another start; without the token, which is told by a variable."""
@@ -55,7 +62,6 @@ class HttpOptions:
         if self.port is None:
             return []
         from lacli.server.http.run import http_door
-        from lacli.server.token import own_token
 
         port, token = self.port, self.token or own_token()
 

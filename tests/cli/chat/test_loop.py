@@ -52,7 +52,8 @@ def test_questions_are_answered_until_ctrl_d(keys: PipeInput) -> None:
     assert code == 0
     assert asked(made[0]) == ["a?", "one", "b?"]
     assert history.get_strings() == ["a?", "b?"]
-    assert [len(request.messages) for request in made[0].warmed] == [3, 5]  # what was said, and an empty question
+    ahead = [len(request.messages) for request in made[0].warmed]
+    assert ahead in ([3], [3, 5])  # what was said, and an empty question; after the last answer if there was time
 
 
 def test_a_question_that_fills_the_screen_is_not_put_below_the_error_that_it_would_hide(
