@@ -91,7 +91,7 @@ def start_detached(arguments: Sequence[str] = ()) -> int:
                 process.terminate()
             return greeting.pid
         if process.poll() is not None and endpoint.running_pid() is None:  # else it is another one that answers soon
-            raise LacliError(_last_words(log), f"all it said is in {log}")
+            raise _ended(log, process.returncode)
         time.sleep(_POLL_S)
     process.kill()
     raise LacliError(f"the engine did not answer within {_START_S:.0f} s", f"what it said is in {log}")
@@ -118,9 +118,13 @@ def command() -> list[str]:
     return command_of("lacli.cli.main", "serve")
 
 
-def _last_words(log: Path) -> str:
+def _ended(log: Path, status: int) -> LacliError:
+    """What the engine ended with, told as if it had been started here: the last line that it said, and its code."""
+    lines: list[str] = []
     with contextlib.suppress(OSError):
         lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-        if lines:
-            return f"the engine ended at once: {lines[-1]}"
-    return "the engine ended at once"
+    said = lines[-1].removeprefix("lacli: ").removeprefix("error: ") if lines else "it said nothing"
+    hint = f"all it said is in {log}" if lines else "`lacli serve` without --detach shows why"
+    error = LacliError(f"the engine ended at once: {said}", hint)
+    error.exit_code = max(1, status)
+    return error

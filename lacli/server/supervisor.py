@@ -105,7 +105,9 @@ def _make_folder(folder: Path) -> None:
     files.make_private(folder)
     found = os.lstat(folder)
     if stat.S_ISLNK(found.st_mode) or found.st_uid != os.getuid():
-        raise LacliError(f"{folder} belongs to somebody else", "set XDG_RUNTIME_DIR to a folder of your own")
+        raise LacliError(
+            f"{folder} belongs to somebody else", f"remove {folder}, or give LACLI_HOME or XDG_RUNTIME_DIR another one"
+        )
     files.restrict(folder, 0o700)
 
 

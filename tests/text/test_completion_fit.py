@@ -156,7 +156,7 @@ class TestTries:
         assert found(fit, False, Came(""), Came(""), Came("b"), Came("c"), Came(""))[0] == "b"
 
     def test_a_file_that_is_whole_is_not_broken_by_the_last_resort(self) -> None:
-        fit = fit_at("def f(a):|\n    \"\"\"A.\"\"\"\n    return a\n", "a.py")
+        fit = fit_at('def f(a):|\n    """A."""\n    return a\n', "a.py")
         breaking = [Came('"""A."""'), Came("("), Came("("), Came("("), Came("(")]
         text, asked = found(fit, False, *breaking)
         assert (text, len(asked)) == ("", 5)
