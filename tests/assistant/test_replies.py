@@ -71,7 +71,9 @@ class TestText:
 
         assistant = make(pool=False)
         runner = load_runner(prepared_as(quant), quant, threads=1, context=512)
-        assistant.loaded = dataclasses.replace(assistant.loaded, cached=CachedSequence(runner))  # type: ignore[type-var]
+        assert assistant.loaded is not None
+        other = dataclasses.replace(assistant.loaded, cached=CachedSequence(runner))
+        assistant._projects[assistant._settings] = other
         requests = [REQUESTS[index] for index in (0, 2, 3, 6)]
         expected = [reply(assistant, one).text for one in requests]
         assert [each.text for each in finished(together(assistant, requests))] == expected
