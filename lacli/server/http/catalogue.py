@@ -48,17 +48,6 @@ class Catalogue(Protocol):
         ...
 
 
-class FixedCatalogue:
-    """A catalogue that is given."""
-
-    def __init__(self, *models: ServedModel) -> None:
-        self._models = models
-
-    def models(self) -> tuple[ServedModel, ...]:
-        """See `Catalogue.models`."""
-        return self._models
-
-
 class RegistryCatalogue:
     """The models of the registry that are here, and the one that the server was started with."""
 

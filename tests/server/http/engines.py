@@ -18,7 +18,7 @@ from lacli.config import Settings
 from lacli.errors import LacliError
 from lacli.events import Event, Finished, Piece, Preview, Request
 from lacli.server.base import Health
-from lacli.server.http.catalogue import Catalogue, FixedCatalogue, ServedModel
+from lacli.server.http.catalogue import Catalogue, ServedModel
 from lacli.server.http.run import run_http
 
 TOKEN = "a-token-for-tests"
@@ -27,6 +27,17 @@ CODER = ServedModel("coder", "coder", context=32768, parameters=1_500_000_000, f
 REPLY = "def add(a, b):\n    return a + b\n"
 
 Script = str | Sequence[Event] | LacliError
+
+
+class FixedCatalogue:
+    """A catalogue that is given."""
+
+    def __init__(self, *models: ServedModel) -> None:
+        self._models = models
+
+    def models(self) -> tuple[ServedModel, ...]:
+        """See `Catalogue.models`."""
+        return self._models
 
 
 @dataclass
