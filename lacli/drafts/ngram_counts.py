@@ -19,6 +19,8 @@ from lacli.drafts.ngrams import CONTEXT_BYTES, FOLLOWERS, ORDERS, encode, extend
 BUDGET = 5_000_000
 """Bytes of a table."""
 _PART_BITS = 4
+_CHUNK = 1 << 18
+"""Places whose keys are in memory at once where only a part of each is wanted."""
 _DISCOUNT = 0.6  # of a count: what was seen once or twice is rarer than that
 _LEAST = 2  # a follower seen once may be chance
 _RARE = 1e-4  # of a follower that was not seen behind the shorter context
@@ -49,10 +51,14 @@ def build(texts: Sequence[_Ids], budget: int = BUDGET) -> bytes:
     shorter: _Chances | None = None
     for order in range(1, ORDERS + 1):
         places = _places(len(token_ids), ends, order)
-        part_of = (_keys(token_ids, places, order) >> np.uint64(64 - _PART_BITS)).astype(np.uint8)
-        parts = [_count(token_ids, places[part_of == part], order, shorter) for part in range(1 << _PART_BITS)]
-        found += [contexts for contexts, _ in parts]
-        shorter = _joined([chances for _, chances in parts]) if order < ORDERS else None
+        part_of = _parts(token_ids, places, order)
+        parts: list[_Chances] = []
+        for part in range(1 << _PART_BITS):
+            contexts, chances = _count(token_ids, places[part_of == part], order, shorter)
+            found.append(contexts)
+            if order < ORDERS:  # nothing is longer than the longest
+                parts.append(chances)
+        shorter = _joined(parts) if parts else None
     keys, followers, weights, worth = map(np.concatenate, zip(*found, strict=True))
     best = np.argsort(-worth, kind="stable")[: budget // CONTEXT_BYTES]
     best = best[np.argsort(keys[best])]
@@ -60,11 +66,11 @@ def build(texts: Sequence[_Ids], budget: int = BUDGET) -> bytes:
 
 
 def _joined(parts: list[_Chances]) -> _Chances:
-    """All parts, which are taken out of the list: keys of a part are in no order."""
+    """All parts in one, sorted by key. Empties `parts`: two copies of them would be the peak of the memory used."""
     pairs = np.concatenate([pairs for pairs, _ in parts])
     chances = np.concatenate([chances for _, chances in parts])
     parts.clear()
-    by_key = np.argsort(pairs)
+    by_key = np.argsort(pairs).astype(np.uint32)
     return pairs[by_key], chances[by_key]
 
 
@@ -74,6 +80,15 @@ def _places(count: int, ends: NDArray[np.int64], order: int) -> _Ids:
     for start in (0, *ends[:-1].tolist()):
         inside[start : start + order] = False
     return np.flatnonzero(inside).astype(np.uint32)
+
+
+def _parts(token_ids: _Ids, places: _Ids, order: int) -> NDArray[np.uint8]:
+    """The part of each place's context: the first bits of its key."""
+    parts = np.empty(len(places), np.uint8)
+    for start in range(0, len(places), _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        parts[chunk] = _keys(token_ids, places[chunk], order) >> np.uint64(64 - _PART_BITS)
+    return parts
 
 
 def _keys(token_ids: _Ids, places: _Ids, order: int) -> _Keys:
