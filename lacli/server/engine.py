@@ -79,10 +79,10 @@ class WorkerEngine:
     def health(self) -> Health:
         """See `Engine.health`."""
         up = [lane for lane in self._lanes.values() if lane.pid]
-        busy = [lane for lane in up if lane.running is not None]
+        busy = [lane for lane in up if lane.running]
         return Health(
             models=tuple(lane.settings.model or "" for lane in up),
-            running=len(busy),
+            running=sum(len(lane.running) for lane in busy),
             waiting=sum(len(lane.turns) for lane in self._lanes.values()),
             quiet_s=max((time.monotonic() - lane.heard for lane in busy), default=0.0),
         )
@@ -147,7 +147,7 @@ class WorkerEngine:
         return self._lanes[key]
 
     def _schedule(self) -> None:
-        """Give every worker that is free its next request, and models that are wanted a place in memory."""
+        """Give every worker the requests that it can take now, and models that are wanted a place in memory."""
         if self._closed:
             return
         wanted = sorted((lane for lane in self._lanes.values() if lane.turns), key=lambda lane: lane.turns.oldest())
@@ -155,8 +155,9 @@ class WorkerEngine:
             if lane.state == "cold" and self._has_room_for(lane):
                 lane.state = "starting"
                 self._run(lane.start())
+        locked_out = min((lane.turns.oldest() for lane in wanted if lane.state == "cold"), default=None)
         for lane in wanted:
-            if lane.state == "up" and lane.running is None and lane.turns:
+            while lane.can_begin() and not (lane.running and _makes_way(lane, locked_out)):
                 lane.begin_next()
         self._expire()
 
@@ -171,7 +172,7 @@ class WorkerEngine:
         free = [
             each
             for each in others
-            if each.state == "up" and each.running is None and (not each.turns or each.turns.oldest() > oldest)
+            if each.state == "up" and not each.running and (not each.turns or each.turns.oldest() > oldest)
         ]
         if free:
             self._let_go(min(free, key=lambda each: each.last_used))
@@ -205,3 +206,9 @@ class WorkerEngine:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _makes_way(lane: Lane, locked_out: int | None) -> bool:
+    """Whether nothing more may join what this model is at, as an older request waits for another model's place in
+    memory. `locked_out`: the arrival of that one."""
+    return locked_out is not None and locked_out < lane.turns.oldest()

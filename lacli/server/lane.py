@@ -1,4 +1,4 @@
-"""One model's worker and those who wait for it: one request at a time, previews aside.
+"""One model's worker and those who wait for it: one request at a time, or as many replies as it writes side by side.
 
 Knows nothing of other models; when it may have a process, and when it has to go, the engine says.
 """
@@ -16,7 +16,7 @@ from lacli.errors import LacliError, WorkerDied
 from lacli.server.child import Answer, Child
 from lacli.server.job import Job
 from lacli.server.turns import Rank, Turns
-from lacli.worker.protocol import Call, CancelCall, Done, ErrorMessage
+from lacli.worker.protocol import Call, CancelCall, Done, ErrorMessage, Places
 
 
 class Lane:
@@ -27,17 +27,20 @@ class Lane:
         """Of the model alone."""
         self.state: Literal["cold", "starting", "up", "closing"] = "cold"
         self.turns: Turns[Job] = Turns()
-        self.running: Job | None = None
+        self.running: dict[int, Job] = {}
+        """What the worker is at, by the number of the call."""
         self.last_used = time.monotonic()
         self.last_what = ""
         """What it did last."""
         self.heard = time.monotonic()
-        """When the running request last brought an event, or began."""
+        """When a running request last brought an event, or began."""
         self._command = command
         self._on_change = on_change
         self._child: Child | None = None
+        self._places = 1
+        """How many replies the worker writes at once."""
         self._aside: dict[int, Job] = {}
-        """Previews under way beside the running request."""
+        """Previews under way beside what is running."""
         self._ids = itertools.count(1)
         self._entered: tuple[object, Settings] | None = None
         """Whose call the worker had last, and with which settings."""
@@ -50,19 +53,18 @@ class Lane:
     @property
     def is_idle(self) -> bool:
         """Whether nobody wants anything."""
-        return self.running is None and not self._aside and not self.turns
+        return not self.running and not self._aside and not self.turns
 
     def add(self, job: Job) -> None:
         """Let a request wait; a preview goes to a busy worker at once, and reading ahead makes way."""
-        if job.what == "preview" and self.running is not None and self._child is not None:
+        if job.what == "preview" and self.running and self._child is not None:
             self._send(job, None)
             self._aside[job.id] = job
             return
         if job.rank != Rank.AHEAD:
-            for each in [each for each in self.turns if each.rank == Rank.AHEAD and each.client == job.client]:
+            ahead = [each for each in self.turns if each.rank == Rank.AHEAD and each.client == job.client]
+            for each in (*ahead, *(each for each in self.running.values() if each.rank == Rank.AHEAD)):
                 self.cancel(each)
-            if self.running is not None and self.running.rank == Rank.AHEAD:
-                self.cancel(self.running)
         self.turns.add(job)
 
     def cancel(self, job: Job) -> None:
@@ -76,11 +78,27 @@ class Lane:
         self.turns.remove(job)
         job.drop()
 
+    def can_begin(self) -> bool:
+        """Whether the request whose turn it is can begin: nothing else runs, or it can be answered beside what does.
+
+        The last place is a completion's, which so waits for no chat.
+        """
+        if self.state != "up" or not self.turns:
+            return False
+        job = self.turns.next()
+        if not self.running or self._places == 1:
+            return not self.running
+        if any(each.what == "warm" for each in (job, *self.running.values())):
+            return False
+        replies = sum(each.what == "reply" for each in self.running.values())
+        return job.what != "reply" or replies < self._places - (job.rank != Rank.URGENT)
+
     def begin_next(self) -> None:
-        """Give the worker the request whose turn it is. There must be one, and a worker that does nothing."""
-        job = self.running = self.turns.take()
+        """Give the worker the request whose turn it is, which can begin."""
+        job = self.turns.take()
         entering = (job.client, job.settings)
         self._send(job, None if entering == self._entered else job.settings)
+        self.running[job.id] = job
         self._entered = entering
         self.heard = time.monotonic()
 
@@ -109,31 +127,32 @@ class Lane:
         self._child.send(Call(job.id, job.what, job.request, settings))
 
     def _answered(self, answer: Answer) -> None:
-        aside = self._aside.get(answer.id or 0)
-        job = aside or self.running
-        if job is None or job.id != answer.id:
+        if isinstance(answer, Places):
+            self._places = answer.count
+            self._on_change()
+            return
+        job = self._aside.get(answer.id or 0) or self.running.get(answer.id or 0)
+        if job is None:
             return
         job.put(answer)
         self.heard = time.monotonic()
         if isinstance(answer, Done | ErrorMessage):
-            if aside is not None:
-                del self._aside[job.id]
-            else:
-                self.running = None
+            self._aside.pop(job.id, None)
+            self.running.pop(job.id, None)
             self.last_what = job.what
             self._rest()
 
     def _died(self, error: WorkerDied) -> None:
         """What it was doing is lost; what waits gets another one."""
-        self._child, self._entered = None, None
+        self._child, self._entered, self._places = None, None, 1
         self.state = "cold"
         self._lose(error)
         self._rest()
 
     def _lose(self, error: WorkerDied) -> None:
-        lost = [*self._aside.values(), *([self.running] if self.running is not None else [])]
+        lost = [*self._aside.values(), *self.running.values()]
         self._aside.clear()
-        self.running = None
+        self.running.clear()
         for job in lost:
             job.fail(error)
 

@@ -75,14 +75,18 @@ class Turns(Generic[_W]):
         """The arrival of the one that has waited longest. There must be one."""
         return min(queue[0].arrival for queue in self._clients.values())
 
-    def take(self) -> _W:
-        """The next one, which leaves the queue. There must be one."""
+    def next(self) -> _W:
+        """The one whose turn it is. There must be one."""
         heads = [queue[0] for queue in self._clients.values()]
         best = min(each.rank for each in heads)
         if best == Rank.URGENT and self._urgent_in_a_row >= _URGENT_IN_A_ROW:
             best = min((each.rank for each in heads if each.rank == Rank.NORMAL), default=best)
-        found = next(each for each in heads if each.rank == best)
-        self._urgent_in_a_row = self._urgent_in_a_row + 1 if best == Rank.URGENT else 0
+        return next(each for each in heads if each.rank == best)
+
+    def take(self) -> _W:
+        """The same, which leaves the queue."""
+        found = self.next()
+        self._urgent_in_a_row = self._urgent_in_a_row + 1 if found.rank == Rank.URGENT else 0
         queue = self._clients.pop(found.client)
         queue.popleft()
         if queue:  # behind all others

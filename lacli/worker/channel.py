@@ -28,6 +28,7 @@ from lacli.worker.protocol import (
     EventMessage,
     Greeting,
     InvalidLine,
+    Places,
 )
 
 _PREDICATE_S = 0.1
@@ -104,7 +105,7 @@ class Channel:
                     self._protocol_error = other
             elif isinstance(message, ErrorMessage) and message.id is None:
                 self._protocol_error = message.message
-            else:
+            elif not isinstance(message, Places):  # no more is asked of an engine of our own than one front end needs
                 self.deliver(message)
             if self._protocol_error:
                 return

@@ -77,6 +77,7 @@ class Run:
                     as_sources(self._sources).fork(),
                     Sampler(self._options, prompt),
                     Stops(self._eos, self._counts[index]),
+                    self.controller,
                 ),
             )
 

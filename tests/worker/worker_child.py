@@ -22,6 +22,7 @@ from lacli.worker.protocol import Call, Done
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "some words and more "
+GREETING = f'{{"type":"greeting","protocol":{protocol.PROTOCOL}}}'
 
 
 class Quick(ScriptedAssistant):
@@ -205,7 +206,7 @@ def command(kind: str, *arguments: str) -> list[str]:
 
 def main(kind: str, *arguments: str) -> int:
     if kind == "instant":
-        print('{"type":"greeting","protocol":2}', flush=True)
+        print(GREETING, flush=True)
         for line in protocol.read_lines(sys.stdin.buffer):
             message = protocol.parse_call(line)
             if isinstance(message, Call):
@@ -214,13 +215,13 @@ def main(kind: str, *arguments: str) -> int:
     if kind == "deaf":
         if hasattr(signal, "SIGTERM"):
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        print('{"type":"greeting","protocol":2}', flush=True)
+        print(GREETING, flush=True)
         time.sleep(600)
     if kind == "babbles":
-        print('{"type":"greeting","protocol":2}\nSegmentation fault?', flush=True)
+        print(GREETING + "\nSegmentation fault?", flush=True)
         time.sleep(600)
     if kind == "torn":
-        print('{"type":"greeting","protocol":2}\n{"type":"event","id":1,"ev', end="", flush=True)
+        print(GREETING + '\n{"type":"event","id":1,"ev', end="", flush=True)
         os._exit(9)
     if kind == "later":
         print('{"type":"greeting","protocol":99}', flush=True)
