@@ -94,6 +94,8 @@ class WorkerAssistant:
                     yield places[answer.id], answer.event
                 elif isinstance(answer, ErrorMessage):
                     error = answer.to_error()
+                    if isinstance(error, WorkerDied):  # no fault of that request: it may be made again
+                        raise error
                     yield places[answer.id or 0], Failed(error.message, error.hint, error.exit_code)
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:

@@ -44,6 +44,24 @@ class Slow(Quick):
         yield Finished("x" * count, tuple(range(count)), "cancelled", ReplyStats(predicted_n=count))
 
 
+class Beside(Slow):
+    """The same for three at once: two chats and a completion. One asked for a number of steps takes those."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._places = 3
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        asked = request.messages[0].text if request.messages else ""
+        if not asked.isdigit():
+            yield from super().reply(request, cancel)
+            return
+        for count in range(int(asked)):
+            time.sleep(0.001)
+            yield Piece("x", ("",), ReplyStats(predicted_n=count + 1))
+        yield Finished("x" * int(asked), tuple(range(int(asked))), "stop", ReplyStats(predicted_n=int(asked)))
+
+
 class Silent(Quick):
     """Says nothing at all until it is cancelled."""
 
@@ -232,6 +250,7 @@ def main(kind: str, *arguments: str) -> int:
     made: dict[str, Any] = {
         "quick": Quick,
         "slow": Slow,
+        "beside": Beside,
         "silent": Silent,
         "prints": Prints,
         "loads": Loads,
