@@ -31,7 +31,7 @@ _MOST_PROJECTS = 4
 
 
 class Assistant:
-    """A model, its cache, and the pool of the project it is asked for. For one thread and one call at a time."""
+    """A model, its cache, and the pool of the project it is asked for. For one thread."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -82,7 +82,7 @@ class Assistant:
         if self._model is None:
             self._spec()
             self._model = load_model(settings, report)
-        while len(self._projects) >= _MOST_PROJECTS:
+        while len(self._projects) >= _MOST_PROJECTS:  # a reply under way in one only hears of no more changed files
             self._projects.pop(next(iter(self._projects))).close()
         return open_project(self._model, settings, report)
 

@@ -157,8 +157,10 @@ class WorkerEngine:
                 self._run(lane.start())
         locked_out = min((lane.turns.oldest() for lane in wanted if lane.state == "cold"), default=None)
         for lane in wanted:
-            while lane.can_begin() and not (lane.running and _makes_way(lane, locked_out)):
-                lane.begin_next()
+            while (last := lane.may_begin()) is not None and (job := lane.turns.next(last)) is not None:
+                if lane.running and locked_out is not None and locked_out < job.arrival:
+                    break  # it must come to an end, as another model waits for its memory
+                lane.begin(last)
         self._expire()
 
     def _has_room_for(self, lane: Lane) -> bool:
@@ -206,9 +208,3 @@ class WorkerEngine:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _makes_way(lane: Lane, locked_out: int | None) -> bool:
-    """Whether nothing more may join what this model is at, as an older request waits for another model's place in
-    memory. `locked_out`: the arrival of that one."""
-    return locked_out is not None and locked_out < lane.turns.oldest()

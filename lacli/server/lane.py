@@ -56,9 +56,10 @@ class Lane:
         return not self.running and not self._aside and not self.turns
 
     def add(self, job: Job) -> None:
-        """Let a request wait; a preview goes to a busy worker at once, and reading ahead makes way."""
-        if job.what == "preview" and self.running and self._child is not None:
-            self._send(job, None)
+        """Let a request wait; what a busy worker can answer between two steps goes there at once, and reading ahead
+        makes way."""
+        if self.running and (job.what == "preview" or (job.what == "open" and self._places > 1)):
+            self._send(job, None if job.what == "preview" else self._entering(job))
             self._aside[job.id] = job
             return
         if job.rank != Rank.AHEAD:
@@ -78,29 +79,29 @@ class Lane:
         self.turns.remove(job)
         job.drop()
 
-    def can_begin(self) -> bool:
-        """Whether the request whose turn it is can begin: nothing else runs, or it can be answered beside what does.
+    def may_begin(self) -> Rank | None:
+        """The last rank of which a request can begin now, beside the replies that are being written; None where none
+        can. The last place is a completion's, which so waits for no chat."""
+        if self.state != "up":
+            return None
+        running = [each.what for each in self.running.values()]
+        if not running:
+            return Rank.AHEAD
+        if self._places == 1 or "warm" in running or running.count("reply") >= self._places:
+            return None
+        return Rank.NORMAL if running.count("reply") < self._places - 1 else Rank.URGENT
 
-        The last place is a completion's, which so waits for no chat.
-        """
-        if self.state != "up" or not self.turns:
-            return False
-        job = self.turns.next()
-        if not self.running or self._places == 1:
-            return not self.running
-        if any(each.what == "warm" for each in (job, *self.running.values())):
-            return False
-        replies = sum(each.what == "reply" for each in self.running.values())
-        return job.what != "reply" or replies < self._places - (job.rank != Rank.URGENT)
-
-    def begin_next(self) -> None:
-        """Give the worker the request whose turn it is, which can begin."""
-        job = self.turns.take()
-        entering = (job.client, job.settings)
-        self._send(job, None if entering == self._entered else job.settings)
+    def begin(self, last: Rank) -> None:
+        """Give the worker the request whose turn it is, up to this rank. There must be one."""
+        job = self.turns.take(last)
+        self._send(job, self._entering(job))
         self.running[job.id] = job
-        self._entered = entering
         self.heard = time.monotonic()
+
+    def _entering(self, job: Job) -> Settings | None:
+        """The settings to send with a request: none where the same client's were the last."""
+        before, self._entered = self._entered, (job.client, job.settings)
+        return None if before == self._entered else job.settings
 
     async def start(self) -> None:
         """Start the worker; where it cannot be, all that wait for it fail."""

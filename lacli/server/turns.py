@@ -75,17 +75,18 @@ class Turns(Generic[_W]):
         """The arrival of the one that has waited longest. There must be one."""
         return min(queue[0].arrival for queue in self._clients.values())
 
-    def next(self) -> _W:
-        """The one whose turn it is. There must be one."""
-        heads = [queue[0] for queue in self._clients.values()]
-        best = min(each.rank for each in heads)
+    def next(self, last: Rank = Rank.AHEAD) -> _W | None:
+        """The one whose turn it is among those of this rank and the ranks before it; None where there is none."""
+        heads = [queue[0] for queue in self._clients.values() if queue[0].rank <= last]
+        best = min((each.rank for each in heads), default=None)
         if best == Rank.URGENT and self._urgent_in_a_row >= _URGENT_IN_A_ROW:
             best = min((each.rank for each in heads if each.rank == Rank.NORMAL), default=best)
-        return next(each for each in heads if each.rank == best)
+        return next((each for each in heads if each.rank == best), None)
 
-    def take(self) -> _W:
-        """The same, which leaves the queue."""
-        found = self.next()
+    def take(self, last: Rank = Rank.AHEAD) -> _W:
+        """The same, which leaves the queue. There must be one."""
+        found = self.next(last)
+        assert found is not None
         self._urgent_in_a_row = self._urgent_in_a_row + 1 if found.rank == Rank.URGENT else 0
         queue = self._clients.pop(found.client)
         queue.popleft()

@@ -204,9 +204,12 @@ class TestSideBySide:
                 await until(lambda: made.health().running == 2)
                 await asyncio.sleep(0.05)
                 assert (made.health().running, made.health().waiting) == (2, 1)
-                *_, last = await events_of(made.reply(asking("3"), SMALL, urgent=True))
-                assert isinstance(last, Finished)
-                assert last.text == "xxx"
+                for _ in range(10):  # more than pass a chat that could begin
+                    *_, last = await events_of(made.reply(asking("3"), SMALL, urgent=True))
+                    assert isinstance(last, Finished)
+                    assert last.text == "xxx"
+                opening = made.submit("open", Request(), SMALL)
+                assert [each async for each in opening.answers()]
                 assert (made.health().running, made.health().waiting) == (2, 1)
                 await first.aclose()
                 await until(lambda: made.health().waiting == 0)
