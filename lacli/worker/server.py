@@ -197,7 +197,7 @@ class Connection:
             if not self._opened and not needs_none:
                 replier.open(report)
                 self._opened = True
-                self._tell_places(replier.places)
+                self._offer_places(replier)
             if call.what == "warm":
                 replier.warm(call.request, cancel)
             elif call.what == "reply" and self._places > 1:
@@ -229,10 +229,11 @@ class Connection:
                 close()
             self._replying = False
 
-    def _tell_places(self, count: int) -> None:
-        if count != self._places:
-            self._places = count
-            self._send(Places(count))
+    def _offer_places(self, replier: SharedReplier) -> None:
+        """Say so where replies can be written side by side; once, as it then holds for those under way."""
+        if self._places == 1 and replier.places > 1:
+            self._places = replier.places
+            self._send(Places(self._places))
 
     def _send(self, message: WorkerMessage) -> None:
         try:
