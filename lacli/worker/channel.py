@@ -55,11 +55,10 @@ class Channel:
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._protocol_error = ""
 
-    def call(self, *calls: Call) -> RunningCalls:
-        """Send calls; their answers are read from the result."""
+    def call(self, call: Call) -> RunningCalls:
+        """Send a call; its answers are read from the result."""
         running = RunningCalls(self)
-        for call in calls:
-            running.add(call)
+        running.add(call)
         return running
 
     def start(self, call: Call, answers: queue.SimpleQueue[Answer]) -> None:
@@ -110,7 +109,7 @@ class Channel:
                     self._protocol_error = other
             elif isinstance(message, ErrorMessage) and message.id is None:
                 self._protocol_error = message.message
-            elif not isinstance(message, Places):  # no more is asked of an engine of our own than one front end needs
+            elif not isinstance(message, Places):  # calls beyond those wait in the engine
                 self.deliver(message)
             if self._protocol_error:
                 return

@@ -19,7 +19,7 @@ from lacli.assistant.base import Cancel, Report, ignore, never
 from lacli.config import Settings
 from lacli.errors import LacliError, UsageError, WorkerDied
 from lacli.events import Event, Failed, Notice, Preview, Request
-from lacli.worker.channel import Channel, linked
+from lacli.worker.channel import Channel, RunningCalls, linked
 from lacli.worker.process import WorkerProcess, own_command
 from lacli.worker.protocol import Call, Done, ErrorMessage, EventMessage
 
@@ -78,7 +78,7 @@ class WorkerAssistant:
         channel, waiting = self._ensure_connected(), enumerate(requests)
         yield from ((0, notice) for notice in self._taken_notices())
         places: dict[int, int] = {}
-        with channel.call() as calls, linked(cancel, calls):
+        with RunningCalls(channel) as calls, linked(cancel, calls):
             while True:
                 while len(calls) < _AT_A_TIME and not cancel() and (taken := next(waiting, None)) is not None:
                     call = self._numbered(channel, "reply", taken[1])
