@@ -173,12 +173,12 @@ class Inbox(Iterator[tuple[int, Begun | LacliError]]):
 def places_of(model: LoadedModel) -> int:
     """How many replies a model may write at once; 1 where rows are not cheaper together.
 
-    One more than is fastest: a completion that comes to a full house need not wait for a chat.
+    Two more than is fastest, so that a completion need not wait for chats, nor a chat for somebody's batch.
     """
     from lacli.engine.batch import best_slots
 
     best = best_slots(plain_controller(model), model.cached)
-    return best + 1 if best > 1 else 1
+    return best + 2 if best > 1 else 1
 
 
 def plain_controller(model: LoadedModel) -> Controller:

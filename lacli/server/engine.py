@@ -55,7 +55,7 @@ class WorkerEngine:
     async def reply(
         self, request: Request, settings: Settings, urgent: bool = False, client: Hashable = None
     ) -> AsyncIterator[Event]:
-        """See `Engine.reply`. Requests of one client wait for each other; without one, each counts as another's."""
+        """See `Engine.reply`. Clients take turns; without one, each request counts as another's."""
         job = self.submit("reply", request, settings, urgent, client)
         try:
             async with aclosing(job.answers()) as answers:
@@ -157,10 +157,10 @@ class WorkerEngine:
                 self._run(lane.start())
         locked_out = min((lane.turns.oldest() for lane in wanted if lane.state == "cold"), default=None)
         for lane in wanted:
-            while (last := lane.may_begin()) is not None and (job := lane.turns.next(last)) is not None:
+            while (job := lane.next()) is not None:
                 if lane.running and locked_out is not None and locked_out < job.arrival:
                     break  # it must come to an end, as another model waits for its memory
-                lane.begin(last)
+                lane.begin_next()
         self._expire()
 
     def _has_room_for(self, lane: Lane) -> bool:

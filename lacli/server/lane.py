@@ -79,24 +79,27 @@ class Lane:
         self.turns.remove(job)
         job.drop()
 
-    def may_begin(self) -> Rank | None:
-        """The last rank of which a request can begin now, beside the replies that are being written; None where none
-        can. The last place is a completion's, which so waits for no chat."""
-        if self.state != "up":
-            return None
-        running = [each.what for each in self.running.values()]
-        if not running:
-            return Rank.AHEAD
-        if self._places == 1 or "warm" in running or running.count("reply") >= self._places:
-            return None
-        return Rank.NORMAL if running.count("reply") < self._places - 1 else Rank.URGENT
+    def next(self) -> Job | None:
+        """The request that can begin now; None where none waits, or the worker is at all that it can be at."""
+        return self.turns.next(self._may_begin) if self.state == "up" else None
 
-    def begin(self, last: Rank) -> None:
-        """Give the worker the request whose turn it is, up to this rank. There must be one."""
-        job = self.turns.take(last)
+    def begin_next(self) -> None:
+        """Give the worker that request."""
+        job = self.turns.take(self._may_begin)
         self._send(job, self._entering(job))
         self.running[job.id] = job
         self.heard = time.monotonic()
+
+    def _may_begin(self, job: Job) -> bool:
+        """Whether there is a place for a request beside what runs. One is kept for a completion, which so waits for no
+        chat, and one for a client of whom nothing is being written, who so waits for nobody's batch."""
+        running = self.running.values()
+        if not running:
+            return True
+        if self._places == 1 or any(each.what == "warm" for each in (job, *running)):
+            return False
+        kept = 0 if job.rank == Rank.URGENT else 1 + any(each.client == job.client for each in running)
+        return self._places - sum(each.what == "reply" for each in running) > kept
 
     def _entering(self, job: Job) -> Settings | None:
         """The settings to send with a request: none where the same client's were the last."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 _URGENT_IN_A_ROW = 8
@@ -75,17 +75,17 @@ class Turns(Generic[_W]):
         """The arrival of the one that has waited longest. There must be one."""
         return min(queue[0].arrival for queue in self._clients.values())
 
-    def next(self, last: Rank = Rank.AHEAD) -> _W | None:
-        """The one whose turn it is among those of this rank and the ranks before it; None where there is none."""
-        heads = [queue[0] for queue in self._clients.values() if queue[0].rank <= last]
+    def next(self, may: Callable[[_W], bool] = lambda request: True) -> _W | None:
+        """The one whose turn it is among those that may; None where none may."""
+        heads = [queue[0] for queue in self._clients.values() if may(queue[0])]
         best = min((each.rank for each in heads), default=None)
         if best == Rank.URGENT and self._urgent_in_a_row >= _URGENT_IN_A_ROW:
             best = min((each.rank for each in heads if each.rank == Rank.NORMAL), default=best)
         return next((each for each in heads if each.rank == best), None)
 
-    def take(self, last: Rank = Rank.AHEAD) -> _W:
+    def take(self, may: Callable[[_W], bool] = lambda request: True) -> _W:
         """The same, which leaves the queue. There must be one."""
-        found = self.next(last)
+        found = self.next(may)
         assert found is not None
         self._urgent_in_a_row = self._urgent_in_a_row + 1 if found.rank == Rank.URGENT else 0
         queue = self._clients.pop(found.client)

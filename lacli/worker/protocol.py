@@ -23,9 +23,9 @@ A worker whose model writes several replies faster side by side than one after t
     {"type": "places", "count": 9}
 
 From then on replies that arrive during others join them, so that the events of several calls alternate, and `open` and
-`preview` are answered between two steps. At most `count` are written at once; those beyond wait. One place of these is
-meant for a completion that comes when all others are taken. `warm` still waits until all before it have ended, and so
-does what arrives after it.
+`preview` are answered between two steps. At most `count` are written at once; those beyond wait. That is two more than
+is fastest: whoever serves many clients can keep them for what is urgent and for who comes late. `warm` still waits
+until all before it have ended, and so does what arrives after it.
 
     {"type": "call", "id": 1, "what": "open"}                                 load the model; a reply does so by itself
     {"type": "call", "id": 2, "what": "reply", "request": {…}}                `events.Request`

@@ -66,7 +66,7 @@ class TestACommand:
 
     def test_of_many_prompts_or_many_texts_is_answered_there_too(self, project: Path, scripted: Scripted) -> None:
         (project / "a.py").write_text("a = 1\n")
-        with serving("beside") as running:
+        with serving("many") as running:
             done = scripted.run(["ask", "--batch", "-"], (), b'"3"\n"1"\n"2"\n')
             assert [json.loads(line)["text"] for line in done.out.splitlines()] == ["xxx", "x", "xx"]
             assert running.workers()
@@ -83,7 +83,7 @@ class TestACommand:
             done = scripted.run(arguments, (), b'"3"\n"1"\n')
             assert (done.code, done.out) == (1, "")
             assert done.err == "lacli: error: the engine's process ended with exit code 3; its last words: words\n"
-        with serving("beside"):
+        with serving("many"):
             assert scripted.run(arguments, (), b'"3"\n"1"\n').code == 0
         found = [json.loads(line)["text"] for line in (project / "out.jsonl").read_text().splitlines()]
         assert found == ["xxx", "x"]

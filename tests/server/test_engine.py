@@ -219,6 +219,20 @@ class TestSideBySide:
 
         run(test)
 
+    def test_who_asks_for_many_at_once_leaves_a_place_for_another(self) -> None:
+        async def test() -> None:
+            async with engine("many") as made:
+                many = [asyncio.create_task(events_of(made.reply(QUESTION, SMALL, client="a"))) for _ in range(9)]
+                await until(lambda: made.health().running == 4)
+                await asyncio.sleep(0.05)
+                assert (made.health().running, made.health().waiting) == (4, 5)
+                *_, last = await events_of(made.reply(asking("2"), SMALL, client="b"))
+                assert isinstance(last, Finished)
+                for each in many:
+                    each.cancel()
+
+        run(test)
+
     def test_one_who_goes_away_stops_nobody_else(self) -> None:
         async def test() -> None:
             async with engine("beside") as made, aclosing(made.reply(QUESTION, SMALL)) as stays:

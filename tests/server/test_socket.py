@@ -113,18 +113,18 @@ class TestAttached:
             until(lambda: not running.engine.health().running)
             assistant.close()
 
-    @pytest.mark.parametrize("kind", ["beside", "quick"])
+    @pytest.mark.parametrize("kind", ["many", "quick"])
     def test_many_replies_are_those_of_the_worker_each_in_its_place(self, kind: str) -> None:
         with serving(kind):
             assistant = attached.attached(Settings())
             counts = [3, 40, 1, *range(2, 30)]
             found = dict(assistant.replies(Request((Message("user", str(count)),)) for count in counts))
-            expected = ["x" * count for count in counts] if kind == "beside" else [TEXT] * len(counts)
+            expected = ["x" * count for count in counts] if kind == "many" else [TEXT] * len(counts)
             assert [found[index].text for index in range(len(counts))] == expected  # type: ignore[union-attr]
             assistant.close()
 
     def test_of_many_replies_some_are_asked_for_at_a_time_and_a_cancel_ends_those(self) -> None:
-        with serving("beside") as running:
+        with serving("many") as running:
             assistant, token = attached.attached(Settings()), CancelToken()
             taken = []
 
@@ -146,7 +146,7 @@ class TestAttached:
             assistant.close()
 
     def test_who_leaves_many_replies_frees_the_worker(self) -> None:
-        with serving("beside") as running:
+        with serving("many") as running:
             assistant = attached.attached(Settings())
             events = assistant.replies([QUESTION] * 30)
             next(events)

@@ -45,11 +45,11 @@ class Slow(Quick):
 
 
 class Beside(Slow):
-    """The same for three at once: two chats and a completion. One asked for a number of steps takes those."""
+    """The same for several at once. One asked for a number of steps takes those."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: int) -> None:
         super().__init__()
-        self._places = 3
+        self._places = places
 
     def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
         asked = request.messages[0].text if request.messages else ""
@@ -250,7 +250,8 @@ def main(kind: str, *arguments: str) -> int:
     made: dict[str, Any] = {
         "quick": Quick,
         "slow": Slow,
-        "beside": Beside,
+        "beside": lambda: Beside(3),  # two chats and a completion
+        "many": lambda: Beside(6),
         "silent": Silent,
         "prints": Prints,
         "loads": Loads,
