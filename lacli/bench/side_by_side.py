@@ -83,10 +83,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 tokens = sum(each.stats.predicted_n for each in ends)
             same = same and found[False] == found[True]
         ratios = [one / both for one, both in zip(seconds[False], seconds[True], strict=True)]
+        alone, beside = min(seconds[False]), min(seconds[True])
         print(
-            f"{kind}: {given.clients} prompts, {tokens} tokens: one after the other {min(seconds[False]):.2f} s, "
-            f"at once {min(seconds[True]):.2f} s, {statistics.median(ratios):.2f} x (each round "
-            f"{', '.join(f'{each:.2f}' for each in ratios)})",
+            f"{kind}: {given.clients} prompts, {tokens} tokens: one after the other {alone:.2f} s, "
+            f"at once {beside:.2f} s, {alone / beside:.2f} x at best, {statistics.median(ratios):.2f} x in the middle round",
             flush=True,
         )
     print("the texts are the same" if same else "the texts DIFFER")
