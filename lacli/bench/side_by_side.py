@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         alone, beside = min(seconds[False]), min(seconds[True])
         print(
             f"{kind}: {given.clients} prompts, {tokens} tokens: one after the other {alone:.2f} s, "
-            f"at once {beside:.2f} s, {alone / beside:.2f} x at best, {statistics.median(ratios):.2f} x in the middle round",
+            f"at once {beside:.2f} s, {alone / beside:.2f} x at best, {statistics.median(ratios):.2f} x in the median",
             flush=True,
         )
     print("the texts are the same" if same else "the texts DIFFER")
