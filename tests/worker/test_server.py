@@ -307,7 +307,7 @@ class TestSideBySide:
         assistant.may.release(3)
         assert [there.heard().id for _ in range(3)] == [1, 1, 2]  # type: ignore[union-attr]
         there.say(CancelCall(1), CancelCall(2))
-        assistant.may.release(9)
+        assistant.may.release(1000)
         there.until_done(1, 2)
 
     def test_a_cancel_ends_one_and_no_other(self, front_end: Callable[[Any], FrontEnd]) -> None:
@@ -335,7 +335,7 @@ class TestSideBySide:
         assert Done(1) not in told
         assert assistant.entered == [elsewhere]
         there.say(CancelCall(1), CancelCall(4))
-        assistant.may.release(9)
+        assistant.may.release(1000)
         there.until_done(1, 4)
 
     def test_reading_ahead_waits_and_so_does_what_comes_after_it(self, front_end: Callable[[Any], FrontEnd]) -> None:
