@@ -179,19 +179,25 @@ class TestClients:
         learned = [project_info(locate(paths.pools_dir(), folder)).pools[0].tokens for folder in folders]
         assert learned == [len(clients.end(key).token_ids) for key in (first, second)]
 
-    def test_several_completions_of_one_place_have_one_prompt(self, make: Make) -> None:
-        """However much of it is in memory by the time that the last of them is asked for."""
-        lines = "".join(f"value_{number} = {number}\n" for number in range(120))
-        place = Place(lines, "\nprint(value_3)\n", "a.py", lines_before=200, read_ms=100)
-        assistant = make(pool=False)
-        assistant.loaded.pace.ms_per_token = 1.0  # type: ignore[union-attr]
-        clients = Clients(assistant)
-        keys = [clients.add(Request(place=place, max_tokens=4, beginning=0))]
+    def test_what_the_first_completion_of_a_place_reads_changes_no_prompt_of_the_others(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Else the likeliest texts of `--alternatives` would continue different windows of the file."""
+        from lacli.assistant.loaded import Loaded
+
+        asked: list[Any] = []
+        before = Loaded.reading
+        monkeypatch.setattr(Loaded, "reading", lambda loaded: asked.append(before(loaded)) or asked[-1])
+        clients = Clients(make(pool=False))
+        keys = [clients.add(Request(place=FILL, max_tokens=4, beginning=0))]
         for _ in clients.steps():
             if clients.pieces(keys[0]) == 1 and len(keys) == 1:
-                keys.append(clients.add(Request(place=place, max_tokens=4, beginning=1)))
-        shown = [clients.end(key).stats.shown_n for key in keys]
-        assert shown[0] == shown[1] > 0
+                keys.append(clients.add(Request(place=FILL, max_tokens=4, beginning=1)))
+        assert len(asked) == 1
+        assert all(clients.end(key).text for key in keys)
+        clients.add(Request(place=FILL, max_tokens=4))
+        clients.finish()
+        assert len(asked) == 2  # by then nobody was left
 
 
 class TestEnds:
