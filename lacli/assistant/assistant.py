@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lacli.assistant.base import Cancel, Report, ignore, never
+from lacli.assistant.batch import Inbox, places_of, plain_controller, replies, side_by_side
 from lacli.assistant.reply import Reply, dropped_notice, translated_errors
 from lacli.config import Settings
-from lacli.errors import UsageError
+from lacli.errors import LacliError, UsageError
 from lacli.events import Event, Failed, Finished, Preview, ReplyStats, Request
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _MOST_PROJECTS = 4
 
 
 class Assistant:
-    """A model, its cache, and the pool of the project it is asked for. For one thread and one call at a time."""
+    """A model, its cache, and the pool of the project it is asked for. For one thread."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -38,6 +39,8 @@ class Assistant:
         self._projects: dict[Settings, Loaded] = {}
         """The projects that are open, the one used last at the end."""
         self._seen_notices: set[str] = set()
+        self._inbox = Inbox()
+        """Replies to be written side by side."""
 
     @property
     def loaded(self) -> Loaded | None:
@@ -79,7 +82,7 @@ class Assistant:
         if self._model is None:
             self._spec()
             self._model = load_model(settings, report)
-        while len(self._projects) >= _MOST_PROJECTS:
+        while len(self._projects) >= _MOST_PROJECTS:  # a reply under way in one only hears of no more changed files
             self._projects.pop(next(iter(self._projects))).close()
         return open_project(self._model, settings, report)
 
@@ -95,12 +98,29 @@ class Assistant:
 
     def replies(self, requests: Iterable[Request], cancel: Cancel = never) -> Iterator[tuple[int, Event | Failed]]:
         """See `BatchReplier.replies`."""
-        from lacli.assistant.batch import replies
-
         early: list[Event] = []
         loaded = self._load(early.append)
         yield from ((0, event) for event in early)
         yield from replies(loaded, requests, self._seen_notices, cancel)
+
+    @property
+    def places(self) -> int:
+        """See `SharedReplier.places`."""
+        return 1 if self._model is None else places_of(self._model)
+
+    def add(self, key: int, request: Request, cancel: Cancel = never) -> None:
+        """See `SharedReplier.add`. The model must be loaded."""
+        self._inbox.add(key, self._load(), request, self._seen_notices, self._settings, cancel)
+
+    def together(self) -> Iterator[tuple[int, Event | LacliError]]:
+        """See `SharedReplier.together`."""
+        model = self._model
+        if model is None:  # then nothing was added
+            return
+        try:
+            yield from side_by_side(self._inbox, model.cached, plain_controller(model), self.places)
+        finally:
+            self._inbox.clear()
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from lacli.config import Settings
+from lacli.errors import LacliError
 from lacli.events import Event, Failed, Preview, Request
 
 Report = Callable[[Event], None]
@@ -71,5 +72,26 @@ class ProjectReplier(Replier, Protocol):
         """Serve the next calls for the project and with the permissions of these settings.
 
         Raises UsageError where they name another model than the one it was made for.
+        """
+        ...
+
+
+class SharedReplier(ProjectReplier, Protocol):
+    """One that also replies to several clients at the same time."""
+
+    @property
+    def places(self) -> int:
+        """How many replies it writes side by side, once it is open; 1 where one comes after the other."""
+        ...
+
+    def add(self, key: int, request: Request, cancel: Cancel = never) -> None:
+        """Take in a reply for `together`, for the project entered last; `cancel` ends it alone. Raises as `reply`."""
+        ...
+
+    def together(self) -> Iterator[tuple[int, Event | LacliError]]:
+        """The events of the replies that were added, and of those that are added meanwhile, until none is left.
+
+        Each comes with its key; `Finished`, or what went wrong with it, is the last of a reply. What is raised has
+        ended all of them. Closing the iterator is safe.
         """
         ...

@@ -1,95 +1,188 @@
-"""Many replies at once: the engine's batch of steps into the events of each."""
+"""Many replies at once: the engine's batch of steps into the events of each, whichever projects they are for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lacli.assistant.base import Cancel
+from lacli.assistant.base import Cancel, never
 from lacli.assistant.reply import Reply, refresh_files, translated_errors
 from lacli.errors import LacliError
 from lacli.events import Event, Failed, Request
 
 if TYPE_CHECKING:
-    from lacli.assistant.kept_prompts import KeptPrompts
-    from lacli.assistant.loaded import Loaded
+    from lacli.assistant.loaded import Loaded, LoadedModel
+    from lacli.assistant.reading import Reading
+    from lacli.config import Settings
     from lacli.engine.batch import Job
+    from lacli.engine.controller import Controller
     from lacli.engine.sequence import CachedSequence
 
 _SHARE_OF_MEMORY = 0.5
 """Of what is free now, for all KV caches of a batch together."""
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A reply to write, and what ends it early."""
+
+    reply: Reply
+    cancel: Cancel = never
+
+
 def replies(
     loaded: Loaded, requests: Iterable[Request], seen_notices: set[str], cancel: Cancel
 ) -> Iterator[tuple[int, Event | Failed]]:
     """See `BatchReplier.replies`. Requests are taken, and their prompts tokenised, when there is a place for them."""
-    from lacli.engine.batch import Batch, best_slots
+    from lacli.engine.batch import best_slots
+
+    reading = loaded.reading()  # the same for all, so that equal requests have equal prompts
+
+    def begun() -> Iterator[tuple[int, Begun | LacliError]]:
+        for index, request in enumerate(requests):
+            try:
+                taken: Begun | LacliError = Begun(Reply(loaded, request, seen_notices, reading))
+            except LacliError as error:
+                taken = error
+            yield index, taken
+
+    places = best_slots(loaded.controller, loaded.cached)
+    for index, came in side_by_side(begun(), loaded.cached, loaded.controller, places, cancel):
+        yield index, Failed(came.message, came.hint, came.exit_code) if isinstance(came, LacliError) else came
+
+
+def side_by_side(
+    begun: Iterator[tuple[int, Begun | LacliError]],
+    cached: CachedSequence,
+    controller: Controller,
+    places: int,
+    cancel: Cancel = never,
+) -> Iterator[tuple[int, Event | LacliError]]:
+    """The events of all replies, each with its key; `Finished` or what went wrong is the last of each.
+
+    More may come while others are written: an iterator that has ended is asked again. `cancel` ends all of them.
+    Raises what ends all of them, such as the memory for a forward; what was accepted is stored then, too.
+    """
+    from lacli.engine.batch import Batch
     from lacli.engine.step import Read
     from lacli.models.registry.limits import free_memory
 
-    writing: dict[int, Reply] = {}
-    said: list[tuple[int, Event]] = []
-    reading = loaded.reading()  # the same for all, so that equal requests have equal prompts
-
-    def first_tries() -> Iterator[tuple[int, Job | LacliError]]:
-        for index, request in enumerate(requests):
-            try:
-                reply = Reply(loaded, request, seen_notices, reading)
-            except LacliError as error:
-                yield index, error
-                continue
-            said.extend((index, notice) for notice in reply.begin())
-            writing[index] = reply
-            yield index, reply.job()
-
-    jobs = _Jobs(first_tries())
-
-    places = best_slots(loaded.controller, loaded.cached)
-    most_bytes = _SHARE_OF_MEMORY * free_memory()
-    batch = Batch(loaded.cached, loaded.controller, places, most_bytes, partial(_restore, loaded.kept))
+    batch = Batch(cached, controller, places, _SHARE_OF_MEMORY * free_memory())
+    jobs = _Jobs(begun)
     try:
         with translated_errors():
-            for index, came in batch.decode(jobs, cancel):
-                yield from said
-                said.clear()
+            for key, came in batch.decode(jobs, cancel):
+                yield from jobs.said()
                 if isinstance(came, LacliError):
-                    if index in writing:
-                        writing.pop(index).leave()
-                    yield index, Failed(came.message, came.hint, came.exit_code)
-                elif isinstance(came, Read):
-                    yield index, writing[index].read(came)
-                else:
-                    yield index, writing[index].take(came)
-                    if came.finish is not None and not writing[index].over:
-                        jobs.add(index, writing[index].job())
-                    elif came.finish is not None:
-                        reply = writing.pop(index)
-                        reply.leave()
-                        reply.keep_read(batch.sequence(index))
-                        yield from ((index, event) for event in reply.end())
+                    jobs.leave(key)
+                    yield key, came
+                    continue
+                reply = jobs.writing[key].reply
+                yield key, reply.read(came) if isinstance(came, Read) else reply.take(came)
+                if isinstance(came, Read) or came.finish is None:
+                    continue
+                if not reply.over:
+                    jobs.again(key)
+                    continue
+                jobs.leave(key)
+                reply.keep_read(batch.sequence(key))
+                yield from ((key, event) for event in reply.end())
     finally:
-        refresh_files(loaded)
-        for reply in writing.values():
-            reply.leave()
-
-
-def _restore(kept: KeptPrompts | None, cached: CachedSequence, prompt: Sequence[int]) -> None:
-    if kept is not None:
-        kept.restore(cached, prompt)
+        jobs.close()
 
 
 class _Jobs(Iterator[tuple[int, "Job | LacliError"]]):
     """What a batch has to do: replies that begin again first, also after all others were taken."""
 
-    def __init__(self, first_tries: Iterator[tuple[int, Job | LacliError]]) -> None:
-        self._first_tries = first_tries
-        self._again: list[tuple[int, Job]] = []
-
-    def add(self, index: int, job: Job) -> None:
-        """A reply begins again."""
-        self._again.append((index, job))
+    def __init__(self, begun: Iterator[tuple[int, Begun | LacliError]]) -> None:
+        self.writing: dict[int, Begun] = {}
+        self._begun = begun
+        self._again: deque[int] = deque()
+        self._said: list[tuple[int, Event]] = []
+        self._used: dict[int, Loaded] = {}
 
     def __next__(self) -> tuple[int, Job | LacliError]:
-        return self._again.pop(0) if self._again else next(self._first_tries)
+        if self._again:
+            key = self._again.popleft()
+        else:
+            key, taken = next(self._begun)
+            if isinstance(taken, LacliError):
+                return key, taken
+            self.writing[key] = taken
+            self._used[id(taken.reply.loaded)] = taken.reply.loaded
+            self._said.extend((key, notice) for notice in taken.reply.begin())
+        begun = self.writing[key]
+        return key, begun.reply.job(begun.cancel)
+
+    def again(self, key: int) -> None:
+        """A reply begins again."""
+        self._again.append(key)
+
+    def said(self) -> Iterator[tuple[int, Event]]:
+        """Notices about the prompts that were taken, once."""
+        said, self._said = self._said, []
+        yield from said
+
+    def leave(self, key: int) -> None:
+        """A reply has ended; one that never began may be among them."""
+        begun = self.writing.pop(key, None)
+        if begun is not None:
+            begun.reply.leave()
+
+    def close(self) -> None:
+        """End what is still being written."""
+        for loaded in self._used.values():
+            refresh_files(loaded)
+        for key in list(self.writing):
+            self.leave(key)
+
+
+class Inbox(Iterator[tuple[int, Begun | LacliError]]):
+    """Replies that clients ask for one by one, for `side_by_side`: it ends whenever there is none, and goes on."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[int, Begun]] = deque()
+        self._reading: tuple[object, Reading] | None = None
+
+    def __next__(self) -> tuple[int, Begun | LacliError]:
+        if not self._waiting:
+            raise StopIteration
+        return self._waiting.popleft()
+
+    def add(
+        self, key: int, loaded: Loaded, request: Request, seen_notices: set[str], settings: Settings, cancel: Cancel
+    ) -> None:
+        """Take a request in. Raises PromptTooLong.
+
+        Several completions of one place get equal prompts: what is read for the first of them does not count.
+        """
+        place = (settings, request.place)
+        if self._reading is None or self._reading[0] != place:
+            self._reading = place, loaded.reading()
+        reply = Reply(loaded, request, seen_notices, self._reading[1])
+        self._waiting.append((key, Begun(reply, cancel)))
+
+    def clear(self) -> None:
+        """Drop what was not begun."""
+        self._waiting.clear()
+        self._reading = None
+
+
+def places_of(model: LoadedModel) -> int:
+    """How many replies a model may write at once; 1 where rows are not cheaper together.
+
+    Two more than is fastest, so that a completion need not wait for chats, nor a chat for somebody's batch.
+    """
+    from lacli.engine.batch import best_slots
+
+    best = best_slots(plain_controller(model), model.cached)
+    return best + 2 if best > 1 else 1
+
+
+def plain_controller(model: LoadedModel) -> Controller:
+    """Of no project, for its cost curve."""
+    from lacli.engine.controller import Controller, Limits
+
+    return Controller(model.curve, Limits())

@@ -10,9 +10,10 @@ import copy
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from lacli.assistant.base import Cancel
+from lacli.assistant.base import Cancel, never
 from lacli.assistant.prompt import Prompt, build_prompt
 from lacli.assistant.tries import MOST_TOKENS, Tokens, Tried
 from lacli.errors import LacliError, OutOfMemory
@@ -89,7 +90,12 @@ class Reply:
         if self._prompt.dropped:
             yield Notice(dropped_notice(self._prompt.dropped))
 
-    def job(self) -> Job:
+    @property
+    def loaded(self) -> Loaded:
+        """The model and the project it is of."""
+        return self._loaded
+
+    def job(self, cancel: Cancel = never) -> Job:
         """For a batch, with draft sources of its own."""
         from lacli.engine.batch import Job
 
@@ -97,7 +103,9 @@ class Reply:
             self._prompt_started = time.perf_counter()
             self._forks = self._loaded.sources.fork()
             self._predict(self._forks)
-        return Job(self._prompt.token_ids, self._forks, self._sampler, self._stops())
+        loaded, kept = self._loaded, self._loaded.kept
+        job = Job(self._prompt.token_ids, self._forks, self._sampler, self._stops(), loaded.controller, cancel=cancel)
+        return job if kept is None else replace(job, restore=kept.restore)
 
     def read(self, read: Read) -> Prefill:
         """A part of the prompt was read in a batch."""

@@ -18,6 +18,7 @@ class ScriptedAssistant:
         scripts: Iterable[str | Sequence[Event] | LacliError],
         opening: Sequence[Event] = (),
         step_ms: float = 10.0,
+        places: int = 1,
     ) -> None:
         self.requests: list[Request] = []
         """Everything asked so far."""
@@ -27,6 +28,8 @@ class ScriptedAssistant:
         self._scripts = iter(scripts)
         self._opening = opening
         self._step_ms = step_ms
+        self._places = places
+        self._added: dict[int, Iterator[Event]] = {}
 
     def open(self, report: Report = ignore) -> None:
         """Report the opening events."""
@@ -72,6 +75,29 @@ class ScriptedAssistant:
                     playing.remove((index, events))
                 else:
                     yield index, event
+
+    @property
+    def places(self) -> int:
+        """As it was made."""
+        return self._places
+
+    def add(self, key: int, request: Request, cancel: Cancel = never) -> None:
+        """Begin the next script."""
+        self._added[key] = self.reply(request, cancel)
+
+    def together(self) -> Iterator[tuple[int, Event | LacliError]]:
+        """Play what was added, an event of each in turns."""
+        while self._added:
+            for key, events in list(self._added.items()):
+                came: Event | LacliError | None
+                try:
+                    came = next(events, None)
+                except LacliError as error:
+                    came = error
+                if came is None or isinstance(came, LacliError):
+                    del self._added[key]
+                if came is not None:
+                    yield key, came
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """A token for each word of what was asked."""

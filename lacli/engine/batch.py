@@ -2,8 +2,9 @@
 
 A row costs far less beside others than alone, so the replies of a batch end sooner together than one after the other.
 Each is decoded as `engine.loop` does it; this file only assigns slots: a slot that becomes free goes to the next job,
-whose prompt is read in chunks beside the steps of the others. The beginning that a prompt shares with one that some
-slot holds is copied. A runner that cannot share has one slot, and its jobs run one after another.
+whose prompt is read in chunks beside the steps of the others. Jobs may come while others run, and each may be
+cancelled by itself. The beginning that a prompt shares with one that some slot holds is copied. A runner that cannot
+share has one slot, and its jobs run one after another.
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ class Job:
     """Its own: other replies are written at the same time (`Sources.fork`)."""
     sampler: Sampler
     stops: Stops
+    controller: Controller
+    """Of its project; all controllers of a batch share one cost curve."""
+    restore: Restore = lambda cached, prompt: None
+    cancel: Callable[[], bool] = lambda: False
+    """Read between forwards; ends this job alone."""
 
 
 class _Slot:
@@ -68,13 +74,23 @@ class _Slot:
         self.key, self.job, self.fresh = key, job, True
         self.most_positions = _most_positions(job, self.cached.runner)
 
-    def answer(self, result: ForwardResult, controller: Controller) -> Step:
+    def planned(self, decoder: MeteredDecoder, others: int, tokens: float) -> ForwardRequest:
+        """The rows of the next step beside this many rows of others, from which these tokens are expected."""
+        assert self.job is not None
+        controller = self.job.controller
+        controller.set_others(others, tokens)
+        try:
+            return decoder.rows()
+        finally:  # its project's next reply may be written alone
+            controller.set_others(0, 0.0)
+
+    def answer(self, result: ForwardResult) -> Step:
         """The step that results from a forward; the first step, if its rows were the prompt's last."""
         if self.decoder is not None:
             return self.decoder.answer(result)
         job = self.job
         assert job is not None
-        decoder = Decoder(job.prompt, self.cached, job.sources, job.sampler, job.stops, controller)
+        decoder = Decoder(job.prompt, self.cached, job.sources, job.sampler, job.stops, job.controller)
         self.decoder = MeteredDecoder(decoder)
         return self.decoder.start(result.scores)
 
@@ -108,18 +124,11 @@ def _most_rows(controller: Controller) -> int:
 class Batch:
     """The slots of one model; `decode` fills them."""
 
-    def __init__(
-        self,
-        cached: CachedSequence,
-        controller: Controller,
-        most: int,
-        most_bytes: float,
-        restore: Restore = lambda cached, prompt: None,
-    ) -> None:
-        """cached: the first slot; most: slots, 1 where the runner cannot share; most_bytes: of all caches."""
+    def __init__(self, cached: CachedSequence, controller: Controller, most: int, most_bytes: float) -> None:
+        """cached: the first slot; controller: has the cost curve, and the bound on the rows of a forward; most: slots,
+        1 where the runner cannot share; most_bytes: of all caches."""
         self._slots = [_Slot(cached)]
-        self._controller = controller
-        self._restore = restore
+        self._cost = controller.cost
         self._most = most
         self._most_bytes = most_bytes
         self._most_rows = _most_rows(controller)
@@ -130,22 +139,26 @@ class Batch:
         """Yield the steps of all jobs and the progress of their prompts, each with its job's key; a job's last step has
         `finish` set.
 
-        A job is taken from `jobs` when there is a slot for it. If it fails, its error is yielded instead, and
-        the others go on. `cancel` is read between forwards; then every job that was started ends as cancelled.
+        A job is taken from `jobs` when there is a slot for it; an iterator that has ended is asked again, as more may
+        have come. If a job fails, its error is yielded instead, and the others go on. `cancel` is read between
+        forwards; then every job that was started ends as cancelled.
         """
         waiting: list[tuple[int, Job]] = []
         try:
             while True:
-                yield from self._assign(jobs, waiting, cancel)
+                yield from self._drop_cancelled()
+                yield from self._assign(jobs, waiting)
                 active = [slot for slot in self._slots if slot.job is not None]
                 if not active:
                     return
                 if cancel():
                     yield from ((slot.key, ended(Finish.CANCELLED)) for slot in active)
                     return
-                yield from self._forward(active)
+                if len(active) == 1 and active[0].decoder is None:
+                    yield from self._read_alone(active[0])
+                else:
+                    yield from self._forward(active)
         finally:
-            self._controller.set_others(0, 0.0)
             for slot in self._slots:
                 slot.release()
 
@@ -153,30 +166,38 @@ class Batch:
         """What holds the reply of this job, until `decode` goes on."""
         return next((slot.cached for slot in self._slots if slot.key == key), None)
 
+    def _drop_cancelled(self) -> Iterator[JobEvent]:
+        """Free the slots of jobs that are no longer wanted."""
+        for slot in self._slots:
+            if slot.job is not None and slot.job.cancel():
+                slot.release()
+                yield slot.key, ended(Finish.CANCELLED)
+
     def _assign(
-        self, jobs: Iterator[tuple[int, Job | LacliError]], waiting: list[tuple[int, Job]], cancel: Callable[[], bool]
+        self, jobs: Iterator[tuple[int, Job | LacliError]], waiting: list[tuple[int, Job]]
     ) -> Iterator[JobEvent]:
         """Give free slots to the next jobs; `waiting` keeps one that there was no memory for."""
         while True:
             if not waiting:
                 if len(self._slots) >= self._most and all(slot.job is not None for slot in self._slots):
                     return
-                key, job = next(jobs, (-1, None))
-                if job is None:
+                key, taken = next(jobs, (-1, None))
+                if taken is None:
                     return
-                if isinstance(job, LacliError):
-                    yield key, job
+                if isinstance(taken, LacliError):
+                    yield key, taken
                     continue
-                if job.stops.room <= 0:
-                    yield key, ended(Finish.LENGTH)
-                    continue
-                waiting.append((key, job))
-            slot = self._free_slot(waiting[0][1])
+                waiting.append((key, taken))
+            key, job = waiting[0]
+            if job.stops.room <= 0 or job.cancel():
+                waiting.clear()
+                yield key, ended(Finish.LENGTH if job.stops.room <= 0 else Finish.CANCELLED)
+                continue
+            slot = self._free_slot(job)
             if slot is None:
                 return
-            slot.assign(*waiting.pop())
-            if self._most == 1:
-                yield from self._read_alone(slot, cancel)
+            waiting.clear()
+            slot.assign(key, job)
 
     def _free_slot(self, job: Job) -> _Slot | None:
         """The free slot whose cache serves this job best, or a new one; None where all are taken or memory is."""
@@ -194,16 +215,28 @@ class Batch:
         self._slots.append(_Slot(CachedSequence(first.sibling())))
         return self._slots[-1]
 
-    def _read_alone(self, slot: _Slot, cancel: Callable[[], bool]) -> Iterator[JobEvent]:
-        """The whole prompt at once, in the runner's own way."""
-        assert slot.job is not None
-        self._restore(slot.cached, slot.job.prompt)
-        slot.fresh, slot.reused = False, slot.cached.reusable(slot.job.prompt)
+    def _read_alone(self, slot: _Slot) -> list[JobEvent]:
+        """The next chunk of a prompt that nothing is written beside, as large as the runner likes it."""
+        job, cached = slot.job, slot.cached
+        assert job is not None
+        if slot.fresh:
+            self._take_what_is_known(slot, job)
+        left = len(job.prompt) - slot.cached.reusable(job.prompt)
         started = time.perf_counter()
-        scores = slot.cached.start(slot.job.prompt, lambda done: not cancel())
-        yield slot.key, Read(slot.cached.length, slot.reused, since_ms(started))
+        scores = cached.start(job.prompt, lambda done: done >= left)
+        events: list[JobEvent] = [(slot.key, Read(cached.length, slot.reused, since_ms(started)))]
         if scores is not None:
-            yield self._answer(slot, ForwardResult(scores, 0.0))
+            events.append(self._answer(slot, ForwardResult(scores, 0.0)))
+        return events
+
+    def _take_what_is_known(self, slot: _Slot, job: Job) -> None:
+        """Copy the beginning of a prompt from the slot that holds most of it, and restore what else is kept of it."""
+        best = max((each.cached for each in self._slots), key=lambda cached: cached.reusable(job.prompt))
+        held = best.reusable(job.prompt)
+        if held > slot.cached.begin(job.prompt):
+            slot.cached.adopt(best, held)
+        job.restore(slot.cached, job.prompt)
+        slot.fresh, slot.reused = False, slot.cached.length
 
     def _forward(self, active: Sequence[_Slot]) -> list[JobEvent]:
         """One forward for all active slots, and the events that result."""
@@ -213,8 +246,8 @@ class Batch:
         results = _run([(slot.cached.runner, rows) for slot, rows in running])
         spent_ms = since_ms(started)
         if all(slot.request is not None for slot, _ in running):  # reading a prompt is cheaper than so many steps
-            self._controller.cost.learn(sum(counts), spent_ms)
-        plain_ms = self._controller.cost.plain_ms(sum(counts), spent_ms)
+            self._cost.learn(sum(counts), spent_ms)
+        plain_ms = self._cost.plain_ms(sum(counts), spent_ms)
         events: list[JobEvent] = []
         for (slot, rows), scores, count in zip(running, results, counts, strict=True):
             own_ms = spent_ms * count / sum(counts)
@@ -229,7 +262,7 @@ class Batch:
         """The step that results from a forward; the slot is released if its reply has ended."""
         key = slot.key
         try:
-            step: Step | LacliError = slot.answer(result, self._controller)
+            step: Step | LacliError = slot.answer(result)
         except LacliError as error:
             step = error
         if isinstance(step, LacliError) or step.finish is not None:
@@ -241,8 +274,7 @@ class Batch:
         writing = [(slot, slot.decoder) for slot in active if slot.decoder is not None]
         rows, tokens = len(writing), float(len(writing))
         for slot, decoder in writing:
-            self._controller.set_others(rows - 1, tokens - 1.0)
-            slot.request = decoder.rows()
+            slot.request = slot.planned(decoder, rows - 1, tokens - 1.0)
             rows += len(slot.request.rows.token_ids) - 1
             tokens += slot.request.expected - 1.0
             yield slot, slot.request.rows
@@ -260,15 +292,11 @@ class Batch:
         if left <= 0:
             return None
         if slot.fresh:
-            best = max((each.cached for each in self._slots), key=lambda cached: cached.reusable(job.prompt))
-            held = best.reusable(job.prompt)
+            held = max(each.cached.reusable(job.prompt) for each in self._slots)
             for other in before:
                 if other.job is not None and common(job.prompt, other.job.prompt) >= held + _WORTH_WAITING:
                     return None
-            if held > slot.cached.begin(job.prompt):
-                slot.cached.adopt(best, held)
-            self._restore(slot.cached, job.prompt)
-            slot.fresh, slot.reused = False, slot.cached.length
+            self._take_what_is_known(slot, job)
         chunk = job.prompt[slot.cached.length : slot.cached.length + left]
         count = len(chunk)
         last = slot.cached.length + count == len(job.prompt)

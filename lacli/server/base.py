@@ -21,11 +21,11 @@ class Health:
     models: tuple[str, ...] = ()
     """Aliases of the models in memory."""
     running: int = 0
-    """Requests that a worker is at."""
+    """Requests that workers are at; replies of one model may be written side by side."""
     waiting: int = 0
     """Requests behind those."""
     quiet_s: float = 0.0
-    """Seconds since the running request last brought an event; 0 where none runs."""
+    """Seconds since a model that is busy last brought an event of any request; 0 where none is."""
 
 
 class Engine(Protocol):

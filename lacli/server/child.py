@@ -20,10 +20,11 @@ from lacli.worker.protocol import (
     Greeting,
     Hello,
     InvalidLine,
+    Places,
     WorkerMessage,
 )
 
-Answer = EventMessage | Done | ErrorMessage
+Answer = EventMessage | Done | ErrorMessage | Places
 
 _CLOSE_S, _TERMINATE_S = 10.0, 1.0
 """How long it may take to finish its step and save, and to end after it was terminated."""

@@ -55,7 +55,7 @@ class WorkerEngine:
     async def reply(
         self, request: Request, settings: Settings, urgent: bool = False, client: Hashable = None
     ) -> AsyncIterator[Event]:
-        """See `Engine.reply`. Requests of one client wait for each other; without one, each counts as another's."""
+        """See `Engine.reply`. Clients take turns; without one, each request counts as another's."""
         job = self.submit("reply", request, settings, urgent, client)
         try:
             async with aclosing(job.answers()) as answers:
@@ -79,10 +79,10 @@ class WorkerEngine:
     def health(self) -> Health:
         """See `Engine.health`."""
         up = [lane for lane in self._lanes.values() if lane.pid]
-        busy = [lane for lane in up if lane.running is not None]
+        busy = [lane for lane in up if lane.running]
         return Health(
             models=tuple(lane.settings.model or "" for lane in up),
-            running=len(busy),
+            running=sum(len(lane.running) for lane in busy),
             waiting=sum(len(lane.turns) for lane in self._lanes.values()),
             quiet_s=max((time.monotonic() - lane.heard for lane in busy), default=0.0),
         )
@@ -147,7 +147,7 @@ class WorkerEngine:
         return self._lanes[key]
 
     def _schedule(self) -> None:
-        """Give every worker that is free its next request, and models that are wanted a place in memory."""
+        """Give every worker the requests that it can take now, and models that are wanted a place in memory."""
         if self._closed:
             return
         wanted = sorted((lane for lane in self._lanes.values() if lane.turns), key=lambda lane: lane.turns.oldest())
@@ -155,8 +155,11 @@ class WorkerEngine:
             if lane.state == "cold" and self._has_room_for(lane):
                 lane.state = "starting"
                 self._run(lane.start())
+        locked_out = min((lane.turns.oldest() for lane in wanted if lane.state == "cold"), default=None)
         for lane in wanted:
-            if lane.state == "up" and lane.running is None and lane.turns:
+            while (job := lane.next()) is not None:
+                if lane.running and locked_out is not None and locked_out < job.arrival:
+                    break  # it must come to an end, as another model waits for its memory
                 lane.begin_next()
         self._expire()
 
@@ -171,7 +174,7 @@ class WorkerEngine:
         free = [
             each
             for each in others
-            if each.state == "up" and each.running is None and (not each.turns or each.turns.oldest() > oldest)
+            if each.state == "up" and not each.running and (not each.turns or each.turns.oldest() > oldest)
         ]
         if free:
             self._let_go(min(free, key=lambda each: each.last_used))

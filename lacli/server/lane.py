@@ -1,4 +1,4 @@
-"""One model's worker and those who wait for it: one request at a time, previews aside.
+"""One model's worker and those who wait for it: one request at a time, or as many replies as it writes side by side.
 
 Knows nothing of other models; when it may have a process, and when it has to go, the engine says.
 """
@@ -16,7 +16,7 @@ from lacli.errors import LacliError, WorkerDied
 from lacli.server.child import Answer, Child
 from lacli.server.job import Job
 from lacli.server.turns import Rank, Turns
-from lacli.worker.protocol import Call, CancelCall, Done, ErrorMessage
+from lacli.worker.protocol import Call, CancelCall, Done, ErrorMessage, Places
 
 
 class Lane:
@@ -27,17 +27,20 @@ class Lane:
         """Of the model alone."""
         self.state: Literal["cold", "starting", "up", "closing"] = "cold"
         self.turns: Turns[Job] = Turns()
-        self.running: Job | None = None
+        self.running: dict[int, Job] = {}
+        """What the worker is at, by the number of the call."""
         self.last_used = time.monotonic()
         self.last_what = ""
         """What it did last."""
         self.heard = time.monotonic()
-        """When the running request last brought an event, or began."""
+        """When a running request last brought an event, or began."""
         self._command = command
         self._on_change = on_change
         self._child: Child | None = None
+        self._places = 1
+        """How many replies the worker writes at once."""
         self._aside: dict[int, Job] = {}
-        """Previews under way beside the running request."""
+        """Previews under way beside what is running."""
         self._ids = itertools.count(1)
         self._entered: tuple[object, Settings] | None = None
         """Whose call the worker had last, and with which settings."""
@@ -50,19 +53,19 @@ class Lane:
     @property
     def is_idle(self) -> bool:
         """Whether nobody wants anything."""
-        return self.running is None and not self._aside and not self.turns
+        return not self.running and not self._aside and not self.turns
 
     def add(self, job: Job) -> None:
-        """Let a request wait; a preview goes to a busy worker at once, and reading ahead makes way."""
-        if job.what == "preview" and self.running is not None and self._child is not None:
-            self._send(job, None)
+        """Let a request wait; what a busy worker can answer between two steps goes there at once, and reading ahead
+        makes way."""
+        if self.running and (job.what == "preview" or (job.what == "open" and self._places > 1)):
+            self._send(job, None if job.what == "preview" else self._entering(job))
             self._aside[job.id] = job
             return
         if job.rank != Rank.AHEAD:
-            for each in [each for each in self.turns if each.rank == Rank.AHEAD and each.client == job.client]:
+            ahead = [each for each in self.turns if each.rank == Rank.AHEAD and each.client == job.client]
+            for each in (*ahead, *(each for each in self.running.values() if each.rank == Rank.AHEAD)):
                 self.cancel(each)
-            if self.running is not None and self.running.rank == Rank.AHEAD:
-                self.cancel(self.running)
         self.turns.add(job)
 
     def cancel(self, job: Job) -> None:
@@ -76,13 +79,32 @@ class Lane:
         self.turns.remove(job)
         job.drop()
 
+    def next(self) -> Job | None:
+        """The request that can begin now; None where none waits, or the worker is at all that it can be at."""
+        return self.turns.next(self._may_begin) if self.state == "up" else None
+
     def begin_next(self) -> None:
-        """Give the worker the request whose turn it is. There must be one, and a worker that does nothing."""
-        job = self.running = self.turns.take()
-        entering = (job.client, job.settings)
-        self._send(job, None if entering == self._entered else job.settings)
-        self._entered = entering
+        """Give the worker that request."""
+        job = self.turns.take(self._may_begin)
+        self._send(job, self._entering(job))
+        self.running[job.id] = job
         self.heard = time.monotonic()
+
+    def _may_begin(self, job: Job) -> bool:
+        """Whether there is a place for a request beside what runs. One is kept for a completion, which so waits for no
+        chat, and one for a client of whom nothing is being written, who so waits for nobody's batch."""
+        running = self.running.values()
+        if not running:
+            return True
+        if self._places == 1 or any(each.what == "warm" for each in (job, *running)):
+            return False
+        kept = 0 if job.rank == Rank.URGENT else 1 + any(each.client == job.client for each in running)
+        return self._places - sum(each.what == "reply" for each in running) > kept
+
+    def _entering(self, job: Job) -> Settings | None:
+        """The settings to send with a request: none where the same client's were the last."""
+        before, self._entered = self._entered, (job.client, job.settings)
+        return None if before == self._entered else job.settings
 
     async def start(self) -> None:
         """Start the worker; where it cannot be, all that wait for it fail."""
@@ -109,31 +131,32 @@ class Lane:
         self._child.send(Call(job.id, job.what, job.request, settings))
 
     def _answered(self, answer: Answer) -> None:
-        aside = self._aside.get(answer.id or 0)
-        job = aside or self.running
-        if job is None or job.id != answer.id:
+        if isinstance(answer, Places):
+            self._places = answer.count
+            self._on_change()
+            return
+        job = self._aside.get(answer.id or 0) or self.running.get(answer.id or 0)
+        if job is None:
             return
         job.put(answer)
         self.heard = time.monotonic()
         if isinstance(answer, Done | ErrorMessage):
-            if aside is not None:
-                del self._aside[job.id]
-            else:
-                self.running = None
+            self._aside.pop(job.id, None)
+            self.running.pop(job.id, None)
             self.last_what = job.what
             self._rest()
 
     def _died(self, error: WorkerDied) -> None:
         """What it was doing is lost; what waits gets another one."""
-        self._child, self._entered = None, None
+        self._child, self._entered, self._places = None, None, 1
         self.state = "cold"
         self._lose(error)
         self._rest()
 
     def _lose(self, error: WorkerDied) -> None:
-        lost = [*self._aside.values(), *([self.running] if self.running is not None else [])]
+        lost = [*self._aside.values(), *self.running.values()]
         self._aside.clear()
-        self.running = None
+        self.running.clear()
         for job in lost:
             job.fail(error)
 

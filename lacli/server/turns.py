@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 _URGENT_IN_A_ROW = 8
@@ -75,14 +75,19 @@ class Turns(Generic[_W]):
         """The arrival of the one that has waited longest. There must be one."""
         return min(queue[0].arrival for queue in self._clients.values())
 
-    def take(self) -> _W:
-        """The next one, which leaves the queue. There must be one."""
-        heads = [queue[0] for queue in self._clients.values()]
-        best = min(each.rank for each in heads)
+    def next(self, may: Callable[[_W], bool] = lambda request: True) -> _W | None:
+        """The one whose turn it is among those that may; None where none may."""
+        heads = [queue[0] for queue in self._clients.values() if may(queue[0])]
+        best = min((each.rank for each in heads), default=None)
         if best == Rank.URGENT and self._urgent_in_a_row >= _URGENT_IN_A_ROW:
             best = min((each.rank for each in heads if each.rank == Rank.NORMAL), default=best)
-        found = next(each for each in heads if each.rank == best)
-        self._urgent_in_a_row = self._urgent_in_a_row + 1 if best == Rank.URGENT else 0
+        return next((each for each in heads if each.rank == best), None)
+
+    def take(self, may: Callable[[_W], bool] = lambda request: True) -> _W:
+        """The same, which leaves the queue. There must be one."""
+        found = self.next(may)
+        assert found is not None
+        self._urgent_in_a_row = self._urgent_in_a_row + 1 if found.rank == Rank.URGENT else 0
         queue = self._clients.pop(found.client)
         queue.popleft()
         if queue:  # behind all others

@@ -28,6 +28,7 @@ from lacli.worker.protocol import (
     EventMessage,
     Greeting,
     InvalidLine,
+    Places,
 )
 
 _PREDICATE_S = 0.1
@@ -54,14 +55,18 @@ class Channel:
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._protocol_error = ""
 
-    def call(self, call: Call) -> RunningCall:
+    def call(self, call: Call) -> RunningCalls:
         """Send a call; its answers are read from the result."""
-        answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        running = RunningCalls(self)
+        running.add(call)
+        return running
+
+    def start(self, call: Call, answers: queue.SimpleQueue[Answer]) -> None:
+        """Send a call whose answers go into this queue."""
         self._answers[call.id] = answers  # before it is sent: the answer may come at once
         self.send(call)
         if self.death is not None:  # perhaps after it was told to every call
             answers.put(self.death)
-        return RunningCall(self, call.id, answers)
 
     def send(self, message: ClientMessage) -> None:
         """Have the message written; never waits."""
@@ -104,7 +109,7 @@ class Channel:
                     self._protocol_error = other
             elif isinstance(message, ErrorMessage) and message.id is None:
                 self._protocol_error = message.message
-            else:
+            elif not isinstance(message, Places):  # calls beyond those wait in the engine
                 self.deliver(message)
             if self._protocol_error:
                 return
@@ -116,46 +121,64 @@ class Channel:
             answers.put(death)
 
 
-class RunningCall:
-    """A call that was sent, as a context manager: leaving it before its last answer cancels it."""
+class RunningCalls:
+    """Calls that were sent, whose answers are read together; as a context manager: leaving it cancels the rest."""
 
-    def __init__(self, channel: Channel, call_id: int, answers: queue.SimpleQueue[Answer]) -> None:
+    def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._id = call_id
-        self._answers = answers
-        self._ended = False
+        self._running: dict[int, None] = {}
+        """Calls whose last answer was not read yet."""
+        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._cancelled = False
 
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def add(self, call: Call) -> None:
+        """Send another one."""
+        self._running[call.id] = None
+        self._channel.start(call, self._answers)
+        if self._cancelled:
+            self._channel.send(CancelCall(call.id))
+
     def answers(self, cancel: Cancel) -> Iterator[Answer]:
-        """Every answer, the last one included; sleeps in between."""
+        """Every answer, the last one of each call included; sleeps in between."""
         pollable = not isinstance(cancel, CancelToken) and cancel is not never
-        while not self._ended:
+        while self._running:
             if pollable and cancel():
                 self.cancel()
             try:
                 answer = self._answers.get(timeout=_PREDICATE_S if pollable else None)
             except queue.Empty:
                 continue
-            self._ended = not isinstance(answer, EventMessage)
+            if isinstance(answer, WorkerDied):
+                self._forget(*self._running)
+            elif not isinstance(answer, EventMessage):
+                self._forget(answer.id or 0)
             yield answer
 
     def cancel(self) -> None:
-        """Tell the engine, once, that the call is no longer wanted; never waits."""
+        """Tell the engine, once, that nothing of this is wanted any longer; never waits."""
         if not self._cancelled:
             self._cancelled = True
-            self._channel.send(CancelCall(self._id))
+            for call_id in tuple(self._running):
+                self._channel.send(CancelCall(call_id))
 
-    def __enter__(self) -> RunningCall:
+    def _forget(self, *call_ids: int) -> None:
+        for call_id in call_ids:
+            self._running.pop(call_id, None)
+            self._channel.forget(call_id)
+
+    def __enter__(self) -> RunningCalls:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._channel.forget(self._id)
-        if not self._ended:
-            self.cancel()
+        self.cancel()
+        self._forget(*self._running)
 
 
 @contextlib.contextmanager
-def linked(cancel: Cancel, call: RunningCall) -> Iterator[None]:
+def linked(cancel: Cancel, calls: RunningCalls) -> Iterator[None]:
     """While the block runs, a cancel is sent to the engine at once, even while nothing arrives."""
-    with cancel.subscribed(call.cancel) if isinstance(cancel, CancelToken) else contextlib.nullcontext():
+    with cancel.subscribed(calls.cancel) if isinstance(cancel, CancelToken) else contextlib.nullcontext():
         yield

@@ -10,25 +10,28 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from lacli.assistant.base import Cancel, Report, ignore, never
 from lacli.config import Settings
-from lacli.errors import LacliError, UsageError
-from lacli.events import Event, Notice, Preview, Request
-from lacli.worker.channel import Channel, linked
+from lacli.errors import LacliError, UsageError, WorkerDied
+from lacli.events import Event, Failed, Notice, Preview, Request
+from lacli.worker.channel import Channel, RunningCalls, linked
 from lacli.worker.process import WorkerProcess, own_command
 from lacli.worker.protocol import Call, Done, ErrorMessage, EventMessage
 
 Connect = Callable[[Settings], Channel]
 """Makes a connection to an engine with these settings. Raises LacliError."""
 
+_AT_A_TIME = 16
+"""Replies that an engine is asked for at once, of many: more than most write side by side."""
+
 
 class WorkerAssistant:
-    """See `base.Replier`. `command` starts another worker than ours, `connect` reaches one in another way, and
+    """See `base.BatchReplier`. `command` starts another worker than ours, `connect` reaches one in another way, and
     `channel` is a connection that there is already."""
 
     def __init__(
@@ -67,6 +70,34 @@ class WorkerAssistant:
                 if not isinstance(event, Done):
                     yield event
 
+    def replies(self, requests: Iterable[Request], cancel: Cancel = never) -> Iterator[tuple[int, Event | Failed]]:
+        """See `BatchReplier.replies`. The engine is asked for a few at a time, and writes as many at once as pays.
+
+        Raises WorkerDied if it dies meanwhile.
+        """
+        channel, waiting = self._ensure_connected(), enumerate(requests)
+        yield from ((0, notice) for notice in self._taken_notices())
+        places: dict[int, int] = {}
+        with RunningCalls(channel) as calls, linked(cancel, calls):
+            while True:
+                while len(calls) < _AT_A_TIME and not cancel() and (taken := next(waiting, None)) is not None:
+                    call = self._numbered(channel, "reply", taken[1])
+                    places[call.id] = taken[0]
+                    calls.add(call)
+                answer = next(calls.answers(cancel), None)
+                if answer is None:
+                    return
+                if isinstance(answer, WorkerDied):
+                    self._forget(channel)
+                    raise answer
+                if isinstance(answer, EventMessage):
+                    yield places[answer.id], answer.event
+                elif isinstance(answer, ErrorMessage):
+                    error = answer.to_error()
+                    if isinstance(error, WorkerDied):  # no fault of that request: it may be made again
+                        raise error
+                    yield places[answer.id or 0], Failed(error.message, error.hint, error.exit_code)
+
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
         with closing(self._call("preview", request)) as events:
@@ -103,8 +134,7 @@ class WorkerAssistant:
         """The events of one call, `Done` last; closing the generator cancels the call."""
         channel = self._ensure_connected()
         if what != "warm":
-            notices, self._pending_notices = self._pending_notices, []
-            yield from notices
+            yield from self._taken_notices()
         with channel.call(self._numbered(channel, what, request)) as call, linked(cancel, call):
             for answer in call.answers(cancel):
                 if isinstance(answer, EventMessage):
@@ -116,6 +146,10 @@ class WorkerAssistant:
                 else:
                     self._forget(channel)
                     raise answer
+
+    def _taken_notices(self) -> list[Notice]:
+        notices, self._pending_notices = self._pending_notices, []
+        return notices
 
     def _numbered(self, channel: Channel, what: str, request: Request | None) -> Call:
         """The call as it is sent, with the settings where they are not those that the engine knows."""

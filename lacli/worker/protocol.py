@@ -11,12 +11,21 @@ that is not finite is the string "NaN", "Infinity" or "-Infinity".
 **Greeting.** Both sides greet first, without waiting for each other, and name the version of the protocol they speak.
 A side that reads another version than its own tells its user and ends the connection.
 
-    front end   {"type": "hello", "protocol": 2, "settings": {…}}            `config.Settings`: which model, and how
-    worker      {"type": "greeting", "protocol": 2, "version": "0.1.0", "pid": 4711}
+    front end   {"type": "hello", "protocol": 3, "settings": {…}}            `config.Settings`: which model, and how
+    worker      {"type": "greeting", "protocol": 3, "version": "0.1.0", "pid": 4711}
 
 **Calls.** The front end gives each call a number of its own choice, never used before on this connection. Calls run
 one after the other, in the order in which they arrived, but for a preview without settings: during a reply it is
 answered between two steps.
+
+A worker whose model writes several replies faster side by side than one after the other says so once it is loaded:
+
+    {"type": "places", "count": 9}
+
+From then on replies that arrive during others join them, so that the events of several calls alternate, and `open` and
+`preview` are answered between two steps. At most `count` are written at once; those beyond wait. That is two more than
+is fastest: whoever serves many clients can keep them for what is urgent and for who comes late. `warm` still waits
+until all before it have ended, and so does what arrives after it.
 
     {"type": "call", "id": 1, "what": "open"}                                 load the model; a reply does so by itself
     {"type": "call", "id": 2, "what": "reply", "request": {…}}                `events.Request`
@@ -28,9 +37,9 @@ A call may have `settings` of its own: another project, other permissions, for t
 name the model of the greeting. `lacli serve`, which speaks the same over its socket, ignores them: its clients have the
 settings they greet with.
 
-The worker answers with any number of `event` messages, each holding one event of `events.py` (`notice`, `loading`,
-`prefill`, `piece`: one per decoding step, `finished`), then one `done` or one `error`, after which the number is not
-used again.
+The worker answers a call with any number of `event` messages, each holding one event of `events.py` (`notice`,
+`loading`, `prefill`, `piece`: one per decoding step, `finished`), then one `done` or one `error`, after which the
+number is not used again.
 
     {"type": "event", "id": 2, "event": {"type": "piece", "text": " a", "sources": ["project"], "stats": {…}}}
     {"type": "done", "id": 2}                                                 that of a preview holds `preview`
@@ -62,7 +71,7 @@ from lacli.errors import LacliError
 from lacli.events import Event, Preview, Request
 from lacli.worker.wire import reader, tagged
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Raised when an older reader would misunderstand a message."""
 MOST_BYTES = 1 << 28
 """The longest line that is read."""
@@ -138,6 +147,13 @@ class EngineStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """How many replies the worker writes side by side; 1 until it says otherwise."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class EventMessage:
     """An event of a running call."""
 
@@ -190,7 +206,7 @@ class InvalidLine:
 
 
 ClientMessage = Hello | Call | CancelCall | Close
-WorkerMessage = Greeting | EventMessage | Done | ErrorMessage
+WorkerMessage = Greeting | Places | EventMessage | Done | ErrorMessage
 
 _dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
 _ERRORS: dict[str, type[LacliError]] = {

@@ -3,9 +3,10 @@
 `client` starts it, so that a front end neither waits for torch nor dies with it. It prints nothing for people: what it
 and the libraries below it print, on stdout too, goes to stderr, which its parent keeps for a report.
 
-One thread decodes and writes; another reads, so that a cancel, and the end of the front end, reach the decoder between
-two steps. Ctrl-C and a terminal that closes are the front end's business and ignored here. When the front end is gone
-the current step is finished, what was accepted is in the pool, and the process exits with status 0.
+One thread decodes and writes; another reads, so that a cancel, the end of the front end, and calls that can be answered
+beside the replies under way, reach the decoder between two steps. Ctrl-C and a terminal that closes are the front end's
+business and ignored here. When the front end is gone the current step is finished, what was accepted is in the pool,
+and the process exits with status 0.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 import lacli
-from lacli.assistant.base import Cancel, ProjectReplier, Replier
+from lacli.assistant.base import Cancel, SharedReplier
 from lacli.config import Settings
 from lacli.errors import SMALLER, LacliError, OutOfMemory
-from lacli.events import Event, Finished, ReplyStats, Request
+from lacli.events import Event, Finished, ReplyStats
 from lacli.streams import private_standard
 from lacli.worker import protocol
 from lacli.worker.protocol import (
@@ -39,6 +40,7 @@ from lacli.worker.protocol import (
     Greeting,
     Hello,
     InvalidLine,
+    Places,
     WorkerMessage,
 )
 
@@ -48,6 +50,7 @@ _LEAVING_S = 1.0
 """The same where nothing needs saving: during an import, or while a model is prepared."""
 
 OnDisconnect = Callable[[float], None]
+_Event = TypeVar("_Event")
 
 
 class _CallCancelled(BaseException):
@@ -72,6 +75,10 @@ class Connection:
         self._closing = False
         self._opened = False
         self._replying = False
+        self._places = 1
+        """How many replies the front end was told it may ask for at once."""
+        self._together: set[int] = set()
+        """Calls whose replies are written side by side."""
 
     def read(self, reader: BinaryIO, on_disconnect: OnDisconnect) -> None:
         """Take in messages until the front end closes; for a thread of its own."""
@@ -94,7 +101,7 @@ class Connection:
             self._incoming.put(None)
             on_disconnect(_SAVING_S if self._replying else _LEAVING_S)
 
-    def run(self, assistant: Callable[[Settings], ProjectReplier]) -> None:
+    def run(self, assistant: Callable[[Settings], SharedReplier]) -> None:
         """Greet, and run calls until the front end is gone."""
         with contextlib.suppress(_ClientGone):
             self._send(Greeting(protocol.PROTOCOL, lacli.__version__, os.getpid()))
@@ -108,39 +115,64 @@ class Connection:
                 while (message := self._next()) is not None and not self._closing:
                     if isinstance(message, Call):
                         self._run_call(message, replier)
+                        if self._together:
+                            self._write_together(replier)
                     elif isinstance(message, InvalidLine):
                         self._send(message.to_message())
 
     def _next(self) -> Hello | Call | InvalidLine | None:
         return self._postponed.popleft() if self._postponed else self._incoming.get()
 
-    def _answer_previews(self, replier: ProjectReplier) -> None:
-        """Between two steps of a reply: a prompt is shown by the tokenizer alone, so nobody waits a reply for one."""
+    def _take_in(self, replier: SharedReplier) -> None:
+        """Between two steps: answer what need not wait for the replies under way, and let others join them."""
         while not self._incoming.empty():
             message = self._incoming.get()
-            if isinstance(message, Call) and message.what == "preview" and message.settings is None:
+            if isinstance(message, Call) and self._can_run_now(message):
                 self._run_call(message, replier)
             else:
                 self._postponed.append(message)
 
-    def _run_call(self, call: Call, replier: ProjectReplier) -> None:
-        """Run one call up to its `done` or `error`."""
+    def _can_run_now(self, call: Call) -> bool:
+        """Whether a call runs during a reply: one that would enter a project may not overtake another that waits."""
+        if call.what == "preview" and call.settings is None:
+            return True
+        return bool(self._together) and not self._postponed and call.what in ("open", "preview", "reply")
+
+    def _run_call(self, call: Call, replier: SharedReplier) -> None:
+        """Run one call up to its `done` or `error`; a reply that is written beside others is only begun."""
         try:
-            end: WorkerMessage = self._dispatch(call, replier)
-        except LacliError as error:
-            end = ErrorMessage.from_error(error, call.id)
-        except MemoryError:
-            end = ErrorMessage.from_error(OutOfMemory("the engine is out of memory", SMALLER), call.id)
+            end: Done | ErrorMessage | None = self._dispatch(call, replier)
         except Exception as error:
-            traceback.print_exc()
-            what = ": ".join([type(error).__name__, *str(error).splitlines()[:1]])
-            bug = LacliError(f"the engine failed: {what}", "this is a mistake in lacli")
-            end = ErrorMessage.from_error(bug, call.id)
-        self._unfinished.discard(call.id)
-        self._cancelled.discard(call.id)
+            end = ErrorMessage.from_error(_as_ours(error), call.id)
+        if end is not None:
+            self._end(call.id, end)
+
+    def _end(self, call_id: int, end: Done | ErrorMessage) -> None:
+        self._unfinished.discard(call_id)
+        self._cancelled.discard(call_id)
+        self._together.discard(call_id)
         self._send(end)
 
-    def _dispatch(self, call: Call, replier: ProjectReplier) -> Done:
+    def _write_together(self, replier: SharedReplier) -> None:
+        """Take steps with all replies that have joined, until none is left."""
+        try:
+            with self._steps(replier.together()) as events:
+                for call_id, event in events:
+                    if isinstance(event, LacliError):
+                        self._end(call_id, ErrorMessage.from_error(event, call_id))
+                    else:
+                        self._send(EventMessage(call_id, event))
+                        if isinstance(event, Finished):
+                            self._end(call_id, Done(call_id))
+                    self._take_in(replier)
+        except Exception as error:  # of what they share, such as the memory for a step
+            ours = _as_ours(error)
+            for call_id in tuple(self._together):
+                self._end(call_id, ErrorMessage.from_error(ours, call_id))
+
+    def _dispatch(self, call: Call, replier: SharedReplier) -> Done | None:
+        """How the call has ended; None for a reply that has joined others."""
+
         def send(event: Event) -> None:
             self._send(EventMessage(call.id, event))
 
@@ -161,26 +193,34 @@ class Connection:
                 return Done(call.id, replier.preview(call.request, report))
             if call.what not in protocol.CALLS:
                 raise LacliError(f"the engine knows no call '{call.what}'", f"one of {', '.join(protocol.CALLS)}")
-            if not self._opened and (call.what != "reply" or call.request.max_tokens > 0):  # none needs no model
+            needs_none = call.what == "reply" and call.request.max_tokens <= 0 and self._places == 1
+            if not self._opened and not needs_none:
                 replier.open(report)
                 self._opened = True
+                self._offer_places(replier)
             if call.what == "warm":
                 replier.warm(call.request, cancel)
+            elif call.what == "reply" and self._places > 1:
+                replier.add(call.id, call.request, cancel)
+                self._together.add(call.id)
+                return None
             elif call.what == "reply":
-                with self._reply(replier, call.request, cancel) as events:
-                    for event in events:
-                        send(event)
-                        self._answer_previews(replier)
+                self._reply_alone(call, replier, cancel)
         except _CallCancelled:
             if call.what == "reply":
                 send(Finished("", (), "cancelled", ReplyStats(replies=0, finish_reason="cancelled")))
         return Done(call.id)
 
+    def _reply_alone(self, call: Call, replier: SharedReplier, cancel: Cancel) -> None:
+        with self._steps(replier.reply(call.request, cancel)) as events:
+            for event in events:
+                self._send(EventMessage(call.id, event))
+                self._take_in(replier)
+
     @contextlib.contextmanager
-    def _reply(self, replier: Replier, request: Request, cancel: Cancel) -> Iterator[Iterator[Event]]:
-        """The events of a reply; the iterator is closed here however it is left, as that saves what was accepted."""
+    def _steps(self, events: Iterator[_Event]) -> Iterator[Iterator[_Event]]:
+        """Events of replies; the iterator is closed here however it is left, as that saves what was accepted."""
         self._replying = True
-        events = replier.reply(request, cancel)
         try:
             yield events
         finally:
@@ -188,6 +228,12 @@ class Connection:
             if close is not None:
                 close()
             self._replying = False
+
+    def _offer_places(self, replier: SharedReplier) -> None:
+        """Say so where replies can be written side by side; once, as it then holds for those under way."""
+        if self._places == 1 and replier.places > 1:
+            self._places = replier.places
+            self._send(Places(self._places))
 
     def _send(self, message: WorkerMessage) -> None:
         try:
@@ -197,8 +243,19 @@ class Connection:
             raise _ClientGone from None
 
 
+def _as_ours(error: Exception) -> LacliError:
+    """What a front end is told of a failure."""
+    if isinstance(error, LacliError):
+        return error
+    if isinstance(error, MemoryError):
+        return OutOfMemory("the engine is out of memory", SMALLER)
+    traceback.print_exception(error)
+    what = ": ".join([type(error).__name__, *str(error).splitlines()[:1]])
+    return LacliError(f"the engine failed: {what}", "this is a mistake in lacli")
+
+
 def serve(
-    assistant: Callable[[Settings], ProjectReplier],
+    assistant: Callable[[Settings], SharedReplier],
     reader: BinaryIO,
     writer: BinaryIO,
     on_disconnect: OnDisconnect = lambda seconds: None,
@@ -212,7 +269,7 @@ def serve(
     connection.run(assistant)
 
 
-def run(assistant: Callable[[Settings], ProjectReplier]) -> int:
+def run(assistant: Callable[[Settings], SharedReplier]) -> int:
     """Serve the process that started this one. Returns the exit status."""
     for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
         if hasattr(signal, name):

@@ -32,7 +32,9 @@ class TestACommand:
         "arguments",
         [
             ["ask", "hi"],
+            ["ask", "--batch", "prompts.jsonl"],
             ["complete", "a.py:2"],
+            ["complete", "a.py:2", "--alternatives", "2"],
             ["complete", "a.py:2", "-m", "qwen2.5-coder-1.5b"],  # which is shown other files, too
             ["chat", "hi"],
             ["edit", "a.py:2", "say b"],
@@ -45,6 +47,7 @@ class TestACommand:
         (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         (project / "a.py").write_text("import b\na = 1\n")
         (project / "b.py").write_text("b = 1\n")
+        (project / "prompts.jsonl").write_text('"hi"\n')
         loaded = modules_after(
             project, *arguments, "--no-stdin", "-n", "9", codes=(1,) if arguments[0] == "edit" else (0,)
         )
@@ -61,13 +64,29 @@ class TestACommand:
         assert scripted.run(["ask", "--no-attach", "hi"]).out == "hello\n"
         assert not running.workers()
 
-    def test_of_many_prompts_or_many_texts_does_that_itself(
-        self, running: Running, project: Path, scripted: Scripted
-    ) -> None:
+    def test_of_many_prompts_or_many_texts_is_answered_there_too(self, project: Path, scripted: Scripted) -> None:
         (project / "a.py").write_text("a = 1\n")
-        assert '"text": "one"' in scripted.run(["ask", "--batch", "-"], ["one"], b'"first"\n').out
-        assert scripted.run(["complete", "a.py:1", "--alternatives", "2"], ["x", "y"]).out.count("x")
-        assert not running.workers()
+        with serving("many") as running:
+            done = scripted.run(["ask", "--batch", "-"], (), b'"3"\n"1"\n"2"\n')
+            assert [json.loads(line)["text"] for line in done.out.splitlines()] == ["xxx", "x", "xx"]
+            assert running.workers()
+        with serving("quick") as running:
+            assert TEXT.strip() in scripted.run(["complete", "a.py:1", "--alternatives", "2"]).out
+            assert running.workers()
+        assert not scripted.assistants
+
+    def test_of_many_prompts_whose_engine_dies_says_so_and_goes_on_when_it_is_repeated(
+        self, project: Path, scripted: Scripted
+    ) -> None:
+        arguments = ["ask", "--batch", "-", "-o", "out.jsonl"]
+        with serving("dies", "exit"):
+            done = scripted.run(arguments, (), b'"3"\n"1"\n')
+            assert (done.code, done.out) == (1, "")
+            assert done.err == "lacli: error: the engine's process ended with exit code 3; its last words: words\n"
+        with serving("many"):
+            assert scripted.run(arguments, (), b'"3"\n"1"\n').code == 0
+        found = [json.loads(line)["text"] for line in (project / "out.jsonl").read_text().splitlines()]
+        assert found == ["xxx", "x"]
 
     def test_can_be_told_never_to_in_the_configuration(
         self, running: Running, project: Path, scripted: Scripted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,7 +52,9 @@ class Run:
         controller: Controller | None = None,
         most_bytes: float = 1e9,
         eos: Sequence[int] = (),
+        cancelled: dict[int, int] | None = None,
     ) -> None:
+        """cancelled: jobs that are no longer wanted after so many questions whether they are."""
         self.runner = runner
         self.taken = 0
         self.finished: list[int] = []
@@ -61,6 +64,7 @@ class Run:
         self.reads: dict[int, list[Read]] = {}
         self.controller = controller or Controller(CostCurve.flat(), VERIFY_ONLY)
         self._batch = Batch(CachedSequence(runner), self.controller, most, most_bytes)
+        self._wanted = {key: iter(range(count)) for key, count in (cancelled or {}).items()}
         self._prompts, self._sources, self._options, self._eos = prompts, sources, options, eos
         self._counts = [counts] * len(prompts) if isinstance(counts, int) else counts
 
@@ -77,6 +81,8 @@ class Run:
                     as_sources(self._sources).fork(),
                     Sampler(self._options, prompt),
                     Stops(self._eos, self._counts[index]),
+                    self.controller,
+                    cancel=lambda index=index: index in self._wanted and next(self._wanted[index], None) is None,
                 ),
             )
 
@@ -134,6 +140,23 @@ class TestText:
         alone = [reply(TableRunner(successor, context_size=10), p, 20) for p in ((1, 2, 3), (1, 2, 3, 4, 5))]
         assert [done.ids[key] for key in (0, 1)] == [each.ids for each in alone]
         assert {steps[-1].finish for steps in done.steps.values()} == {Finish.CONTEXT}
+
+    def test_one_that_comes_when_all_others_have_begun_joins_them(self) -> None:
+        run = Run(SharingTableRunner(chaotic), PROMPTS, 30)
+        jobs, come = list(run._jobs()), [0]
+
+        class Coming(Iterator[Any]):
+            def __next__(self) -> Any:
+                come[0] += 1
+                if not jobs or come[0] % 5:
+                    raise StopIteration
+                return jobs.pop(0)
+
+        come[0] = 4
+        run._jobs = Coming  # type: ignore[method-assign]
+        run.all()
+        assert run.ids == {i: reply(TableRunner(chaotic), p, 30, limits=PLAIN).ids for i, p in enumerate(PROMPTS)}
+        assert max(map(len, run.runner.together)) > 2
 
     def test_a_runner_that_cannot_share_writes_them_one_after_the_other(self) -> None:
         done = Run(TableRunner(successor), [(1,), (20, 21), (40,)], 10, most=1).all()
@@ -221,6 +244,19 @@ class TestGuesses:
         assert bought(2) > 20
         assert bought(16) == 0
 
+    def test_each_job_is_planned_with_the_limits_of_its_own_project(self) -> None:
+        source = ListSource([], chance=0.9)
+        source.propose = lambda context, room: ListSource(  # type: ignore[method-assign]
+            [[successor([context[-1] + ahead]) for ahead in range(3)]], chance=0.9
+        ).propose(context, room)
+        run = Run(SharingTableRunner(successor), [(1,), (30,)], 20, sources=[source])
+        jobs = list(run._jobs())
+        plain = replace(jobs[1][1], controller=Controller(CostCurve.flat(), PLAIN))  # type: ignore[type-var]
+        run._jobs = lambda: iter([jobs[0], (1, plain)])  # type: ignore[method-assign]
+        run.all()
+        assert max(step.rows for step in run.steps[0]) > 1
+        assert max(step.rows for step in run.steps[1]) == 1
+
     def test_the_controller_is_left_as_for_one_reply(self) -> None:
         done = Run(SharingTableRunner(successor), [(1,), (2,)], 9).all(until=5)
         del done._batch
@@ -238,6 +274,24 @@ class TestEnds:
         done = Run(SharingTableRunner(successor), [(1,), (2,), (3,)], 30, most=2).all(lambda: next(asked))
         assert {key: steps[-1].finish for key, steps in done.steps.items()} == dict.fromkeys((0, 1), Finish.CANCELLED)
         assert done.ids[0] == list(range(2, 2 + len(done.ids[0])))
+
+    def test_a_cancel_of_one_frees_its_place_for_the_next(self) -> None:
+        run = Run(SharingTableRunner(successor), [(1,), (2,), (3,)], 9, most=2, cancelled={0: 4})
+        done = run.all()
+        assert done.steps[0][-1].finish is Finish.CANCELLED
+        assert done.ids[0] == list(range(2, 2 + len(done.ids[0])))
+        assert len(done.ids[0]) < 9
+        assert done.ids[1] == list(range(3, 12))
+        assert done.ids[2] == list(range(4, 13))
+
+    def test_one_that_is_cancelled_while_it_waits_for_memory_never_begins(self) -> None:
+        done = Run(SharingTableRunner(successor), [(1,) * 10] * 3, 9, most=3, most_bytes=1, cancelled={1: 2}).all()
+        assert done.ids[1] == []
+        assert [steps[-1].finish for _, steps in sorted(done.steps.items())] == [
+            Finish.LENGTH,
+            Finish.CANCELLED,
+            Finish.LENGTH,
+        ]
 
     def test_one_that_fails_is_told_and_the_others_go_on(self) -> None:
         def table(context: Sequence[int]) -> Sequence[float]:

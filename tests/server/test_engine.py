@@ -180,6 +180,128 @@ class TestTurns:
         run(test)
 
 
+class TestSideBySide:
+    def test_replies_of_several_clients_are_written_at_once(self) -> None:
+        async def test() -> None:
+            async with (
+                engine("beside") as made,
+                aclosing(made.reply(QUESTION, SMALL)) as first,
+                aclosing(made.reply(QUESTION, SMALL)) as second,
+            ):
+                for _ in range(3):
+                    assert isinstance(await anext(first), Piece)
+                    assert isinstance(await anext(second), Piece)
+                assert len(workers()) == 1
+                assert (made.health().running, made.health().waiting) == (2, 0)
+
+        run(test)
+
+    def test_one_for_which_there_is_no_place_waits_and_a_completion_has_one(self) -> None:
+        async def test() -> None:
+            async with engine("beside") as made, aclosing(made.reply(QUESTION, SMALL)) as first:
+                await anext(first)
+                others = [asyncio.create_task(events_of(made.reply(QUESTION, SMALL))) for _ in range(2)]
+                await until(lambda: made.health().running == 2)
+                await asyncio.sleep(0.05)
+                assert (made.health().running, made.health().waiting) == (2, 1)
+                for _ in range(10):  # more than pass a chat that could begin
+                    *_, last = await events_of(made.reply(asking("3"), SMALL, urgent=True))
+                    assert isinstance(last, Finished)
+                    assert last.text == "xxx"
+                opening = made.submit("open", Request(), SMALL)
+                assert [each async for each in opening.answers()]
+                assert (made.health().running, made.health().waiting) == (2, 1)
+                await first.aclose()
+                await until(lambda: made.health().waiting == 0)
+                assert made.health().running == 2
+                for each in others:
+                    each.cancel()
+
+        run(test)
+
+    def test_who_asks_for_many_at_once_leaves_a_place_for_another(self) -> None:
+        async def test() -> None:
+            async with engine("many") as made:
+                many = [asyncio.create_task(events_of(made.reply(QUESTION, SMALL, client="a"))) for _ in range(9)]
+                await until(lambda: made.health().running == 4)
+                await asyncio.sleep(0.05)
+                assert (made.health().running, made.health().waiting) == (4, 5)
+                *_, last = await events_of(made.reply(asking("2"), SMALL, client="b"))
+                assert isinstance(last, Finished)
+                for each in many:
+                    each.cancel()
+
+        run(test)
+
+    def test_one_who_goes_away_stops_nobody_else(self) -> None:
+        async def test() -> None:
+            async with engine("beside") as made, aclosing(made.reply(QUESTION, SMALL)) as stays:
+                await anext(stays)
+                for _ in range(3):
+                    async with aclosing(made.reply(QUESTION, SMALL)) as leaves:
+                        assert isinstance(await anext(leaves), Piece)
+                        assert made.health().running == 2
+                    await until(lambda: made.health().running == 1)
+                assert isinstance(await anext(stays), Piece)
+
+        run(test)
+
+    def test_a_command_that_comes_opens_its_project_meanwhile(self) -> None:
+        async def test() -> None:
+            async with engine("beside") as made, aclosing(made.reply(QUESTION, SMALL)) as events:
+                await anext(events)
+                opening = made.submit("open", Request(), replace(SMALL, folder=Path("/c")))
+                assert [each async for each in opening.answers()]
+                assert made.health().running == 1
+
+        run(test)
+
+    def test_reading_ahead_waits_for_all_of_them(self) -> None:
+        async def test() -> None:
+            async with engine("beside") as made:
+                async with aclosing(made.reply(QUESTION, SMALL)) as events:
+                    await anext(events)
+                    ahead = asyncio.create_task(made.warm(QUESTION, SMALL))
+                    await asyncio.sleep(0.05)
+                    assert (made.health().running, made.health().waiting) == (1, 1)
+                await ahead
+
+        run(test)
+
+    def test_a_death_ends_all_of_them_and_no_more(self) -> None:
+        async def test() -> None:
+            async with engine("beside") as made:
+                both = [made.reply(QUESTION, SMALL) for _ in range(2)]
+                for each in both:
+                    await anext(each)
+                workers()[0].kill()
+                for each in both:
+                    with pytest.raises(WorkerDied, match="killed"):
+                        await events_of(each)
+                *_, last = await events_of(made.reply(asking("2"), SMALL))
+                assert isinstance(last, Finished)
+
+        run(test)
+
+    def test_a_model_in_constant_use_lets_another_in(self) -> None:
+        async def test() -> None:
+            async with engine("beside", models=1) as made:
+                stop = False
+
+                async def often() -> None:
+                    while not stop:
+                        await events_of(made.reply(asking("20"), SMALL))
+
+                clients = [asyncio.create_task(often()) for _ in range(4)]
+                await until(lambda: made.health().running == 2)
+                *_, last = await events_of(made.reply(asking("2"), OTHER))
+                stop = True
+                assert isinstance(last, Finished)
+                await asyncio.gather(*clients)
+
+        run(test)
+
+
 class TestACancel:
     def test_of_a_reply_frees_the_worker_within_a_step(self) -> None:
         async def test() -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lacli.assistant.assistant import Assistant
 from lacli.config import Settings
-from lacli.events import Attachment, Event, Finished, Loading, Message, Place, Request
+from lacli.events import Attachment, Event, Failed, Finished, Loading, Message, Place, Request
 from lacli.worker.attached import attached
 from tests.server.running import Running, serving
 
@@ -32,6 +34,23 @@ REQUESTS = [
     Request((FILE,), max_tokens=24),
     Request((Message("user", QUESTIONS[0]),), max_tokens=24, stops=("\n",)),
 ]
+
+
+_TASKS = (
+    *("reverses a string", "adds two numbers", "reads a file", "counts words", "sorts pairs", "finds a maximum"),
+    *("checks a palindrome", "computes a factorial", "merges two dicts", "flattens a list", "removes duplicates"),
+    *("parses a date", "writes JSON", "joins two paths", "computes a mean"),
+)
+MANY = [
+    *(Request((Message("user", f"Write a Python function that {each}."),), max_tokens=20) for each in _TASKS),
+    *(Request((Message("user", f"How does one {each}?"),), max_tokens=20) for each in _TASKS),
+    *(Request(place=Place(f"# {each}\ndef f(", path="a.py"), max_tokens=20) for each in _TASKS),
+    *(
+        Request((Message("user", f"Name what {each}."),), max_tokens=20, temperature=0.8, top_p=0.95, seed=seed)
+        for seed, each in enumerate(_TASKS)
+    ),
+]
+"""Sixty: questions, completions, greedy and sampled."""
 
 
 @pytest.fixture
@@ -62,3 +81,54 @@ def test_words_are_the_same_as_in_the_process_itself(running: Running, tmp_path:
     assert not again
     front_end.close()
     own.close()
+
+
+@pytest.mark.slow
+def test_sixty_replies_of_six_clients_at_once_are_those_of_the_process_itself(running: Running, tmp_path: Path) -> None:
+    settings = Settings(folder=tmp_path, threads=1, offline=True, pool=False)
+    found: dict[int, Finished] = {}
+    most = 0
+
+    def client(first: int) -> None:
+        nonlocal most
+        front_end = attached(settings)
+        for number in range(first, len(MANY), 6):
+            for event in front_end.reply(MANY[number]):
+                most = max(most, running.engine.health().running)
+                if isinstance(event, Finished):
+                    found[number] = event
+        front_end.close()
+
+    clients = [threading.Thread(target=client, args=(first,)) for first in range(6)]
+    for each in clients:
+        each.start()
+    for each in clients:
+        each.join()
+    own = Assistant(settings)
+    expected = [end_of(own.reply(request)) for request in MANY]
+    own.close()
+    assert [(found[number].text, found[number].token_ids) for number in range(len(MANY))] == [
+        (each.text, each.token_ids) for each in expected
+    ]
+    assert most > 1
+
+
+@pytest.mark.slow
+def test_a_batch_and_alternatives_are_those_of_the_process_itself(running: Running, tmp_path: Path) -> None:
+    settings = Settings(folder=tmp_path, threads=1, offline=True, pool=False)
+    several = [Request(place=Place("def add(a, b):\n", path="a.py"), max_tokens=12, beginning=at) for at in range(5)]
+    requests = [*MANY[::4], *several, Request((Message("user", "word " * 90_000),))]
+    own, front_end = Assistant(settings), attached(settings)
+    there, here = (_ends(each.replies(requests)) for each in (front_end, own))
+    assert there == here
+    assert len(there) == len(requests)
+    front_end.close()
+    own.close()
+
+
+def _ends(events: Iterator[tuple[int, Event | Failed]]) -> dict[int, Any]:
+    return {
+        index: (event.text, event.token_ids) if isinstance(event, Finished) else event
+        for index, event in events
+        if isinstance(event, Finished | Failed)
+    }

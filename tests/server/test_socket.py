@@ -19,7 +19,7 @@ from lacli.assistant.cancel import CancelToken
 from lacli.assistant.scripted import ScriptedAssistant
 from lacli.config import Settings
 from lacli.errors import ModelUnavailable, WorkerDied
-from lacli.events import Event, Finished, Loading, Message, Notice, Piece, Request
+from lacli.events import Event, Failed, Finished, Loading, Message, Notice, Piece, Request
 from lacli.worker import attached, endpoint, protocol
 from lacli.worker.attached import NotAttached
 from lacli.worker.client import WorkerAssistant
@@ -111,6 +111,64 @@ class TestAttached:
             assert isinstance(last, Finished)
             assert last.reason == "cancelled"
             until(lambda: not running.engine.health().running)
+            assistant.close()
+
+    @pytest.mark.parametrize("kind", ["many", "quick"])
+    def test_many_replies_are_those_of_the_worker_each_in_its_place(self, kind: str) -> None:
+        with serving(kind):
+            assistant = attached.attached(Settings())
+            counts = [3, 40, 1, *range(2, 30)]
+            found = dict(assistant.replies(Request((Message("user", str(count)),)) for count in counts))
+            expected = ["x" * count for count in counts] if kind == "many" else [TEXT] * len(counts)
+            assert [found[index].text for index in range(len(counts))] == expected  # type: ignore[union-attr]
+            assistant.close()
+
+    def test_of_many_replies_some_are_asked_for_at_a_time_and_a_cancel_ends_those(self) -> None:
+        with serving("many") as running:
+            assistant, token = attached.attached(Settings()), CancelToken()
+            taken = []
+
+            def requests() -> Iterator[Request]:
+                for number in range(1000):
+                    taken.append(number)
+                    yield QUESTION
+
+            events = assistant.replies(requests(), token)
+            ends = []
+            for index, event in events:
+                token.cancel()
+                if isinstance(event, Finished):
+                    ends.append(index)
+                    assert event.reason == "cancelled"
+            assert sorted(ends) == taken
+            assert len(taken) < 100
+            until(lambda: not running.engine.health().running)
+            assistant.close()
+
+    def test_who_leaves_many_replies_frees_the_worker(self) -> None:
+        with serving("many") as running:
+            assistant = attached.attached(Settings())
+            events = assistant.replies([QUESTION] * 30)
+            next(events)
+            events.close()  # type: ignore[attr-defined]
+            until(lambda: not running.engine.health().running)
+            assert not running.engine.health().waiting
+            assistant.close()
+
+    def test_an_error_of_one_of_many_is_its_own(self) -> None:
+        with serving("dies", "memory"):
+            assistant = attached.attached(Settings())
+            for _, event in assistant.replies([QUESTION] * 2):
+                assert isinstance(event, Piece | Failed)
+            assert isinstance(event, Failed)
+            assert "memory" in event.message
+            assistant.close()
+
+    def test_a_death_during_many_is_told_once(self) -> None:
+        with serving("dies", "exit"):
+            assistant = attached.attached(Settings())
+            with pytest.raises(WorkerDied, match="exit code 3"):
+                list(assistant.replies([QUESTION] * 3))
             assistant.close()
 
     def test_a_cancel_of_what_waits_behind_another_ends_it_at_once(self) -> None:

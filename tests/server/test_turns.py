@@ -54,6 +54,19 @@ def test_many_urgent_ones_do_not_keep_another_waiting_for_ever() -> None:
     assert found.index("chat") == 8
 
 
+def test_where_only_urgent_ones_have_a_place_they_pass_all_others() -> None:
+    turns: Turns[One] = Turns()
+    for each in (
+        One("ahead", "c", Rank.AHEAD),
+        One("chat", "a"),
+        *(One(f"u{n}", f"u{n}", Rank.URGENT) for n in range(9)),
+    ):
+        turns.add(each)
+    assert [turns.take(lambda one: one.rank == Rank.URGENT).name for _ in range(9)] == [f"u{n}" for n in range(9)]
+    assert turns.next(lambda one: one.rank == Rank.URGENT) is None
+    assert turns.take().name == "chat"
+
+
 def test_one_that_is_not_wanted_any_more_leaves() -> None:
     turns: Turns[One] = Turns()
     first, second = One("a0", "a"), One("a1", "a")

@@ -127,7 +127,7 @@ def test_the_examples_of_the_specification_are_messages() -> None:
     examples = re.findall(r'{"type": "(\w+)".*}', _DOC)
     found = [json.loads(each[0].replace("{…}", "{}")) for each in re.finditer(r'{"type".*?}(?=`|\s{2,}|$)', _DOC, re.M)]
     assert [each["type"] for each in found] == examples
-    assert {"hello", "greeting", "call", "cancel", "close", "event", "done", "error"} == set(examples)
+    assert {"hello", "greeting", "places", "call", "cancel", "close", "event", "done", "error"} == set(examples)
     for each in found:
         line = json.dumps(each).encode() + b"\n"
         read = [protocol.parse_call(line), protocol.parse_event(line)]
@@ -161,8 +161,8 @@ class TestOtherVersions:
         (b'{"type":"cancel"}\n', "id is missing"),
         (b'{"type":"cancel","id":true}\n', "id is not a whole number"),
         (b'{"type":"cancel","id":1.0}\n', "id is not a whole number"),
-        (b'{"type":"hello","protocol":2,"settings":{"pool_mb":"1"}}\n', "settings.pool_mb is not a number"),
-        (b'{"type":"hello","protocol":2,"settings":{"pool_mb":1' + b"0" * 400 + b"}}\n", "settings.pool_mb is not"),
+        (b'{"type":"hello","protocol":3,"settings":{"pool_mb":"1"}}\n', "settings.pool_mb is not a number"),
+        (b'{"type":"hello","protocol":3,"settings":{"pool_mb":1' + b"0" * 400 + b"}}\n", "settings.pool_mb is not"),
         (b'{"type":"call","id":1,"what":"reply","request":{"messages":{}}}\n', "request.messages is not a list"),
         (b'{"type":"call","id":1,"what":"reply","request":{"stops":"x"}}\n', "request.stops is not a list"),
     ],

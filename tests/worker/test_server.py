@@ -30,6 +30,7 @@ from lacli.worker.protocol import (
     EventMessage,
     Greeting,
     Hello,
+    Places,
     WorkerMessage,
 )
 
@@ -85,6 +86,16 @@ class FrontEnd:
                 return [*found, told]
             found.append(told.event)
 
+    def until_done(self, *calls: int) -> list[WorkerMessage]:
+        """What comes until all of these calls have ended."""
+        told: list[WorkerMessage] = []
+        left = set(calls)
+        while left:
+            told.append(self.heard())
+            if isinstance(told[-1], Done | ErrorMessage):
+                left.discard(told[-1].id or 0)
+        return told
+
     def hang_up(self) -> None:
         if self._out >= 0:
             os.close(self._out)
@@ -136,6 +147,27 @@ class Stepping(ScriptedAssistant):
             self.saved.append(self.taken)
         reason = "stop" if self.taken == self.steps else "cancelled"
         yield Finished("x" * self.taken, tuple(range(self.taken)), reason, ReplyStats(predicted_n=self.taken))
+
+
+class SteppingBeside(Stepping):
+    """The same for three replies at once; the counts are those of all of them."""
+
+    def __init__(self, steps: int = 100) -> None:
+        super().__init__(steps)
+        self._places = 3
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        self.cancel, taken = cancel, 0
+        try:
+            while taken < self.steps and not cancel():
+                self.begun += 1
+                assert self.may.acquire(timeout=ENOUGH_S)
+                taken += 1
+                yield Piece("x", ("",), ReplyStats(predicted_n=taken))
+        finally:
+            self.saved.append(taken)
+        reason = "stop" if taken == self.steps else "cancelled"
+        yield Finished("x" * taken, tuple(range(taken)), reason, ReplyStats(predicted_n=taken))
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -232,6 +264,136 @@ class TestACall:
         assert isinstance(problem, ErrorMessage)
         assert "'sing'" in problem.message
         assert there.all_of(2)[-1] == Done(2)
+
+
+def beside(*texts: str) -> ScriptedAssistant:
+    """One that writes three replies at once."""
+    return ScriptedAssistant(texts, [Loading("load")], places=3)
+
+
+class TestSideBySide:
+    def test_is_offered_once_the_model_is_loaded_and_not_again(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        there = front_end(beside("a", "b"))
+        there.greet()
+        there.say(Call(1, "open"), Call(2, "open", settings=Settings(folder=Path("/x"))))
+        assert there.heard() == EventMessage(1, Loading("load"))
+        assert there.heard() == Places(3)
+        assert there.all_of(1) == [Done(1)]
+        assert there.all_of(2) == [Loading("load"), Done(2)]
+
+    def test_replies_alternate_and_each_has_its_own_events(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        texts = {2: "some words and more", 3: "other words\nof another", 4: "a third"}
+        there = front_end(beside(*texts.values()))
+        there.greet()
+        there.say(Call(1, "open"), *(Call(number, "reply", QUESTION) for number in texts))
+        told = there.until_done(*texts)
+        found = {number: [each for each in told if getattr(each, "id", 0) == number] for number in texts}
+        for number, text in texts.items():
+            script: list[Any] = [EventMessage(number, each) for each in ScriptedAssistant([]).reply_events(text)]
+            assert found[number] == [*script, Done(number)]
+        order = [each.id for each in told if isinstance(each, EventMessage) and each.id in texts]
+        assert order[:9] != sorted(order[:9])
+
+    def test_one_that_comes_later_joins(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        there = front_end(assistant := SteppingBeside())
+        there.greet()
+        there.say(Call(1, "reply", QUESTION))
+        assistant.may.release()
+        assert there.heard() == Places(3)
+        assert there.heard().id == 1  # type: ignore[union-attr]
+        until(lambda: assistant.begun == 2)
+        there.say(Call(2, "reply", QUESTION))
+        time.sleep(0.1)  # until it has arrived
+        assistant.may.release(3)
+        assert [there.heard().id for _ in range(3)] == [1, 1, 2]  # type: ignore[union-attr]
+        there.say(CancelCall(1), CancelCall(2))
+        assistant.may.release(1000)
+        there.until_done(1, 2)
+
+    def test_a_cancel_ends_one_and_no_other(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        there = front_end(assistant := SteppingBeside())
+        there.greet()
+        there.say(Call(1, "reply", QUESTION), Call(2, "reply", QUESTION), CancelCall(1))
+        assistant.may.release(1000)
+        ended = {
+            each.id: each.event.reason
+            for each in there.until_done(1, 2)
+            if isinstance(each, EventMessage) and isinstance(each.event, Finished)
+        }
+        assert ended == {1: "cancelled", 2: "stop"}
+
+    def test_another_project_is_opened_between_two_steps(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        there = front_end(assistant := SteppingBeside())
+        there.greet()
+        there.say(Call(1, "reply", QUESTION))
+        until(lambda: assistant.begun == 1)
+        elsewhere = Settings(folder=Path("/elsewhere"))
+        there.say(Call(2, "open", settings=elsewhere), Call(3, "preview", QUESTION), Call(4, "reply", QUESTION))
+        time.sleep(0.1)  # until all have arrived
+        assistant.may.release()
+        told = there.until_done(2, 3)
+        assert Done(1) not in told
+        assert assistant.entered == [elsewhere]
+        there.say(CancelCall(1), CancelCall(4))
+        assistant.may.release(1000)
+        there.until_done(1, 4)
+
+    def test_reading_ahead_waits_and_so_does_what_comes_after_it(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        there = front_end(assistant := SteppingBeside(steps=2))
+        there.greet()
+        there.say(Call(1, "reply", QUESTION))
+        until(lambda: assistant.begun == 1)
+        there.say(Call(2, "warm", QUESTION), Call(3, "reply", QUESTION, Settings(learn=False)))
+        assistant.may.release(9)
+        ends = [each for each in there.until_done(1, 2, 3) if isinstance(each, Done)]
+        assert ends == [Done(1), Done(2), Done(3)]
+        assert assistant.warmed == [QUESTION]
+
+    def test_what_fails_in_one_ends_that_one_alone(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        there = front_end(ScriptedAssistant([PromptTooLong("9 tokens", "less"), "b"], places=3))
+        there.greet()
+        there.say(Call(1, "reply", QUESTION), Call(2, "reply", QUESTION))
+        told = there.until_done(1, 2)
+        (problem,) = (each for each in told if isinstance(each, ErrorMessage))
+        assert (problem.id, problem.kind) == (1, "PromptTooLong")
+        assert told[-1] == Done(2)
+
+    def test_what_fails_in_a_step_ends_all_and_not_the_engine(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        class Breaks(ScriptedAssistant):
+            breaks = True
+
+            def together(self) -> Iterator[tuple[int, Event | LacliError]]:
+                events = super().together()
+                yield next(events)
+                if self.breaks:
+                    self.breaks = False
+                    self._added.clear()
+                    raise MemoryError
+                yield from events
+
+        there = front_end(Breaks(["a", "b", "c"], places=3))
+        there.greet()
+        there.say(Call(1, "open"), Call(2, "reply", QUESTION), Call(3, "reply", QUESTION))
+        problems = [each for each in there.until_done(2, 3) if isinstance(each, ErrorMessage)]
+        assert {each.id for each in problems} <= {2, 3}
+        assert all(each.kind == "OutOfMemory" for each in problems)
+        assert problems
+        there.say(Call(4, "reply", QUESTION))
+        assert there.all_of(4)[-1] == Done(4)
+
+    def test_the_end_of_the_front_end_saves_all(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        there = front_end(assistant := SteppingBeside())
+        there.greet()
+        there.say(Call(1, "reply", QUESTION), Call(2, "reply", QUESTION))
+        assistant.may.release(3)
+        for _ in range(3):
+            there.heard()
+        there.hang_up()
+        until(assistant.cancel)
+        assistant.may.release(9)
+        assert there.left()
+        assert len(assistant.saved) == 2
+        assert assistant.closed
 
 
 class Fails(ScriptedAssistant):

@@ -22,6 +22,7 @@ from lacli.worker.protocol import Call, Done
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "some words and more "
+GREETING = f'{{"type":"greeting","protocol":{protocol.PROTOCOL}}}'
 
 
 class Quick(ScriptedAssistant):
@@ -41,6 +42,24 @@ class Slow(Quick):
             count += 1
             yield Piece("x", ("",), ReplyStats(predicted_n=count))
         yield Finished("x" * count, tuple(range(count)), "cancelled", ReplyStats(predicted_n=count))
+
+
+class Beside(Slow):
+    """The same for several at once. One asked for a number of steps takes those."""
+
+    def __init__(self, places: int) -> None:
+        super().__init__()
+        self._places = places
+
+    def reply(self, request: Request, cancel: Cancel = never) -> Iterator[Event]:
+        asked = request.messages[0].text if request.messages else ""
+        if not asked.isdigit():
+            yield from super().reply(request, cancel)
+            return
+        for count in range(int(asked)):
+            time.sleep(0.001)
+            yield Piece("x", ("",), ReplyStats(predicted_n=count + 1))
+        yield Finished("x" * int(asked), tuple(range(int(asked))), "stop", ReplyStats(predicted_n=int(asked)))
 
 
 class Silent(Quick):
@@ -205,7 +224,7 @@ def command(kind: str, *arguments: str) -> list[str]:
 
 def main(kind: str, *arguments: str) -> int:
     if kind == "instant":
-        print('{"type":"greeting","protocol":2}', flush=True)
+        print(GREETING, flush=True)
         for line in protocol.read_lines(sys.stdin.buffer):
             message = protocol.parse_call(line)
             if isinstance(message, Call):
@@ -214,13 +233,13 @@ def main(kind: str, *arguments: str) -> int:
     if kind == "deaf":
         if hasattr(signal, "SIGTERM"):
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        print('{"type":"greeting","protocol":2}', flush=True)
+        print(GREETING, flush=True)
         time.sleep(600)
     if kind == "babbles":
-        print('{"type":"greeting","protocol":2}\nSegmentation fault?', flush=True)
+        print(GREETING + "\nSegmentation fault?", flush=True)
         time.sleep(600)
     if kind == "torn":
-        print('{"type":"greeting","protocol":2}\n{"type":"event","id":1,"ev', end="", flush=True)
+        print(GREETING + '\n{"type":"event","id":1,"ev', end="", flush=True)
         os._exit(9)
     if kind == "later":
         print('{"type":"greeting","protocol":99}', flush=True)
@@ -231,6 +250,8 @@ def main(kind: str, *arguments: str) -> int:
     made: dict[str, Any] = {
         "quick": Quick,
         "slow": Slow,
+        "beside": lambda: Beside(3),  # two chats and a completion
+        "many": lambda: Beside(6),
         "silent": Silent,
         "prints": Prints,
         "loads": Loads,

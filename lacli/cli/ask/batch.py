@@ -16,7 +16,7 @@ from lacli.assistant.base import BatchReplier, Cancel
 from lacli.cli.ask import batch_output
 from lacli.cli.ask.batch_input import BatchPrompt, PromptFile
 from lacli.cli.ask.batch_output import Replies
-from lacli.cli.framework.assistants import own
+from lacli.cli.framework.assistants import assistant
 from lacli.cli.framework.options import Common
 from lacli.cli.framework.record import recorder
 from lacli.cli.run import Run
@@ -38,14 +38,14 @@ def ask_all(path: str, out: str, common: Common) -> None:
             raise UsageError(f"{prompts.name} holds no prompt", "give a prompt a line, as JSON")
         if left < count:
             diagnostics.note(f"{out} has {counted(count - left, 'reply', 'replies')} of {count:,} already")
-        assistant = own(common.settings())
+        replier = assistant(common)
         run = _BatchRun(prompts, replies, count, left)
         try:
             if left:
-                live.load(assistant, common)
-            interrupted = run.write_all(assistant)
+                live.load(replier, common)
+            interrupted = run.write_all(replier)
         finally:
-            assistant.close()
+            replier.close()
     run.report(common)
     if run.total.replies:
         recorder(common, "ask").count(run.total)

@@ -114,8 +114,7 @@ def complete(
         for job in found:
             job.file.check_writable()
 
-    # Several texts for a place are written side by side, which the engine of `lacli serve` does not do.
-    assistant = assistants.own(common.settings()) if alternatives > 1 else assistants.assistant(common)
+    assistant = assistants.assistant(common)
     try:
         if found and not dry_run:
             live.load(assistant, common)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import typer
 
-from lacli.assistant.base import BatchReplier, Replier
+from lacli.assistant.base import BatchReplier
 from lacli.cli.ask.one_turn import show_prompt
 from lacli.cli.complete import alternatives
 from lacli.cli.complete.job import CompleteJob, CompleteOutput, ContextOptions
@@ -46,8 +46,8 @@ class CompleteRunner:
             self.worst = max(self.worst, error.exit_code)
             return None
 
-    def complete(self, assistant: Replier, job: CompleteJob) -> None:
-        """Complete one place, then print or insert the text. For alternatives it must be a `BatchReplier`."""
+    def complete(self, assistant: BatchReplier, job: CompleteJob) -> None:
+        """Complete one place, then print or insert the text."""
         common, out = self._common, self._output
         root = project_of(job.path)
         place = job.place(self._context_options, *self._context(job, root), root)
@@ -56,7 +56,7 @@ class CompleteRunner:
             show_prompt(assistant, request, common)
             return
         if out.alternatives > 1:
-            self._several(cast(BatchReplier, assistant), job, request)
+            self._several(assistant, job, request)
             return
         headed = out.several and not out.silent
         if headed:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from lacli.assistant.base import BatchReplier, Replier
+from lacli.assistant.base import BatchReplier
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics
 from lacli.config import Settings
 
 
-def assistant(common: Common, settings: Settings | None = None) -> Replier:
+def assistant(common: Common, settings: Settings | None = None) -> BatchReplier:
     """An assistant for these options, or for `settings` that they led to."""
     settings = settings or common.settings()
     if common.attach:
@@ -17,11 +17,6 @@ def assistant(common: Common, settings: Settings | None = None) -> Replier:
         found = reach(settings, common.auto_serve, diagnostics.note)
         if found is not None:
             return found
-    return own(settings)
-
-
-def own(settings: Settings) -> BatchReplier:
-    """An assistant in this process, for what no engine does: many replies side by side."""
     from lacli.assistant.assistant import Assistant
 
     return Assistant(settings)
