@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from lacli.assistant.base import Cancel, Report, ignore, never
 from lacli.assistant.reply import Reply, dropped_notice, translated_errors
 from lacli.config import Settings
-from lacli.errors import UsageError
+from lacli.errors import LacliError, UsageError
 from lacli.events import Event, Failed, Finished, Preview, ReplyStats, Request
 
 if TYPE_CHECKING:
+    from lacli.assistant.ahead import Ahead
     from lacli.assistant.loaded import Loaded, LoadedModel
     from lacli.models.spec import ModelSpec
     from lacli.text.tokenizer import Tokenizer
@@ -38,6 +39,10 @@ class Assistant:
         self._projects: dict[Settings, Loaded] = {}
         """The projects that are open, the one used last at the end."""
         self._seen_notices: set[str] = set()
+        self._ahead: Ahead | None = None
+        """What can be read while nobody waits."""
+        self._ahead_n = 0
+        """Tokens read so since the last reply."""
 
     @property
     def loaded(self) -> Loaded | None:
@@ -60,6 +65,7 @@ class Assistant:
         for loaded in self._projects.values():
             loaded.close()
         self._projects.clear()
+        self._ahead = None
         self._model = None
 
     def _load(self, report: Report = ignore) -> Loaded:
@@ -91,7 +97,11 @@ class Assistant:
         early: list[Event] = []
         loaded = self._load(early.append)
         yield from early
-        yield from Reply(loaded, request, self._seen_notices).events(cancel)
+        self._ahead = None
+        ahead_n, self._ahead_n = self._ahead_n, 0
+        reply = Reply(loaded, request, self._seen_notices, ahead_n=ahead_n)
+        yield from reply.events(cancel)
+        self._ahead = reply.ahead()
 
     def replies(self, requests: Iterable[Request], cancel: Cancel = never) -> Iterator[tuple[int, Event | Failed]]:
         """See `BatchReplier.replies`."""
@@ -138,10 +148,24 @@ class Assistant:
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """See `Replier.warm`."""
         loaded = self._load()
+        self._ahead = None  # who asks knows better what comes next
         beginning = _beginning(request, loaded)
         with translated_errors():
             if beginning and loaded.cached.reusable(beginning) < len(beginning) - 1:
                 _read(loaded, beginning, cancel)
+
+    def read_ahead(self, cancel: Cancel) -> None:
+        """See `ServedReplier.read_ahead`."""
+        if self._ahead is None:
+            return
+        before = self._ahead.tokens
+        try:
+            self._ahead.read(cancel)
+        except LacliError:  # no memory for it, say
+            self._ahead, found = None, self._ahead
+            self._ahead_n += found.tokens - before
+        else:
+            self._ahead_n += self._ahead.tokens - before
 
     def _nothing(self) -> Finished:
         """The reply of no tokens, which needs no model, only one that exists."""

@@ -73,3 +73,14 @@ class ProjectReplier(Replier, Protocol):
         Raises UsageError where they name another model than the one it was made for.
         """
         ...
+
+
+class ServedReplier(ProjectReplier, Protocol):
+    """One that has a process of its own, which may work on while nobody asks for anything."""
+
+    def read_ahead(self, cancel: Cancel) -> None:
+        """Read what the next request will probably begin with, until that is done or `cancel` says that one is there.
+
+        Raises nothing: whether it was of use, the next request tells.
+        """
+        ...

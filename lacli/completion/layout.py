@@ -15,8 +15,9 @@ from lacli.completion.anchors import anchors
 
 LEAST_BEFORE, LEAST_AFTER = 64, 32
 """Tokens around the cursor that are shown whatever they cost."""
-_LEAST_AT_ANCHOR = 160
-"""As many before it where an anchor is so near: less would never fill a block that can be kept, nor grow."""
+_LEAST_AT_ANCHOR, _MOST_AT_ANCHOR = 128, 192
+"""As many before it where a line that a window may begin with is so far away: two whole blocks that the KV store can
+keep. A shorter window would be read anew with every line and never grow, however slow the machine."""
 REACH_BEFORE = 2 * window.MOST_BEFORE
 """Tokens before the cursor up to which a beginning that was read before is kept: a window whose beginning is given up
 has to be read anew as a whole."""
@@ -56,6 +57,17 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
+class Later:
+    """What the next completions near by can reuse."""
+
+    shared: int | None = None
+    """Leading ids of this prompt that they may begin with, too: what stands behind these is computed again with every
+    line. None where that may be all of it, and the reply."""
+    ahead: tuple[tuple[int, ...], ...] = ()
+    """Beginnings of longer prompts for this place, in the order in which they are worth reading ahead."""
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """A prompt."""
 
@@ -64,6 +76,7 @@ class Made:
     """Lines the user should see."""
     shown: Shown | None = None
     """How much of what stands around the cursor is shown; None where reading has no price."""
+    later: Later = Later()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +104,11 @@ class Layout:
     is_whole: bool = False
     """Whether it shows all there is to show."""
 
+    @property
+    def shared(self) -> int | None:
+        """See `Later.shared`."""
+        return self.before_at + self.before if self.after_at > self.before_at else None
+
 
 class Form(Protocol):
     """The prompts that a place could have."""
@@ -98,6 +116,11 @@ class Form(Protocol):
     @property
     def pieces(self) -> Sequence[int]:
         """How many pieces of other files may be shown, in rising order; the least number always is."""
+        ...
+
+    @property
+    def whole_before(self) -> Sequence[int]:
+        """Ids of the text before the cursor that is shown where reading costs nothing."""
         ...
 
     @property
@@ -128,7 +151,7 @@ def starts(before: str, whole: Sequence[int], begins_file: bool, encode: Encode,
     most = max(LEAST_BEFORE, budget - budget // window.SUFFIX_SHARE - _MARKS)
     if most < len(whole) and not any(most <= 2 * len(start.ids) <= 2 * most for start in found):
         found.append(Start(_nearest(before, most, encode)))
-    least = next((each for each in found if LEAST_BEFORE <= len(each.ids) <= _LEAST_AT_ANCHOR), None)
+    least = next((each for each in found if _LEAST_AT_ANCHOR <= len(each.ids) <= _MOST_AT_ANCHOR), None)
     return [least or Start(tuple(whole[-LEAST_BEFORE:]), len(whole) <= LEAST_BEFORE), *found]
 
 
@@ -166,20 +189,20 @@ def _lengths(
 ) -> Iterator[tuple[Layout, int]]:
     """The prompts with this beginning that differ in how much of the text behind the cursor they show.
 
-    That is read anew with every line where it stands last, so that it gets no more than its share besides what of it
-    was read before. Where all is read anew it gets what the text before the cursor leaves.
+    Where it stands last it is computed again with every line, so it gets no more than its share of the budget, besides
+    what of it was read before. Where the window is new it gets what the text before the cursor leaves.
     """
     longest = form.layout(pieces, start, form.after)
     free = budget.free(longest.token_ids)
     is_kept = _is_kept(longest, free)
-    wanted = max(share, most - len(start.ids)) if start.is_whole or not is_kept else share
+    wanted = share if is_kept else max(share, most - len(start.ids))
     ahead = min(max(0, free - longest.after_at), form.after)
     if longest.after_at < longest.before_at:  # a length that differs a little would have all behind it read anew
         enough, lengths = max(wanted, ahead), [LEAST_AFTER, *(share << shift for shift in range(5))]
     else:
         affordable = form.after - (_cost(longest, free) - most)
         enough, lengths = ahead + wanted, [LEAST_AFTER, share, min(ahead + wanted, affordable)]
-    if start.is_whole or enough >= form.after:
+    if (start.is_whole and not is_kept) or enough >= form.after:
         yield longest, free
     least = min(form.after, LEAST_AFTER if is_kept else share)
     for length in sorted(set(lengths)):

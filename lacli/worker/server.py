@@ -19,11 +19,11 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import BinaryIO
 
 import lacli
-from lacli.assistant.base import Cancel, ProjectReplier, Replier
+from lacli.assistant.base import Cancel, Replier, ServedReplier
 from lacli.config import Settings
 from lacli.errors import SMALLER, LacliError, OutOfMemory
 from lacli.events import Event, Finished, ReplyStats, Request
@@ -46,6 +46,9 @@ _SAVING_S = 10.0
 """For the current step and for saving, once the front end is gone."""
 _LEAVING_S = 1.0
 """The same where nothing needs saving: during an import, or while a model is prepared."""
+
+_IDLE_S = 0.5
+"""How long nobody must have asked for anything before something is read ahead."""
 
 OnDisconnect = Callable[[float], None]
 
@@ -94,7 +97,7 @@ class Connection:
             self._incoming.put(None)
             on_disconnect(_SAVING_S if self._replying else _LEAVING_S)
 
-    def run(self, assistant: Callable[[Settings], ProjectReplier]) -> None:
+    def run(self, assistant: Callable[[Settings], ServedReplier]) -> None:
         """Greet, and run calls until the front end is gone."""
         with contextlib.suppress(_ClientGone):
             self._send(Greeting(protocol.PROTOCOL, lacli.__version__, os.getpid()))
@@ -105,16 +108,22 @@ class Connection:
             if not isinstance(hello, Hello) or hello.protocol != protocol.PROTOCOL:
                 return
             with contextlib.closing(assistant(hello.settings)) as replier:
-                while (message := self._next()) is not None and not self._closing:
+                while (message := self._next(replier)) is not None and not self._closing:
                     if isinstance(message, Call):
                         self._run_call(message, replier)
                     elif isinstance(message, InvalidLine):
                         self._send(message.to_message())
 
-    def _next(self) -> Hello | Call | InvalidLine | None:
-        return self._postponed.popleft() if self._postponed else self._incoming.get()
+    def _next(self, replier: ServedReplier) -> Hello | Call | InvalidLine | None:
+        """What arrived next. The replier may read ahead until something does."""
+        if self._postponed:
+            return self._postponed.popleft()
+        with contextlib.suppress(Empty):
+            return self._incoming.get(timeout=_IDLE_S)
+        replier.read_ahead(lambda: not self._incoming.empty())
+        return self._incoming.get()
 
-    def _answer_previews(self, replier: ProjectReplier) -> None:
+    def _answer_previews(self, replier: ServedReplier) -> None:
         """Between two steps of a reply: a prompt is shown by the tokenizer alone, so nobody waits a reply for one."""
         while not self._incoming.empty():
             message = self._incoming.get()
@@ -123,7 +132,7 @@ class Connection:
             else:
                 self._postponed.append(message)
 
-    def _run_call(self, call: Call, replier: ProjectReplier) -> None:
+    def _run_call(self, call: Call, replier: ServedReplier) -> None:
         """Run one call up to its `done` or `error`."""
         try:
             end: WorkerMessage = self._dispatch(call, replier)
@@ -140,7 +149,7 @@ class Connection:
         self._cancelled.discard(call.id)
         self._send(end)
 
-    def _dispatch(self, call: Call, replier: ProjectReplier) -> Done:
+    def _dispatch(self, call: Call, replier: ServedReplier) -> Done:
         def send(event: Event) -> None:
             self._send(EventMessage(call.id, event))
 
@@ -198,7 +207,7 @@ class Connection:
 
 
 def serve(
-    assistant: Callable[[Settings], ProjectReplier],
+    assistant: Callable[[Settings], ServedReplier],
     reader: BinaryIO,
     writer: BinaryIO,
     on_disconnect: OnDisconnect = lambda seconds: None,
@@ -212,7 +221,7 @@ def serve(
     connection.run(assistant)
 
 
-def run(assistant: Callable[[Settings], ProjectReplier]) -> int:
+def run(assistant: Callable[[Settings], ServedReplier]) -> int:
     """Serve the process that started this one. Returns the exit status."""
     for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
         if hasattr(signal, name):

@@ -1,0 +1,57 @@
+"""Reading ahead while nobody waits: after a completion the longest prompts of its place, so that the next one starts
+there and shows a full window within its budget.
+
+It ends within one forward of at most 64 tokens once anything is asked for. What is read goes into the KV store block
+by block, and follows its rules: where a prompt may not be kept, nothing is read ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lacli.kv.blocks import POSITIONS
+
+if TYPE_CHECKING:
+    from lacli.assistant.base import Cancel
+    from lacli.assistant.kept_prompts import KeptPrompts
+    from lacli.assistant.loaded import Loaded
+    from lacli.assistant.prompt import Prompt
+
+
+class Ahead:
+    """What is worth reading behind one completion, and how many tokens of it were read."""
+
+    def __init__(self, loaded: Loaded, prompt: Prompt) -> None:
+        self.tokens = 0
+        """Read so far."""
+        self._loaded = loaded
+        self._text = prompt.text
+        self._left = [] if prompt.later is None or loaded.kept is None else list(prompt.later.ahead)
+
+    def read(self, cancel: Cancel) -> None:
+        """Read on, until all is read or something else is wanted. Raises LacliError."""
+        from lacli.assistant.reply import translated_errors
+
+        kept, pool = self._loaded.kept, self._loaded.pool
+        if kept is None or pool is None or pool.refuse(self._text):
+            self._left.clear()
+        with translated_errors():
+            while self._left and kept is not None and not cancel():
+                if self._read(kept, self._left[0], cancel):
+                    del self._left[0]
+
+    def _read(self, kept: KeptPrompts, ids: Sequence[int], cancel: Cancel) -> bool:
+        """Make the KV cache hold these ids, a block at a time; whether it does."""
+        cached = self._loaded.cached
+        kept.restore(cached, ids)
+        held = cached.reusable(ids)
+        while held < len(ids) - 1:
+            end = min(len(ids), (held // POSITIONS + 1) * POSITIONS)
+            cached.start(ids[:end], lambda done: not cancel())
+            self.tokens += cached.length - held
+            kept.keep(cached, ids[:end], self._text, "", self._loaded.pace.ms_per_token)
+            if cached.length < end or cancel():
+                return False
+            held = end
+        return True
