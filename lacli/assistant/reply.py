@@ -307,7 +307,8 @@ class Reply:
         """What could be read behind this reply while nobody waits; None where it was cancelled."""
         from lacli.assistant.ahead import Ahead
 
-        return Ahead(self._loaded, self._prompt) if self._reason and self._prompt.later is not None else None
+        is_whole = self._reason not in ("", "cancelled")
+        return Ahead(self._loaded, self._prompt) if is_whole and self._prompt.later is not None else None
 
     def _update_pool(self) -> None:
         """Store in the pool what this reply said, as far as it was shown, and what the sources learned meanwhile."""

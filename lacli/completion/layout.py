@@ -16,8 +16,8 @@ from lacli.completion.anchors import anchors
 LEAST_BEFORE, LEAST_AFTER = 64, 32
 """Tokens around the cursor that are shown whatever they cost."""
 _LEAST_AT_ANCHOR, _MOST_AT_ANCHOR = 128, 192
-"""As many before it where a line that a window may begin with is so far away: two whole blocks that the KV store can
-keep. A shorter window would be read anew with every line and never grow, however slow the machine."""
+"""As many before it, rather, where a window may begin that far away: two whole blocks that the KV store can keep. A
+shorter window would be read anew with every line, and never grow on a slow machine."""
 REACH_BEFORE = 2 * window.MOST_BEFORE
 """Tokens before the cursor up to which a beginning that was read before is kept: a window whose beginning is given up
 has to be read anew as a whole."""
@@ -145,13 +145,15 @@ def starts(before: str, whole: Sequence[int], begins_file: bool, encode: Encode,
         if len(ids) > REACH_BEFORE:
             break
         found.append(Start(ids, len(ids) >= len(whole)))
+    near = [each for each in found if LEAST_BEFORE <= len(each.ids) <= _MOST_AT_ANCHOR]
     if not found or not found[-1].is_whole:
         covers = bool(found) and len(found[-1].ids) >= _ENOUGH * len(whole)
         found[-1 if covers else len(found) :] = [Start(found[-1].ids if covers else tuple(whole), True)]
     most = max(LEAST_BEFORE, budget - budget // window.SUFFIX_SHARE - _MARKS)
-    if most < len(whole) and not any(most <= 2 * len(start.ids) <= 2 * most for start in found):
-        found.append(Start(_nearest(before, most, encode)))
-    least = next((each for each in found if _LEAST_AT_ANCHOR <= len(each.ids) <= _MOST_AT_ANCHOR), None)
+    longest = max(most, budget - LEAST_AFTER - _MARKS)
+    if most < len(whole) and not any(most // 2 <= len(start.ids) <= longest for start in found):
+        found.append(Start(_nearest(before, most, encode)))  # which lasts for this line only
+    least = next((each for each in near if len(each.ids) >= _LEAST_AT_ANCHOR), near[-1] if near else None)
     return [least or Start(tuple(whole[-LEAST_BEFORE:]), len(whole) <= LEAST_BEFORE), *found]
 
 
@@ -168,20 +170,20 @@ def choose(form: Form, begins: Sequence[Start], budget: Budget, room: int | None
     """
     least = form.layout(form.pieces[0], begins[0], min(form.after, LEAST_AFTER))
     free = budget.free(least.token_ids)
-    priced = [(least, free)]
     most = max(budget.tokens + max(0, least.others - free), _cost(least, free))
     share = max(budget.tokens // window.SUFFIX_SHARE, LEAST_AFTER)
-    for pieces in form.pieces:
-        for start in begins:
-            priced.extend(_lengths(form, pieces, start, budget, most, share))
     fits = [
-        (each, free)
-        for each, free in priced
-        if _cost(each, free) <= (max(most, _GOES_ON) if _is_kept(each, free) else most)
+        (each, known)
+        for pieces in form.pieces
+        for start in begins
+        for each, known in _lengths(form, pieces, start, budget, most, share)
+        if _cost(each, known) <= (max(most, _GOES_ON) if _is_kept(each, known) else most)
         and (room is None or len(each.token_ids) <= room)
     ]
+    if not fits:
+        return (least, free) if room is None or len(least.token_ids) <= room else None
     whole = [each for each in fits if each[0].is_whole]
-    return max(whole or fits, key=lambda each: _worth(each[0], each[1], share), default=None)
+    return max(whole or fits, key=lambda each: _worth(each[0], each[1], share))
 
 
 def _lengths(
@@ -195,16 +197,18 @@ def _lengths(
     longest = form.layout(pieces, start, form.after)
     free = budget.free(longest.token_ids)
     is_kept = _is_kept(longest, free)
-    wanted = share if is_kept else max(share, most - len(start.ids))
+    stands_last = longest.shared is not None
+    is_limited = is_kept and (stands_last or not start.is_whole)
+    wanted = share if is_limited else max(share, most - len(start.ids))
     ahead = min(max(0, free - longest.after_at), form.after)
-    if longest.after_at < longest.before_at:  # a length that differs a little would have all behind it read anew
+    if not stands_last:  # a length that differs a little would have all behind it read anew
         enough, lengths = max(wanted, ahead), [LEAST_AFTER, *(share << shift for shift in range(5))]
     else:
         affordable = form.after - (_cost(longest, free) - most)
         enough, lengths = ahead + wanted, [LEAST_AFTER, share, min(ahead + wanted, affordable)]
-    if (start.is_whole and not is_kept) or enough >= form.after:
+    if (start.is_whole and not is_limited) or enough >= form.after:
         yield longest, free
-    least = min(form.after, LEAST_AFTER if is_kept else share)
+    least = min(form.after, LEAST_AFTER if is_kept or stands_last else share)
     for length in sorted(set(lengths)):
         if least <= length <= enough and length < form.after:
             each = form.layout(pieces, start, length)
