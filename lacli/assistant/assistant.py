@@ -156,16 +156,15 @@ class Assistant:
 
     def read_ahead(self, cancel: Cancel) -> None:
         """See `ServedReplier.read_ahead`."""
-        if self._ahead is None:
+        ahead = self._ahead
+        if ahead is None:
             return
-        before = self._ahead.tokens
+        before = ahead.tokens
         try:
-            self._ahead.read(cancel)
+            ahead.read(cancel)
         except LacliError:  # no memory for it, say
-            self._ahead, found = None, self._ahead
-            self._ahead_n += found.tokens - before
-        else:
-            self._ahead_n += self._ahead.tokens - before
+            self._ahead = None
+        self._ahead_n += ahead.tokens - before
 
     def _nothing(self) -> Finished:
         """The reply of no tokens, which needs no model, only one that exists."""
