@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 class Ahead:
     """What is worth reading behind one completion, and how many tokens of it were read."""
 
-    def __init__(self, loaded: Loaded, prompt: Prompt) -> None:
+    def __init__(self, loaded: Loaded, prompt: Prompt, said: str) -> None:
+        """said: the line of the cursor as the reply went on with it."""
         self.tokens = 0
         """Read so far."""
         self._loaded = loaded
-        self._text = prompt.text
+        self._text, self._said = prompt.text, said
         self._left = [] if prompt.later is None or loaded.kept is None else list(prompt.later.ahead)
 
     def read(self, cancel: Cancel) -> None:
@@ -34,10 +35,12 @@ class Ahead:
         from lacli.assistant.reply import translated_errors
 
         kept, pool = self._loaded.kept, self._loaded.pool
-        if kept is None or pool is None or pool.refuse(self._text):
+        if not self._left or kept is None or pool is None:
+            return
+        if pool.refuse(self._text) or pool.refuse(self._said):
             self._left.clear()
         with translated_errors():
-            while self._left and kept is not None and not cancel():
+            while self._left and not cancel():
                 if self._read(kept, self._left[0], cancel):
                     del self._left[0]
 

@@ -110,6 +110,7 @@ class Assistant:
         early: list[Event] = []
         loaded = self._load(early.append)
         yield from ((0, event) for event in early)
+        self._ahead = None
         yield from replies(loaded, requests, self._seen_notices, cancel)
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:

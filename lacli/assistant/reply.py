@@ -297,25 +297,29 @@ class Reply:
         pace.learn(self._prompt_n, self._read_ms)
         if kept is None or cached is None:
             return
-        text = self._prompt.last_line + self._loaded.tokenizer.decode(self._ids)
         later = self._prompt.later
         shared = None if later is None else later.shared
         ids = (*self._prompt.token_ids, *self._ids) if shared is None else self._prompt.token_ids[:shared]
-        kept.keep(cached, ids, self._prompt.text, text, pace.ms_per_token)
+        kept.keep(cached, ids, self._prompt.text, self._said(), pace.ms_per_token)
 
     def ahead(self) -> Ahead | None:
         """What could be read behind this reply while nobody waits; None where it was cancelled."""
         from lacli.assistant.ahead import Ahead
 
-        is_whole = self._reason not in ("", "cancelled")
-        return Ahead(self._loaded, self._prompt) if is_whole and self._prompt.later is not None else None
+        if self._prompt.later is None or self._reason in ("", "cancelled"):
+            return None
+        return Ahead(self._loaded, self._prompt, self._said())
+
+    def _said(self) -> str:
+        """What the model wrote behind the line that it goes on with: the two together may spell a secret."""
+        return self._prompt.last_line + self._loaded.tokenizer.decode(self._ids)
 
     def _update_pool(self) -> None:
         """Store in the pool what this reply said, as far as it was shown, and what the sources learned meanwhile."""
         loaded, pool = self._loaded, self._loaded.pool
         if pool is None or not pool.learns or not self._ids:
             return
-        text = self._prompt.last_line + loaded.tokenizer.decode(self._ids)
+        text = self._said()
         from lacli.drafts.lookup import ProjectSource
         from lacli.pool.update import PoolUpdate
 

@@ -128,6 +128,18 @@ def test_nothing_is_read_around_a_secret(make: Make, where: str) -> None:
     assert stored().count == 0
 
 
+def test_nothing_is_read_behind_a_reply_that_spells_a_secret_with_its_line(make: Make) -> None:
+    assistant = reading(make, SLOW, keep_prompts=True)
+    assert assistant.loaded is not None
+    assert assistant.loaded.pool is not None
+    assistant.loaded.pool.refuse = lambda text, wary=False: text.startswith("    for side in ")  # type: ignore
+    assert reply(assistant, here()).text.startswith(" ")
+    forwards = counted(assistant)
+    assistant.read_ahead(never)
+    assert forwards == []
+    assert stored().count == 0
+
+
 def cancelled(assistant: Assistant) -> None:
     reply(assistant, here(), lambda: True)
 
