@@ -31,18 +31,15 @@ class Ahead:
         self._left = [] if prompt.later is None or loaded.kept is None else list(prompt.later.ahead)
 
     def read(self, cancel: Cancel) -> None:
-        """Read on, until all is read or something else is wanted. Raises LacliError."""
-        from lacli.assistant.reply import translated_errors
-
+        """Read on, until all is read or something else is wanted. Raises what a forward raises."""
         kept, pool = self._loaded.kept, self._loaded.pool
         if not self._left or kept is None or pool is None:
             return
         if pool.refuse(self._text) or pool.refuse(self._said):
             self._left.clear()
-        with translated_errors():
-            while self._left and not cancel():
-                if self._read(kept, self._left[0], cancel):
-                    del self._left[0]
+        while self._left and not cancel():
+            if self._read(kept, self._left[0], cancel):
+                del self._left[0]
 
     def _read(self, kept: KeptPrompts, ids: Sequence[int], cancel: Cancel) -> bool:
         """Make the KV cache hold these ids, a block at a time; whether it does."""

@@ -162,7 +162,8 @@ class Assistant:
             return
         before = ahead.tokens
         try:
-            ahead.read(cancel)
+            with translated_errors():
+                ahead.read(cancel)
         except LacliError:  # no memory for it, say
             self._ahead = None
         self._ahead_n += ahead.tokens - before
