@@ -28,16 +28,17 @@ class Ahead:
         """Read so far."""
         self._loaded = loaded
         self._text, self._said = prompt.text, said
-        self._left = [] if prompt.later is None or loaded.kept is None else list(prompt.later.ahead)
+        self._later = prompt.later
+        self._left: list[tuple[int, ...]] = []
+        """What is not read yet, once that was found out."""
 
     def read(self, cancel: Cancel) -> None:
         """Read on, until all is read or something else is wanted. Raises what a forward raises."""
         kept, pool = self._loaded.kept, self._loaded.pool
-        if not self._left or kept is None or pool is None:
-            return
-        if pool.refuse(self._text) or pool.refuse(self._said):
-            self._left.clear()
-        while self._left and not cancel():
+        later, self._later = self._later, None
+        if later is not None and kept is not None and pool is not None:
+            self._left = [] if pool.refuse(self._text) or pool.refuse(self._said) else list(later.ahead())
+        while kept is not None and self._left and not cancel():
             if self._read(kept, self._left[0], cancel):
                 del self._left[0]
 

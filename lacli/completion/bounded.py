@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from lacli.completion.layout import Budget, Encode, Form, Later, Made, Shown, Start, choose, starts
 
@@ -21,7 +22,7 @@ def within(form: Form, before: str, begins_file: bool, encode: Encode, budget: B
         return None
     made, free = chosen
     whole = max(made.before, len(form.whole_before)) + form.after
-    later = Later(made.shared, ahead(form, begins, budget, room))
+    later = Later(made.shared, partial(ahead, form, begins, budget, room))
     return Made(made.token_ids, (), Shown(made.before + made.after, whole, free), later)
 
 

@@ -70,8 +70,8 @@ class Later:
     shared: int | None = None
     """Leading ids of this prompt that they may begin with, too: what stands behind these is computed again with every
     line. None where that may be all of it, and the reply."""
-    ahead: tuple[tuple[int, ...], ...] = ()
-    """Beginnings of longer prompts for this place, in the order in which they are worth reading ahead."""
+    ahead: Callable[[], Sequence[tuple[int, ...]]] = tuple
+    """Makes the beginnings of longer prompts for this place, in the order in which they are worth reading ahead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,7 +248,7 @@ class TestReadingAhead:
         ids, shown = editor.ask(150, store.free)
         assert shown.tokens < shown.whole // 2
         later = editor.made(150, store.free).later
-        (longest,) = later.ahead
+        (longest,) = later.ahead()
         store.add(longest)
         editor.type("    value = 1")
         ids, shown = editor.ask(150, store.free)
@@ -260,13 +260,13 @@ class TestReadingAhead:
     def test_first_the_text_alone_then_all_pieces_of_other_files_and_in_the_end_nothing_new(self) -> None:
         editor, store = Editor("qwen2.5-coder", SOURCES[2], 70, PIECES), Store()
         spelled = editor.tokenizer.spelled
-        alone, beside = editor.made(150, store.free).later.ahead
+        alone, beside = editor.made(150, store.free).later.ahead()
         assert "def other_" not in spelled(alone)
         assert spelled(beside).count("def other_") == len(PIECES)
         store.add(alone)
-        assert editor.made(150, store.free).later.ahead == (alone, beside)
+        assert editor.made(150, store.free).later.ahead() == (alone, beside)
         store.add(beside)
-        assert editor.made(150, store.free).later.ahead == (beside,)
+        assert editor.made(150, store.free).later.ahead() == (beside,)
         ids, shown = editor.ask(150, store.free)
         assert ids[: len(beside)] == beside
         assert shown.free >= len(beside) - blocks.POSITIONS
@@ -277,7 +277,7 @@ class TestReadingAhead:
             shared = made.later.shared
             assert shared is not None
             assert made.token_ids[shared] == editor.tokenizer.id_of("<|fim_suffix|>")
-        for ids in editor.made(300).later.ahead:
+        for ids in editor.made(300).later.ahead():
             assert editor.place.prefix.rstrip(" ").endswith(editor.tokenizer.spelled(ids[-200:]))
 
     @pytest.mark.parametrize("family", ["codestral", ""])
@@ -286,5 +286,5 @@ class TestReadingAhead:
 
     def test_nothing_that_has_no_room_in_the_context(self) -> None:
         editor = Editor("qwen2.5-coder", SOURCES[2], 70)
-        assert editor.made(150).later.ahead
-        assert editor.made(150, room=400).later.ahead == ()
+        assert editor.made(150).later.ahead()
+        assert editor.made(150, room=400).later.ahead() == ()
