@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lacli.completion.layout import Later
 from lacli.kv.blocks import POSITIONS
 
 if TYPE_CHECKING:
@@ -28,17 +29,18 @@ class Ahead:
         """Read so far."""
         self._loaded = loaded
         self._text, self._said = prompt.text, said
-        self._later = prompt.later
-        self._left: list[tuple[int, ...]] = []
-        """What is not read yet, once that was found out."""
+        self._later = prompt.later or Later()
+        self._left: list[tuple[int, ...]] | None = None
+        """What is not read yet; None before that was found out."""
 
     def read(self, cancel: Cancel) -> None:
         """Read on, until all is read or something else is wanted. Raises what a forward raises."""
-        kept, pool = self._loaded.kept, self._loaded.pool
-        later, self._later = self._later, None
-        if later is not None and kept is not None and pool is not None:
-            self._left = [] if pool.refuse(self._text) or pool.refuse(self._said) else list(later.ahead())
-        while kept is not None and self._left and not cancel():
+        kept = self._loaded.kept
+        if kept is None or self._left == [] or kept.refuses(self._text, self._said):
+            return
+        if self._left is None:
+            self._left = list(self._later.ahead())
+        while self._left and not cancel():
             if self._read(kept, self._left[0], cancel):
                 del self._left[0]
 

@@ -14,10 +14,11 @@ from lacli.errors import OutOfMemory
 from lacli.events import Request
 from lacli.kernels.library import library
 from lacli.kv.blocks import POSITIONS
+from lacli.sessions import switch
 from tests.assistants import Make, ask, loaded, make, reply
 from tests.kv.test_completions import LINES, at, cold, reading
 from tests.kv.test_privacy import KEY
-from tests.kv.test_replies import stored
+from tests.kv.test_replies import LONG, stored
 
 __all__ = ["loaded", "make"]
 
@@ -126,6 +127,20 @@ def test_nothing_is_read_around_a_secret(make: Make, where: str) -> None:
     assistant.read_ahead(never)
     assert forwards == []
     assert stored().count == 0
+
+
+def test_nothing_is_read_or_kept_once_the_log_is_off(make: Make) -> None:
+    assistant = reading(make, SLOW, keep_prompts=True)
+    reply(assistant, here())
+    before = stored().count
+    assert before > 0
+    switch.turn(on=False)
+    forwards = counted(assistant)
+    assistant.read_ahead(never)
+    assert forwards == []
+    reply(assistant, here("    total = 0.0", "    count = 0"))
+    reply(assistant, ask(f"{LONG}\nWhich is the third?", max_tokens=2))
+    assert stored().count == before
 
 
 def test_nothing_is_read_behind_a_reply_that_spells_a_secret_with_its_line(make: Make) -> None:
