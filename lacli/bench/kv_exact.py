@@ -94,7 +94,7 @@ def compare(loaded: Loaded, folder: Path, count: int, max_tokens: int, quick: bo
         asked = Request((message,), max_tokens=max_tokens)
         sampled = replace(asked, temperature=0.7, top_p=0.95, seed=done.prompts)
         requests = {"greedy": asked, "sampled": sampled}
-        plain = {}
+        plain: dict[str, Finished] = {}
         for way, request in requests.items():
             is_filled = quick and bool(plain)  # by the way before
             if not is_filled:
