@@ -300,6 +300,8 @@ class ReplyStats(Counts):
     prompt_n: int = 0
     """Prompt tokens processed (reused ones not counted)."""
     reused_n: int = 0
+    ahead_n: int = 0
+    """Tokens that were read ahead since the reply before, while nobody waited."""
     shown_n: int = 0
     """Of a completion with `Place.read_ms`: tokens around the cursor that were shown."""
     window_n: int = 0
@@ -376,7 +378,7 @@ def joined(replies: Sequence[Finished]) -> Finished:
     last = replies[-1]
     counts = sum((each.stats for each in replies[1:]), start=Counts() + replies[0].stats)
     added = {name: sum(getattr(each.stats, name) for each in replies) for name in _TIMES}
-    first = {name: getattr(replies[0].stats, name) for name in ("ttft_ms", "load_ms", "import_ms")}
+    first = {name: getattr(replies[0].stats, name) for name in ("ttft_ms", "load_ms", "import_ms", "ahead_n")}
     known = {each.name: getattr(counts, each.name) for each in fields(Counts)}
     return replace(last, stats=replace(last.stats, **known, **added, **first))
 

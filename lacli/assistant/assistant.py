@@ -19,6 +19,7 @@ from lacli.errors import LacliError, UsageError
 from lacli.events import Event, Failed, Finished, Preview, ReplyStats, Request
 
 if TYPE_CHECKING:
+    from lacli.assistant.ahead import Ahead
     from lacli.assistant.loaded import Loaded, LoadedModel
     from lacli.models.spec import ModelSpec
     from lacli.text.tokenizer import Tokenizer
@@ -41,6 +42,10 @@ class Assistant:
         self._seen_notices: set[str] = set()
         self._inbox = Inbox()
         """Replies to be written side by side."""
+        self._ahead: Ahead | None = None
+        """What can be read while nobody waits."""
+        self._ahead_n = 0
+        """Tokens read so since the last reply."""
 
     @property
     def loaded(self) -> Loaded | None:
@@ -63,6 +68,7 @@ class Assistant:
         for loaded in self._projects.values():
             loaded.close()
         self._projects.clear()
+        self._ahead = None
         self._model = None
 
     def _load(self, report: Report = ignore) -> Loaded:
@@ -94,33 +100,46 @@ class Assistant:
         early: list[Event] = []
         loaded = self._load(early.append)
         yield from early
-        yield from Reply(loaded, request, self._seen_notices).events(cancel)
+        self._ahead = None
+        ahead_n, self._ahead_n = self._ahead_n, 0
+        reply = Reply(loaded, request, self._seen_notices, ahead_n=ahead_n)
+        yield from reply.events(cancel)
+        self._ahead = reply.ahead()
 
     def replies(self, requests: Iterable[Request], cancel: Cancel = never) -> Iterator[tuple[int, Event | Failed]]:
         """See `BatchReplier.replies`."""
         early: list[Event] = []
         loaded = self._load(early.append)
         yield from ((0, event) for event in early)
+        self._ahead = None
         yield from replies(loaded, requests, self._seen_notices, cancel)
 
     @property
     def places(self) -> int:
-        """See `SharedReplier.places`."""
+        """See `ServedReplier.places`."""
         return 1 if self._model is None else places_of(self._model)
 
     def add(self, key: int, request: Request, cancel: Cancel = never) -> None:
-        """See `SharedReplier.add`. The model must be loaded."""
-        self._inbox.add(key, self._load(), request, self._seen_notices, self._settings, cancel)
+        """See `ServedReplier.add`. The model must be loaded."""
+        self._ahead = None
+        ahead_n, self._ahead_n = self._ahead_n, 0
+        self._inbox.add(key, self._load(), request, self._seen_notices, self._settings, ahead_n, cancel)
 
     def together(self) -> Iterator[tuple[int, Event | LacliError]]:
-        """See `SharedReplier.together`."""
+        """See `ServedReplier.together`."""
         model = self._model
         if model is None:  # then nothing was added
             return
         try:
-            yield from side_by_side(self._inbox, model.cached, plain_controller(model), self.places)
+            yield from side_by_side(self._inbox, model.cached, plain_controller(model), self.places, ended=self._ended)
         finally:
             self._inbox.clear()
+
+    def _ended(self, reply: Reply) -> None:
+        """Keep what can be read ahead behind the completion that ended last."""
+        ahead = reply.ahead()
+        if ahead is not None:
+            self._ahead = ahead
 
     def preview(self, request: Request, report: Report = ignore) -> Preview:
         """See `Replier.preview`."""
@@ -158,10 +177,24 @@ class Assistant:
     def warm(self, request: Request, cancel: Cancel = never) -> None:
         """See `Replier.warm`."""
         loaded = self._load()
+        self._ahead = None  # who asks knows better what comes next
         beginning = _beginning(request, loaded)
         with translated_errors():
             if beginning and loaded.cached.reusable(beginning) < len(beginning) - 1:
                 _read(loaded, beginning, cancel)
+
+    def read_ahead(self, cancel: Cancel) -> None:
+        """See `ServedReplier.read_ahead`."""
+        ahead = self._ahead
+        if ahead is None:
+            return
+        before = ahead.tokens
+        try:
+            with translated_errors():
+                ahead.read(cancel)
+        except LacliError:  # no memory for it, say
+            self._ahead = None
+        self._ahead_n += ahead.tokens - before
 
     def _nothing(self) -> Finished:
         """The reply of no tokens, which needs no model, only one that exists."""

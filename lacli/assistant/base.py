@@ -76,8 +76,8 @@ class ProjectReplier(Replier, Protocol):
         ...
 
 
-class SharedReplier(ProjectReplier, Protocol):
-    """One that also replies to several clients at the same time."""
+class ServedReplier(ProjectReplier, Protocol):
+    """One with a process of its own: it replies to several clients at once, and may work on while nobody asks."""
 
     @property
     def places(self) -> int:
@@ -93,5 +93,12 @@ class SharedReplier(ProjectReplier, Protocol):
 
         Each comes with its key; `Finished`, or what went wrong with it, is the last of a reply. What is raised has
         ended all of them. Closing the iterator is safe.
+        """
+        ...
+
+    def read_ahead(self, cancel: Cancel) -> None:
+        """Read what the next request will probably begin with, until that is done or `cancel` says that one is there.
+
+        Raises nothing: whether it was of use, the next request tells.
         """
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,11 +59,13 @@ def side_by_side(
     controller: Controller,
     places: int,
     cancel: Cancel = never,
+    ended: Callable[[Reply], None] = lambda reply: None,
 ) -> Iterator[tuple[int, Event | LacliError]]:
     """The events of all replies, each with its key; `Finished` or what went wrong is the last of each.
 
     More may come while others are written: an iterator that has ended is asked again. `cancel` ends all of them.
-    Raises what ends all of them, such as the memory for a forward; what was accepted is stored then, too.
+    `ended` is told of each reply that is complete. Raises what ends all of them, such as the memory for a forward; what
+    was accepted is stored then, too.
     """
     from lacli.engine.batch import Batch
     from lacli.engine.step import Read
@@ -88,6 +90,7 @@ def side_by_side(
                     continue
                 jobs.leave(key)
                 reply.keep_read(batch.sequence(key))
+                ended(reply)
                 yield from ((key, event) for event in reply.end())
     finally:
         jobs.close()
@@ -152,16 +155,23 @@ class Inbox(Iterator[tuple[int, Begun | LacliError]]):
         return self._waiting.popleft()
 
     def add(
-        self, key: int, loaded: Loaded, request: Request, seen_notices: set[str], settings: Settings, cancel: Cancel
+        self,
+        key: int,
+        loaded: Loaded,
+        request: Request,
+        seen_notices: set[str],
+        settings: Settings,
+        ahead_n: int,
+        cancel: Cancel,
     ) -> None:
-        """Take a request in. Raises PromptTooLong.
+        """Take a request in. ahead_n: see `ReplyStats.ahead_n`. Raises PromptTooLong.
 
         Several completions of one place get equal prompts: what is read for the first of them does not count.
         """
         place = (settings, request.place)
         if self._reading is None or self._reading[0] != place:
             self._reading = place, loaded.reading()
-        reply = Reply(loaded, request, seen_notices, self._reading[1])
+        reply = Reply(loaded, request, seen_notices, self._reading[1], ahead_n)
         self._waiting.append((key, Begun(reply, cancel)))
 
     def clear(self) -> None:

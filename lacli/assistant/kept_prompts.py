@@ -45,6 +45,13 @@ class KeptPrompts:
         finally:  # there may be memory for a part of it only
             cached.grown(prompt[whole : cached.runner.length])
 
+    def refuses(self, *texts: str) -> bool:
+        """Whether nothing of a prompt and a reply with these texts is to be stored: where something looks like a
+        secret, and while the log is off, which it may be since this was opened."""
+        from lacli.sessions import switch
+
+        return not switch.is_on() or any(map(self._pool.refuse, texts))
+
     def keep(
         self, cached: CachedSequence, token_ids: Sequence[int], prompt_text: str, text: str, ms_per_token: float
     ) -> None:
@@ -55,7 +62,7 @@ class KeptPrompts:
         """
         from lacli.engine.sequence import common
 
-        if self._pool.refuse(prompt_text) or self._pool.refuse(text):
+        if self.refuses(prompt_text, text):
             return
         pace = ms_per_token or self._store.ms_per_token
         if pace:

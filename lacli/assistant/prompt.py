@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lacli.assistant.reading import Reading
     from lacli.completion.fit import Fit
-    from lacli.completion.layout import Shown
+    from lacli.completion.layout import Later, Shown
     from lacli.models.prepare.prepare import PreparedModel
     from lacli.text.stops import Watcher
     from lacli.text.tokenizer import Tokenizer
@@ -54,6 +54,8 @@ class Prompt:
     """Of a completion: whether the file parses with a text there."""
     window: Shown | None = None
     """Of a completion: how much of what stands around the cursor is shown, where reading has a bound."""
+    later: Later | None = None
+    """Of a completion: what the next ones near by can reuse."""
 
 
 def build_prompt(
@@ -180,4 +182,5 @@ def _completion(
         complete=made.complete,
         fit=made.fit,
         window=made.shown,
+        later=made.later,
     )

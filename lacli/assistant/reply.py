@@ -20,6 +20,7 @@ from lacli.errors import LacliError, OutOfMemory
 from lacli.events import Event, Finished, Notice, Piece, Prefill, Reason, ReplyStats, Request
 
 if TYPE_CHECKING:
+    from lacli.assistant.ahead import Ahead
     from lacli.assistant.loaded import Loaded
     from lacli.assistant.reading import Reading
     from lacli.drafts.base import Sources
@@ -38,10 +39,15 @@ class Reply:
     """One reply: `begin`, then steps, `leave`, `end`; `events` is all of it for one that is written alone."""
 
     def __init__(
-        self, loaded: Loaded, request: Request, seen_notices: set[str], reading: Reading | None = None
+        self,
+        loaded: Loaded,
+        request: Request,
+        seen_notices: set[str],
+        reading: Reading | None = None,
+        ahead_n: int = 0,
     ) -> None:
         """seen_notices: notices that were given already; those of this reply are added; reading: what it costs, where
-        that is not to be as it is now. Raises PromptTooLong."""
+        that is not to be as it is now; ahead_n: for its statistics. Raises PromptTooLong."""
         self._loaded = loaded
         self._seen_notices = seen_notices
         self._request = request
@@ -69,6 +75,7 @@ class Reply:
         self._plain_ms: float | None = None
         self._prompt_started = self._first_at = self._last_at = self._started
         self._prompt_n = self._reused_n = 0
+        self._ahead_n = ahead_n
         self._read_ms = 0.0
         """Of reading the prompt; in a batch the share of this reply. 0 until it is read."""
 
@@ -298,16 +305,29 @@ class Reply:
         pace.learn(self._prompt_n, self._read_ms)
         if kept is None or cached is None:
             return
-        text = self._prompt.last_line + self._loaded.tokenizer.decode(self._ids)
-        shown = (*self._prompt.token_ids, *self._ids)
-        kept.keep(cached, shown, self._prompt.text, text, pace.ms_per_token)
+        later = self._prompt.later
+        shared = None if later is None else later.shared
+        ids = (*self._prompt.token_ids, *self._ids) if shared is None else self._prompt.token_ids[:shared]
+        kept.keep(cached, ids, self._prompt.text, self._said(), pace.ms_per_token)
+
+    def ahead(self) -> Ahead | None:
+        """What could be read behind this reply while nobody waits; None where it was cancelled."""
+        from lacli.assistant.ahead import Ahead
+
+        if self._prompt.later is None or self._reason in ("", "cancelled"):
+            return None
+        return Ahead(self._loaded, self._prompt, self._said())
+
+    def _said(self) -> str:
+        """What the model wrote behind the line that it goes on with: the two together may spell a secret."""
+        return self._prompt.last_line + self._loaded.tokenizer.decode(self._ids)
 
     def _update_pool(self) -> None:
         """Store in the pool what this reply said, as far as it was shown, and what the sources learned meanwhile."""
         loaded, pool = self._loaded, self._loaded.pool
         if pool is None or not pool.learns or not self._ids:
             return
-        text = self._prompt.last_line + loaded.tokenizer.decode(self._ids)
+        text = self._said()
         from lacli.drafts.lookup import ProjectSource
         from lacli.pool.update import PoolUpdate
 
@@ -353,6 +373,7 @@ class Reply:
             replies=min(1, len(self._ids)),
             prompt_n=self._prompt_n,
             reused_n=self._reused_n,
+            ahead_n=self._ahead_n,
             shown_n=0 if self._prompt.window is None else self._prompt.window.tokens,
             window_n=0 if self._prompt.window is None else self._prompt.window.whole,
             prompt_ms=1000 * (self._first_at - self._prompt_started) if self._ids else 0.0,

@@ -114,6 +114,9 @@ class ScriptedAssistant:
         """Remember what was to be read ahead."""
         self.warmed.append(request)
 
+    def read_ahead(self, cancel: Cancel) -> None:
+        """There is nothing to read."""
+
     def close(self) -> None:
         """Remember that it was called."""
         self.closed = True

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lacli.completion import layout, window
-from lacli.completion.layout import Budget, Layout, Made, Shown, Start
+from lacli.completion.bounded import within
+from lacli.completion.layout import Budget, Later, Layout, Made, Start
 from lacli.errors import UsageError
 from lacli.events import Place
 from lacli.models.registry.fim_markers import FimMarkers
@@ -55,21 +56,14 @@ class Family:
         if inside:  # one text with the prefix, tokenised as such, unless that had to be cut
             whole = ids_before == encode(before)
             ids_before = encode(inside + before) if whole else [*encode(inside), *ids_before]
-        return Made(self.joined(lead, ids_before, ids_after), notes)
+        ids = self.joined(lead, ids_before, ids_after)
+        return Made(ids, notes, later=Later(len(ids) - len(ids_after) - 2 if markers.order == "psm" else None))
 
     def _within(self, place: Place, hidden: str, comment: str, room: int | None, budget: Budget) -> Made | None:
         """What shows most within the budget; None where not even the least has room."""
         form = _Form(self, place, hidden, comment)
         before, _ = window.shown(place, hidden, layout.REACH_BEFORE)
-        begins = layout.starts(
-            before, form.whole_before, window.begins_file(before, place, hidden), form.encode, budget.tokens
-        )
-        chosen = layout.choose(form, begins, budget, room)
-        if chosen is None:
-            return None
-        made, free = chosen
-        whole = max(made.before, len(form.whole_before)) + form.after
-        return Made(made.token_ids, (), Shown(made.before + made.after, whole, free))
+        return within(form, before, window.begins_file(before, place, hidden), form.encode, budget, room)
 
     def joined(self, lead: Sequence[int], before: Sequence[int], after: Sequence[int]) -> tuple[int, ...]:
         """The markers around both parts, in the family's order."""

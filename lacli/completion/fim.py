@@ -6,13 +6,13 @@ Raw text, never the chat template: instruction-tuned models answer in Markdown t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lacli.completion import window
 from lacli.completion.cursor import Cursor, cursor_of
 from lacli.completion.family import Family
 from lacli.completion.fit import Fit
-from lacli.completion.layout import Budget, Shown
+from lacli.completion.layout import Budget, Later, Shown
 from lacli.completion.rules import Rule, Rules
 from lacli.completion.rules_beyond import Frame, OtherFunction, Prose, SuffixAtOnce
 from lacli.completion.rules_blocks import Brackets, Fence, MostLines, WholeLines, block_rule
@@ -43,6 +43,8 @@ class Completion:
     """Whether the file parses with a text there."""
     shown: Shown | None = None
     """How much of what stands around the cursor is shown; None where reading has no price."""
+    later: Later = field(default_factory=Later)
+    """What the next completions near by can reuse."""
 
 
 def completion(
@@ -65,7 +67,7 @@ def completion(
         frame = without_fim.headings(place)
         ends = rules(place, cursor, hidden, goes_on=True, frame=frame)
         fit = Fit(place, cursor, lambda most: rules_past(place, cursor, most, hidden, goes_on=True, frame=frame))
-        return Completion(made.token_ids, (), (ends,), made.notes, cursor.is_complete, fit, made.shown)
+        return Completion(made.token_ids, (), (ends,), made.notes, cursor.is_complete, fit, made.shown, made.later)
     hidden = cursor.before if cursor.in_indent else ""
     family = Family(markers, tokenizer)
     made = family.prompt(place, hidden, cursor.language.comment or "#", room, budget)
@@ -77,6 +79,7 @@ def completion(
         cursor.is_complete,
         Fit(place, cursor, lambda most: rules_past(place, cursor, most, hidden)),
         made.shown,
+        made.later,
     )
 
 

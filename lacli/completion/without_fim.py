@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lacli.completion import layout, window
+from lacli.completion.bounded import within
 from lacli.completion.family import middle_ids
-from lacli.completion.layout import Budget, Layout, Made, Shown, Start
+from lacli.completion.layout import Budget, Layout, Made, Start
 from lacli.events import Place
 from lacli.prompts.chat import with_bos
 from lacli.text import languages
@@ -68,15 +69,9 @@ def _within(place: Place, hidden: str, tokenizer: Tokenizer, room: int | None, b
     if not before:
         return None
     form = _Form(place, own, tokenizer)
-    begins = layout.starts(
-        before, form.whole_before, window.begins_file(before, place, own), form.encode, budget.tokens
-    )
-    chosen = layout.choose(form, begins, budget, _MOST if room is None else min(_MOST, room))
-    if chosen is None:
-        return None
-    made, free = chosen
-    whole = max(made.before, len(form.whole_before)) + form.after
-    return Made(made.token_ids, (_NO_FIM,) if form.after else (), Shown(made.before + made.after, whole, free))
+    most = _MOST if room is None else min(_MOST, room)
+    made = within(form, before, window.begins_file(before, place, own), form.encode, budget, most)
+    return made and replace(made, notes=(_NO_FIM,) if form.after else ())
 
 
 class _Form:

@@ -228,7 +228,8 @@ def shrink(folders: Sequence[Path], cap: int) -> int:
     if excess <= 0:
         return 0
     freed = 0
-    for path, status in _least_useful_first(found):
+    whole = [each for each in found if not each[0].name.endswith(_PART)]  # another process writes the others
+    for path, status in _least_useful_first(whole):
         if freed >= excess:
             break
         with contextlib.suppress(OSError):  # what cannot be deleted stays, and others go in its place

@@ -58,6 +58,7 @@ def stats_record(stats: ReplyStats) -> dict[str, Any]:
         "finish_reason": stats.finish_reason,
         "prompt_n": stats.prompt_n,
         "reused_n": stats.reused_n,
+        **({"ahead_n": stats.ahead_n} if stats.ahead_n else {}),
         **({"shown_n": stats.shown_n, "window_n": stats.window_n} if stats.window_n else {}),
         "prompt_ms": round(stats.prompt_ms, 1),
         "predicted_ms": round(stats.predicted_ms, 1),

@@ -20,11 +20,11 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import BinaryIO, TypeVar
 
 import lacli
-from lacli.assistant.base import Cancel, SharedReplier
+from lacli.assistant.base import Cancel, ServedReplier
 from lacli.config import Settings
 from lacli.errors import SMALLER, LacliError, OutOfMemory
 from lacli.events import Event, Finished, ReplyStats
@@ -48,6 +48,9 @@ _SAVING_S = 10.0
 """For the current step and for saving, once the front end is gone."""
 _LEAVING_S = 1.0
 """The same where nothing needs saving: during an import, or while a model is prepared."""
+
+_IDLE_S = 0.5
+"""How long nobody must have asked for anything before something is read ahead."""
 
 OnDisconnect = Callable[[float], None]
 _Event = TypeVar("_Event")
@@ -101,7 +104,7 @@ class Connection:
             self._incoming.put(None)
             on_disconnect(_SAVING_S if self._replying else _LEAVING_S)
 
-    def run(self, assistant: Callable[[Settings], SharedReplier]) -> None:
+    def run(self, assistant: Callable[[Settings], ServedReplier]) -> None:
         """Greet, and run calls until the front end is gone."""
         with contextlib.suppress(_ClientGone):
             self._send(Greeting(protocol.PROTOCOL, lacli.__version__, os.getpid()))
@@ -112,7 +115,7 @@ class Connection:
             if not isinstance(hello, Hello) or hello.protocol != protocol.PROTOCOL:
                 return
             with contextlib.closing(assistant(hello.settings)) as replier:
-                while (message := self._next()) is not None and not self._closing:
+                while (message := self._next(replier)) is not None and not self._closing:
                     if isinstance(message, Call):
                         self._run_call(message, replier)
                         if self._together:
@@ -120,10 +123,16 @@ class Connection:
                     elif isinstance(message, InvalidLine):
                         self._send(message.to_message())
 
-    def _next(self) -> Hello | Call | InvalidLine | None:
-        return self._postponed.popleft() if self._postponed else self._incoming.get()
+    def _next(self, replier: ServedReplier) -> Hello | Call | InvalidLine | None:
+        """What arrived next. The replier may read ahead until something does."""
+        if self._postponed:
+            return self._postponed.popleft()
+        with contextlib.suppress(Empty):
+            return self._incoming.get(timeout=_IDLE_S)
+        replier.read_ahead(lambda: not self._incoming.empty())
+        return self._incoming.get()
 
-    def _take_in(self, replier: SharedReplier) -> None:
+    def _take_in(self, replier: ServedReplier) -> None:
         """Between two steps: answer what need not wait for the replies under way, and let others join them."""
         while not self._incoming.empty():
             message = self._incoming.get()
@@ -138,7 +147,7 @@ class Connection:
             return True
         return bool(self._together) and not self._postponed and call.what in ("open", "preview", "reply")
 
-    def _run_call(self, call: Call, replier: SharedReplier) -> None:
+    def _run_call(self, call: Call, replier: ServedReplier) -> None:
         """Run one call up to its `done` or `error`; a reply that is written beside others is only begun."""
         try:
             end: Done | ErrorMessage | None = self._dispatch(call, replier)
@@ -153,7 +162,7 @@ class Connection:
         self._together.discard(call_id)
         self._send(end)
 
-    def _write_together(self, replier: SharedReplier) -> None:
+    def _write_together(self, replier: ServedReplier) -> None:
         """Take steps with all replies that have joined, until none is left."""
         try:
             with self._steps(replier.together()) as events:
@@ -170,7 +179,7 @@ class Connection:
             for call_id in tuple(self._together):
                 self._end(call_id, ErrorMessage.from_error(ours, call_id))
 
-    def _dispatch(self, call: Call, replier: SharedReplier) -> Done | None:
+    def _dispatch(self, call: Call, replier: ServedReplier) -> Done | None:
         """How the call has ended; None for a reply that has joined others."""
 
         def send(event: Event) -> None:
@@ -211,7 +220,7 @@ class Connection:
                 send(Finished("", (), "cancelled", ReplyStats(replies=0, finish_reason="cancelled")))
         return Done(call.id)
 
-    def _reply_alone(self, call: Call, replier: SharedReplier, cancel: Cancel) -> None:
+    def _reply_alone(self, call: Call, replier: ServedReplier, cancel: Cancel) -> None:
         with self._steps(replier.reply(call.request, cancel)) as events:
             for event in events:
                 self._send(EventMessage(call.id, event))
@@ -229,7 +238,7 @@ class Connection:
                 close()
             self._replying = False
 
-    def _offer_places(self, replier: SharedReplier) -> None:
+    def _offer_places(self, replier: ServedReplier) -> None:
         """Say so where replies can be written side by side; once, as it then holds for those under way."""
         if self._places == 1 and replier.places > 1:
             self._places = replier.places
@@ -255,7 +264,7 @@ def _as_ours(error: Exception) -> LacliError:
 
 
 def serve(
-    assistant: Callable[[Settings], SharedReplier],
+    assistant: Callable[[Settings], ServedReplier],
     reader: BinaryIO,
     writer: BinaryIO,
     on_disconnect: OnDisconnect = lambda seconds: None,
@@ -269,7 +278,7 @@ def serve(
     connection.run(assistant)
 
 
-def run(assistant: Callable[[Settings], SharedReplier]) -> int:
+def run(assistant: Callable[[Settings], ServedReplier]) -> int:
     """Serve the process that started this one. Returns the exit status."""
     for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
         if hasattr(signal, name):

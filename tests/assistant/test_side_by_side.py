@@ -130,7 +130,7 @@ class TestClients:
         keys = [clients.add(each) for each in (ask("Count up", max_tokens=200), REQUESTS[0], REQUESTS[3])]
         pieces = 0
         for _ in clients.steps():
-            if not clients.cancelled and clients.pieces(keys[0]) == 3 and clients.pieces(keys[2]) >= 3:
+            if not clients.cancelled and min(clients.pieces(keys[0]), clients.pieces(keys[2])) >= 3:
                 clients.cancelled.add(keys[0])
                 pieces = clients.pieces(keys[0])
         ended = clients.end(keys[0])

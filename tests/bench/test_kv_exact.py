@@ -17,8 +17,9 @@ from tests.slow import slow
 needs_the_store = pytest.mark.skipif(library() is None, reason="the store serves our own kernels only")
 
 
-def test_prompts_are_many_and_all_different() -> None:
-    found = list(itertools.islice(kv_exact.prompts(), 200))
+@pytest.mark.parametrize("quick", [False, True])
+def test_prompts_are_many_and_all_different(quick: bool) -> None:
+    found = list(itertools.islice(kv_exact.prompts(quick), 200))
     assert len({name for name, _ in found}) == 200
     assert len({(message.text, message.attachments) for _, message in found}) == 200
 
@@ -34,6 +35,17 @@ def test_all_texts_are_the_same_and_the_store_was_used(
     assert (printed["prompts"], printed["texts"]) == (count, 6 * count)
     assert printed["restored"] > 4 * 128 * count
     assert not (sandbox_with_model / "state").exists()
+
+
+@needs_the_store
+def test_the_quick_way_takes_short_prompts_and_uses_the_store_as_well(
+    sandbox_with_model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert kv_exact.main(["--limit", "2", "--quick", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["equal"], printed["texts"]) == (True, 2 * 5)
+    assert printed["restored"] >= 2 * 4 * 64
+    assert printed["tokens"] <= 2 * 5 * 6
 
 
 @needs_the_store

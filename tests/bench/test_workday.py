@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import subprocess
+import sys
+import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lacli.bench.edits.tasks import project
 from lacli.bench.workday import __main__ as command
+from lacli.bench.workday import engine as of_engine
 from lacli.bench.workday import run as of_run
 from lacli.bench.workday.day import day
 from lacli.bench.workday.run import Done, Hour, figures, table, work
@@ -64,6 +71,70 @@ def test_each_step_is_a_process_in_a_home_of_its_own_and_the_figures_add_up(
     assert (complete["prompt_tokens"], both["prompt_tokens"], both["runs"]) == (700, 1000, 4)
     assert both["not_computed"] == 0.04
     assert "4.0%" in list(table(hour))[-2]
+
+
+def test_with_an_engine_there_is_a_pause_behind_each_step_and_what_was_read_in_it_counts(
+    sandbox: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened: list[str] = []
+
+    @contextlib.contextmanager
+    def engine(root: Path, variables: Mapping[str, str], pause_s: float) -> Iterator[Callable[[], None]]:
+        assert Path(variables["LACLI_HOME"]) != sandbox
+        happened.append("start")
+        yield lambda: happened.append(f"rest {pause_s:.0f}")
+        happened.append("stop")
+
+    def run(words: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
+        happened.append(words[3])
+        said = {"prompt_n": 20, "reused_n": 80, "ttft_ms": 10.0, "ahead_n": 10 * len(happened)}
+        return subprocess.CompletedProcess(words, 0, "", json.dumps(said))
+
+    monkeypatch.setattr(of_run, "engine", engine)
+    monkeypatch.setattr(of_run.subprocess, "run", run)
+    hour = work("a-model", 2, lambda text: None, pause_s=7)
+    assert happened == ["start", "ask", "rest 7", "ask", "rest 7", "stop"]
+    found = figures(hour)[-1]
+    assert (found["computed"], found["ahead"]) == (40, 60)
+    assert (found["not_computed"], found["not_computed_at_all"]) == (0.8, 0.5)
+    assert any("60 tokens were read ahead" in line and "50.0%" in line for line in table(hour))
+
+
+def test_a_pause_ends_when_the_worker_does_nothing_and_at_the_latest_where_that_cannot_be_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(of_engine, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=_passing(now)))
+    used = {7: lambda: min(int(10 * now[0]), 30), 8: lambda: None, 9: lambda: now[0]}
+    monkeypatch.setattr(of_engine, "_ticks", lambda pid: used[pid]())
+
+    def paused(*workers: int) -> float:
+        now[0] = 0.0
+        of_engine._rest(list(workers), 10.0)
+        return now[0]
+
+    assert 4.0 <= paused(7) <= 4.5
+    assert 10.0 <= paused(9) < 10.5
+    assert 10.0 <= paused(7, 8) < 10.5
+    assert 1.0 <= paused() < 1.5
+
+
+def _passing(now: list[float]) -> Callable[[float], None]:
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    return sleep
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_processor_time_of_a_process_is_known_while_there_is_one() -> None:
+    before = of_engine._ticks(os.getpid())
+    assert before is not None
+    until = time.process_time() + 0.05
+    while time.process_time() < until:
+        pass
+    assert (of_engine._ticks(os.getpid()) or 0) > before
+    assert of_engine._ticks(2**22 + 1) is None
 
 
 def test_a_step_that_fails_is_said_and_an_edit_may_be_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

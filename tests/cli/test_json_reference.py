@@ -27,7 +27,9 @@ from tests.sessions.turns import turn
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the paths of POSIX")
 TITLES = sections()
 BOUNDED = [
-    replace(event, stats=replace(event.stats, shown_n=2, window_n=9)) if isinstance(event, Finished) else event
+    replace(event, stats=replace(event.stats, ahead_n=5, shown_n=2, window_n=9))
+    if isinstance(event, Finished)
+    else event
     for event in ScriptedAssistant(()).reply_events("x")
 ]
 THOUGHTFUL = ScriptedAssistant(()).reply_events("yes", "or no?")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lacli.completion import window
-from lacli.completion.fim import completion
-from lacli.completion.layout import _GOES_ON, _LEAST_AT_ANCHOR, LEAST_AFTER, LEAST_BEFORE, Budget, Shown
+from lacli.completion.fim import Completion, completion
+from lacli.completion.layout import _GOES_ON, _MOST_AT_ANCHOR, AGAIN_SHARE, LEAST_AFTER, LEAST_BEFORE, Budget, Shown
 from lacli.events import Attachment, Place
 from lacli.kv import blocks
 from lacli.models.registry.fim_markers import FimMarkers
@@ -71,10 +71,13 @@ class Editor:
         self.at += 1
 
     def ask(self, tokens: int, free: Free = nothing, room: int | None = None) -> tuple[tuple[int, ...], Shown]:
-        made = completion(self.place, self.fim, self.tokenizer, room, Budget(tokens, free))
+        made = self.made(tokens, free, room)
         assert made.shown is not None
         assert made.shown.free == free(made.token_ids)
         return made.token_ids, made.shown
+
+    def made(self, tokens: int, free: Free = nothing, room: int | None = None) -> Completion:
+        return completion(self.place, self.fim, self.tokenizer, room, Budget(tokens, free))
 
     def whole(self) -> tuple[int, ...]:
         return completion(self.place, self.fim, self.tokenizer).token_ids
@@ -91,7 +94,7 @@ def test_never_over_the_budget_but_for_the_least_there_is_to_show(family: str, s
         tokens = drawn.choice((1, 100, 300, 1_000, 2_000))
         ids, shown = editor.ask(tokens)
         heading = 120 * (not family)
-        assert len(ids) <= max(tokens, _LEAST_AT_ANCHOR + LEAST_AFTER + MARKS + heading)
+        assert len(ids) <= max(tokens, _MOST_AT_ANCHOR + LEAST_AFTER + MARKS + heading)
         least = len(editor.tokenizer.encode(editor.place.prefix.rstrip()[-LEAST_BEFORE:]))
         assert shown.tokens >= least
         assert shown.tokens <= shown.whole
@@ -143,15 +146,29 @@ def test_a_beginning_stays_over_thirty_lines_typed_and_only_what_is_new_is_read(
 def test_a_line_further_reads_little_and_a_small_budget_does_not_begin_anew(tokens: int) -> None:
     editor, store = Editor("qwen2.5-coder", SOURCES[2], 70), Store()
     editor.lines = [f"v{number}={number}" for number in range(200)]  # a token a byte: with anchors near the cursor
+    assert editor.fim is not None
+    mark = editor.tokenizer.id_of(editor.fim.suffix)
     ids, _ = editor.ask(tokens, store.free)
     for _ in range(8):
         store.add(ids)
-        before = len(ids)
+        before, behind = ids.index(mark), len(ids) - ids.index(mark)
         editor.type("    x = 1")
         ids, shown = editor.ask(tokens, store.free)
         assert shown.free > 0
         assert len(ids) - shown.free <= max(tokens, _GOES_ON)
-        assert len(ids) >= before - LEAST_AFTER
+        assert ids.index(mark) > before
+        assert len(ids) - ids.index(mark) >= min(behind, tokens // window.SUFFIX_SHARE) - LEAST_AFTER
+
+
+def test_what_is_computed_with_every_line_keeps_to_its_share_where_the_rest_is_free() -> None:
+    editor, store = Editor("qwen2.5-coder", SOURCES[2], 70), Store()
+    ids, first = editor.ask(4_000, store.free)
+    store.add(ids)
+    editor.type("    value = 1")
+    ids, second = editor.ask(800, store.free)
+    assert first.tokens == first.whole
+    assert 0 <= len(ids) - second.free - 800 // AGAIN_SHARE <= blocks.POSITIONS + 16
+    assert ids.index(editor.tokenizer.id_of("<|fim_suffix|>")) > first.whole - window.MOST_AFTER - MARKS
 
 
 @pytest.mark.default_cases(2)
@@ -220,3 +237,54 @@ def test_without_a_bound_the_window_is_the_fixed_one() -> None:
 
 def test_the_registrys_families_are_all_of_a_known_order() -> None:
     assert {fim.order for fim in load_registry().fim.values()} == {"psm", "spm"}
+
+
+class TestReadingAhead:
+    """What is read while nobody waits is what the next prompt begins with."""
+
+    @pytest.mark.parametrize("family", ORDERS)
+    def test_the_next_line_shows_everything_before_the_cursor_for_a_small_budget(self, family: str) -> None:
+        editor, store = Editor(family, SOURCES[2], 70), Store()
+        ids, shown = editor.ask(150, store.free)
+        assert shown.tokens < shown.whole // 2
+        later = editor.made(150, store.free).later
+        (longest,) = later.ahead()
+        store.add(longest)
+        editor.type("    value = 1")
+        ids, shown = editor.ask(150, store.free)
+        assert shown.free > len(longest) - blocks.POSITIONS - MARKS  # the last token may go on in another way
+        assert ids[: shown.free] == longest[: shown.free]
+        assert shown.tokens >= len(editor.tokenizer.encode(editor.place.prefix[-1_000:]))
+        assert len(ids) - shown.free <= max(150, _GOES_ON)
+
+    def test_first_the_text_alone_then_all_pieces_of_other_files_and_in_the_end_nothing_new(self) -> None:
+        editor, store = Editor("qwen2.5-coder", SOURCES[2], 70, PIECES), Store()
+        spelled = editor.tokenizer.spelled
+        alone, beside = editor.made(150, store.free).later.ahead()
+        assert "def other_" not in spelled(alone)
+        assert spelled(beside).count("def other_") == len(PIECES)
+        store.add(alone)
+        assert editor.made(150, store.free).later.ahead() == (alone, beside)
+        store.add(beside)
+        assert editor.made(150, store.free).later.ahead() == (beside,)
+        ids, shown = editor.ask(150, store.free)
+        assert ids[: len(beside)] == beside
+        assert shown.free >= len(beside) - blocks.POSITIONS
+
+    def test_it_ends_where_the_text_behind_the_cursor_begins_and_so_does_what_is_kept(self) -> None:
+        editor = Editor("qwen2.5-coder", SOURCES[2], 70)
+        for made in (editor.made(300), completion(editor.place, editor.fim, editor.tokenizer)):
+            shared = made.later.shared
+            assert shared is not None
+            assert made.token_ids[shared] == editor.tokenizer.id_of("<|fim_suffix|>")
+        for ids in editor.made(300).later.ahead():
+            assert editor.place.prefix.rstrip(" ").endswith(editor.tokenizer.spelled(ids[-200:]))
+
+    @pytest.mark.parametrize("family", ["codestral", ""])
+    def test_where_that_text_comes_first_all_of_a_prompt_is_kept_with_its_reply(self, family: str) -> None:
+        assert Editor(family, SOURCES[2], 70).made(300).later.shared is None
+
+    def test_nothing_that_has_no_room_in_the_context(self) -> None:
+        editor = Editor("qwen2.5-coder", SOURCES[2], 70)
+        assert editor.made(150).later.ahead()
+        assert editor.made(150, room=400).later.ahead() == ()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +16,13 @@ import pytest
 from lacli.assistant.assistant import Assistant
 from lacli.config import Settings
 from lacli.events import Attachment, Event, Failed, Finished, Loading, Message, Place, Request
+from lacli.kernels.library import library
 from lacli.worker.attached import attached
 from tests.server.running import Running, serving
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="the engine listens on Unix sockets"), pytest.mark.model]
 
+ENOUGH_S = 60.0
 PLACES = (
     "def add(a, b):\n",
     "class Stack:\n    def push(self, item):\n",
@@ -132,3 +137,35 @@ def _ends(events: Iterator[tuple[int, Event | Failed]]) -> dict[int, Any]:
         for index, event in events
         if isinstance(event, Finished | Failed)
     }
+
+
+@pytest.mark.skipif(library() is None, reason="the store serves our own kernels only")
+def test_an_idle_engine_reads_ahead_for_the_next_completion_and_the_words_are_the_same(
+    running: Running, tmp_path: Path
+) -> None:
+    lines = "\n".join(f"    value_{number} = compute_{number}(value_{number - 1})" for number in range(1, 80))
+
+    def at(*typed: str) -> Request:
+        place = Place("\n".join(["def f(value_0):", lines, *typed, ""]), "", "a.py", read_ms=1)
+        return Request(place=place, max_tokens=8, drop_oldest=True)
+
+    settings = Settings(folder=tmp_path, threads=1, offline=True, keep_prompts=True)
+    front_end = attached(settings)
+    first = end_of(front_end.reply(at())).stats
+    assert first.shown_n < first.window_n
+    until = time.monotonic() + ENOUGH_S
+    for number in itertools.count():  # each completion may have interrupted the reading
+        time.sleep(1.0)
+        found = end_of(front_end.reply(at(f"    last_{number} = {number}")))
+        if found.stats.shown_n == found.stats.window_n:
+            break
+        assert time.monotonic() < until
+    front_end.close()
+    assert found.stats.prompt_n <= 2 * 64
+    own = Assistant(replace(settings, keep_prompts=False))
+    unbounded = replace(at(f"    last_{number} = {number}"))
+    assert unbounded.place is not None
+    expected = end_of(own.reply(replace(unbounded, place=replace(unbounded.place, read_ms=600_000))))
+    own.close()
+    assert found.stats.prompt_n + found.stats.reused_n == expected.stats.prompt_n
+    assert found.token_ids == expected.token_ids

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -539,6 +540,55 @@ class TestCancel:
         assert finished.reason == "cancelled"
         assert finished.stats.predicted_n < 1_000_000
         assert there.all_of(2)[-1] == Done(2)
+
+
+class Reads(ScriptedAssistant):
+    """Reads ahead until something else is wanted, and notes each time that it began and ended."""
+
+    def __init__(self) -> None:
+        super().__init__(["yes", "no"])
+        self.begun: SimpleQueue[bool] = SimpleQueue()
+        self.ended = 0
+
+    def read_ahead(self, cancel: Cancel) -> None:
+        self.begun.put(True)
+        until(cancel)
+        self.ended += 1
+
+
+class TestReadingAhead:
+    @pytest.fixture(autouse=True)
+    def _at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(worker, "_IDLE_S", 0.01)
+
+    def test_begins_when_nobody_asks_and_makes_way_for_each_call(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        assistant = Reads()
+        there = front_end(assistant)
+        there.greet()
+        for number, what in enumerate(("reply", "preview", "warm", "reply"), start=1):
+            assert assistant.begun.get(timeout=ENOUGH_S)
+            there.say(Call(number, what, QUESTION))
+            assert isinstance(there.all_of(number)[-1], Done)
+            assert assistant.ended == number
+
+    def test_ends_with_the_front_end(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        assistant = Reads()
+        there = front_end(assistant)
+        there.greet()
+        assert assistant.begun.get(timeout=ENOUGH_S)
+        there.hang_up()
+        assert there.left()
+        assert assistant.ended == 1
+        assert assistant.closed
+
+    def test_does_not_begin_while_calls_wait(self, front_end: Callable[[Any], FrontEnd]) -> None:
+        assistant = Reads()
+        there = front_end(assistant)
+        there.say(Hello(protocol.PROTOCOL, Settings()), Call(1, "reply", QUESTION), Call(2, "reply", QUESTION))
+        assert isinstance(there.heard(), Greeting)
+        assert isinstance(there.all_of(1)[-1], Done)
+        assert isinstance(there.all_of(2)[-1], Done)
+        assert assistant.ended <= 1, "before the first, if that took its time to come"
 
 
 class TestTheEnd:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 from lacli.bench.edits.tasks import project
 from lacli.bench.workday.day import Step, day
+from lacli.bench.workday.engine import engine
 from lacli.bench.workplace import environment, new_home, new_repository, workplace
 from lacli.errors import LacliError
 from lacli.kv import store
@@ -36,6 +38,8 @@ class Done:
     computed: int
     ttft_ms: float
     wall_ms: float
+    ahead: int = 0
+    """Tokens that an engine read before it, while nobody waited."""
 
     @property
     def reused(self) -> int:
@@ -51,19 +55,27 @@ class Hour:
     store_bytes: int
 
 
-def work(model: str | None, limit: int | None, progress: Callable[[str], None]) -> Hour:
-    """Each step in a process of its own. limit: only the first steps."""
+def work(model: str | None, limit: int | None, progress: Callable[[str], None], pause_s: float | None = None) -> Hour:
+    """Each step in a process of its own. limit: only the first steps; pause_s: they attach to an engine, which has as
+    many seconds at most between two of them."""
     model = os.path.abspath(model) if model is not None and os.path.exists(model) else model
     with workplace("workday") as place:
         home, root = new_home(place / "home"), new_repository(place / "project", project())
-        done = []
-        for step in islice(day(), limit):
-            progress(f"{step.command} {step.file} {step.words}")
-            for name, text in step.changed.items():
-                (root / name).write_text(text, encoding="utf-8", newline="\n")
-            done.append(_taken(step, model, root, environment(home)))
+        variables = environment(home)
+        with engine(root, variables, pause_s) if pause_s is not None else nullcontext(_no_rest) as rest:
+            done = []
+            for step in islice(day(), limit):
+                progress(f"{step.command} {step.file} {step.words}")
+                for name, text in step.changed.items():
+                    (root / name).write_text(text, encoding="utf-8", newline="\n")
+                done.append(_taken(step, model, root, variables))
+                rest()
         kept = store.size(store.projects(home / "state" / "kv"))
     return Hour(tuple(done), kept.bytes)
+
+
+def _no_rest() -> None:
+    """Nothing reads ahead."""
 
 
 def _taken(step: Step, model: str | None, root: Path, variables: Mapping[str, str]) -> Done:
@@ -82,7 +94,8 @@ def _taken(step: Step, model: str | None, root: Path, variables: Mapping[str, st
     if said is None or (ended.returncode and step.command != "edit"):  # whether an edit is right is another bench's
         raise LacliError(f"{step.command} {step.file} failed: {(lines or ['nothing was said'])[-1]}")
     prompt = said["prompt_n"] + said["reused_n"]
-    return Done(step.command, step.file, prompt, said["prompt_n"], said["ttft_ms"], wall_ms)
+    ahead = said.get("ahead_n", 0)
+    return Done(step.command, step.file, prompt, said["prompt_n"], said["ttft_ms"], wall_ms, ahead)
 
 
 def _words(step: Step, model: str | None) -> Iterator[str]:
@@ -110,6 +123,8 @@ def _record(name: str, own: Sequence[Done]) -> dict[str, Any]:
         "reused": reused,
         "computed": prompt - reused,
         "not_computed": reused / max(1, prompt),
+        "ahead": (ahead := sum(one.ahead for one in own)),
+        "not_computed_at_all": (reused - ahead) / max(1, prompt),
         "ttft_ms": statistics.median(one.ttft_ms for one in own),
         "wall_ms": statistics.median(one.wall_ms for one in own),
     }
@@ -127,5 +142,11 @@ def table(hour: Hour) -> Iterator[str]:
         yield (
             f"{found['command']:10}{found['runs']:5}{found['prompt_tokens']:10,}{found['reused']:10,}"
             f"{found['computed']:10,}{found['not_computed']:8.1%}{found['ttft_ms']:10,.0f} ms"
+        )
+    found = figures(hour)[-1] if hour.done else {"ahead": 0}
+    if found["ahead"]:
+        yield (
+            f"{found['ahead']:,} tokens were read ahead while nobody waited; with these, "
+            f"{found['not_computed_at_all']:.1%} was not computed"
         )
     yield f"the store holds {hour.store_bytes / 1e6:,.0f} MB"
