@@ -17,9 +17,9 @@ _CLEARLY = 1.5
 _TELLTALES: Mapping[str, str] = {
     "python": r"(?:async )?def \w+\(|class \w+(?:\(.*\))?:|from [\w.]+ import|import \w[\w.]*(?: as \w+)?(?:, \w[\w.]*)*$"
     r"|(?:if|elif|for|while|with|except|try|else)\b[^{]*:$|@\w+|(?:self|cls)\.[^;{]*$|return self\b",
-    "javascript": r"(?:export |async |default )*function\b|(?:export )?(?:const|let|var) [\w{\[].*=|.*=> ?[{(]|.*[!=]=="
-    r"|(?:import|export) .*['\"];?$|.*\brequire\(|console\.|.*\bawait |module\.exports",
-    "typescript": r"(?:export )?(?:interface|type|enum) \w+.*[={]|.*[\w)\]?]: (?:string|number|boolean|void|any|unknown)\b"
+    "javascript": r"(?:export |async |default )*function\b|(?:export )?(?:const|let|var) [\w{\[].*=|.*[\w)] => ?[{(]|.*[!=]=="
+    r"|(?:import|export) .*['\"];?$|.*\brequire\(|console\.|this\.|class \w+(?: extends [\w.]+)? \{$|.*\bawait |module\.exports",
+    "typescript": r"(?:export )?(?:interface \w+.*\{|type \w+(?:<.*>)? =|enum \w+ \{)|.*[\w)\]?]: (?:string|number|boolean|void|any|unknown)\b"
     r"|.*\bas const\b|(?:private|public|readonly) \w+: |import type ",
     "go": r"func (?:\(|\w+[(\[])|package \w+$|.*:= |type \w+ (?:struct|interface)\b|import \(|go func|defer |.*\berr != nil"
     r"|.*\bmap\[\w+\]|var \w+ [\w\[*]+",
@@ -29,7 +29,7 @@ _TELLTALES: Mapping[str, str] = {
     r"(?:struct \w+|int|void|char|long|double|float|size_t|u?int\d+_t) [*]*\w+\(|.*->\w|.*\b(?:NULL|sizeof|malloc|printf)\b"
     r"|typedef |(?:struct \w+|char|int|size_t|void) \*",
     "cpp": r"#include\s*<\w+>|.*\bstd::|template ?<|(?:public|private|protected):$|.*\bnullptr\b|using namespace|.*\bauto&? "
-    r"|class \w+(?: final)?(?: : .*)?\s*\{?;?$|.*\w+::\w+\(|.*\bconstexpr\b",
+    r"|class \w+(?: final)?(?:;| : .*)$|.*\w+::\w+\(|.*\bconstexpr\b",
     "java": r"import (?:static )?(?:java|javax|org|com)\.|package [\w.]+;|(?:public|private|protected)(?: static| final| abstract)*"
     r" (?:class|interface|enum|record|void|int|long|boolean|String|\w+<.*>|[A-Z]\w*) \w+.*[({;=]|@Override|.*\bSystem\.out\b"
     r"|.*\bnew \w+<>\(",
@@ -42,13 +42,13 @@ _TELLTALES: Mapping[str, str] = {
     r"|extension \w+|(?:\w+ )*protocol \w+|.*\?\? ",
     "php": r"<\?php|(?:\w+ )*function \w+\(.*\$|namespace \w+\\|use \w+\\|.*\$this->|echo .*\$\w+.*;$|foreach \(\$",
     "perl": r"my [$@%(]|sub \w+ ?\{|use (?:strict|warnings|[A-Z]\w*(?:::\w+)*)\b.*;$|.*\$\w+->\{|.*\@_\b|.*=~ |package \w+::",
-    "toml": r"\[\[?[\w.\"-]+\]?\]$|[\w.-]+ = (?:[\"'\[{\d]|true|false)",
+    "toml": r"\[\[?[\w.\"-]+\]?\]$|[\w.-]+ = (?:[\"'\[{\d]|true|false)[^;]*$",
     "json": r"\"[^\"]*\": ?",
     "yaml": r"[\w.-]+:(?: [\w\"'./\[&|>][^;{]*)?$|- [\w.\"'/-]+:?(?: .*)?$|---$",
     "ruby": r"def (?:self\.)?[\w?!]+(?:\(.*\))?$|end$|require(?:_relative)? ['\"]|.* do \|.*\|$|attr_\w+ :|module [A-Z]\w*$"
     r"|class [A-Z]\w*(?: < [A-Z]\w*)?$|elsif |unless |puts ",
-    "shell": r"#!.*\bsh\b|(?:fi|done|esac)$|if \[|.*; (?:then|do)$|(?:then|do)$|\w+=[\"$]|(?:echo|export|source|set -) ?"
-    r"|\w+\(\) \{|while read |.*[\"' ]\$\{\w+\}",
+    "shell": r"#!.*\bsh\b|(?:fi|done|esac)$|if \[|.*; (?:then|do)$|(?:then|do)$|\w+=[\"$][^<>]*$|(?:echo |export \w+=|source |set -)"
+    r"|while read |.*\"\$\w",
     "lua": r"local \w+|.*\bfunction\b.*\)$|end[,)]*$|.*\bthen$|.*\.\.\s|elseif |.*~= ",
     "sql": r"(?i:select\b.*|insert into\b.*|create (?:table|index|view)\b.*|from \w+.*|where .*|update \w+ set.*|delete from\b.*"
     r"|(?:left |inner )?join \w+.*|group by .*|order by .*)",
