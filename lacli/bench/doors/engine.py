@@ -52,7 +52,7 @@ class Served:
 
 @contextlib.contextmanager
 def served(model: str | None = None, threads: int = 0) -> Iterator[Served]:
-    """An engine while the block runs; `threads` 0 are as many as it takes by itself. Raises LacliError where it does not start."""
+    """An engine while the block runs; 0 `threads` are its own default. Raises LacliError where it does not start."""
     with workplace("doors") as folder:
         home = new_home(folder / "home")
         port = _free_port()
