@@ -25,6 +25,7 @@ from typing import Any
 import psutil
 
 from lacli.bench.doors.engine import TOKEN, Served, served
+from lacli.bench.workplace import environment
 
 CLIENTS, _ASKING, _TRICKLING, _BIG = 200, 20, 10, 50_000_000
 _EVERY_S = 0.05
@@ -36,8 +37,9 @@ _CALM_S = 2.0
 class Crowd:
     """The clients, in their own process."""
 
-    def __init__(self, port: int, clients: int) -> None:
+    def __init__(self, port: int, clients: int, project: str) -> None:
         self._port = port
+        self._project = project
         self._clients = clients
         self.ended: dict[str, int] = {}
 
@@ -71,7 +73,7 @@ class Crowd:
 
     async def _trickle(self) -> str:
         async with self._connected() as (_, writer):
-            writer.write(_head(1000))
+            writer.write(self._head(1000))
             while True:
                 await asyncio.sleep(0.1)
                 writer.write(b" ")
@@ -79,7 +81,7 @@ class Crowd:
 
     async def _send_much(self) -> str:
         async with self._connected() as (reader, writer):
-            writer.write(_head(_BIG))
+            writer.write(self._head(_BIG))
             with contextlib.suppress(OSError):
                 for _ in range(_BIG // 1_000_000):
                     writer.write(b"x" * 1_000_000)
@@ -94,7 +96,7 @@ class Crowd:
         body = {"messages": [{"role": "user", "content": said}], "max_tokens": 24, "stream": True}
         data = json.dumps(body).encode()
         async with self._connected() as (reader, writer):
-            writer.write(_head(len(data)) + data)
+            writer.write(self._head(len(data)) + data)
             pieces = 0
             async for line in reader:
                 if line.startswith(b"data: [DONE]"):
@@ -104,10 +106,10 @@ class Crowd:
                     return "left"
         return "broken"
 
-
-def _head(length: int) -> bytes:
-    lines = ("POST /v1/chat/completions HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {TOKEN}")
-    return "\r\n".join((*lines, f"Content-Length: {length}", "", "")).encode()
+    def _head(self, length: int) -> bytes:
+        lines = ("POST /v1/chat/completions HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {TOKEN}")
+        project = f"X-Lacli-Project: {self._project}"
+        return "\r\n".join((*lines, project, f"Content-Length: {length}", "", "")).encode()
 
 
 def measure(server: Served, clients: int) -> dict[str, Any]:
@@ -117,15 +119,14 @@ def measure(server: Served, clients: int) -> dict[str, Any]:
     process = psutil.Process(server.pid)
     before = _state(process)
     calm = [_health(server)[1] for _ in range(20)]
-    crowd = subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, str(server.port), str(clients)], stdout=subprocess.PIPE, text=True
-    )
     seen = []
-    while crowd.poll() is None:
-        time.sleep(_EVERY_S)
-        seen.append(_health(server)[1])
-    assert crowd.stdout is not None
-    ended = json.loads(crowd.stdout.read())
+    command = [sys.executable, "-c", _PROGRAM, str(server.port), str(clients), str(server.folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as crowd:
+        while crowd.poll() is None:
+            time.sleep(_EVERY_S)
+            seen.append(_health(server)[1])
+        assert crowd.stdout is not None
+        ended = json.loads(crowd.stdout.read())
     time.sleep(_CALM_S)
     told, _ = _health(server)
     return {
@@ -137,17 +138,24 @@ def measure(server: Served, clients: int) -> dict[str, Any]:
         "after": _state(process),
         "running": told["running"],
         "waiting": told["waiting"],
+        "pools": _pools(server),
     }
 
 
-_PROGRAM = "import sys; from lacli.bench.doors.crowd import child; child(int(sys.argv[1]), int(sys.argv[2]))"
+def _pools(server: Served) -> Any:
+    """What `lacli pool info` finds of the project."""
+    command = [sys.executable, "-m", "lacli", "pool", "info", "--json"]
+    return json.loads(subprocess.check_output(command, cwd=server.folder, env=environment(server.home)))["pools"]
 
 
-def child(port: int, clients: int) -> None:
+_PROGRAM = "import sys; from lacli.bench.doors.crowd import child; child(*sys.argv[1:])"
+
+
+def child(port: str, clients: str, project: str) -> None:
     """The process of the crowd: what became of its clients as JSON on stdout."""
     with contextlib.suppress(OSError):
         os.nice(10)
-    print(json.dumps(asyncio.run(Crowd(port, clients).run())))
+    print(json.dumps(asyncio.run(Crowd(int(port), int(clients), project).run())))
 
 
 def _health(server: Served) -> tuple[Any, float]:

@@ -28,6 +28,9 @@ class Served:
     port: int
     token: str = ""
     pid: int = 0
+    folder: Path = Path()
+    """A project of its own, in `home`'s eyes without anything learned."""
+    home: Path = Path()
 
     def post(self, path: str, body: dict[str, Any]) -> tuple[Any, float]:
         """The JSON value of an answer, and the seconds it took with a connection of its own, as `curl` has. Raises
@@ -54,7 +57,8 @@ class Served:
 def served(model: str | None = None, threads: int = 0) -> Iterator[Served]:
     """An engine while the block runs; 0 `threads` are its own default. Raises LacliError where it does not start."""
     with workplace("doors") as folder:
-        home = new_home(folder / "home")
+        home, project = new_home(folder / "home"), folder / "project"
+        (project / ".git").mkdir(parents=True)
         port = _free_port()
         options = ["--port", str(port), *(["--model", model] if model else [])]
         options += ["--threads", str(threads)] if threads else []
@@ -70,7 +74,7 @@ def served(model: str | None = None, threads: int = 0) -> Iterator[Served]:
             )
         try:
             _wait(port, process, said)
-            yield Served(port, TOKEN, process.pid)
+            yield Served(port, TOKEN, process.pid, project, home)
         finally:
             process.terminate()
             process.wait(_END_S)
