@@ -52,8 +52,12 @@ async def socket_door(engine: WorkerEngine, path: Path) -> AsyncIterator[None]:
         finally:
             clients.discard(writer)
 
-    with contextlib.suppress(FileNotFoundError):  # of one that was killed
-        path.unlink()
+    try:
+        path.unlink()  # of one that was killed
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise LacliError(f"{path} is in the way of the engine's socket: {error.strerror}", f"remove {path}") from error
     umask = os.umask(0o177)
     try:
         server = await asyncio.start_unix_server(accept, path, limit=protocol.MOST_BYTES, backlog=_BACKLOG)
