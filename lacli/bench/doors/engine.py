@@ -54,14 +54,14 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(model: str | None = None, threads: int = 0) -> Iterator[Served]:
+def served(model: str | None = None, threads: int = 0, ollama: bool = False) -> Iterator[Served]:
     """An engine while the block runs; 0 `threads` are its own default. Raises LacliError where it does not start."""
     with workplace("doors") as folder:
         home, project = new_home(folder / "home"), folder / "project"
         (project / ".git").mkdir(parents=True)
         port = _free_port()
         options = ["--port", str(port), *(["--model", model] if model else [])]
-        options += ["--threads", str(threads)] if threads else []
+        options += [*(["--threads", str(threads)] if threads else []), *(["--ollama"] if ollama else [])]
         said = folder / "said"
         with open(said, "wb") as file:
             process = subprocess.Popen(
