@@ -1,4 +1,4 @@
-"""Sixty prompts through every door of one `lacli serve`, each with the pool of its project: the words of `lacli ask`."""
+"""Sixty prompts through every door of one `lacli serve`, each in its project: the words of `lacli ask`."""
 
 from __future__ import annotations
 
