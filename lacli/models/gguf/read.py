@@ -330,6 +330,8 @@ def _tensor(path: Path, name: str, shape: tuple[int, ...], kind: int, offset: in
         raise ValueError(
             f"{name[:_SHOWN]!r} has rows of {shape[-1] if shape else 0} values, {quant.name} needs multiples of {block}"
         )
+    if not count:
+        raise ValueError(f"{name[:_SHOWN]!r} has no values")
     return GgufTensor(name, quant.name, shape, path, offset, count // block * block_bytes)
 
 
