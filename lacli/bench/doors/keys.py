@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+import psutil
+
 from lacli.bench.doors.engine import Served, served
 from lacli.bench.peers.process import Failed, Worker, command_of
 from lacli.bench.peers.setup import XLLAMACPP, NotInstalled, python_of
@@ -62,14 +64,19 @@ def bodies(text: str, line: int, keys: int) -> list[dict[str, Any]]:
 
 
 def measure(ours: Served, theirs: Served, asked: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What both made of all requests; one before them, which is not counted, has the file read."""
+    """What both made of all requests; one before them, which is not counted, has the file read.
+
+    On a busy machine only the processor's time says something.
+    """
     found: dict[str, list[dict[str, Any]]] = {"lacli": [], "llama.cpp": []}
     for number, body in enumerate((asked[0], *asked)):
         for name, server in (("lacli", ours), ("llama.cpp", theirs)):
+            before = _cpu_s(server.pid)
             answer, took = server.post("/infill", {**body, "t_max_predict_ms": _FIRST_MS})
             timings = answer["timings"]
             one = {
                 "ms": 1000 * took,
+                "cpu_ms": 1000 * (_cpu_s(server.pid) - before),
                 "read": timings["prompt_n"],
                 "written": timings["predicted_n"],
                 "content": answer["content"],
@@ -80,11 +87,19 @@ def measure(ours: Served, theirs: Served, asked: Sequence[dict[str, Any]]) -> di
     return {"keys": len(asked), **{name: _summary(each) for name, each in found.items()}, "answers": found}
 
 
+def _cpu_s(pid: int) -> float:
+    """Of a process and those that it has started."""
+    process = psutil.Process(pid)
+    spent = [each.cpu_times() for each in (process, *process.children(recursive=True))]
+    return sum(each.user + each.system for each in spent)
+
+
 def _summary(answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
     ms = [each["ms"] for each in answers]
     return {
         "ms": median(ms),
         "ms_p90": quantiles(ms, n=10)[-1],
+        "cpu_ms": median(each["cpu_ms"] for each in answers),
         "computed": median(each["read"] + each["written"] for each in answers),
         "read": median(each["read"] for each in answers),
         "characters": median(len(each["content"]) for each in answers),
@@ -94,13 +109,16 @@ def _summary(answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def table(result: dict[str, Any]) -> str:
     """The result for people."""
-    head = f"{'median of ' + str(result['keys']) + ' keys':<20}{'ms':>8}{'p90':>8}{'computed':>10}{'read':>7}"
+    head = (
+        f"{'median of ' + str(result['keys']) + ' keys':<20}{'ms':>8}{'p90':>8}{'cpu ms':>8}{'computed':>10}{'read':>7}"
+    )
     lines = [f"{head}{'characters':>12}{'empty':>7}"]
     for name in ("lacli", "llama.cpp"):
         of = result[name]
-        row = f"{name:<20}{of['ms']:>8.0f}{of['ms_p90']:>8.0f}{of['computed']:>10.1f}{of['read']:>7.1f}"
+        row = f"{name:<20}{of['ms']:>8.0f}{of['ms_p90']:>8.0f}{of['cpu_ms']:>8.0f}{of['computed']:>10.1f}{of['read']:>7.1f}"
         lines.append(f"{row}{of['characters']:>12.1f}{of['empty']:>7}")
-    lines.append(f"{'lacli / llama.cpp':<20}{result['lacli']['ms'] / result['llama.cpp']['ms']:>8.2f}")
+    ratio = {each: result["lacli"][each] / result["llama.cpp"][each] for each in ("ms", "ms_p90", "cpu_ms")}
+    lines.append(f"{'lacli / llama.cpp':<20}{ratio['ms']:>8.2f}{ratio['ms_p90']:>8.2f}{ratio['cpu_ms']:>8.2f}")
     return "\n".join(lines)
 
 
@@ -124,7 +142,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         loaded = worker.ask("load", gguf=gguf, threads=given.threads, speculation="", editor=True)
         with served(given.model, given.threads) as ours:
-            result = measure(ours, Served(loaded["port"]), asked)
+            result = measure(ours, Served(loaded["port"], pid=loaded["pid"]), asked)
     except (Failed, LacliError) as error:
         raise SystemExit(str(error)) from None
     finally:

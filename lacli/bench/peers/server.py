@@ -7,6 +7,7 @@ Runs in xllamacpp's own virtual environment; started by `process`. Ids go in and
 from __future__ import annotations
 
 import json
+import os
 import urllib.parse
 import urllib.request
 from typing import Any
@@ -35,7 +36,8 @@ def load(gguf: str, threads: int, speculation: str, editor: bool = False) -> Ans
         parameters.n_batch = parameters.n_ubatch = 1024
         parameters.n_cache_reuse = 256
     _loaded["server"] = xllamacpp.Server(parameters)
-    return {"port": urllib.parse.urlsplit(_loaded["server"].listening_address).port}
+    address = urllib.parse.urlsplit(_loaded["server"].listening_address)
+    return {"port": address.port, "pid": os.getpid()}
 
 
 def generate(prompt: list[int], max_tokens: int, eos_ids: list[int]) -> Answer:
