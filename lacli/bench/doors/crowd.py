@@ -1,6 +1,6 @@
 """Many clients at once: what `/health` takes meanwhile, and what is left of them in the engine.
 
-    python -m lacli.bench.doors crowd [-m MODEL] [--clients N] [--json]
+    python -m lacli.bench.doors crowd [-m MODEL] [--clients N]
 
 Two hundred connect, twenty of them ask for a reply, half of which leave in its middle, one sends a body of 50 MB, ten
 send theirs a byte at a time. The crowd is a process of its own, of low priority; `/health` is asked every 50 ms from
@@ -26,6 +26,7 @@ import psutil
 
 from lacli.bench.doors.engine import TOKEN, Served, served
 from lacli.bench.workplace import environment
+from lacli.errors import LacliError
 
 CLIENTS, _ASKING, _TRICKLING, _BIG = 200, 20, 10, 50_000_000
 _EVERY_S = 0.05
@@ -191,6 +192,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("-m", "--model")
     parser.add_argument("--clients", type=int, default=CLIENTS)
     given = parser.parse_args(arguments)
-    with served(given.model) as server:
-        print(json.dumps(measure(server, given.clients), indent=1))
+    try:
+        with served(given.model) as server:
+            print(json.dumps(measure(server, given.clients), indent=1))
+    except LacliError as error:
+        raise SystemExit(str(error)) from None
     return 0

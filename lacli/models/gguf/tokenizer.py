@@ -42,7 +42,7 @@ class GgufTokenizer:
 def build_tokenizer(fields: Mapping[str, Any]) -> GgufTokenizer:
     """Translate the `tokenizer.*` keys of a GGUF file (plain Python values)."""
     kind = str(fields.get("tokenizer.ggml.model", "missing"))
-    types: list[int] = _list(fields, "token_type", int)
+    types = [*_list(fields, "token_type", int)]
     tokens = _tokens(fields, types)
     types += [1] * (len(tokens) - len(types))
     notes: list[str] = []

@@ -113,12 +113,13 @@ async def refused(refusal: Refusal, shape: Shape, send: Send, rest: Receive | No
 async def _discarded(receive: Receive) -> None:
     left = MOST_DISCARDED
     with contextlib.suppress(TimeoutError):
-        while left > 0:
-            async with asyncio.timeout(DISCARD_S):
-                message = await receive()
-            if message["type"] == "http.disconnect" or not message.get("more_body", False):
-                return
-            left -= len(message.get("body", b""))
+        async with asyncio.timeout(BODY_S):
+            while left > 0:
+                async with asyncio.timeout(DISCARD_S):
+                    message = await receive()
+                if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                    return
+                left -= len(message.get("body", b""))
 
 
 async def answered(answer: Whole | Streamed, shape: Shape, send: Send) -> None:
