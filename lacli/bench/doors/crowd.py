@@ -51,8 +51,8 @@ class Crowd:
         trickling = [asyncio.create_task(self._trickle()) for _ in range(_TRICKLING)]
         asking = [self._ask(number, leaves=number % 2 == 1) for number in range(_ASKING)]
         results = await asyncio.gather(self._send_much(), *asking, return_exceptions=True)
-        for each in (*waiting, *trickling):
-            each.cancel()
+        for task in (*waiting, *trickling):
+            task.cancel()
         results += await asyncio.gather(*waiting, *trickling, return_exceptions=True)
         for each in results:
             name = each if isinstance(each, str) else type(each).__name__

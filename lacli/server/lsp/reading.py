@@ -78,7 +78,7 @@ def _take(body: bytes, server: LacliServer) -> None:
         structured = protocol.structure_message(message)
     except Exception:  # cattrs has many ways to say so
         if is_request:
-            answer(number, JsonRpcInvalidParams(f"the parameters of {method[:80]} are wrong"))
+            answer(number, JsonRpcInvalidParams(f"the parameters of {str(method)[:80]} are wrong"))
         return
     try:
         protocol.handle_message(structured)
