@@ -106,6 +106,9 @@ class Request:
     begins_again: bool = False
     """Whether a completion of which its rules leave nothing, or with which the file does not parse, is written anew:
     begun with the likeliest other token, or cut elsewhere. See `lacli.assistant.tries`."""
+    tried_once: bool = False
+    """Whether that ends with the first text that is not blank, for editors that ask with each key: if the file does not
+    parse with it, it is mended without decoding more, or nothing is inserted."""
     beginning: int | None = None
     """For several replies to one request that must differ: the rank, from 0, of the first token. None: the first token
     is drawn like every other."""

@@ -59,7 +59,9 @@ class Reply:
             loaded.cached.runner.context_size,
             reading or loaded.reading(),
         )
-        self._tried = Tried(self._prompt.fit, self._prompt.complete) if request.begins_again else None
+        self._tried = None
+        if request.begins_again:
+            self._tried = Tried(self._prompt.fit, self._prompt.complete, request.tried_once)
         self._start_text(copy.deepcopy(self._prompt.watchers) if request.begins_again else self._prompt.watchers)
         self._sampler = self._new_sampler()
         self._forks: Sources | None = None

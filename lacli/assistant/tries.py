@@ -48,8 +48,12 @@ Search = Generator[Try, Came, str]
 """Returns the text that is chosen."""
 
 
-def tries(fit: Fit | None, complete: bool) -> Search:
-    """Find a text that lets the file parse; `complete`: the place lacks nothing, as far as one can see there."""
+def tries(fit: Fit | None, complete: bool, once: bool = False) -> Search:
+    """Find a text that lets the file parse.
+
+    complete: the place lacks nothing, as far as one can see there. once: the first text that is not blank is the only
+    one; it is delivered, mended or cut where that takes no further decoding, or dropped.
+    """
     first = yield Try()
     text = first.text
     if not text.strip() and complete:
@@ -58,21 +62,21 @@ def tries(fit: Fit | None, complete: bool) -> Search:
         return text if text.strip() else (yield Try(other=True)).text
     if text.strip() and (fit.sound(text) or fit.is_broken):
         return text
-    near = yield from _near(fit, first)
+    near = yield from _near(fit, first, once)
     if near is not None:
         return near
     if complete and fit.sound(""):
         return ""
-    return (yield from _others(fit, text))
+    return (yield from _others(fit, text, once))
 
 
-def _near(fit: Fit, first: Came) -> Generator[Try, Came, str | None]:
+def _near(fit: Fit, first: Came, once: bool) -> Generator[Try, Came, str | None]:
     """A longer text than the rules left, or one that is nearly the same."""
     text = first.text
     if first.shown:
         near = fit.nearest(text)
         return near if near is not None and near.startswith(first.shown) else first.shown
-    if first.ruled:
+    if first.ruled and not (once and text.strip()):
         past = yield Try(past=text.count("\n") + _LINES_PAST)
         longer = fit.longer(text, past.text)
         if longer is not None:
@@ -80,9 +84,11 @@ def _near(fit: Fit, first: Came) -> Generator[Try, Came, str | None]:
     return fit.nearest(text)
 
 
-def _others(fit: Fit, text: str) -> Search:
+def _others(fit: Fit, text: str, once: bool) -> Search:
     """A text that begins in another way; else the first that says something, as much of it as lets the file parse."""
     for _ in range(_OTHERS):
+        if once and text.strip():
+            break
         other = (yield Try(other=True)).text
         if other.strip():
             near = other if fit.sound(other) else fit.nearest(other)
@@ -106,9 +112,9 @@ class Tokens:
 class Tried:
     """The tries of one reply while they are written: what may be shown of them, and what is left out of the next."""
 
-    def __init__(self, fit: Fit | None, complete: bool) -> None:
+    def __init__(self, fit: Fit | None, complete: bool, once: bool = False) -> None:
         self._fit = fit if fit is not None and fit.judges else None
-        self._search = tries(fit, complete)
+        self._search = tries(fit, complete, once)
         self.now = next(self._search)
         """What is being written."""
         self.chosen: str | None = None

@@ -23,6 +23,8 @@ from lacli.worker.process import command_of
 
 _START_S, _STOP_S, _KILL_S = 20.0, 20.0, 5.0
 _POLL_S = 0.02
+_LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""A FIFO in its place is not waited for."""
 _WITHOUT = "this runs without it"
 
 
@@ -70,7 +72,7 @@ def start_detached(arguments: Sequence[str] = ()) -> int:
     log = paths.state_dir() / "engine.log"
     try:
         files.make_private(log.parent)
-        with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as said:
+        with open(os.open(log, _LOG_FLAGS, 0o600), "wb") as said:
             process = subprocess.Popen(
                 [*command(), *arguments],
                 stdin=subprocess.DEVNULL,

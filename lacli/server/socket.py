@@ -16,6 +16,7 @@ from pathlib import Path
 import lacli
 from lacli.config import Settings
 from lacli.errors import LacliError
+from lacli.events import Notice
 from lacli.server.engine import WorkerEngine
 from lacli.server.job import Job
 from lacli.worker import endpoint, protocol
@@ -33,6 +34,9 @@ from lacli.worker.protocol import (
 )
 
 _HELLO_S = 10.0
+_UNTOLD_S = 1.0
+"""How long a request may wait for its turn before its client is told so."""
+_WAITING = "the engine is busy with other replies; this one waits for its turn"
 _GOODBYE_S, _POLL_S = 1.0, 0.02
 _BACKLOG = 128
 
@@ -52,8 +56,12 @@ async def socket_door(engine: WorkerEngine, path: Path) -> AsyncIterator[None]:
         finally:
             clients.discard(writer)
 
-    with contextlib.suppress(FileNotFoundError):  # of one that was killed
-        path.unlink()
+    try:
+        path.unlink()  # of one that was killed
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise LacliError(f"{path} is in the way of the engine's socket: {error.strerror}", f"remove {path}") from error
     umask = os.umask(0o177)
     try:
         server = await asyncio.start_unix_server(accept, path, limit=protocol.MOST_BYTES, backlog=_BACKLOG)
@@ -162,6 +170,7 @@ class _Client:
 
     async def _answer(self, number: int, job: Job) -> None:
         """Pass on a call's answers with the client's number."""
+        waits = asyncio.get_running_loop().call_later(_UNTOLD_S, self._tell_of_waiting, number, job)
         try:
             async with aclosing(job.answers()) as answers:
                 async for answer in answers:
@@ -172,7 +181,13 @@ class _Client:
         except LacliError as error:
             await self._send(ErrorMessage.from_error(error, number))
         finally:
+            waits.cancel()
             self._jobs.pop(number, None)
+
+    def _tell_of_waiting(self, number: int, job: Job) -> None:
+        """Say why nothing comes, if that is because others are served first."""
+        if job.what == "reply" and not job.id and not job.ended and self._engine.health().running:
+            self._writer.write(protocol.encode(EventMessage(number, Notice(_WAITING))))
 
     async def _send(self, message: WorkerMessage) -> None:
         """Write a message; one who reads slowly waits for it alone."""

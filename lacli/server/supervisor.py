@@ -86,7 +86,7 @@ def _alone() -> Iterator[None]:
     path = endpoint.lock_path()
     try:
         _make_folder(path.parent)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        descriptor = endpoint.open_lock(os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise unwritable(path, error, "free some space, or set LACLI_HOME to another folder") from error
     with open(descriptor, "r+b", buffering=0) as file:

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from lacli.text.guess import language_name
+
 Blocks = Literal["indent", "brace", ""]
 
 
@@ -94,7 +96,9 @@ _ALIASES = {
 }
 _BY_NAME = {language.name: language for language in LANGUAGES}
 _BY_ENDING = {ending: language for language in LANGUAGES for ending in language.endings}
-_UNKNOWN = Language("", (), "", "", quotes='"', is_code=False)
+_UNKNOWN = Language("", (), "indent", "", quotes='"', is_code=False)
+_IN_BRACES = Language("", (), long_comment=_C)
+"""Of no language that can be named, but with blocks in braces."""
 _INDENTED = re.compile(r"^[ \t]*(?:def|class|if|for|while|with|elif|else|try|except|async)\b.*:[ \t]*(?:#.*)?$", re.M)
 _BRACED = re.compile(r"[{};][ \t]*$", re.M)
 
@@ -127,7 +131,10 @@ def language_of(path: str, text: str = "", name: str = "") -> Language:
         for name in ("python", "bash", "sh", "node", "ruby", "perl"):
             if name in first:
                 return _BY_NAME[{"bash": "shell", "sh": "shell", "node": "javascript"}.get(name, name)]
+    named = language_name(text)
+    if named:
+        return _BY_NAME[named]
     indented, braced = len(_INDENTED.findall(text)), len(_BRACED.findall(text))
     if indented > braced:
         return _BY_NAME["python"]
-    return _BY_NAME["c"] if braced > 3 * indented else _UNKNOWN
+    return _IN_BRACES if braced > 3 * indented else _UNKNOWN

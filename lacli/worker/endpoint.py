@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 import struct
 import zlib
 from pathlib import Path
@@ -41,13 +42,26 @@ def lock_path() -> Path:
     return socket_path().with_suffix(".lock")
 
 
+def open_lock(flags: int = os.O_RDONLY) -> int:
+    """Open the lock file, never waiting for what may stand in its place. Raises OSError; LacliError where that is no
+    file."""
+    path = lock_path()
+    more = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags | more, 0o600)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise LacliError(f"{path} is no file", f"remove {path}")
+    return descriptor
+
+
 def running_pid() -> int | None:
     """The process that holds the lock of an engine here, whether it answers or not; None where none does."""
     try:
-        with open(lock_path(), "rb") as file:
+        with open(open_lock(), "rb") as file:
             if lock_file(file):
                 return None
-            return int(file.read(20) or 0) or None
+            pid = int(file.read(20) or 0)
+            return pid if pid > 1 else None
     except (OSError, ValueError, LacliError):
         return None
 

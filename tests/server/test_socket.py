@@ -20,6 +20,7 @@ from lacli.assistant.scripted import ScriptedAssistant
 from lacli.config import Settings
 from lacli.errors import ModelUnavailable, WorkerDied
 from lacli.events import Event, Failed, Finished, Loading, Message, Notice, Piece, Request
+from lacli.server import socket as door
 from lacli.worker import attached, endpoint, protocol
 from lacli.worker.attached import NotAttached
 from lacli.worker.client import WorkerAssistant
@@ -182,6 +183,22 @@ class TestAttached:
             assert isinstance(last, Finished)
             assert last.reason == "cancelled"
             assert isinstance(next(events), Piece)
+            first.close()
+            second.close()
+
+    def test_who_waits_for_another_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(door, "_UNTOLD_S", 0.01)
+        with serving("slow"):
+            first, second = attached.attached(Settings()), attached.attached(Settings())
+            running, token = first.reply(QUESTION), CancelToken()
+            assert isinstance(next(running), Piece)
+            waiting = second.reply(QUESTION, token)
+            told = next(waiting)
+            assert isinstance(told, Notice)
+            assert "waits for its turn" in told.text
+            token.cancel()
+            assert not [each for each in waiting if isinstance(each, Notice)]
+            running.close()  # type: ignore[attr-defined]
             first.close()
             second.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,12 +15,14 @@ from pathlib import Path
 import psutil
 import pytest
 
+from lacli import paths
 from lacli.config import Settings
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import Event, Finished, Message, Request
 from lacli.server import background
 from lacli.server.supervisor import AlreadyRuns, ServeOptions, run
 from lacli.server.units import unit
+from lacli.storage.lock import lock_file
 from lacli.worker import endpoint
 from lacli.worker.attached import NotAttached, attached, status
 from tests.worker.worker_child import ROOT
@@ -133,6 +136,39 @@ class TestAlone:
         monkeypatch.setattr("lacli.paths.runtime_dir", lambda: tmp_path / "run")
         with pytest.raises(LacliError, match="belongs to somebody else"):
             run(ServeOptions())
+
+    @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+    @pytest.mark.parametrize("which", [endpoint.lock_path, endpoint.socket_path])
+    def test_what_stands_in_the_way_is_named_and_not_waited_for(
+        self, make: Callable[[Path], None], which: Callable[[], Path]
+    ) -> None:
+        path = which()
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make(path)
+        assert endpoint.running_pid() is None
+        assert background.stop() is None
+        with pytest.raises(NotAttached):
+            status()
+        if (make, which) == (os.mkfifo, endpoint.socket_path):
+            return  # it takes the place of what was left there
+        with pytest.raises(LacliError, match=re.escape(str(path))):
+            run(ServeOptions())
+
+    def test_a_log_that_is_none_is_not_waited_for(self) -> None:
+        log = paths.state_dir() / "engine.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(log)
+        with pytest.raises(LacliError, match="cannot be started"):
+            background.start_detached()
+
+    @pytest.mark.parametrize("said", ["-1", "0", "1", "x", "", "-9" * 20])
+    def test_only_a_process_is_ever_ended(self, said: str) -> None:
+        path = endpoint.lock_path()
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.write_text(said)
+        with open(path, "rb") as held:
+            assert lock_file(held)
+            assert endpoint.running_pid() is None
 
     def test_where_nothing_can_be_written_it_says_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("LACLI_HOME", "/proc/nowhere")

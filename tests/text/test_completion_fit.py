@@ -28,9 +28,9 @@ def fit_of(place: Place) -> Fit:
     return Fit(place, cursor, lambda most: rules_past(place, cursor, most))
 
 
-def found(fit: Fit | None, complete: bool, *came: Came) -> tuple[str, list[Try]]:
+def found(fit: Fit | None, complete: bool, *came: Came, once: bool = False) -> tuple[str, list[Try]]:
     """What is chosen where these texts come one after the other, and what was tried."""
-    search = tries(fit, complete)
+    search = tries(fit, complete, once)
     asked = [next(search)]
     for each in came:
         try:
@@ -169,6 +169,33 @@ class TestTries:
         assert found(fit_at("x = |\n", "a.rb"), False, Came("b b")) == ("b b", [Try()])
         assert found(fit_at("x = |\n", "a.rb"), False, Came(""), Came("")) == ("", [Try(), Try(other=True)])
         assert found(None, False, Came(""), Came("b")) == ("b", [Try(), Try(other=True)])
+
+
+class TestTriedOnce:
+    """As editors ask: the first text that is not blank is the last."""
+
+    def test_one_that_does_not_parse_is_mended_without_another(self) -> None:
+        fit = fit_at("def f(a):\n    |\n        return 1\n", "a.py")
+        assert found(fit, False, Came("if a"), once=True) == ("if a:", [Try()])
+
+    def test_or_cut(self) -> None:
+        assert found(fit_at("x = |\n", "a.py"), False, Came("a b"), once=True) == ("a", [Try()])
+
+    def test_or_dropped_where_the_file_is_whole(self) -> None:
+        fit = fit_at('def f(a):|\n    """A."""\n    return a\n', "a.py")
+        assert found(fit, False, Came('"""A."""'), once=True) == ("", [Try()])
+
+    def test_it_does_not_go_on_where_a_rule_ended_it(self) -> None:
+        fit = fit_at("x = |\ny = 1\n", "a.py")
+        assert found(fit, False, Came("(a b", ruled=True), once=True)[1] == [Try()]
+
+    def test_a_blank_one_is_no_text(self) -> None:
+        fit = fit_at("def f(a):\n    |\n        return 1\n", "a.py")
+        text, asked = found(fit, False, Came(""), Came(" "), Came("b ="), once=True)
+        assert (text, len(asked)) == ("", 3)
+        assert found(None, False, Came(""), Came("b"), once=True) == ("b", [Try(), Try(other=True)])
+        ruled = found(fit, False, Came("", ruled=True), Came("if a:"), once=True)
+        assert ruled == ("if a:", [Try(), Try(past=12)])
 
 
 class TestTried:

@@ -7,6 +7,8 @@ Runs in xllamacpp's own virtual environment; started by `process`. Ids go in and
 from __future__ import annotations
 
 import json
+import os
+import urllib.parse
 import urllib.request
 from typing import Any
 
@@ -16,8 +18,8 @@ _CONTEXT = 4096
 _loaded: dict[str, Any] = {}
 
 
-def load(gguf: str, threads: int, speculation: str) -> Answer:
-    """speculation: "" or a name as `ngram-cache`."""
+def load(gguf: str, threads: int, speculation: str, editor: bool = False) -> Answer:
+    """speculation: "" or a name as `ngram-cache`; editor: with the options that llama.vim recommends."""
     import xllamacpp
 
     parameters = xllamacpp.CommonParams()
@@ -30,8 +32,12 @@ def load(gguf: str, threads: int, speculation: str) -> Answer:
     if speculation:
         name = "COMMON_SPECULATIVE_TYPE_" + speculation.upper().replace("-", "_")
         parameters.speculative.types = [getattr(xllamacpp.common_speculative_type, name)]
+    if editor:
+        parameters.n_batch = parameters.n_ubatch = 1024
+        parameters.n_cache_reuse = 256
     _loaded["server"] = xllamacpp.Server(parameters)
-    return {}
+    address = urllib.parse.urlsplit(_loaded["server"].listening_address)
+    return {"port": address.port, "pid": os.getpid()}
 
 
 def generate(prompt: list[int], max_tokens: int, eos_ids: list[int]) -> Answer:

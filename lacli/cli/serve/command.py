@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -127,7 +128,8 @@ def _run(options: ServeOptions, http: HttpOptions, common: Common) -> None:
     from lacli.models.registry.registry import load_registry
 
     def ready(path: Path) -> None:
-        diagnostics.note(f"serving at {path}; Ctrl-C ends it")
+        ends = "Ctrl-C" if sys.stdin is not None and sys.stdin.isatty() else "`lacli serve --stop`"
+        diagnostics.note(f"serving at {path}; {ends} ends it")
 
     def started(port: int) -> None:
         diagnostics.note(http.line(port))

@@ -17,6 +17,8 @@ from lacli.models.gguf.read import GgufFile, load_tensor
 OWN = ("llama", "qwen2", "qwen3")
 _CLASSES = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
 _FALLBACK_CONTEXT = 2048
+_DAMAGED = "fetch the file again"
+_MOST_FLOAT32 = 3.4028234e38
 Matrix = Literal["", "linear", "vocabulary"]
 _FREQUENCY_FACTORS = "rope_freqs.weight"
 _NOT_WEIGHTS = (_FREQUENCY_FACTORS, "rope_factors_long.weight", "rope_factors_short.weight")
@@ -52,6 +54,13 @@ def read_config(file: GgufFile) -> tuple[dict[str, Any], tuple[str, ...]]:
             f"{file.paths[0].name} has heads of an unusual shape (key {head_dim}, value {value_dim})",
             "get another model, or its Hugging Face folder",
         )
+    if head_dim % 2:
+        raise ModelUnavailable(f"{file.paths[0].name} has heads of {head_dim} values, an odd number", _DAMAGED)
+    layers = keys.whole("block_count")
+    if layers > len(file.tensors):
+        raise ModelUnavailable(
+            f"{file.paths[0].name} asks for {layers:,} layers and has {len(file.tensors):,} tensors", _DAMAGED
+        )
     notes: list[str] = []
     context = keys.whole("context_length", 0)
     if not context:
@@ -59,14 +68,14 @@ def read_config(file: GgufFile) -> tuple[dict[str, Any], tuple[str, ...]]:
         notes.append(f"the file lacks {architecture}.context_length; {context} is assumed")
     embedding = file.tensors.get("token_embd.weight")
     if embedding is None or len(embedding.shape) != 2:
-        raise ModelUnavailable(f"{file.paths[0].name} lacks the tensor token_embd.weight", "fetch the file again")
+        raise ModelUnavailable(f"{file.paths[0].name} lacks the tensor token_embd.weight", _DAMAGED)
     config: dict[str, Any] = {
         "architectures": [_CLASSES[architecture]],
         "model_type": architecture,
         "vocab_size": embedding.shape[0],
         "hidden_size": hidden,
         "intermediate_size": keys.per_layer("feed_forward_length"),
-        "num_hidden_layers": keys.whole("block_count"),
+        "num_hidden_layers": layers,
         "num_attention_heads": heads,
         "num_key_value_heads": kv_heads,
         "head_dim": head_dim,
@@ -109,7 +118,7 @@ def plan(file: GgufFile, config: Mapping[str, Any]) -> list[Planned]:
     unknown = [name for name in file.tensors if name not in used and not name.endswith("attn_rot_embd.weight")]
     if unknown:
         raise ModelUnavailable(
-            f"{file.paths[0].name} is a variant of {config['model_type']} unknown here (tensor {unknown[0]})",
+            f"{file.paths[0].name} is a variant of {config['model_type']} unknown here (tensor {unknown[0][:80]!r})",
             "use the Hugging Face folder of the model",
         )
     return planned
@@ -175,7 +184,7 @@ class _Keys:
         if value is None and default is not None:
             return default
         if not isinstance(value, int) or isinstance(value, bool) or value < 0 or (value == 0 and default is None):
-            found = "lacks" if value is None else f"has {value!r} for"
+            found = "lacks" if value is None else f"has {value!r:.40} for"
             raise ModelUnavailable(
                 f"{self.name} {found} {self.architecture}.{key}", "get a file made with a current llama.cpp"
             )
@@ -186,16 +195,21 @@ class _Keys:
         value = self._get(key)
         if not isinstance(value, list):
             return self.whole(key, default)
-        if len(set(value)) != 1 or not isinstance(value[0], int):
+        first = value[0] if value else None
+        if not isinstance(first, int) or first <= 0 or any(each != first for each in value):
             raise ModelUnavailable(
                 f"{self.name} has a different {self.architecture}.{key} per layer",
                 "use the Hugging Face folder of the model",
             )
-        return value[0]
+        return first
 
     def number(self, key: str, default: float) -> float:
         value = self._get(key)
-        return float32_as_written(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else default
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            return default
+        if not abs(value) <= _MOST_FLOAT32:
+            raise ModelUnavailable(f"{self.name} has {value!r} for {self.architecture}.{key}", _DAMAGED)
+        return float32_as_written(value)
 
     def text(self, key: str) -> str:
         value = self._get(key)
@@ -230,7 +244,7 @@ def _rope(file: GgufFile, keys: _Keys, head_dim: int, context: int) -> dict[str,
             rope["attention_factor"] = keys.number("rope.scaling.attn_factor", 0.0)
     elif kind not in ("none", "linear"):
         raise ModelUnavailable(
-            f"{keys.name} asks for rope scaling {kind!r}, which is unknown here",
+            f"{keys.name} asks for rope scaling {kind[:80]!r}, which is unknown here",
             "use the Hugging Face folder of the model",
         )
     return rope

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _VERSIONS = (2, 3)
+_MOST_TEXT, _MOST_VALUES = 1 << 24, 1 << 23
+"""Of the metadata, in which models have a million at most: a damaged length must not have weights taken for values."""
+_MOST_COUNTED = 1_000_000
+"""Parts or tensors."""
+_SHOWN = 80
+"""Characters of a name that a message has."""
 _AGAIN = "fetch the file again"
 _WRONG_KINDS = {
     "clip": "an image projector (mmproj)",
@@ -103,6 +109,8 @@ class _Cursor:
     def __init__(self, data: mmap.mmap) -> None:
         self.data = data
         self.at = 0
+        self._values = 0
+        """In all lists so far."""
 
     def take(self, count: int) -> int:
         """Move on by `count` bytes and return where they begin."""
@@ -117,6 +125,10 @@ class _Cursor:
 
     def text(self) -> str:
         count = self.scalar("Q")
+        if count > len(self.data) - self.at:
+            raise _Short
+        if count > _MOST_TEXT:
+            raise ValueError(f"a text of {count:,} bytes")
         begin = self.take(count)
         return self.data[begin : begin + count].decode("utf-8", errors="replace")
 
@@ -128,10 +140,13 @@ class _Cursor:
         if kind != _ARRAY or depth > 4:
             raise ValueError(f"value type {kind}")
         inner, count = self.scalar("I"), self.scalar("Q")
+        if count > len(self.data):
+            raise _Short
+        self._values += count
+        if self._values > _MOST_VALUES:
+            raise ValueError(f"{self._values:,} values")
         if inner in _SCALARS:
-            form = f"<{count}{_SCALARS[inner]}" if count <= len(self.data) else ""
-            if not form:
-                raise _Short
+            form = f"<{count}{_SCALARS[inner]}"
             return list(struct.unpack_from(form, self.data, self.take(struct.calcsize(form))))
         if count * 8 > len(self.data) - self.at:  # a string or an inner array takes eight bytes at least
             raise _Short
@@ -143,12 +158,12 @@ def read_gguf(path: Path) -> GgufFile:
     first = _first_part(path)
     fields, tensors = _read_one(first)
     paths = [first]
-    count = int(fields.get("split.count", 0) or 0)
+    count = _count(first, fields, "split.count", 0)
     if count > 1:
         for part in _other_parts(first, count):
             tensors |= _read_one(part)[1]
             paths.append(part)
-        wanted = int(fields.get("split.tensors.count", len(tensors)))
+        wanted = _count(first, fields, "split.tensors.count", len(tensors))
         if wanted != len(tensors):
             raise ModelUnavailable(
                 f"the {count} parts of {first.name} hold {len(tensors)} tensors, the first asks for {wanted}", _AGAIN
@@ -182,9 +197,16 @@ def _first_part(path: Path) -> Path:
     return path.with_name(f"{path.name[: match.start()]}-00001-of-{match[2]}{match[3]}")
 
 
+def _count(path: Path, fields: Mapping[str, Any], key: str, default: int) -> int:
+    value = fields.get(key, default)
+    if not isinstance(value, int) or not 0 <= value <= _MOST_COUNTED:
+        raise ModelUnavailable(f"{path.name} has a damaged header ({key} = {value!r:.40})", _AGAIN)
+    return value
+
+
 def _other_parts(first: Path, count: int) -> list[Path]:
     match = _PART.search(first.name)
-    if match is None:
+    if match is None or count > 99_999:
         raise ModelUnavailable(
             f"{first.name} is part 1 of {count} of a split model, but is not called …-00001-of-{count:05d}.gguf",
             "give the parts their original names, or merge them with llama-gguf-split --merge",
@@ -243,12 +265,12 @@ def _parse(path: Path, data: mmap.mmap) -> tuple[dict[str, Any], dict[str, GgufT
     for _ in range(tensor_count):
         name, rank = cursor.text(), cursor.scalar("I")
         if rank > 8:
-            raise ValueError(f"tensor {name!r} with {rank} dimensions")
+            raise ValueError(f"tensor {name[:_SHOWN]!r} with {rank} dimensions")
         shape = tuple(cursor.scalar("Q") for _ in range(rank))[::-1]
         table.append((name, shape, cursor.scalar("I"), cursor.scalar("Q")))
     alignment = fields.get("general.alignment", 32)
     if not isinstance(alignment, int) or alignment <= 0 or alignment & (alignment - 1):
-        raise ValueError(f"general.alignment = {alignment!r}")
+        raise ValueError(f"general.alignment = {alignment!r:.40}")
     base = -(-cursor.at // alignment) * alignment
     tensors = {name: _tensor(path, name, shape, kind, base + offset) for name, shape, kind, offset in table}
     needed = max((tensor.offset + tensor.nbytes for tensor in tensors.values()), default=cursor.at)
@@ -297,7 +319,8 @@ def _tensor(path: Path, name: str, shape: tuple[int, ...], kind: int, offset: in
         quant = gguf.GGMLQuantizationType(kind)
     except ValueError:
         raise ModelUnavailable(
-            f"{path.name} stores {name} as type {kind}, which is unknown here", "get another quantisation of the model"
+            f"{path.name} stores {name[:_SHOWN]!r} as type {kind}, which is unknown here",
+            "get another quantisation of the model",
         ) from None
     block, block_bytes = gguf.GGML_QUANT_SIZES[quant]
     count = 1
@@ -305,8 +328,10 @@ def _tensor(path: Path, name: str, shape: tuple[int, ...], kind: int, offset: in
         count *= size
     if not shape or shape[-1] % block:
         raise ValueError(
-            f"{name} has rows of {shape[-1] if shape else 0} values, {quant.name} needs multiples of {block}"
+            f"{name[:_SHOWN]!r} has rows of {shape[-1] if shape else 0} values, {quant.name} needs multiples of {block}"
         )
+    if not count:
+        raise ValueError(f"{name[:_SHOWN]!r} has no values")
     return GgufTensor(name, quant.name, shape, path, offset, count // block * block_bytes)
 
 
@@ -314,7 +339,7 @@ def _refuse_wrong_kind(path: Path, fields: Mapping[str, Any], tensors: Mapping[s
     remedy = "get the GGUF of a text model, for instance of Qwen2.5-Coder-Instruct"
     kind = str(fields.get("general.type", "model"))
     if kind in _WRONG_TYPES:
-        base = fields.get("general.base_model.0.name")
+        base = str(fields.get("general.base_model.0.name") or "")[:_SHOWN]
         if kind == "adapter":
             remedy = f"merge it into its base model{f' ({base})' if base else ''} first, or get the merged model"
         raise ModelUnavailable(f"{path.name} is {_WRONG_TYPES[kind]}", remedy)
@@ -344,6 +369,6 @@ def _refuse_undecodable(path: Path, tensors: Mapping[str, GgufTensor]) -> None:
             gguf.quants.dequantize(np.zeros((1, gguf.GGML_QUANT_SIZES[kind][1]), dtype=np.uint8), kind)
         except NotImplementedError:
             raise ModelUnavailable(
-                f"{path.name} stores {example} as {type_name}, which the gguf library cannot decode",
+                f"{path.name} stores {example[:_SHOWN]!r} as {type_name}, which the gguf library cannot decode",
                 "get another quantisation of the model",
             ) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from lacli.errors import ModelUnavailable
 from lacli.models.gguf.pretokenizers import DEFAULT, KNOWN, PreTokenizer
@@ -17,6 +17,9 @@ from lacli.models.gguf.pretokenizers import DEFAULT, KNOWN, PreTokenizer
 _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 2, 3, 4, 5, 6  # values of tokenizer.ggml.token_type
 _NO_PIECES = (_UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE)
 _SPACE = "\N{LOWER ONE EIGHTH BLOCK}"  # what SentencePiece writes for a blank
+_LONGEST = 1024
+"""Characters of a token: how it may be made of two others is tried at each of them."""
+_Value = TypeVar("_Value", str, int, float)
 _OTHER_FILE = "take another GGUF file of this model, or its Hugging Face folder"
 
 
@@ -39,22 +42,24 @@ class GgufTokenizer:
 def build_tokenizer(fields: Mapping[str, Any]) -> GgufTokenizer:
     """Translate the `tokenizer.*` keys of a GGUF file (plain Python values)."""
     kind = str(fields.get("tokenizer.ggml.model", "missing"))
-    types = list(fields.get("tokenizer.ggml.token_type") or [])
+    types = [*_list(fields, "token_type", int)]
     tokens = _tokens(fields, types)
     types += [1] * (len(tokens) - len(types))
     notes: list[str] = []
     ids = _special_ids(fields, len(tokens), notes)
     if kind == "gpt2":
         pre = _pre_tokenizer(fields.get("tokenizer.ggml.pre"), notes)
-        body = _byte_level(tokens, fields.get("tokenizer.ggml.merges"), pre)
+        body = _byte_level(tokens, _list(fields, "merges", str), pre)
         add_bos = bool(fields.get("tokenizer.ggml.add_bos_token", pre.add_bos))
     elif kind == "llama":
         prefix = bool(fields.get("tokenizer.ggml.add_space_prefix", True))
         unknown = ids.get("unknown", types.index(_UNKNOWN) if _UNKNOWN in types else None)
-        body = _sentence_piece(tokens, types, fields.get("tokenizer.ggml.scores"), unknown, prefix)
+        body = _sentence_piece(tokens, types, _list(fields, "scores", float), unknown, prefix)
         add_bos = bool(fields.get("tokenizer.ggml.add_bos_token", True))
     else:
-        raise ModelUnavailable(f"the GGUF file's tokenizer is of kind {kind!r}, which lacli does not know", _OTHER_FILE)
+        raise ModelUnavailable(
+            f"the GGUF file's tokenizer is of kind {kind[:80]!r}, which lacli does not know", _OTHER_FILE
+        )
     bos = ids.get("bos")
     add_bos = add_bos and bos is not None
     document = {
@@ -90,15 +95,26 @@ def _tokens(fields: Mapping[str, Any], types: Sequence[int]) -> list[str]:
     Of several owners of a text the last one keeps it, as in llama.cpp: text becomes its id. A control token goes before
     others, or the template could not write it. The rest get other names; `Tokenizer` knows what they stand for.
     """
-    tokens = fields.get("tokenizer.ggml.tokens")
-    if not tokens:
+    names = _list(fields, "tokens", str)
+    if not names:
         raise ModelUnavailable("the GGUF file has no vocabulary (tokenizer.ggml.tokens)", _OTHER_FILE)
-    names = [str(token) for token in tokens]
+    if max(map(len, names)) > _LONGEST:
+        raise ModelUnavailable(f"the GGUF file has a token of more than {_LONGEST} characters", _OTHER_FILE)
     owners = {name: index for index, name in enumerate(names)}
     owners.update(
         {name: index for index, (name, kind) in enumerate(zip(names, types, strict=False)) if kind == _CONTROL}
     )
     return [name if owners[name] == index else f"[duplicate {index}] {name}" for index, name in enumerate(names)]
+
+
+def _list(fields: Mapping[str, Any], key: str, kind: type[_Value]) -> list[_Value]:
+    """A list of the metadata; empty where there is none. Raises ModelUnavailable for what is no list of this kind."""
+    found = fields.get(f"tokenizer.ggml.{key}") or []
+    if not isinstance(found, list) or not set(map(type, found)) <= {kind}:
+        raise ModelUnavailable(
+            f"the GGUF file's tokenizer.ggml.{key} is of another type than {kind.__name__}", _OTHER_FILE
+        )
+    return found
 
 
 def _special_ids(fields: Mapping[str, Any], vocab_size: int, notes: list[str]) -> dict[str, int]:
@@ -123,14 +139,14 @@ def _pre_tokenizer(name: Any, notes: list[str]) -> PreTokenizer:
     elif name == "default":
         found = "names only the default way to cut text before tokenising (tokenizer.ggml.pre)"
     else:
-        found = f"names the unknown pre-tokenizer {str(name)!r}"
+        found = f"names the unknown pre-tokenizer {str(name)[:80]!r}"
     notes.append(
         f"the GGUF file {found}; llama.cpp's default is assumed, so replies may be worse than the model's best"
     )
     return DEFAULT
 
 
-def _byte_level(tokens: Sequence[str], merges: Any, pre: PreTokenizer) -> dict[str, Any]:
+def _byte_level(tokens: Sequence[str], merges: Sequence[str], pre: PreTokenizer) -> dict[str, Any]:
     if not merges:
         raise ModelUnavailable("the GGUF file has no merges (tokenizer.ggml.merges)", _OTHER_FILE)
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
@@ -141,7 +157,7 @@ def _byte_level(tokens: Sequence[str], merges: Any, pre: PreTokenizer) -> dict[s
     vocab = {token: index for index, token in enumerate(tokens)}
     pairs = []
     for merge in merges:
-        at = str(merge).find(" ", 1)  # a merge's left half may itself be a blank
+        at = merge.find(" ", 1)  # a merge's left half may itself be a blank
         pair = [merge[:at], merge[at + 1 :]]
         if at > 0 and pair[0] in vocab and pair[1] in vocab and pair[0] + pair[1] in vocab:
             pairs.append(pair)
@@ -155,7 +171,7 @@ def _byte_level(tokens: Sequence[str], merges: Any, pre: PreTokenizer) -> dict[s
 
 
 def _sentence_piece(
-    tokens: Sequence[str], types: Sequence[int], scores: Any, unknown: int | None, prefix: bool
+    tokens: Sequence[str], types: Sequence[int], scores: Sequence[float], unknown: int | None, prefix: bool
 ) -> dict[str, Any]:
     if not scores or len(scores) != len(tokens):
         raise ModelUnavailable("the GGUF file has no score for each token (tokenizer.ggml.scores)", _OTHER_FILE)

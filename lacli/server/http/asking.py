@@ -106,7 +106,7 @@ def insertion(call: Call, before: str, after: str, context: tuple[Attachment, ..
         scope="block",
         context=context,
     )
-    return Request(place=place, max_tokens=MOST_INSERTED, drop_oldest=True, begins_again=True)
+    return Request(place=place, max_tokens=MOST_INSERTED, drop_oldest=True, begins_again=True, tried_once=True)
 
 
 def is_empty(request: Request) -> bool:

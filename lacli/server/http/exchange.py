@@ -90,7 +90,7 @@ class Exchange:
             try:
                 call = await self._call(scope, receive)
             except Refusal as refusal:
-                await refused(refusal, shape, send)
+                await refused(refusal, shape, send, receive if refusal.status == 413 else None)
                 return
             work = asyncio.create_task(self._serve(call, scope, send))
             leaving = asyncio.create_task(left(receive))

@@ -15,6 +15,9 @@ from lacli.server.http.refusals import Refusal, not_served, wrong
 DEPTH = 64
 """Objects and lists in each other."""
 _MOST_STOPS = 1024
+_MOST_SIGNS = 250_000
+"""Commas and brackets of a body, in its texts, too. Nothing else is served while JSON is parsed, and a million small
+values take a second."""
 
 
 class Fields:
@@ -118,6 +121,8 @@ class Fields:
 
 def parsed(body: bytes) -> Fields:
     """The object that a body is."""
+    if sum(map(body.count, (b",", b"[", b"{"))) > _MOST_SIGNS:
+        raise Refusal(400, "the body has too many values for one request")
     try:
         value = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_finite)
     except UnicodeDecodeError:

@@ -7,6 +7,7 @@ any API.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ MOST_BYTES = 8_000_000
 """Of a body."""
 BODY_S = 30.0
 """For all of a body."""
+MOST_DISCARDED = 64_000_000
+"""Of a body that is too long."""
+DISCARD_S = 1.0
+"""For each part of that to come."""
 SEND_S = 30.0
 """For a client to take one part of an answer."""
 PING_S = 15.0
@@ -99,9 +104,22 @@ async def left(receive: Receive) -> None:
         pass
 
 
-async def refused(refusal: Refusal, shape: Shape, send: Send) -> None:
-    """Answer with a refusal."""
-    await _whole(shape(refusal), "application/json", refusal.status, refusal.headers, send)
+async def refused(refusal: Refusal, shape: Shape, send: Send, rest: Receive | None = None) -> None:
+    """Answer with a refusal. rest: a body that is still being sent. Some of it is thrown away before the connection is
+    closed: a client that is cut off in the middle of sending never reads why."""
+    await _whole(shape(refusal), "application/json", refusal.status, refusal.headers, send, rest)
+
+
+async def _discarded(receive: Receive) -> None:
+    left = MOST_DISCARDED
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(BODY_S):
+            while left > 0:
+                async with asyncio.timeout(DISCARD_S):
+                    message = await receive()
+                if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                    return
+                left -= len(message.get("body", b""))
 
 
 async def answered(answer: Whole | Streamed, shape: Shape, send: Send) -> None:
@@ -112,10 +130,15 @@ async def answered(answer: Whole | Streamed, shape: Shape, send: Send) -> None:
         await _stream(answer, shape, send)
 
 
-async def _whole(value: Any, media_type: str, status: int, headers: Mapping[str, str], send: Send) -> None:
+async def _whole(
+    value: Any, media_type: str, status: int, headers: Mapping[str, str], send: Send, rest: Receive | None = None
+) -> None:
     body = value.encode() if isinstance(value, str) else json.dumps(value, separators=(",", ":")).encode()
     await _sent(_start(status, media_type, {**headers, "content-length": str(len(body))}), send)
-    await _sent({"type": "http.response.body", "body": body}, send)
+    await _sent({"type": "http.response.body", "body": body, "more_body": rest is not None}, send)
+    if rest is not None:
+        await _discarded(rest)
+        await _sent({"type": "http.response.body", "body": b""}, send)
 
 
 async def _stream(answer: Streamed, shape: Shape, send: Send) -> None:

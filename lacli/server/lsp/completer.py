@@ -43,7 +43,7 @@ class Completer:
         place = self._place(path, language, _shown(before), _shown(after))
         if cancel():  # looking at other files may take a moment
             return ""
-        request = replace(self._start.request, place=place, drop_oldest=True, begins_again=True)
+        request = replace(self._start.request, place=place, drop_oldest=True, begins_again=True, tried_once=True)
         folder = Path(os.path.dirname(path)) if path else None
         for event in self._engine(folder).until(cancel).reply(request):
             if isinstance(event, Finished):

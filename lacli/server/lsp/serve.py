@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-
-from pygls.io_ import run_async
 
 from lacli.server.lsp.completer import Completer
+from lacli.server.lsp.reading import read_messages
 from lacli.server.lsp.server import LacliServer
 from lacli.server.lsp.start import Start
 from lacli.server.stdio.engine import Engines
@@ -26,14 +24,7 @@ async def _serve(start: Start, engines: Engines) -> None:
     server = LacliServer(Completer(start, engines))
     server.protocol.set_writer(streams)
     try:
-        await run_async(
-            stop_event=threading.Event(),
-            reader=streams.reader,
-            protocol=server.protocol,
-            error_handler=server.report_server_error,
-        )
-    except (asyncio.IncompleteReadError, ValueError):  # it ended within a message, or in a line without end
-        pass
+        await read_messages(streams.reader, server)
     finally:
         server.cancel()
         await in_thread(engines.close)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from lsprotocol import types
-from pygls.exceptions import FeatureRequestError
+from pygls.exceptions import FeatureRequestError, JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
@@ -31,6 +31,10 @@ class _Protocol(LanguageServerProtocol):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.documents: dict[str, Document] = {}
+
+    def refuse(self, number: Any, error: JsonRpcException) -> None:
+        """Answer a request with an error; `number` is its id, None where that could not be read."""
+        self._send_response(number, None, error.to_response_error())
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:

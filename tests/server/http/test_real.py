@@ -74,7 +74,7 @@ class TestTexts:
     def test_an_insertion_is_what_complete_says(self, make: Make, real: Doors) -> None:
         before, after = "def add(a, b):\n    ", "\n\nprint(add(1, 2))\n"
         place = Place(before, after, scope="block", context=(Attachment("a.py", "import os\n"),))
-        asked = Request(place=place, max_tokens=24, drop_oldest=True, begins_again=True)
+        asked = Request(place=place, max_tokens=24, drop_oldest=True, begins_again=True, tried_once=True)
         expected = reply(make(lookahead=False), asked).text
         assert expected
         extra = [{"filename": "a.py", "text": "import os\n"}]

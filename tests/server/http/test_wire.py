@@ -66,8 +66,19 @@ def answer_of_stream(connection: socket.socket) -> bytes:
 
 
 class TestBodies:
-    def test_one_that_says_it_is_too_large(self, doors: Doors, connection: socket.socket) -> None:
+    def test_one_that_says_it_is_too_large(
+        self, doors: Doors, connection: socket.socket, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(wire, "DISCARD_S", 0.05)
         connection.sendall(head(doors, "/infill", 50_000_000) + b"{")
+        said = answer_of(connection)
+        assert said.startswith(b"HTTP/1.1 413 ")
+        assert b"8,000,000" in said
+
+    def test_one_that_is_sent_to_its_end_nonetheless(self, doors: Doors, connection: socket.socket) -> None:
+        connection.sendall(head(doors, "/infill", 50_000_000))
+        for _ in range(50):
+            connection.sendall(b"x" * 1_000_000)
         said = answer_of(connection)
         assert said.startswith(b"HTTP/1.1 413 ")
         assert b"8,000,000" in said
@@ -76,6 +87,7 @@ class TestBodies:
         self, doors: Doors, connection: socket.socket, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(wire, "MOST_BYTES", 1000)
+        monkeypatch.setattr(wire, "DISCARD_S", 0.05)
         start = head(doors, "/infill", 0).replace(b"content-length: 0", b"transfer-encoding: chunked")
         connection.sendall(start + b"3e9\r\n" + b" " * 1001 + b"\r\n")
         assert answer_of(connection).startswith(b"HTTP/1.1 413 ")
@@ -101,6 +113,12 @@ class TestBodies:
             assert status == 400, body[:40]
             assert json.loads(answer)["error"]
         assert not doors.engine.asked
+
+    @pytest.mark.parametrize("values", [b"[1" + b",1" * 300_000 + b"]", b"[" + b"{}," * 200_000 + b"{}]"])
+    def test_one_of_too_many_values_is_not_even_parsed(self, doors: Doors, values: bytes) -> None:
+        status, _, answer = doors.send("POST", "/v1/completions", b'{"prompt": ' + values + b"}")
+        assert (status, b"too many values" in answer) == (400, True)
+        assert doors.send("POST", "/completion", {"prompt": [1] * 130_000})[0] == 200
 
     def test_a_request_that_is_none(self, doors: Doors, connection: socket.socket) -> None:
         connection.sendall(b"\x16\x03\x01 hello\r\n\r\n")

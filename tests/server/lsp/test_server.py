@@ -78,6 +78,7 @@ class TestACompletion:
         assert (asked.prefix, asked.suffix) == ("x = '😋'; y = ", "\nz = 1\n")
         assert (asked.path, asked.scope, asked.max_lines) == ("a.py", "line", 3)
         assert engine.requests[-1].begins_again
+        assert engine.requests[-1].tried_once
 
     def test_goes_on_from_the_entry_that_is_chosen_in_a_menu(self, tmp_path: Path) -> None:
         uri = (tmp_path / "a.py").as_uri()
