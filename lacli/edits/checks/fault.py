@@ -11,6 +11,7 @@ FaultKind = Literal[
     "doubled",
     "order",
     "changed",
+    "code",
     "undefined",
     "rename",
     "layout",
