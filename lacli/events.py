@@ -106,6 +106,9 @@ class Request:
     begins_again: bool = False
     """Whether a completion of which its rules leave nothing, or with which the file does not parse, is written anew:
     begun with the likeliest other token, or cut elsewhere. See `lacli.assistant.tries`."""
+    may_be_refused: bool = False
+    """Whether whoever asked checks the text and may refuse it, which is known only after the project's totals have been
+    written: those then claim nothing saved by it."""
     beginning: int | None = None
     """For several replies to one request that must differ: the rank, from 0, of the first token. None: the first token
     is drawn like every other."""
@@ -293,6 +296,9 @@ class ReplyStats(Counts):
     """
 
     replies: int = 1
+    given_up_n: int = 0
+    """Tokens of other texts, which were written and given up: tries of a completion, refused answers of an edit. They
+    are in no count."""
     model: str = ""
     quant: str = ""
     kernel: str = ""
@@ -371,6 +377,13 @@ class Finished:
     """The mean log probability of its tokens, where `Request.beginning` chose the first one."""
 
 
+def given_up(finished: Finished) -> Finished:
+    """A reply of which nothing was used, with the statistics of that: its tokens are given up, and nothing is saved."""
+    stats = finished.stats
+    unused = {**{each.name: getattr(Counts(), each.name) for each in fields(Counts)}, "predicted_ms": 0.0}
+    return replace(finished, stats=replace(stats, **unused, given_up_n=stats.given_up_n + stats.predicted_n))
+
+
 def joined(replies: Sequence[Finished]) -> Finished:
     """Replies that were written one after another for one purpose, as one: texts and ids of the last, counts of all."""
     last = replies[-1]
@@ -381,7 +394,7 @@ def joined(replies: Sequence[Finished]) -> Finished:
     return replace(last, stats=replace(last.stats, **known, **added, **first))
 
 
-_TIMES = ("prompt_n", "reused_n", "prompt_ms", "predicted_ms")
+_TIMES = ("prompt_n", "reused_n", "prompt_ms", "predicted_ms", "given_up_n")
 """Of a reply's statistics, what adds up besides the counts."""
 
 

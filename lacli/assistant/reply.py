@@ -8,15 +8,16 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Literal
 
 from lacli.assistant.base import Cancel
 from lacli.assistant.prompt import Prompt, build_prompt
-from lacli.assistant.tries import MOST_TOKENS, Tokens, Tried
+from lacli.assistant.tally import Tally
+from lacli.assistant.tries import MOST_TOKENS, Tried
 from lacli.errors import LacliError, OutOfMemory
-from lacli.events import Event, Finished, Notice, Piece, Prefill, Reason, ReplyStats, Request
+from lacli.events import Counts, Event, Finished, Notice, Piece, Prefill, Reason, ReplyStats, Request
 
 if TYPE_CHECKING:
     from lacli.assistant.loaded import Loaded
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from lacli.text.stops import Watcher
 
 _PREFILL_CHUNK = 256
+_COUNTS = tuple(each.name for each in fields(Counts))
 
 
 class Reply:
@@ -56,17 +58,13 @@ class Reply:
         self._start_text(copy.deepcopy(self._prompt.watchers) if request.begins_again else self._prompt.watchers)
         self._sampler = self._new_sampler()
         self._forks: Sources | None = None
-        self._ids: list[int] = []
-        self._sources: list[str] = []
+        self._tally = Tally()
         self._text: list[str] = []
         self._thought: list[str] = []
         self._reason: Literal[Reason, ""] = ""
-        self._accepted: Counter[str] = Counter()
-        self._drafted: Counter[str] = Counter()
-        self._steps = self._rows = self._draft_n = self._plain_steps = self._plain_before = 0
-        self._draft_ms = self._step_ms = 0.0
-        self._plain_ms: float | None = None
-        self._prompt_started = self._first_at = self._last_at = self._started
+        self._prompt_started = self._started
+        self._first_at = 0.0
+        """When the first token of all was there."""
         self._prompt_n = self._reused_n = 0
         self._read_ms = 0.0
         """Of reading the prompt; in a batch the share of this reply. 0 until it is read."""
@@ -112,7 +110,7 @@ class Reply:
         new = self._thoughts.push(self._rule.take())
         if step.finish is not None:
             new += self._thoughts.push(self._rule.finish(early=step.finish != "stop")) + self._thoughts.finish()
-            self._cut(self._rule.delivered)
+            self._tally.cut(self._rule.delivered)
             self._reason = step.finish.value
         self._text.append(new.answer)
         self._thought.append(new.thought)
@@ -134,22 +132,18 @@ class Reply:
         text = "".join(self._text)
         if self._reason == "length" and not text.strip():
             return False
-        tokens = Tokens(tuple(self._ids), tuple(self._sources))
-        again = tried.came(text, tokens, self._sampler.first, self._rule.fired and self._reason == "stop")
+        again = tried.came(text, self._tally, self._sampler.first, self._rule.fired and self._reason == "stop")
         if tried.chosen == text:
             return False
-        self._cut(0)
         self._text.clear()
         if again:
-            self._plain_before, self._reason = self._plain_steps + 1, ""
+            self._tally, self._reason = Tally(), ""
             fit, past = self._prompt.fit, tried.now.past
             self._start_text([fit.past(past)] if fit is not None and past else copy.deepcopy(self._prompt.watchers))
             self._sampler = self._new_sampler()
-        elif tried.chosen:
-            tokens = tried.tokens(tried.chosen, self._loaded.tokenizer.decode)
-            self._ids, self._sources = list(tokens.ids), list(tokens.sources)
-            self._accepted.update(source for source in tokens.sources if source)
-            self._text.append(tried.chosen)
+        else:
+            self._tally = tried.delivered(tried.chosen or "", self._loaded.tokenizer.decode)
+            self._text.append(tried.chosen or "")
         return again
 
     def _start_text(self, watchers: Sequence[Watcher]) -> None:
@@ -167,7 +161,7 @@ class Reply:
         """The reply ends, one way or another: store what was accepted."""
         if not self._reason:  # the reader went away: what was still held back has been seen by nobody
             held = self._tried is not None and self._tried.nothing_shown
-            self._cut(0 if held else self._rule.shown)
+            self._tally.cut(0 if held else self._rule.shown)
         if self._forks is not None:
             self._loaded.sources.merge(self._forks)
         self._update_pool()
@@ -181,10 +175,10 @@ class Reply:
         reason = self._reason or "cancelled"
         dropped, shown = self._prompt.dropped, self._prompt.shown
         text, thought = "".join(self._text), "".join(self._thought).strip()
-        known = self._sampler.log_probabilities[: len(self._ids)]
+        known = self._sampler.log_probabilities[: len(self._tally.ids)]
         likelihood = sum(known) / len(known) if known else None
         stats = self._stats(reason)
-        yield Finished(text, tuple(self._ids), reason, stats, dropped, shown, thought, likelihood)
+        yield Finished(text, tuple(self._tally.ids), reason, stats, dropped, shown, thought, likelihood)
 
     def _alone(self, cancel: Cancel) -> Iterator[Step | Prefill]:
         """Prefill in chunks, so that its progress can be yielded, then the engine's steps."""
@@ -260,29 +254,12 @@ class Reply:
     def _count(self, step: Step) -> None:
         now = time.perf_counter()
         self._read_ms = self._read_ms or 1000 * (now - self._prompt_started)
-        if step.token_ids:
-            self._first_at = self._first_at if self._ids else now
-            self._last_at = now
-        self._ids.extend(step.token_ids)
-        self._sources.extend(step.sources)
-        self._accepted.update(source for source in step.sources if source)
-        self._drafted.update(step.drafted_by_source)
-        self._steps += step.rows > 0
-        self._rows += step.rows
-        self._draft_n += step.drafted
-        self._draft_ms += step.draft_ms
-        self._step_ms += step.draft_ms + step.forward_ms
-        if step.plain_ms is not None:
-            self._plain_ms = (self._plain_ms or 0.0) + step.plain_ms
-        rule = self._rule
+        tally, rule = self._tally, self._rule
+        tally.count(step)
+        self._first_at = self._first_at or tally.first_at
         # An end-of-sequence id was drawn, too, and is no token of the reply.
-        unseen = step.finish == "stop" and not rule.fired and len(self._ids) < self._request.max_tokens
-        self._plain_steps = self._plain_before + max(0, rule.seen + unseen - 1)
-
-    def _cut(self, delivered: int) -> None:
-        """Drop tokens whose text was not delivered: the beginning of a stop string that was then completed."""
-        self._accepted.subtract(source for source in self._sources[delivered:] if source)
-        del self._ids[delivered:], self._sources[delivered:]
+        unseen = step.finish == "stop" and not rule.fired and len(tally.ids) < self._request.max_tokens
+        tally.plain_steps = max(0, rule.seen + unseen - 1)
 
     def keep_read(self, cached: CachedSequence | None) -> None:
         """Have what a KV cache holds of it kept on disk, now that its text is out; a failure is said at the end."""
@@ -290,31 +267,37 @@ class Reply:
         pace.learn(self._prompt_n, self._read_ms)
         if kept is None or cached is None:
             return
-        text = self._prompt.last_line + self._loaded.tokenizer.decode(self._ids)
-        shown = (*self._prompt.token_ids, *self._ids)
+        text = self._prompt.last_line + self._loaded.tokenizer.decode(self._tally.ids)
+        shown = (*self._prompt.token_ids, *self._tally.ids)
         kept.keep(cached, shown, self._prompt.text, text, pace.ms_per_token)
 
     def _update_pool(self) -> None:
         """Store in the pool what this reply said, as far as it was shown, and what the sources learned meanwhile."""
         loaded, pool = self._loaded, self._loaded.pool
-        if pool is None or not pool.learns or not self._ids:
+        if pool is None or not pool.learns or not self._tally.ids:
             return
-        text = self._prompt.last_line + loaded.tokenizer.decode(self._ids)
+        text = self._prompt.last_line + loaded.tokenizer.decode(self._tally.ids)
         from lacli.drafts.lookup import ProjectSource
         from lacli.pool.update import PoolUpdate
 
         project = loaded.source(ProjectSource)
         pool.learn(
             PoolUpdate(
-                token_ids=tuple(self._ids),
+                token_ids=tuple(self._tally.ids),
                 text=text,
                 prompt_text=self._prompt.text,
                 credits=project.credits() if project is not None else {},
                 table=self._table(text, self._prompt.text, self._request.prediction),
                 calibration={source.name: source.numbers() for source in loaded.sources.all()},
-                totals=self._stats().totals(),
+                totals=self._totals(),
             )
         )
+
+    def _totals(self) -> dict[str, float]:
+        counts = self._tally.counts
+        if self._request.may_be_refused:
+            counts = replace(counts, plain_steps=counts.steps, saved_ms=None)
+        return counts.totals()
 
     def _table(self, *texts: str) -> TableRows | None:
         """What the successor table learned from this reply; if a secret is involved, that is forgotten instead."""
@@ -335,37 +318,26 @@ class Reply:
 
     def _stats(self, reason: Literal[Reason, ""] = "") -> ReplyStats:
         loaded = self._loaded
-        # Over the very steps that were taken, so that what disturbed these speaks neither for guessing nor against it.
-        plain_step_ms = self._plain_ms / self._steps if self._plain_ms is not None else None
-        accepted = +self._accepted
+        tally, window = self._tally, self._prompt.window
+        counts = tally.counts
         return ReplyStats(
+            **{name: getattr(counts, name) for name in _COUNTS},
+            given_up_n=0 if self._tried is None else self._tried.given_up(tally),
             model=loaded.prepared.spec.alias,
             quant=loaded.quant,
             kernel=loaded.cached.runner.kernel,
-            replies=min(1, len(self._ids)),
             prompt_n=self._prompt_n,
             reused_n=self._reused_n,
-            shown_n=0 if self._prompt.window is None else self._prompt.window.tokens,
-            window_n=0 if self._prompt.window is None else self._prompt.window.whole,
-            prompt_ms=1000 * (self._first_at - self._prompt_started) if self._ids else 0.0,
-            predicted_n=len(self._ids),
-            predicted_ms=1000 * (self._last_at - self._first_at),
-            steps=self._steps,
-            plain_steps=self._plain_steps,
-            draft_n=self._draft_n,
-            draft_n_accepted=accepted.total(),
-            drafted_by_source=dict(self._drafted),
-            accepted_by_source=dict(accepted),
-            rows=self._rows,
-            draft_ms=self._draft_ms,
-            step_ms=self._step_ms,
-            saved_ms=None if plain_step_ms is None else self._plain_steps * plain_step_ms - self._step_ms,
-            plain_step_ms=plain_step_ms,
-            ttft_ms=1000 * (self._first_at - self._started) if self._ids else 0.0,
+            shown_n=0 if window is None else window.tokens,
+            window_n=0 if window is None else window.whole,
+            prompt_ms=1000 * (self._first_at - self._prompt_started) if tally.ids else 0.0,
+            predicted_ms=1000 * (tally.last_at - tally.first_at),
+            plain_step_ms=tally.plain_step_ms,
+            ttft_ms=1000 * (tally.first_at - self._started) if tally.ids else 0.0,
             load_ms=loaded.load_ms,
             import_ms=loaded.import_ms,
             pool_size=loaded.pool.size if loaded.pool is not None else 0,
-            ctx_used=len(self._prompt.token_ids) + len(self._ids),
+            ctx_used=len(self._prompt.token_ids) + len(tally.ids),
             ctx_size=loaded.cached.runner.context_size,
             vram_peak_mb=_vram_peak_mb(loaded.device),
             resting=loaded.controller.resting,

@@ -30,7 +30,7 @@ from lacli.edits.write.diff import target_of, unified
 from lacli.edits.write.splice import visible
 from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
-from lacli.events import Attachment, Finished, Message
+from lacli.events import Attachment, Finished, Message, given_up
 from lacli.models.spec import EDIT_LINES
 from lacli.prompts import editing
 from lacli.shared.wording import counted
@@ -57,6 +57,8 @@ class Try:
     finished: Finished
     reply: str
     """All of it, with what it was begun with."""
+    taken: bool = False
+    """Whether the result holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,12 @@ class Outcome:
     result: EditResult
     picked: Picked
     tries: tuple[Try, ...]
+
+    def replies(self, force: bool = False) -> list[Finished]:
+        """The answers in order, given up where nothing of them is used. `force`: what is wrong with the result is put
+        up with."""
+        is_refused = any(problem.final or not force for problem in self.result.problems)
+        return [each.finished if each.taken and not is_refused else given_up(each.finished) for each in self.tries]
 
     def story(self) -> Iterator[str]:
         """Part, form and tries, line by line, for whoever asks why."""
@@ -208,7 +216,8 @@ class Edit:
             notes += made.notes
             left += made.faults
         if self._is_same(self._text, text) and not left:
-            why = f"the model changes nothing, asked {counted(len(tries), 'time', 'times')}"
+            why = "nothing the model changes was asked for, and it is put back" if notes else "the model changes nothing"
+            why += f", asked {counted(len(tries), 'time', 'times')}"
             return Outcome(_refused(self.file, why), self.picked, tuple(tries))
         if self._are_several:
             spans = [(part.start, part.end) for part in (*self.picked.parts, *self.picked.beside)]
@@ -235,7 +244,7 @@ class Edit:
         """What becomes of one part; what to say where there is nothing that could be taken."""
         question = self._question(part, text)
         best: Made | None = None
-        why = ""
+        best_at, why = 0, ""
         for attempt in range(_TRIES):
             finished = ask(question)
             if finished.reason in ("cancelled", "timeout"):
@@ -247,15 +256,18 @@ class Edit:
                 if self._is_same(text, made.text) and self._has_to_change(part):
                     found = (*found, _UNCHANGED)
                 if best is None or len(made.faults) < len(best.faults) or self._is_same(text, best.text):
-                    best = made
+                    best, best_at = made, len(tries)
             except Unusable as error:
                 why = str(error) + _length(finished)
                 found = (str(error),)
             tries.append(Try(part.label, question.form, found, finished, reply))
             if not found:
-                return made
+                break
             question = self._next(part, text, question, reply, found, attempt)
-        return best if best is not None else why
+        if best is None:
+            return why
+        tries[best_at] = replace(tries[best_at], taken=True)
+        return best
 
     def _next(
         self, part: Part, text: str, question: Question, reply: str, found: Sequence[str], attempt: int
