@@ -216,7 +216,9 @@ class Edit:
             notes += made.notes
             left += made.faults
         if self._is_same(self._text, text) and not left:
-            why = "nothing the model changes was asked for, and it is put back" if notes else "the model changes nothing"
+            why = (
+                "nothing the model changes was asked for, and it is put back" if notes else "the model changes nothing"
+            )
             why += f", asked {counted(len(tries), 'time', 'times')}"
             return Outcome(_refused(self.file, why), self.picked, tuple(tries))
         if self._are_several:
