@@ -13,6 +13,7 @@ from typing import Any
 
 from lacli.cli.complete.cursor import CursorTarget, InsertRange, insert_range, position
 from lacli.cli.terminal import diagnostics, output
+from lacli.cli.terminal.interrupt import WaitingInterrupt
 from lacli.cli.terminal.stdin import Stdin, argument_text
 from lacli.completion.window import REACH
 from lacli.edits.write.diff import label_of, target_of, unified
@@ -234,7 +235,8 @@ def read(target: CursorTarget, stdin_name: str) -> CompleteJob:
         file = TextFile.of_bytes(Stdin().data(), "stdin")
         path = stdin_name
     else:
-        file = TextFile.read(target.path, streams_too=True)
+        with WaitingInterrupt(f"before {target.path} was read"):
+            file = TextFile.read(target.path, streams_too=True)
         path = stdin_name if file.stamp is None else target.path
     if file.odd:
         odd = counted(file.odd, "byte is", "bytes are")
