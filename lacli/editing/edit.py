@@ -24,6 +24,7 @@ from lacli.edits.mend.mend import mended
 from lacli.edits.reply.answer import Unusable
 from lacli.edits.reply.placing import dedented
 from lacli.edits.tree.outline import Outline, outline
+from lacli.edits.tree.pieces import pieces
 from lacli.edits.tree.syntax import is_sound
 from lacli.edits.write.apply import EditResult, Problem
 from lacli.edits.write.diff import target_of, unified
@@ -157,12 +158,6 @@ class Edit:
         if not unseen:
             return self
         return Edit(self.file, self.instruction, self.label, self.parts, self.others, unseen, self.longest)
-
-    @property
-    def renamed(self) -> tuple[str, ...]:
-        """The names of definitions that are to get another one, which other files may use."""
-        defined = {each.name for each in self._outline.definitions} if self._outline is not None else set()
-        return tuple(old for old, _ in self._intent.renames if old in defined)
 
     def doubt(self, data: bytes) -> str:
         """What speaks against a file of some of the result's hunks: empty where nothing does."""
@@ -367,7 +362,24 @@ class Edit:
             lost = counted(gone, "character", "characters")
             problems.append(Problem(f"with the lines it changes the reply loses {lost} the model cannot see", False))
         diff = unified(self.file.data, data, target_of(self.file.name))
-        return EditResult(data, diff, tuple(problems), tuple(dict.fromkeys(notes)))
+        gone = _defined(self._text, self._language) - _defined(text, self._language)
+        notes = dict.fromkeys((*notes, *self._still_named(gone, text)))
+        return EditResult(data, diff, tuple(problems), tuple(notes), gone=tuple(sorted(gone)))
+
+    def _still_named(self, gone: Collection[str], text: str) -> Iterator[str]:
+        """A note of each name that is defined no more and that code of the file still has. It may be meant for the
+        method of another type, so that this is no fault."""
+        tokens = pieces(text, self._language).tokens() if gone else ()
+        for name in sorted(gone):
+            if count := tokens.count(name):
+                yield f"{self.label} still has `{name}` in {counted(count, 'place', 'places')}"
+
+
+def _defined(text: str, language: str) -> set[str]:
+    """The names that a text defines for other code to use; keys and headings are data."""
+    found = outline(text, language)
+    definitions = found.definitions if found is not None else ()
+    return {each.name for each in definitions if each.kind in ("function", "class", "variable")}
 
 
 def _refused(file: TextFile, why: str) -> EditResult:

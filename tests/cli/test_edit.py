@@ -142,8 +142,25 @@ class TestOutput:
         result = scripted.run(["edit", "a.py", "rename load to read_file"], [])
         assert result.err.endswith("lacli: 1 other file of this project has `load`, too, unchanged\n")
         assert (folder / "b.py").read_text() == "from a import load\n"
+        (folder / "a.py").write_text(OLD.partition("\n\n\n")[0] + "\n\n\ndef keep(x):\n    return x\n")
+        result = scripted.run(["edit", "a.py", "remove load"], [])
+        assert result.err.endswith("lacli: 1 other file of this project has `load`, too, unchanged\n")
+        assert "other file" not in scripted.run(["edit", "a.py", "remove keep"], []).err
+        (folder / "a.py").write_text(OLD)
         assert "other file" not in scripted.run(["edit", "a.py", "rename path to name in load"], []).err
         assert "other file" not in scripted.run(["edit", "-", "rename load to read_file"], [], stdin=OLD.encode()).err
+
+    def test_a_removal_says_where_the_name_is_still_used(self, folder: Path, scripted: Scripted) -> None:
+        methods = (
+            "class A:\n    def run(self):\n        return 1\n\n    def go(self):\n        return self.run(), self.run\n"
+        )
+        (folder / "a.py").write_text(methods)
+        result = scripted.run(["edit", "a.py", "remove A.run"], [])
+        assert (result.code, result.err) == (0, "lacli: a.py still has `run` in 2 places\n")
+        (folder / "a.py").write_text(OLD + "print(load('y'))\n")
+        result = scripted.run(["edit", "a.py", "remove load"], [])
+        assert result.code == 1
+        assert "`load` is used but not defined (lines 1, 2)" in result.err
 
     def test_stdin_is_a_filters_file(self, folder: Path, scripted: Scripted) -> None:
         result = scripted.run(["edit", "-", "read lines"], [block(NEW)], stdin=OLD.replace("\n", "\r\n").encode())

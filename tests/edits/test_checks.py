@@ -209,7 +209,7 @@ class TestNames:
         before = "function a() {\n  return 1;\n}\n\nfunction b() {\n  return a();\n}\n"
         after = before[before.index("function b") :]
         assert found(before, after, intent("remove a", "a", "a"), "javascript") == [
-            "`a` is gone, and line 2 still uses it"
+            "`a` is gone, and is still used in line 2"
         ]
 
     def test_a_name_not_yet_renamed(self) -> None:
