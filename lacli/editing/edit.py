@@ -45,7 +45,7 @@ _OF_BLANKS = re.compile(
     re.IGNORECASE,
 )
 """How an instruction speaks of how a text is set."""
-_UNCHANGED = "nothing is changed yet"
+_UNCHANGED = Fault("asked", "nothing is changed yet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,15 +249,15 @@ class Edit:
             reply = question.whole(finished.text)
             try:
                 made = self._checked(part, text, reply, question.form, finished.reason == "stop")
-                found = tuple(fault.text for fault in made.faults)
+                found = made.faults
                 if self._is_same(text, made.text) and self._has_to_change(part):
                     found = (*found, _UNCHANGED)
                 if best is None or len(made.faults) < len(best.faults) or self._is_same(text, best.text):
                     best, best_at = made, len(tries)
             except Unusable as error:
                 why = str(error) + _length(finished)
-                found = (str(error),)
-            tries.append(Try(part.label, question.form, found, finished, reply))
+                found = (Fault("form", str(error)),)
+            tries.append(Try(part.label, question.form, tuple(each.text for each in found), finished, reply))
             if not found:
                 break
             question = self._next(part, text, question, reply, found, attempt)
@@ -267,13 +267,16 @@ class Edit:
         return best
 
     def _next(
-        self, part: Part, text: str, question: Question, reply: str, found: Sequence[str], attempt: int
+        self, part: Part, text: str, question: Question, reply: str, found: Sequence[Fault], attempt: int
     ) -> Question:
         """What is asked after an answer in which something is wrong: the same with the fault named, at last in another
         form, as a model that copied a part twice copies it again."""
         if question.form == "rewrite" and attempt == _TRIES - 2:
             return self._asked(part, text, "search")
-        said = (Message("assistant", reply.rstrip("\n")), editing.again(found, self._name(part), question.form))
+        said = (
+            Message("assistant", reply.rstrip("\n")),
+            editing.again([each.told for each in found], self._name(part), question.form),
+        )
         begun = question.begun
         if question.form == "rewrite":
             now = outline(text, self._language)

@@ -48,7 +48,7 @@ def names(scope: Scope) -> Iterator[Fault]:
             yield Fault("undefined", f"`{name}` is gone, and is still used in {_in_lines([row + 1 for row in lines])}")
     for (old, new), places in missed(scope).items():
         where = _in_lines([place.row + 1 for place in places])
-        yield Fault("rename", f"`{old}` is not yet renamed to `{new}` in {where}")
+        yield Fault("rename", f"`{old}` is not renamed to `{new}` in {where}")
 
 
 def _in_lines(rows: Sequence[int]) -> str:
