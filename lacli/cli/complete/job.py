@@ -159,9 +159,7 @@ class CompleteJob:
             output.content(data, lambda: self.file.reads(data))
         elif out.diff:
             output.content(diff, lambda: diff.decode("utf-8", "replace"))
-        if not finished.text:
-            diagnostics.note("nothing to insert here" + (f": {self.where}" if out.several else ""))
-        elif written and not out.json:
+        if written and not out.json:
             lines = finished.text.strip("\n").count("\n") + 1
             diagnostics.note(f"{self.where}: {counted(lines, 'line', 'lines')} inserted")
 
@@ -201,9 +199,7 @@ class CompleteJob:
             for number, text in enumerate(texts, start=1):
                 output.line(f"==> {self.where} ({number} of {len(texts)}) <==")
                 output.line(text.removesuffix("\n"))
-        if not texts:
-            diagnostics.note("nothing to insert here" + (f": {self.where}" if out.several else ""))
-        elif len(texts) < out.alternatives:
+        if texts and len(texts) < out.alternatives:
             count = counted(len(texts), "different text", "different texts")
             diagnostics.note(f"only {count}: the others say the same, or nothing")
 
