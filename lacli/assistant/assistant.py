@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lacli.assistant.base import Cancel, Report, ignore, never
-from lacli.assistant.reply import Reply, dropped_notice, translated_errors
+from lacli.assistant.failures import translated_errors
+from lacli.assistant.reply import Reply, dropped_notice
 from lacli.config import Settings
 from lacli.errors import UsageError
 from lacli.events import Event, Failed, Finished, Preview, ReplyStats, Request

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lacli.assistant.base import Cancel
-from lacli.assistant.reply import Reply, refresh_files, translated_errors
+from lacli.assistant.failures import translated_errors
+from lacli.assistant.reply import Reply, refresh_files
 from lacli.errors import LacliError
 from lacli.events import Event, Failed, Request
 

@@ -5,18 +5,18 @@ What was accepted is in the pool on disk once the reply has ended, even if its r
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
 from lacli.assistant.base import Cancel
+from lacli.assistant.failures import translated_errors
 from lacli.assistant.prompt import Prompt, build_prompt
 from lacli.assistant.tally import Tally
+from lacli.assistant.teaching import teach
 from lacli.assistant.tries import MOST_TOKENS, Tried
-from lacli.errors import LacliError, OutOfMemory
 from lacli.events import Counts, Event, Finished, Notice, Piece, Prefill, Reason, ReplyStats, Request
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from lacli.engine.sequence import CachedSequence
     from lacli.engine.step import Read, Step
     from lacli.engine.stop import Stops
-    from lacli.pool.update import TableRows
     from lacli.text.stops import Watcher
 
 _PREFILL_CHUNK = 256
@@ -164,7 +163,7 @@ class Reply:
             self._tally.cut(0 if held else self._rule.shown)
         if self._forks is not None:
             self._loaded.sources.merge(self._forks)
-        self._update_pool()
+        teach(self._loaded, self._request, self._prompt, self._tally)
 
     def end(self) -> Iterator[Event]:
         """The last events."""
@@ -271,51 +270,6 @@ class Reply:
         shown = (*self._prompt.token_ids, *self._tally.ids)
         kept.keep(cached, shown, self._prompt.text, text, pace.ms_per_token)
 
-    def _update_pool(self) -> None:
-        """Store in the pool what this reply said, as far as it was shown, and what the sources learned meanwhile."""
-        loaded, pool = self._loaded, self._loaded.pool
-        if pool is None or not pool.learns or not self._tally.ids:
-            return
-        text = self._prompt.last_line + loaded.tokenizer.decode(self._tally.ids)
-        from lacli.drafts.lookup import ProjectSource
-        from lacli.pool.update import PoolUpdate
-
-        project = loaded.source(ProjectSource)
-        pool.learn(
-            PoolUpdate(
-                token_ids=tuple(self._tally.ids),
-                text=text,
-                prompt_text=self._prompt.text,
-                credits=project.credits() if project is not None else {},
-                table=self._table(text, self._prompt.text, self._request.prediction),
-                calibration={source.name: source.numbers() for source in loaded.sources.all()},
-                totals=self._totals(),
-            )
-        )
-
-    def _totals(self) -> dict[str, float]:
-        counts = self._tally.counts
-        if self._request.may_be_refused:
-            counts = replace(counts, plain_steps=counts.steps, saved_ms=None)
-        return counts.totals()
-
-    def _table(self, *texts: str) -> TableRows | None:
-        """What the successor table learned from this reply; if a secret is involved, that is forgotten instead."""
-        from lacli.drafts.lookup import SessionSource
-        from lacli.drafts.successor import SuccessorSource
-        from lacli.pool.update import TableRows
-
-        successors, pool = self._loaded.source(SuccessorSource), self._loaded.pool
-        if successors is None or pool is None:
-            return None
-        if any(pool.refuse(text) for text in texts):
-            successors.forget_changes()
-            session = self._loaded.source(SessionSource)
-            if session is not None:  # or rows it guesses later would teach the table what this reply said
-                session.forget()
-            return None
-        return TableRows(*successors.changes())
-
     def _stats(self, reason: Literal[Reason, ""] = "") -> ReplyStats:
         loaded = self._loaded
         tally, window = self._tally, self._prompt.window
@@ -354,19 +308,6 @@ def _watchers(stops: Sequence[str], watchers: Sequence[Watcher], opened: bool | 
     return found if opened is None else [AfterThought(each, opened) for each in found]
 
 
-@contextlib.contextmanager
-def translated_errors() -> Iterator[None]:
-    """Errors of a forward as errors of ours."""
-    try:
-        yield
-    except MemoryError:
-        raise _out_of_memory() from None
-    except RuntimeError as error:
-        if "memory" not in str(error).lower():
-            raise LacliError(f"the model failed: {str(error).splitlines()[0]}", "repeat with -vv") from error
-        raise _out_of_memory() from error
-
-
 def refresh_files(loaded: Loaded) -> None:
     """Look in the background for files of the project that changed since the last reply."""
     if loaded.files is not None:
@@ -383,9 +324,3 @@ def _vram_peak_mb(device: str) -> float | None:
     import torch
 
     return round(torch.cuda.max_memory_allocated() / 2**20, 1)
-
-
-def _out_of_memory() -> OutOfMemory:
-    return OutOfMemory(
-        "the reply does not fit into memory", "use a shorter prompt, a smaller model or a stronger --quant"
-    )
