@@ -1,4 +1,4 @@
-"""What a reply leaves in the project's pool: its tokens, as far as they were delivered, and what the sources learned."""
+"""What a reply leaves in the project's pool: its delivered tokens, and what the sources learned from it."""
 
 from __future__ import annotations
 
