@@ -15,8 +15,10 @@ _FILLERS = r"(?:(?!and\b|with\b|that\b|to\b|for\b|plus\b)[\w'-]*\s+){0,5}?"
 _DOCS = r"(?:doc\s?strings?|doc(?:umentation)?\s+comments?|[jk]s?doc|javadoc|godoc|rustdoc|comments?|documentation)\b"
 _TYPES = (
     r"(?:(?:type|typing|return|parameter)\s+(?:hint|annotation)s?|(?:type|return|parameter)\s+types|"
-    r"types\s+(?=(?:to|for|of)\b)|hints\b|annotations\b)"
+    r"types\s+(?=(?:to|for|of)\b))"
 )
+_HINTS = r"(?:(?:the|all|any|some|missing|proper|full)\s+)*(?:hints|annotations)\b"
+"""Not those of another kind, as deprecation annotations."""
 _GIVES = r"\s*(?:please\s+)?(?:add|write|insert|put|give|create|provide|attach|include)\s+"
 _REWORDS = (
     r"\s*(?:please\s+)?(?:fix|correct|update|improve|reword|rephrase|rewrite|translate|shorten|expand|extend|remove|"
@@ -33,13 +35,17 @@ _ADDS_DOCS = re.compile(
 )
 _REWORDS_DOCS = re.compile(rf"{_REWORDS}{_FILLERS}{_DOCS}{_ENDS}", re.IGNORECASE)
 _ADDS_TYPES = re.compile(
-    rf"(?:{_GIVES}|\s*(?:please\s+)?(?:complete|improve)\s+){_FILLERS}{_TYPES}{_ENDS}"
-    r"|\s*(?:please\s+)?(?:fully\s+)?(?:type-)?annotate\s+(?!.*\bcomment)|\s*(?:please\s+)?type\s+(?:all|the|every|each)\b",
+    rf"(?:{_GIVES}|\s*(?:please\s+)?(?:complete|improve)\s+)(?:{_FILLERS}{_TYPES}|{_HINTS}){_ENDS}"
+    r"|\s*(?:please\s+)?(?:fully\s+)?(?:type-)?annotate\s+"
+    r"(?!.*(?:\bcomment|@|\bdecorator|\bwith\b(?!\s+(?:\w+\s+)?types?\b)))"
+    r"|\s*(?:please\s+)?type\s+(?:all|the|every|each)\s+(?:functions?|methods?|parameters?|arguments?|class|file|module)",
     re.IGNORECASE,
 )
+_THEM = r"(?:it|them|all|every\w*)\b"
 _MORE = re.compile(
-    rf"(?:[,;.]|\band\b|\bthen\b|\balso\b|\bwith\b)\s+(?:(?:add|write|an?|the|and|also|some)\s+)*"
-    rf"(?:(?P<documentation>{_DOCS}|document\s+(?:it|them|all|every\w*)\b)|(?P<types>{_TYPES}|annotate\s+(?:it|them|all|every\w*|the\s+\w+)\b))"
+    r"(?:[,;.]|\band\b|\bthen\b|\balso\b|\bwith\b)\s+(?:(?:add|write|an?|the|and|also|some)\s+)*"
+    rf"(?:(?P<documentation>{_DOCS}|document\s+{_THEM})|"
+    rf"(?P<types>{_TYPES}|{_HINTS}|annotate\s+(?:{_THEM}|the\s+\w+\b)))"
     rf"{_ENDS}",
     re.IGNORECASE,
 )
