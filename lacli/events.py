@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Role = Literal["system", "user", "assistant"]
@@ -375,27 +375,6 @@ class Finished:
     """What the model thought before it answered. Its ids are among `token_ids`, its text is not in `text`."""
     likelihood: float | None = None
     """The mean log probability of its tokens, where `Request.beginning` chose the first one."""
-
-
-def given_up(finished: Finished) -> Finished:
-    """A reply of which nothing was used, with the statistics of that: its tokens are given up, and nothing is saved."""
-    stats = finished.stats
-    unused = {**{each.name: getattr(Counts(), each.name) for each in fields(Counts)}, "predicted_ms": 0.0}
-    return replace(finished, stats=replace(stats, **unused, given_up_n=stats.given_up_n + stats.predicted_n))
-
-
-def joined(replies: Sequence[Finished]) -> Finished:
-    """Replies that were written one after another for one purpose, as one: texts and ids of the last, counts of all."""
-    last = replies[-1]
-    counts = sum((each.stats for each in replies[1:]), start=Counts() + replies[0].stats)
-    added = {name: sum(getattr(each.stats, name) for each in replies) for name in _TIMES}
-    first = {name: getattr(replies[0].stats, name) for name in ("ttft_ms", "load_ms", "import_ms")}
-    known = {each.name: getattr(counts, each.name) for each in fields(Counts)}
-    return replace(last, stats=replace(last.stats, **known, **added, **first))
-
-
-_TIMES = ("prompt_n", "reused_n", "prompt_ms", "predicted_ms", "given_up_n")
-"""Of a reply's statistics, what adds up besides the counts."""
 
 
 @dataclass(frozen=True, slots=True)

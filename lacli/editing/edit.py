@@ -15,6 +15,7 @@ from lacli.editing.by_tree import by_its_tree
 from lacli.editing.context import context_of, lines_of
 from lacli.editing.placer import REMOVES, Made, Placer
 from lacli.editing.question import Form, Question
+from lacli.editing.replies import given_up
 from lacli.editing.source import Source
 from lacli.edits.checks.checks import Fault, faults
 from lacli.edits.find.find import Part, Picked, find
@@ -31,7 +32,7 @@ from lacli.edits.write.diff import target_of, unified
 from lacli.edits.write.splice import visible
 from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
-from lacli.events import Attachment, Finished, Message, given_up
+from lacli.events import Attachment, Finished, Message
 from lacli.models.spec import EDIT_LINES
 from lacli.prompts import editing
 from lacli.shared.wording import counted

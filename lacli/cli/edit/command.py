@@ -17,8 +17,9 @@ from lacli.cli.framework.flags import BackupOption, InPlaceOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.models import first_model
 from lacli.cli.terminal import live
+from lacli.editing.replies import given_up, joined
 from lacli.editing.target import parse_target
-from lacli.events import Finished, Message, given_up, joined
+from lacli.events import Finished, Message
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -18,12 +18,13 @@ from lacli.cli.models.first_model import better_than
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.tty import sanitize
 from lacli.editing.edit import Outcome
+from lacli.editing.replies import joined
 from lacli.editing.target import EditTarget
 from lacli.edits.write import disk
 from lacli.edits.write.apply import EditResult
 from lacli.edits.write.diff import target_of, unified
 from lacli.errors import LacliError, UsageError
-from lacli.events import Finished, joined
+from lacli.events import Finished
 from lacli.project.mentions import files_with
 from lacli.shared.wording import counted, reply_record
 

@@ -19,11 +19,12 @@ from lacli.chat.slash import numbered, path_of
 from lacli.editing.edit import Edit, Interrupted
 from lacli.editing.edit import Outcome as EditOutcome
 from lacli.editing.question import Question
+from lacli.editing.replies import given_up, joined
 from lacli.editing.requests import Requests
 from lacli.editing.target import parse_target
 from lacli.edits.write.textfile import TextFile
 from lacli.errors import LacliError, UsageError
-from lacli.events import Attachment, Finished, Message, given_up, joined
+from lacli.events import Attachment, Finished, Message
 from lacli.models.registry.registry import load_registry
 from lacli.prompts.instructions import framed
 from lacli.prompts.instructions import joined as told
