@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from lacli.cli.main import main
+from lacli.entry import lacli
 
-sys.exit(main())
+sys.exit(lacli())

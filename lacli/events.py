@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Role = Literal["system", "user", "assistant"]
@@ -109,6 +109,9 @@ class Request:
     tried_once: bool = False
     """Whether that ends with the first text that is not blank, for editors that ask with each key: if the file does not
     parse with it, it is mended without decoding more, or nothing is inserted."""
+    may_be_refused: bool = False
+    """Whether whoever asked checks the text and may refuse it, which is known only after the project's totals have been
+    written: those then claim nothing saved by it."""
     beginning: int | None = None
     """For several replies to one request that must differ: the rank, from 0, of the first token. None: the first token
     is drawn like every other."""
@@ -296,6 +299,9 @@ class ReplyStats(Counts):
     """
 
     replies: int = 1
+    given_up_n: int = 0
+    """Tokens of other texts, which were written and given up: tries of a completion, refused answers of an edit. They
+    are in no count."""
     model: str = ""
     quant: str = ""
     kernel: str = ""
@@ -374,20 +380,6 @@ class Finished:
     """What the model thought before it answered. Its ids are among `token_ids`, its text is not in `text`."""
     likelihood: float | None = None
     """The mean log probability of its tokens, where `Request.beginning` chose the first one."""
-
-
-def joined(replies: Sequence[Finished]) -> Finished:
-    """Replies that were written one after another for one purpose, as one: texts and ids of the last, counts of all."""
-    last = replies[-1]
-    counts = sum((each.stats for each in replies[1:]), start=Counts() + replies[0].stats)
-    added = {name: sum(getattr(each.stats, name) for each in replies) for name in _TIMES}
-    first = {name: getattr(replies[0].stats, name) for name in ("ttft_ms", "load_ms", "import_ms", "ahead_n")}
-    known = {each.name: getattr(counts, each.name) for each in fields(Counts)}
-    return replace(last, stats=replace(last.stats, **known, **added, **first))
-
-
-_TIMES = ("prompt_n", "reused_n", "prompt_ms", "predicted_ms")
-"""Of a reply's statistics, what adds up besides the counts."""
 
 
 @dataclass(frozen=True, slots=True)

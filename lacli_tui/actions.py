@@ -190,6 +190,9 @@ ACTIONS: tuple[Action, ...] = (
             Action("choice-first", "ctrl+home", "The first line", where=PICKER, priority=True),
             Action("choice-last", "ctrl+end", "The last line", where=PICKER, priority=True),
             Action("everywhere", "tab", "Chats of all projects, or of this one", where=SESSIONS, priority=True),
+            Action(
+                "all-kinds", "shift+tab", "Completions and edits, too, or chats alone", where=SESSIONS, priority=True
+            ),
             Action("session-delete", "ctrl+d", "Delete the chat", where=SESSIONS, footer="delete", priority=True),
             Action("pool-clear", "c", "Delete what was learned in the project", where=POOL, footer="clear"),
             Action("pool-prune", "p", "Bring all pools below their caps", where=POOL, footer="prune"),

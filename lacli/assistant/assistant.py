@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lacli.assistant.base import Cancel, Report, ignore, never
+from lacli.assistant.base import Cancel, Report, check_model, ignore, never
 from lacli.assistant.batch import Inbox, places_of, plain_controller, replies, side_by_side
-from lacli.assistant.reply import Reply, dropped_notice, translated_errors
+from lacli.assistant.failures import translated_errors
+from lacli.assistant.reply import Reply, dropped_notice
 from lacli.config import Settings
-from lacli.errors import LacliError, UsageError
+from lacli.errors import LacliError
 from lacli.events import Event, Failed, Finished, Preview, ReplyStats, Request
 
 if TYPE_CHECKING:
@@ -58,8 +59,7 @@ class Assistant:
 
     def enter(self, settings: Settings) -> None:
         """See `ProjectReplier.enter`."""
-        if settings.of_model != self._settings.of_model:
-            raise UsageError("this engine has another model loaded", "start one for these settings")
+        check_model(self._settings, settings)
         self._settings = settings
         self._seen_notices = set()  # whoever asks now has read none of them
 

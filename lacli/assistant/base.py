@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from lacli.config import Settings
-from lacli.errors import LacliError
+from lacli.errors import LacliError, UsageError
 from lacli.events import Event, Failed, Preview, Request
 
 Report = Callable[[Event], None]
@@ -71,7 +71,7 @@ class ProjectReplier(Replier, Protocol):
     def enter(self, settings: Settings) -> None:
         """Serve the next calls for the project and with the permissions of these settings.
 
-        Raises UsageError where they name another model than the one it was made for.
+        Raises what `check_model` raises.
         """
         ...
 
@@ -102,3 +102,9 @@ class ServedReplier(ProjectReplier, Protocol):
         Raises nothing: whether it was of use, the next request tells.
         """
         ...
+
+
+def check_model(now: Settings, wanted: Settings) -> None:
+    """Raise UsageError where these settings name another model than the one that is loaded by those of now."""
+    if wanted.of_model != now.of_model:
+        raise UsageError("this engine has another model loaded", "start one for these settings")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lacli.assistant.base import Cancel, never
-from lacli.assistant.reply import Reply, refresh_files, translated_errors
+from lacli.assistant.failures import translated_errors
+from lacli.assistant.reply import Reply, refresh_files
 from lacli.errors import LacliError
 from lacli.events import Event, Failed, Request
 

@@ -29,17 +29,24 @@ if TYPE_CHECKING:
 
 
 def located(settings: Settings) -> Settings:
-    """The same for a folder by name. Raises UsageError where that would be the current one and it is gone."""
-    return replace(settings, folder=settings.folder or _current_folder())
+    """The same settings with the folder that they leave open: the current one. Raises UsageError where that is gone."""
+    if settings.folder is not None:
+        return settings
+    try:
+        return replace(settings, folder=Path.cwd())
+    except FileNotFoundError:
+        raise UsageError("the current folder no longer exists", "change to another folder") from None
 
 
 def open_project(model: LoadedModel, settings: Settings, report: Report) -> Loaded:
-    """What the model needs for the project that `settings` name: its pool, its files, what was read of it."""
+    """What the model needs for the project of these settings, which are `located`: its pool, its files, what was read
+    of it."""
     from lacli.drafts.base import Sources
     from lacli.engine.controller import Controller
 
     started = time.perf_counter()
-    folder = settings.folder or _current_folder()
+    folder = settings.folder
+    assert folder is not None
     limits = _limits(settings)
     alias, vocab_size = model.prepared.spec.alias, model.cached.runner.vocab_size
     pool = _open_pool(settings, folder, model.tokenizer, vocab_size, alias, report)
@@ -101,14 +108,6 @@ def _project_files(settings: Settings, folder: Path, tokenizer: Tokenizer, sourc
     files = ProjectFiles()
     files.start(folder, tokenizer, source.replace, _writes(settings))
     return files
-
-
-def _current_folder() -> Path:
-    """Where the user stands, which may be gone."""
-    try:
-        return Path.cwd()
-    except FileNotFoundError:
-        raise UsageError("the current folder no longer exists", "change to another folder") from None
 
 
 def _open_pool(

@@ -5,19 +5,19 @@ What was accepted is in the pool on disk once the reply has ended, even if its r
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Literal
 
 from lacli.assistant.base import Cancel, never
+from lacli.assistant.failures import translated_errors
 from lacli.assistant.prompt import Prompt, build_prompt
-from lacli.assistant.tries import MOST_TOKENS, Tokens, Tried
-from lacli.errors import LacliError, OutOfMemory
-from lacli.events import Event, Finished, Notice, Piece, Prefill, Reason, ReplyStats, Request
+from lacli.assistant.tally import Tally
+from lacli.assistant.teaching import teach
+from lacli.assistant.tries import MOST_TOKENS, Tried
+from lacli.events import Counts, Event, Finished, Notice, Piece, Prefill, Reason, ReplyStats, Request
 
 if TYPE_CHECKING:
     from lacli.assistant.ahead import Ahead
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from lacli.engine.sequence import CachedSequence
     from lacli.engine.step import Read, Step
     from lacli.engine.stop import Stops
-    from lacli.pool.update import TableRows
     from lacli.text.stops import Watcher
 
 _PREFILL_CHUNK = 256
+_COUNTS = tuple(each.name for each in fields(Counts))
 
 
 class Reply:
@@ -65,17 +65,13 @@ class Reply:
         self._start_text(copy.deepcopy(self._prompt.watchers) if request.begins_again else self._prompt.watchers)
         self._sampler = self._new_sampler()
         self._forks: Sources | None = None
-        self._ids: list[int] = []
-        self._sources: list[str] = []
+        self._tally = Tally()
         self._text: list[str] = []
         self._thought: list[str] = []
         self._reason: Literal[Reason, ""] = ""
-        self._accepted: Counter[str] = Counter()
-        self._drafted: Counter[str] = Counter()
-        self._steps = self._rows = self._draft_n = self._plain_steps = self._plain_before = 0
-        self._draft_ms = self._step_ms = 0.0
-        self._plain_ms: float | None = None
-        self._prompt_started = self._first_at = self._last_at = self._started
+        self._prompt_started = self._started
+        self._first_at = 0.0
+        """When the first token of all was there."""
         self._prompt_n = self._reused_n = 0
         self._ahead_n = ahead_n
         self._read_ms = 0.0
@@ -129,7 +125,7 @@ class Reply:
         new = self._thoughts.push(self._rule.take())
         if step.finish is not None:
             new += self._thoughts.push(self._rule.finish(early=step.finish != "stop")) + self._thoughts.finish()
-            self._cut(self._rule.delivered)
+            self._tally.cut(self._rule.delivered)
             self._reason = step.finish.value
         self._text.append(new.answer)
         self._thought.append(new.thought)
@@ -151,22 +147,18 @@ class Reply:
         text = "".join(self._text)
         if self._reason == "length" and not text.strip():
             return False
-        tokens = Tokens(tuple(self._ids), tuple(self._sources))
-        again = tried.came(text, tokens, self._sampler.first, self._rule.fired and self._reason == "stop")
+        again = tried.came(text, self._tally, self._sampler.first, self._rule.fired and self._reason == "stop")
         if tried.chosen == text:
             return False
-        self._cut(0)
         self._text.clear()
         if again:
-            self._plain_before, self._reason = self._plain_steps + 1, ""
+            self._tally, self._reason = Tally(), ""
             fit, past = self._prompt.fit, tried.now.past
             self._start_text([fit.past(past)] if fit is not None and past else copy.deepcopy(self._prompt.watchers))
             self._sampler = self._new_sampler()
-        elif tried.chosen:
-            tokens = tried.tokens(tried.chosen, self._loaded.tokenizer.decode)
-            self._ids, self._sources = list(tokens.ids), list(tokens.sources)
-            self._accepted.update(source for source in tokens.sources if source)
-            self._text.append(tried.chosen)
+        else:
+            self._tally = tried.delivered(tried.chosen or "", self._loaded.tokenizer.decode)
+            self._text.append(tried.chosen or "")
         return again
 
     def _start_text(self, watchers: Sequence[Watcher]) -> None:
@@ -184,10 +176,10 @@ class Reply:
         """The reply ends, one way or another: store what was accepted."""
         if not self._reason:  # the reader went away: what was still held back has been seen by nobody
             held = self._tried is not None and self._tried.nothing_shown
-            self._cut(0 if held else self._rule.shown)
+            self._tally.cut(0 if held else self._rule.shown)
         if self._forks is not None:
             self._loaded.sources.merge(self._forks)
-        self._update_pool()
+        teach(self._loaded, self._request, self._prompt, self._tally)
 
     def end(self) -> Iterator[Event]:
         """The last events."""
@@ -198,10 +190,10 @@ class Reply:
         reason = self._reason or "cancelled"
         dropped, shown = self._prompt.dropped, self._prompt.shown
         text, thought = "".join(self._text), "".join(self._thought).strip()
-        known = self._sampler.log_probabilities[: len(self._ids)]
+        known = self._sampler.log_probabilities[: len(self._tally.ids)]
         likelihood = sum(known) / len(known) if known else None
         stats = self._stats(reason)
-        yield Finished(text, tuple(self._ids), reason, stats, dropped, shown, thought, likelihood)
+        yield Finished(text, tuple(self._tally.ids), reason, stats, dropped, shown, thought, likelihood)
 
     def _alone(self, cancel: Cancel) -> Iterator[Step | Prefill]:
         """Prefill in chunks, so that its progress can be yielded, then the engine's steps."""
@@ -277,29 +269,12 @@ class Reply:
     def _count(self, step: Step) -> None:
         now = time.perf_counter()
         self._read_ms = self._read_ms or 1000 * (now - self._prompt_started)
-        if step.token_ids:
-            self._first_at = self._first_at if self._ids else now
-            self._last_at = now
-        self._ids.extend(step.token_ids)
-        self._sources.extend(step.sources)
-        self._accepted.update(source for source in step.sources if source)
-        self._drafted.update(step.drafted_by_source)
-        self._steps += step.rows > 0
-        self._rows += step.rows
-        self._draft_n += step.drafted
-        self._draft_ms += step.draft_ms
-        self._step_ms += step.draft_ms + step.forward_ms
-        if step.plain_ms is not None:
-            self._plain_ms = (self._plain_ms or 0.0) + step.plain_ms
-        rule = self._rule
+        tally, rule = self._tally, self._rule
+        tally.count(step)
+        self._first_at = self._first_at or tally.first_at
         # An end-of-sequence id was drawn, too, and is no token of the reply.
-        unseen = step.finish == "stop" and not rule.fired and len(self._ids) < self._request.max_tokens
-        self._plain_steps = self._plain_before + max(0, rule.seen + unseen - 1)
-
-    def _cut(self, delivered: int) -> None:
-        """Drop tokens whose text was not delivered: the beginning of a stop string that was then completed."""
-        self._accepted.subtract(source for source in self._sources[delivered:] if source)
-        del self._ids[delivered:], self._sources[delivered:]
+        unseen = step.finish == "stop" and not rule.fired and len(tally.ids) < self._request.max_tokens
+        tally.plain_steps = max(0, rule.seen + unseen - 1)
 
     def keep_read(self, cached: CachedSequence | None) -> None:
         """Have what a KV cache holds of it kept on disk, now that its text is out; a failure is said at the end."""
@@ -309,7 +284,7 @@ class Reply:
             return
         later = self._prompt.later
         shared = None if later is None else later.shared
-        ids = (*self._prompt.token_ids, *self._ids) if shared is None else self._prompt.token_ids[:shared]
+        ids = (*self._prompt.token_ids, *self._tally.ids) if shared is None else self._prompt.token_ids[:shared]
         kept.keep(cached, ids, self._prompt.text, self._said(), pace.ms_per_token)
 
     def ahead(self) -> Ahead | None:
@@ -322,81 +297,31 @@ class Reply:
 
     def _said(self) -> str:
         """What the model wrote behind the line that it goes on with: the two together may spell a secret."""
-        return self._prompt.last_line + self._loaded.tokenizer.decode(self._ids)
-
-    def _update_pool(self) -> None:
-        """Store in the pool what this reply said, as far as it was shown, and what the sources learned meanwhile."""
-        loaded, pool = self._loaded, self._loaded.pool
-        if pool is None or not pool.learns or not self._ids:
-            return
-        text = self._said()
-        from lacli.drafts.lookup import ProjectSource
-        from lacli.pool.update import PoolUpdate
-
-        project = loaded.source(ProjectSource)
-        pool.learn(
-            PoolUpdate(
-                token_ids=tuple(self._ids),
-                text=text,
-                prompt_text=self._prompt.text,
-                credits=project.credits() if project is not None else {},
-                table=self._table(text, self._prompt.text, self._request.prediction),
-                calibration={source.name: source.numbers() for source in loaded.sources.all()},
-                totals=self._stats().totals(),
-            )
-        )
-
-    def _table(self, *texts: str) -> TableRows | None:
-        """What the successor table learned from this reply; if a secret is involved, that is forgotten instead."""
-        from lacli.drafts.lookup import SessionSource
-        from lacli.drafts.successor import SuccessorSource
-        from lacli.pool.update import TableRows
-
-        successors, pool = self._loaded.source(SuccessorSource), self._loaded.pool
-        if successors is None or pool is None:
-            return None
-        if any(pool.refuse(text) for text in texts):
-            successors.forget_changes()
-            session = self._loaded.source(SessionSource)
-            if session is not None:  # or rows it guesses later would teach the table what this reply said
-                session.forget()
-            return None
-        return TableRows(*successors.changes())
+        return self._prompt.last_line + self._loaded.tokenizer.decode(self._tally.ids)
 
     def _stats(self, reason: Literal[Reason, ""] = "") -> ReplyStats:
         loaded = self._loaded
-        # Over the very steps that were taken, so that what disturbed these speaks neither for guessing nor against it.
-        plain_step_ms = self._plain_ms / self._steps if self._plain_ms is not None else None
-        accepted = +self._accepted
+        tally, window = self._tally, self._prompt.window
+        counts = tally.counts
         return ReplyStats(
+            **{name: getattr(counts, name) for name in _COUNTS},
+            given_up_n=0 if self._tried is None else self._tried.given_up(tally),
             model=loaded.prepared.spec.alias,
             quant=loaded.quant,
             kernel=loaded.cached.runner.kernel,
-            replies=min(1, len(self._ids)),
             prompt_n=self._prompt_n,
             reused_n=self._reused_n,
             ahead_n=self._ahead_n,
-            shown_n=0 if self._prompt.window is None else self._prompt.window.tokens,
-            window_n=0 if self._prompt.window is None else self._prompt.window.whole,
-            prompt_ms=1000 * (self._first_at - self._prompt_started) if self._ids else 0.0,
-            predicted_n=len(self._ids),
-            predicted_ms=1000 * (self._last_at - self._first_at),
-            steps=self._steps,
-            plain_steps=self._plain_steps,
-            draft_n=self._draft_n,
-            draft_n_accepted=accepted.total(),
-            drafted_by_source=dict(self._drafted),
-            accepted_by_source=dict(accepted),
-            rows=self._rows,
-            draft_ms=self._draft_ms,
-            step_ms=self._step_ms,
-            saved_ms=None if plain_step_ms is None else self._plain_steps * plain_step_ms - self._step_ms,
-            plain_step_ms=plain_step_ms,
-            ttft_ms=1000 * (self._first_at - self._started) if self._ids else 0.0,
+            shown_n=0 if window is None else window.tokens,
+            window_n=0 if window is None else window.whole,
+            prompt_ms=1000 * (self._first_at - self._prompt_started) if tally.ids else 0.0,
+            predicted_ms=1000 * (tally.last_at - tally.first_at),
+            plain_step_ms=tally.plain_step_ms,
+            ttft_ms=1000 * (tally.first_at - self._started) if tally.ids else 0.0,
             load_ms=loaded.load_ms,
             import_ms=loaded.import_ms,
             pool_size=loaded.pool.size if loaded.pool is not None else 0,
-            ctx_used=len(self._prompt.token_ids) + len(self._ids),
+            ctx_used=len(self._prompt.token_ids) + len(tally.ids),
             ctx_size=loaded.cached.runner.context_size,
             vram_peak_mb=_vram_peak_mb(loaded.device),
             resting=loaded.controller.resting,
@@ -411,19 +336,6 @@ def _watchers(stops: Sequence[str], watchers: Sequence[Watcher], opened: bool | 
 
     found = [*map(StopString, dict.fromkeys(stops)), *watchers]
     return found if opened is None else [AfterThought(each, opened) for each in found]
-
-
-@contextlib.contextmanager
-def translated_errors() -> Iterator[None]:
-    """Errors of a forward as errors of ours."""
-    try:
-        yield
-    except MemoryError:
-        raise _out_of_memory() from None
-    except RuntimeError as error:
-        if "memory" not in str(error).lower():
-            raise LacliError(f"the model failed: {str(error).splitlines()[0]}", "repeat with -vv") from error
-        raise _out_of_memory() from error
 
 
 def refresh_files(loaded: Loaded) -> None:
@@ -442,9 +354,3 @@ def _vram_peak_mb(device: str) -> float | None:
     import torch
 
     return round(torch.cuda.max_memory_allocated() / 2**20, 1)
-
-
-def _out_of_memory() -> OutOfMemory:
-    return OutOfMemory(
-        "the reply does not fit into memory", "use a shorter prompt, a smaller model or a stronger --quant"
-    )

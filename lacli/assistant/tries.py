@@ -10,6 +10,8 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lacli.assistant.tally import Tally
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -101,14 +103,6 @@ def _others(fit: Fit, text: str, once: bool) -> Search:
     return text if part is None else part
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """The tokens of a text, and who guessed each."""
-
-    ids: tuple[int, ...]
-    sources: tuple[str, ...]
-
-
 class Tried:
     """The tries of one reply while they are written: what may be shown of them, and what is left out of the next."""
 
@@ -122,7 +116,7 @@ class Tried:
         self.without: frozenset[int] = frozenset()
         """The first tokens so far."""
         self._shown = ""
-        self._written: list[tuple[str, Tokens]] = []
+        self._written: list[tuple[str, Tally]] = []
 
     @property
     def is_first(self) -> bool:
@@ -134,9 +128,9 @@ class Tried:
         """Whether all of it is held back."""
         return self._fit is not None and not self._shown
 
-    def came(self, text: str, tokens: Tokens, first: Sequence[int], ruled: bool) -> bool:
+    def came(self, text: str, tally: Tally, first: Sequence[int], ruled: bool) -> bool:
         """A text is written, which began with this token: whether there is another try."""
-        self._written.append((text, tokens))
+        self._written.append((text, tally))
         if not self.now.past:
             self.without |= frozenset(first)
         try:
@@ -154,13 +148,20 @@ class Tried:
         new, self._shown = text[len(self._shown) :], text
         return new
 
-    def tokens(self, text: str, spelled: Callable[[Sequence[int]], str]) -> Tokens:
-        """Those of the chosen text: of the one that was written which it is most like, as far as it needs them."""
-        _, tokens = max(self._written, key=lambda each: _common(each[0], text))
-        count = len(tokens.ids)
-        while count and (not text.strip() or text.strip() in spelled(tokens.ids[: count - 1])):
+    def given_up(self, now: Tally) -> int:
+        """Tokens of all texts but this one."""
+        return sum(tally.written for _, tally in self._written if tally is not now)
+
+    def delivered(self, text: str, spelled: Callable[[Sequence[int]], str]) -> Tally:
+        """The tally of the chosen text: of the one written that it is most like, cut to the tokens that it needs."""
+        if not text:
+            return Tally()
+        _, tally = max(self._written, key=lambda each: _common(each[0], text))
+        count = len(tally.ids)
+        while count and (not text.strip() or text.strip() in spelled(tally.ids[: count - 1])):
             count -= 1
-        return Tokens(tokens.ids[:count], tokens.sources[:count])
+        tally.cut(count)
+        return tally
 
 
 def _common(left: str, right: str) -> int:

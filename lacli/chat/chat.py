@@ -263,18 +263,10 @@ class ChatSession:
         return Outcome(changed=True, lines=self.resumed())
 
     def resumed(self) -> tuple[Line, ...]:
-        """Where a continued chat stands: its size and last turn."""
-        turns = self.conversation.turns
-        id_ = self.recorder.id[:8]
-        said = Line(f"going on with session {id_}, {counted(len(turns), 'turn', 'turns')}")
-        if not turns:
-            return (said,)
-        mark = " (interrupted)" if turns[-1].interrupted else ""
-        question, answer = _short(turns[-1].question.text), _short(turns[-1].answer.text, 300)
-        lines = said, Line(f"> {question}", "words"), Line(answer + mark, "words")
-        if answer == " ".join(turns[-1].answer.text.split()):
-            return lines
-        return *lines, Line(f"the answer is shortened here; `lacli sessions show {id_}` prints all of it")
+        """Where a continued chat stands: its size and last turns."""
+        from lacli.chat.recap import recap
+
+        return recap(self.conversation.turns, self.recorder.id[:8])
 
     def drop(self, number: str) -> Outcome:
         """Stop sending an attached file, counted from 1."""

@@ -17,9 +17,10 @@ _SESSIONS = 10
 def sessions(chat: ChatSession) -> Outcome:
     """Earlier chats of the project. Reads the log."""
     from lacli.project.root import project_root
+    from lacli.sessions.records import CONVERSATIONS
     from lacli.sessions.store import SessionStore, path
 
-    found = SessionStore(path()).list(project_root(chat.folder), limit=_SESSIONS)
+    found = SessionStore(path()).list(project_root(chat.folder), limit=_SESSIONS, kinds=CONVERSATIONS)
     lines = [
         f"{'*' if each.id == chat.recorder.id else ' '} {each.id[:8]}  {age(each.used, time.time()):>10}  "
         f"{counted(each.turns, 'turn', 'turns'):>8}  {each.kind:8}  {each.title}"

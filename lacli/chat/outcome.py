@@ -20,9 +20,9 @@ class Line:
     """Something to say to the user."""
 
     text: str
-    level: Literal["plain", "words", "note", "warning", "error"] = "note"
-    """`plain` is output that was asked for (a list, a value), `words` is text of the conversation, which may be
-    wrapped, `note` says what was done."""
+    level: Literal["plain", "words", "answer", "note", "warning", "error"] = "note"
+    """`plain` is output that was asked for (a list, a value), `words` is what the user said, which may be wrapped,
+    `answer` is what the model said, in Markdown, `note` says what was done."""
     hint: str = ""
     """What can be done about it."""
 

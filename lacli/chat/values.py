@@ -66,9 +66,10 @@ def _models() -> list[tuple[str, str]]:
 
 def _sessions() -> list[tuple[str, str]]:
     from lacli.project.root import project_root
+    from lacli.sessions.records import CONVERSATIONS
     from lacli.sessions.store import SessionStore, path
 
-    kept = SessionStore(path()).list(project_root(Path(".")), limit=_SESSIONS)
+    kept = SessionStore(path()).list(project_root(Path(".")), limit=_SESSIONS, kinds=CONVERSATIONS)
     return [(each.id[:_ID], each.title) for each in kept]
 
 

@@ -1,6 +1,6 @@
 """The program's entry: secure the descriptors, run the command, turn what ends it into an exit code.
 
-Nothing else may live here: typer itself is imported inside `guard`, so that an early Ctrl-C is quiet too.
+Nothing else may live here: typer itself is imported inside `guard`. Until then Ctrl-C is `early_interrupt`'s.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
+from lacli import early_interrupt
 from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, interrupt
 from lacli.streams import blocking
@@ -74,4 +75,5 @@ def _invoke(run: Run, arguments: Sequence[str] | None) -> int:
         return answer(args[2:])
     from lacli.cli.framework.group import invoke
 
+    early_interrupt.end()
     return invoke(run, args)

@@ -1,4 +1,4 @@
-"""What surrounds the place of a completion, as stop rules and prompts ask for it. Pure: a `Place` in, facts out."""
+"""Analyses the text around the cursor of a completion, for stop rules and prompts. Pure: a `Place` in, facts out."""
 
 from __future__ import annotations
 
@@ -9,57 +9,57 @@ from lacli.events import Place
 from lacli.text.languages import Language, language_of
 
 _SCANNED = 1 << 15
-"""Characters on either side in which open brackets are counted."""
+"""Characters scanned for brackets on either side of the cursor."""
 _LINES_ABOVE = 16
 _GOES_ON = "([{,:=+-*/%<>|&.!?~^@\\ \t"
-"""Behind these a line of code goes on, or opens a block, and who types a blank means to."""
+"""After these characters a line of code continues or opens a block; a typed blank means that it continues."""
 _TEXT_GOES_ON = "([{,:=- \t"
-"""The same of a line of text, which a tag or a sentence may end."""
+"""The same for lines of prose and markup, which a tag or a sentence may end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A place in a file, looked at."""
+    """The surroundings of a place in a file."""
 
     language: Language
     before: str
-    """What stands before the cursor on its line."""
+    """The cursor's line up to the cursor."""
     rest: str
-    """What stands behind it on its line."""
+    """The cursor's line from the cursor on."""
     above: tuple[str, ...]
-    """The lines above, the nearest last."""
+    """The lines above, nearest last."""
     below: str
-    """The next line under the cursor's that is not blank."""
+    """The next non-blank line below the cursor's."""
     second: str
-    """The one under that which is not blank."""
+    """The next non-blank line below that."""
     breaks: int
-    """Line ends from the cursor to `below`; 0 where there is no such line."""
+    """Line ends from the cursor to `below`; 0 if there is no such line."""
     at_end: bool
-    """Whether nothing but blanks follows in the whole file."""
+    """Whether only whitespace follows in the file."""
     ends_line: bool
-    """At the end of a file: whether its last line had an end, so that a new one gets one, too."""
+    """At the end of a file: whether its last line ended with a line break, so that a new last line gets one, too."""
     stack: tuple[Open, ...]
-    """What stands open before the cursor, outermost first."""
+    """Brackets, strings and comments open at the cursor, outermost first."""
     kept: int
-    """How many of these, counted from outside, are closed behind the cursor and so not by a completion."""
+    """How many of these, counted from the outermost, are closed after the cursor, and so not by the completion."""
     lacking: int
-    """How many more are closed there than were opened: the completion has to open, and to leave open, so many."""
+    """How many more are closed after the cursor than are open: the completion has to leave that many open."""
     meaning: str
-    """The last character of code before the cursor, as in `Scanner`."""
+    """The last character of code before the cursor; see `Scanner.meaning`."""
     line: int
-    """The number of the cursor's line, as in `Open.line`."""
+    """The index of the cursor's line, as in `Open.line`."""
 
     @property
     def in_indent(self) -> bool:
-        """Whether only blanks stand before the cursor on its line."""
+        """Whether the cursor's line has only whitespace before the cursor."""
         return not self.before.strip()
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing need stand here: text is right before the cursor, and what its line begins is brought to its
-        end.
+        """Whether nothing is missing here: there is text right before the cursor, and the statement of its line is
+        complete.
 
-        Roughly, as brackets and the last character tell: good enough to take a model's word that nothing belongs here.
+        A rough test of brackets and the last character, good enough to believe a model that writes nothing here.
         """
         if self.in_indent:
             return bool(self.rest.strip())
@@ -68,12 +68,12 @@ class Cursor:
 
     @property
     def head(self) -> str:
-        """What follows on the cursor's line and belongs to what the cursor is in; empty where it is a line below."""
+        """The rest of the cursor's line, as far as it belongs to the same construct; empty if that continues below."""
         return "" if self.in_indent else self.rest.strip()
 
     @property
     def next_line(self) -> str:
-        """The line, indentation included, that the file goes on with."""
+        """The line, with its indentation, with which the file continues after the completion."""
         return self.before + self.rest if self.in_indent and self.rest.strip() else self.below
 
     @property
@@ -83,7 +83,7 @@ class Cursor:
 
 
 def cursor_of(place: Place) -> Cursor:
-    """Look at a place."""
+    """Analyse a place."""
     prefix, suffix = place.prefix, place.suffix
     language = language_of(place.path, prefix[-_SCANNED:] + suffix[:_SCANNED], place.language)
     *above, before = prefix[-_SCANNED:].split("\n")
@@ -113,28 +113,28 @@ def cursor_of(place: Place) -> Cursor:
 
 
 def _closed_behind(suffix: str, scanned: Scanner, language: Language) -> int:
-    """How much of what stands open before the cursor is closed behind it; more than there is where it lacks some."""
+    """How much of the open stack is closed after the cursor; more than its length if the completion lacks openings."""
     stack = scanned.stack
     top = stack[-1] if in_text(stack) else None
     most = len(stack)
     if top is not None and not _text_closes(suffix, top, language):
-        most -= 1  # a string without its end: the completion's to write; a comment ends with the line
+        most -= 1  # an unterminated string, which the completion has to end; a comment ends with its line
         if top.mark == language.comment:
             suffix = suffix.partition("\n")[2]
         top = None
-    if any(not each.is_bracket for each in stack[:-1]):  # code inside a string, which goes on behind the brackets
+    if any(not each.is_bracket for each in stack[:-1]):  # code within a string: an interpolation
         closed = most - _lowest(suffix, stack[:most], language)
     else:
         closed = scan(suffix[:_SCANNED], language, [] if top is None else [top]).missing + (top is not None)
-    if len(suffix) > _SCANNED:  # what closes the others may stand further down
+    if len(suffix) > _SCANNED:  # the others may be closed further down
         closed = max(closed, sum(each.line < scanned.line for each in stack))
     return closed if most == len(stack) else min(closed, most)
 
 
 def _own(before: str, scanned: Scanner, suffix: str) -> int:
-    """How many brackets within the cursor's line the completion has to close, as no line below begins by closing them.
+    """How many brackets opened on the cursor's line the completion has to close, as no line below begins with them.
 
-    What closes a bracket that has text behind it stands on its line; a bracket at the end of a line opens a block.
+    A bracket followed by text is closed on its own line; a bracket at the end of a line opens a block.
     """
     if not before.strip() or before.rstrip()[-1:] in OPENS:
         return 0
@@ -151,7 +151,7 @@ def _own(before: str, scanned: Scanner, suffix: str) -> int:
 
 
 def _lowest(suffix: str, stack: list[Open], language: Language) -> int:
-    """The least that stands open anywhere in the text behind the cursor."""
+    """The minimum depth of the stack anywhere in the text after the cursor."""
     scanner = Scanner(language, stack)
     lowest = len(stack)
     for character in suffix[:_SCANNED]:
@@ -161,7 +161,7 @@ def _lowest(suffix: str, stack: list[Open], language: Language) -> int:
 
 
 def _text_closes(suffix: str, top: Open, language: Language) -> bool:
-    """Whether the string or comment that stands open at the cursor is closed behind it."""
+    """Whether the string or comment open at the cursor is closed after it."""
     if top.mark == language.comment:
         return False
     many = len(top.mark) == 3 or top.mark == language.long_comment[0]

@@ -1,6 +1,6 @@
-"""Whether a file parses with a completion in it, and which text near to one that does not would let it. Pure.
+"""Whether a file parses with a completion inserted, and similar texts with which it would. Pure.
 
-The stop rules judge a text as it comes, roughly; here the file's own grammar judges the whole of it.
+The stop rules judge a text roughly while it is written; here the language's grammar judges the whole file.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from lacli.events import Place
 from lacli.text.stops import Watcher
 
 _MOST_TRIMMED = 4
-"""Characters at a text's end that may be too much: brackets, quotes, commas."""
+"""Most surplus characters at the end of a text that are dropped: brackets, quotes, commas."""
 _MOST_CLOSED = 4
-"""Brackets and strings that a text may have left open."""
+"""Most brackets and strings left open by a text that are closed."""
 _ENDS = ")]}>\"'`,;:"
 _SCANNED = 1 << 15
 _PART = re.compile(r"\w+|[^\w\s]")
@@ -27,10 +27,10 @@ _CLOSER = {opens: closes for closes, opens in CLOSES.items()}
 
 
 class Fit:
-    """The file around a place, asked of texts that may stand there."""
+    """The file around a place, for testing texts to be inserted there."""
 
     def __init__(self, place: Place, cursor: Cursor, past: Callable[[int], Watcher]) -> None:
-        """past: makes the rules of a text that may go on where the others ended it, of at most so many lines."""
+        """past: makes the stop rules of a text that may continue, for so many lines, where the usual ones ended it."""
         self.past = past
         self._place = place
         self._cursor = cursor
@@ -39,28 +39,29 @@ class Fit:
 
     @property
     def judges(self) -> bool:
-        """Whether that can be told: for the whole of a file in a language with a grammar."""
+        """Whether parsing is a test here: the file is complete and its language has a grammar."""
         place = self._place
         whole = len(place.prefix) < REACH > len(place.suffix) and not place.boundary
         return whole and has_grammar(self._language)
 
     @property
     def is_broken(self) -> bool:
-        """Whether the file has a mistake above the place that no text at the place can mend."""
+        """Whether the file has a syntax error above the place, which no text at the place can fix."""
         place = self._place
         return broken_above(place.prefix + place.suffix, self._language, place.prefix.count("\n"))
 
     def sound(self, text: str) -> bool:
-        """Whether the file parses with this text at the place."""
+        """Whether the file parses with this text inserted."""
         if text not in self._known:
             place = self._place
             self._known[text] = bool(is_sound(place.prefix + text + place.suffix, self._language))
         return self._known[text]
 
     def longer(self, text: str, past: str) -> str | None:
-        """The shortest text that goes on further than this one, as `past` does, and lets the file parse.
+        """The shortest continuation of this text along `past` with which the file parses.
 
-        Within a line it may end behind any word or sign, else with a line; never behind a copy of the file's next line.
+        Within the first line it may end after any token, else at a line end; never after a copy of the file's next
+        line.
         """
         if not past.startswith(text.rstrip()):
             return None
@@ -75,21 +76,21 @@ class Fit:
         return None
 
     def nearest(self, text: str) -> str | None:
-        """A text that lets the file parse and says the same, but for what opens or closes too much or too little at its
-        end; else as many of its first lines as do."""
+        """The same text with a bracket or quote more or fewer at its end, with which the file parses; else as many of
+        its first lines as parse."""
         for near in (*self._opened(text), *self._trimmed(text), *self._closed(text), *_first_lines(text)):
             if near.strip() and self.sound(near):
                 return near
         return None
 
     def part(self, text: str) -> str | None:
-        """The longest beginning of a text, to the end of a word or a sign, that lets the file parse."""
+        """The longest prefix of a text, ending with a token, with which the file parses."""
         ends = [found.end() for found in _PART.finditer(text)]
         parts = (text[:end] for end in reversed(ends))
         return next((part for part in parts if _WORD.search(part) and self.sound(part)), None)
 
     def _opened(self, text: str) -> Iterator[str]:
-        """With the beginning of the block that the file goes on with."""
+        """Variants that open the block with which the file continues."""
         text = text.rstrip()
         if self._cursor.language.blocks == "indent":
             yield text + ":"
@@ -105,7 +106,7 @@ class Fit:
             yield text
 
     def _closed(self, text: str) -> Iterator[str]:
-        """With the ends of what stands open at its own, the innermost first: on the same line, or on one of its own."""
+        """Variants that close what the text leaves open, innermost first: on the same line, or on a line of its own."""
         cursor = self._cursor
         text = text.rstrip()
         lines = self._place.scope != "line" and ("\n" in text or cursor.in_indent)
@@ -127,7 +128,7 @@ class Fit:
 
 
 def _first_lines(text: str) -> Iterator[str]:
-    """Fewer and fewer of them."""
+    """The text without its last line, without its last two, and so on."""
     while "\n" in text:
         text = text.rpartition("\n")[0].rstrip()
         yield text

@@ -1,8 +1,7 @@
-"""When a completion is over, besides the model's own end: the rules, applied byte by byte inside the accepted run.
+"""Stop rules for completions, applied byte by byte to the accepted run.
 
-`Rules` is one `Watcher` for `StopStrings`: it shows every byte to each rule and holds text back only while a rule could
-still take it away, so that where tokens or steps begin cannot matter. The rules themselves are in `rules_*`.
-Made by `lacli.prompts` for a place.
+`Rules` is a `Watcher` for `StopStrings`: it feeds every byte to each rule and holds text back only while a rule could
+still cut it, so the result does not depend on token or step boundaries. The rules themselves are in `rules_*`.
 """
 
 from __future__ import annotations
@@ -16,53 +15,53 @@ from lacli.completion.scanner import Scanner
 _FENCE = re.compile(rb"[ \t\r\n]*(```[^`\n]{0,40}|`{0,2})")
 _BLANKS = b" \t\r\n"
 _GOES_ON = ",)]?"
-"""What follows a part of a statement, never its end."""
+"""Characters that follow a part of a statement, never its end."""
 _OPENERS = (b":", b"{", b"(", b"[")
 _NOWHERE = -1
 
 
 @dataclass(slots=True)
 class Written:
-    """The completion so far, as every rule sees it."""
+    """The completion so far, as the rules see it. Offsets are in bytes of `data`."""
 
     scanner: Scanner
-    """What stands open: before the cursor, and in the text."""
+    """Tracks what is open, from before the cursor on."""
     data: bytearray = field(default_factory=bytearray)
     ends: list[int] = field(default_factory=list)
-    """Where its line ends stand, but for the one just written."""
+    """Offsets of its line ends, without one written by the last byte."""
     solid: int = 0
-    """The end of its last byte that is no blank, but for the one just written."""
+    """End of the last non-blank byte, not counting the last byte."""
     legal: int = 0
-    """The end of the last bracket or quote that closed something it was to close."""
+    """End of the last bracket or quote that correctly closed something."""
     depths: list[int] = field(default_factory=list)
-    """How much stood open before each byte."""
+    """Depth of the open stack before each byte."""
     done: str = ""
-    """What the last byte did; see `Scanner.feed`."""
+    """Effect of the last byte; see `Scanner.feed`."""
     repeats: bool = False
-    """Whether the file's next line was written, and with it how many blank lines are to come before it."""
+    """Whether the file's next line was repeated, which also tells how many blank lines precede it."""
     lead: bytes = b""
-    """Blanks before the text on the cursor's line, as far as the model wrote them or was shown them."""
+    """Indentation before the text on the cursor's line, as written by or shown to the model."""
     closed: bool = True
-    """Whether a line that opens a block is worth nothing without it."""
+    """Whether a line that opens a block is dropped if its block is."""
 
     @property
     def line_begin(self) -> int:
-        """Where the present line begins; 0 on the cursor's own line."""
+        """Offset of the current line; 0 on the cursor's line."""
         return self.ends[-1] + 1 if self.ends else 0
 
     @property
     def line(self) -> bytes:
-        """The present line."""
+        """The current line."""
         return bytes(self.data[self.line_begin :])
 
     def encloses(self, begin: int, end: int) -> bool:
-        """Whether something was opened in this part, and all that closed in it, too: so that it can go as a whole."""
+        """Whether this range opens something and closes only what it opened, so that it can be removed as a whole."""
         inside = [*self.depths, len(self.scanner.stack)][begin + 1 : end + 1]
         return max(inside) > self.depths[begin] <= min(inside)
 
 
 def whole(written: Written, cut: int) -> int:
-    """The cut moved before lines that open a block of which nothing is left; the first line is better than none."""
+    """Move a cut before lines that open a block of which nothing is left; but the first line is kept."""
     while written.closed:
         text = written.data[:cut].rstrip(_BLANKS)
         begin = text.rfind(b"\n") + 1
@@ -73,29 +72,30 @@ def whole(written: Written, cut: int) -> int:
 
 
 class Rule:
-    """One reason to end a completion; shown each byte after `Written` has taken it. Here it never holds."""
+    """One stop condition, fed each byte after `Written` has been updated. This base class never stops."""
 
     def feed(self, written: Written, byte: int) -> int | None:
-        """How much of the text remains, once the reason is complete."""
+        """The length that remains of the text if the condition is met with this byte, else None."""
         return None
 
     def safe(self, written: Written) -> int:
-        """How much of the text can never be cut away by this rule."""
+        """The length of the prefix that this rule can no longer cut."""
         return len(written.data)
 
     def end(self, written: Written, early: bool) -> int | None:
-        """The text ends by itself, or `early` by its limit: how much remains, if the reason holds at an end."""
+        """The text has ended, by the model or, if `early`, by a limit. The length that remains if the condition is met
+        at the end, else None."""
         return None
 
 
 class Rules:
-    """All rules of one completion. See `lacli.text.stops.Watcher`."""
+    """All stop rules of one completion; a `lacli.text.stops.Watcher`."""
 
     def __init__(self, cursor: Cursor, rules: list[Rule], blanks: str, fences: bool, goes_on: bool) -> None:
-        """`blanks` before the cursor were kept from the model: it writes them again, and they are taken away.
+        """`blanks`: whitespace before the cursor that the model was not shown; removed where it writes it again.
 
-        `fences`: Markdown's code fence around the text is taken away. `goes_on`: the model knew nothing of what stands
-        behind the cursor, so that its text always is lines of its own.
+        `fences`: remove a Markdown code fence around the text. `goes_on`: the model did not see the text after the
+        cursor, so its completion always consists of lines of its own.
         """
         self._cursor = cursor
         self._rules = rules
@@ -108,11 +108,11 @@ class Rules:
         )
         self._copy = _line_above(cursor)
         self._sure = 0
-        self._opening: bytearray | None = bytearray()  # what may yet be no part of the text
+        self._opening: bytearray | None = bytearray()  # bytes that may still turn out not to be part of the text
         self.begin = 0
-        """Bytes at the front that are no part of the text."""
+        """Bytes at the front that are not part of the text."""
         self.ending = ""
-        """The line end and indentation that the file's own line needs, where the text does not bring them."""
+        """Line end and indentation to add before the rest of the file's line, if the text does not end with them."""
 
     def feed(self, byte: int) -> int | None:
         """See `Watcher`."""
@@ -139,7 +139,7 @@ class Rules:
         return None if cut == length else self.begin + cut
 
     def _open(self, over: bool) -> int | None:
-        """Decide what of the beginning is no text, then take the rest; nothing while that cannot be told."""
+        """Decide which leading bytes are not text, then process the rest; nothing while undecided."""
         assert self._opening is not None
         data = bytes(self._opening)
         skip = self._skipped(data, over)
@@ -157,9 +157,9 @@ class Rules:
         return None
 
     def _skipped(self, data: bytes, over: bool) -> int | None:
-        """How many bytes at the front are no text: a fence's first line, and blanks that the file has already.
+        """The number of leading bytes that are not text: a fence's first line, or whitespace that is in the file.
 
-        Nothing while it cannot be told; `_NOWHERE` if the model does not go on at the cursor, but on the line before.
+        None while undecided; `_NOWHERE` if the model continues on the line before instead of at the cursor.
         """
         start = _fence_end(data, over) if self._fences else 0
         if start is None:
@@ -197,7 +197,7 @@ class Rules:
         return None
 
     def _certain(self) -> int:
-        """How much of the text no rule can take away any more, judged after every byte whatever the steps."""
+        """The length of the prefix that no rule can cut any more; evaluated per byte, independent of steps."""
         written = self._written
         until = min([written.solid, *(rule.safe(written) for rule in self._rules)])
         until = self._overlap(len(written.data[:until].rstrip(_BLANKS)))
@@ -214,11 +214,11 @@ class Rules:
         return cut
 
     def _settled(self, cut: int) -> int:
-        """The cut moved so that the text joins the file, but not into what may have been shown."""
+        """Move a cut so that the text joins the file, but not into what may have been shown already."""
         return max(self._sure, self._joined(self._overlap(cut)))
 
     def _joined(self, cut: int) -> int:
-        """The cut without a copy of the line above, and without blanks too many."""
+        """Move a cut before a copy of the line above and before surplus whitespace."""
         data, cursor = self._written.data, self._cursor
         solid = len(data[:cut].rstrip(_BLANKS))
         if not solid or data[:solid].lstrip(_BLANKS) == self._copy:
@@ -226,10 +226,10 @@ class Rules:
         tail = bytes(data[solid:cut])
         if cursor.head:
             if cursor.language.is_code and cursor.head[0] in _GOES_ON and data[:solid].endswith(b";"):
-                return solid - 1  # the statement goes on
+                return solid - 1  # the statement continues
             apart = b"\n" in tail and b"\n" not in data[:solid]
             return solid if apart or (cursor.rest[0] in " \t" and b"\n" not in tail) else cut
-        if cursor.rest.strip():  # the text goes before a line of the file, whose indentation may stand here already
+        if cursor.rest.strip():  # the text precedes a line of the file, whose indentation may be here already
             last = tail.rfind(b"\n")
             if last < 0:
                 return cut
@@ -240,9 +240,9 @@ class Rules:
         return solid + (_end_of_line(tail, tail.count(b"\n") - cursor.breaks) if self._written.repeats else 0)
 
     def _overlap(self, cut: int) -> int:
-        """Where the text's end stops being the beginning of what stands right of the cursor.
+        """Cut an overlap: the longest end of the text that is also the beginning of the text right of the cursor.
 
-        A bracket that the text closed goes only together with the one that it opened.
+        A closing bracket is only removed together with the opening one of the text.
         """
         head = self._cursor.head.encode()
         written = self._written
@@ -257,14 +257,14 @@ class Rules:
 
 
 def _line_above(cursor: Cursor) -> bytes:
-    """The line that a completion must not consist of: the nearest with words in it; a blank where there is none."""
+    """The nearest line above with words in it, which a completion must not repeat; a blank if there is none."""
     lines = (*cursor.above, "" if cursor.in_indent else cursor.before)
     line = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return line.encode("utf-8", "replace") if re.search(r"\w", line) else b" "
 
 
 def _fence_end(data: bytes, over: bool) -> int | None:
-    """Where the text begins behind the first line of a fence; 0 where there is none, nothing while it may yet come."""
+    """Offset after the first line of a code fence; 0 if there is none, None while one may still come."""
     fence = _FENCE.match(data)
     assert fence is not None
     if fence.end() < len(data):
@@ -274,13 +274,13 @@ def _fence_end(data: bytes, over: bool) -> int | None:
 
 
 def common_start(left: bytes, right: bytes) -> bytes:
-    """What both begin with."""
+    """The common prefix."""
     count = next((at for at, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), None)
     return left[: min(len(left), len(right)) if count is None else count]
 
 
 def _end_of_line(data: bytes, count: int) -> int:
-    """Behind so many line ends; 0 for none or less."""
+    """Offset after the first `count` line ends; 0 for none or less."""
     end = 0
     for _ in range(count):
         end = data.index(b"\n", end) + 1

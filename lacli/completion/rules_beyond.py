@@ -1,6 +1,6 @@
-"""Rules that end a completion which writes what lies beyond its place: another function, or the suffix at once.
+"""Rules that stop a completion that writes what is beyond its place: another function, or the suffix itself.
 
-They are for where indentation and brackets do not tell, as a bracket was left open. See `lacli.completion.rules`.
+They cover what indentation and brackets do not tell, as when a bracket was left open. See `lacli.completion.rules`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BEGINS = re.compile(
 )
 _MAY_BEGIN = re.compile(rb"[a-z() \t]+")
 _NOTES = b"/#@*"
-"""What comments, decorators and attributes begin with."""
+"""First characters of comments, decorators and attributes."""
 _BLANKS = b" \t\r"
 _WORD = re.compile(rb"\w")
 _MARKS = re.compile(rb"^[^\w\x80-\xff]+")
@@ -27,25 +27,25 @@ _BETWEEN = " ,.:;!?"
 _SENTENCE = re.compile(rb"[A-Z][a-z]*(?:[,;:]? [`*\"']{0,2}[A-Za-z][\w'()./-]*[`*\"']{0,2}){5}[ ,.:;!?]")
 _MAY_BE_SENTENCE = re.compile(rb"[A-Z][\w ,;:`*\"'()./-]*")
 _LIKE_PROSE = ("sql", "haskell")
-"""Languages whose code may be six words in a row."""
+"""Languages in which six words in a row may be code."""
 _LEAST_LETTERS = 8
-"""Of a line that is known to be the suffix's: shorter ones may well be meant."""
+"""Least letters of a line that counts as a copy of the suffix; shorter ones may be intended."""
 
 
 class OtherFunction(Rule):
-    """Ends the text before another function or type that stands further left than the cursor's statement.
+    """Stops before another function or type that is indented less than the cursor's statement.
 
-    Comments, decorators and blank lines above it go with it; at an end without one they are the text's.
+    Comments, decorators and blank lines above it are cut with it; without a definition after them they are kept.
     """
 
     def __init__(self, cursor: Cursor) -> None:
         own = statement_of(cursor) if cursor.language.blocks == "indent" else cursor.before
         self._limit = indent_of(nearest_to(cursor) if cursor.in_indent else own)
-        self._limit += cursor.before.rstrip().endswith(("{", ":"))  # what it has begun stands further in
+        self._limit += cursor.before.rstrip().endswith(("{", ":"))  # the block that it opens is indented further
         self._from: int | None = None
-        """Where what may belong to it begins."""
+        """Start of the lines that may belong to it."""
         self._line = "plain"
-        """What the present line is so far: blank, note, head or plain."""
+        """Kind of the current line so far: blank, note, head or plain."""
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
@@ -72,7 +72,7 @@ class OtherFunction(Rule):
 
 
 class Frame(Rule):
-    """Ends the text before a line with something that the prompt has around the file: the model writes that again."""
+    """Stops before a line that repeats one of the headings with which the prompt frames the file."""
 
     def __init__(self, headings: Iterable[str]) -> None:
         self._headings = [heading.encode("utf-8", "replace") for heading in headings]
@@ -92,7 +92,7 @@ class Frame(Rule):
 
 
 class Prose(Rule):
-    """Ends a text at the end of a file of code before a sentence: the model explains what it has written."""
+    """At the end of a code file, stops before a sentence of prose, in which a model explains what it wrote."""
 
     def __init__(self, cursor: Cursor) -> None:
         language = cursor.language
@@ -100,7 +100,7 @@ class Prose(Rule):
         closed = language.name == "html" and last.endswith(">") and "</" in last
         self._active = cursor.at_end and (closed or (language.is_code and language.name not in _LIKE_PROSE))
         self._line = cursor.in_indent and not in_text(cursor.stack)
-        """Whether the present line may be one."""
+        """Whether the current line may be prose."""
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
@@ -118,7 +118,7 @@ class Prose(Rule):
 
 
 class SuffixAtOnce(Rule):
-    """Leaves nothing of a text that begins with the next two lines of the file, on the line of the cursor."""
+    """Discards a text that begins, on the cursor's line, with the next two lines of the file."""
 
     def __init__(self, cursor: Cursor) -> None:
         lines = [line.strip().encode("utf-8", "replace") for line in (cursor.below, cursor.second)]

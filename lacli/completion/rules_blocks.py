@@ -1,4 +1,4 @@
-"""Rules that end a completion where its block ends, or what it was allowed to be. See `lacli.completion.rules`."""
+"""Rules that stop a completion at the end of its block or at its limits. See `lacli.completion.rules`."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from lacli.completion.scanner import Open, in_text
 _GOES_ON = frozenset({"else", "elif", "except", "finally"})
 _FENCE, _CLOSING = b"```", b")]}"
 _FAR = 30
-"""Lines after which a bracket that still seems open was more likely miscounted."""
+"""Lines after which a bracket that still seems open has more likely been miscounted."""
 
 
 def block_rule(cursor: Cursor) -> Rule | None:
-    """The rule that keeps a completion inside the block it was begun in; None where blocks cannot be told."""
+    """The rule that keeps a completion inside its block; None if the language's blocks are not known."""
     if cursor.language.blocks == "indent":
         return IndentedBlock(cursor)
     return BracedBlock(cursor) if cursor.language.blocks == "brace" else None
 
 
 class Brackets(Rule):
-    """Ends the text before a bracket or quote that closes what is closed behind the cursor, or nothing.
+    """Stops before a bracket or quote that closes nothing, or what is already closed after the cursor.
 
-    Brackets that stand open at its end are the file's affair, as a block is below.
+    Brackets left open at the end are not judged here.
     """
 
     def __init__(self, cursor: Cursor) -> None:
         self._kept = cursor.kept
         self._lacking = len(cursor.stack) + cursor.lacking if cursor.lacking else 0
-        """What is to stand open at the end of the text, where that is more than at its beginning."""
+        """Depth required at the end of the text if it exceeds that at the beginning, else 0."""
         self._next = cursor.next_line.encode("utf-8", "replace")
         self._language = cursor.language
         self._end = self._end_of(cursor.stack[-1:])
-        """What would close the long string or comment that is open: it must not be begun either."""
+        """The terminator of the multi-line string or comment that is open; it must not even be begun."""
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
@@ -63,13 +63,13 @@ class Brackets(Rule):
 
 
 class IndentedBlock(Rule):
-    """Ends the text before a line that is indented less than the block the cursor is in."""
+    """Stops before a line that is indented less than the cursor's block."""
 
     def __init__(self, cursor: Cursor) -> None:
         self._stale = sum(cursor.line - each.line > _FAR for each in cursor.stack)
-        self._header = not cursor.in_indent  # whether the cursor's own statement goes on, and may begin the block
-        self._inner = False  # whether a statement at the very left has got its block
-        self._waits = False  # for the first word of a line
+        self._header = not cursor.in_indent  # whether the cursor's statement continues and may open the block
+        self._inner = False  # whether a statement at column 0 has got its block
+        self._waits = False  # whether the first word of a line is still incomplete
         self._first = True
         self._floor = _floor_of(cursor) if cursor.in_indent else indent_of(statement_of(cursor))
         self._inside = self._floor > 0
@@ -93,10 +93,10 @@ class IndentedBlock(Rule):
             and _is_letter(byte)
             and not in_text(written.scanner.stack)
         ):
-            return begin  # at the very left, whatever bracket was left open
+            return begin  # at column 0, whatever bracket was left open
         if self._header:
             return None
-        if written.depths[begin] > self._stale:  # the line goes on with a statement, or a text, begun above
+        if written.depths[begin] > self._stale:  # the line continues a statement or string begun above
             return None
         return self._line_begins(written, begin)
 
@@ -113,7 +113,7 @@ class IndentedBlock(Rule):
         return None
 
     def _word(self, written: Written) -> int | None:
-        """The first word of a line at the very left is whole: does it go on with the statement before?"""
+        """Judge a line at column 0 once its first word is complete: does it continue the statement before (`else`)?"""
         if not self._waits:
             return None
         self._waits = False
@@ -130,7 +130,7 @@ class IndentedBlock(Rule):
 
 
 def _floor_of(cursor: Cursor) -> int:
-    """How far a line must be indented to belong to the block of a cursor that has only blanks before it."""
+    """Least indentation of lines in the block of a cursor that has only whitespace before it."""
     above = next((line for line in reversed(cursor.above) if line.strip()), "")
     if above.partition("#")[0].rstrip().endswith(":"):
         return indent_of(above) + 1
@@ -140,7 +140,7 @@ def _floor_of(cursor: Cursor) -> int:
 
 
 def statement_of(cursor: Cursor) -> str:
-    """The line on which the cursor's statement begins: brackets may have been opened above."""
+    """The line on which the cursor's statement begins; further up if brackets were opened there."""
     opened = [each.line for each in cursor.stack if each.is_bracket]
     if opened and 0 < cursor.line - opened[0] <= len(cursor.above):
         return cursor.above[opened[0] - cursor.line]
@@ -148,12 +148,12 @@ def statement_of(cursor: Cursor) -> str:
 
 
 def indent_of(line: str) -> int:
-    """How many blanks a line begins with."""
+    """The width of a line's indentation."""
     return len(line) - len(line.lstrip(" \t"))
 
 
 class BracedBlock(Rule):
-    """Ends the text once the block is closed that the cursor is in, or that its own statement has opened."""
+    """Stops once the cursor's block, or the block opened by its own statement, is closed."""
 
     def __init__(self, cursor: Cursor) -> None:
         self._stack = cursor.stack
@@ -161,8 +161,8 @@ class BracedBlock(Rule):
         self._at_left = cursor.in_indent and not cursor.before
         self._indent = indent_of(nearest_to(cursor) if cursor.in_indent else cursor.before)
         self._outermost = not any(each.mark == "{" for each in cursor.stack)
-        self._own = self._outermost or not cursor.in_indent  # whether what is begun here is the block
-        self._opened = False  # whether that has opened a brace
+        self._own = self._outermost or not cursor.in_indent  # whether the statement begun here is the block
+        self._opened = False  # whether it has opened a brace
         self._closed = False  # whether the block around the cursor was closed
 
     def feed(self, written: Written, byte: int) -> int | None:
@@ -175,23 +175,23 @@ class BracedBlock(Rule):
         if byte == 0x0A:
             over = self._closed or (self._opened and len(stack) <= self._depth)
             if not written.ends and not self._opened and written.data.strip():
-                self._own = self._outermost  # the cursor's own statement opened none
+                self._own = self._outermost  # the cursor's statement opened none
             return len(written.data) if over and len(stack) <= self._depth else None
         begin = written.line_begin
         if begin == len(written.data) - 1 and self._indent and byte not in b" \t\r)]}#":
             left = bool(written.ends) or self._at_left
             if left and written.depths[begin] <= self._depth and not _in_string(written):
-                return begin  # at the very left: what comes after the function
+                return begin  # at column 0: what follows the function
         return None
 
 
 def nearest_to(cursor: Cursor) -> str:
-    """The line whose indentation is that of a cursor with only blanks before it."""
+    """The line that gives the indentation for a cursor with only whitespace before it."""
     return next((line for line in reversed(cursor.above) if line.strip()), "") if not cursor.before else cursor.before
 
 
 class MostLines(Rule):
-    """Ends the text after so many lines; blank ones at its beginning do not count."""
+    """Stops after so many lines, not counting leading blank ones."""
 
     def __init__(self, most: int) -> None:
         self._left = most
@@ -204,7 +204,7 @@ class MostLines(Rule):
 
 
 class WholeLines(Rule):
-    """Where the limit of tokens ends the text, it ends with a whole line that opens nothing, if it has one."""
+    """At the token limit, cuts back to the last complete line that opens nothing, if there is one."""
 
     def safe(self, written: Written) -> int:
         """See `Rule`."""
@@ -217,7 +217,7 @@ class WholeLines(Rule):
 
 
 class Fence(Rule):
-    """Ends the text before Markdown's code fence, which no code begins a line with."""
+    """Stops before a line with a Markdown code fence, which is not code."""
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
@@ -236,6 +236,6 @@ def _is_letter(byte: int) -> bool:
 
 
 def _in_string(written: Written) -> bool:
-    """Whether the last byte stands in a string or a comment that goes over lines, where a fence is text."""
+    """Whether the last byte is in a multi-line string or comment, where a fence is text."""
     stack = written.scanner.stack
     return in_text(stack) and stack[-1].mark != "`"

@@ -1,6 +1,6 @@
-"""The rule that ends a completion in which the model goes round: within a line, or in lines that grow from each other.
+"""The rule that stops a completion that loops: within a line, or in lines that grow from one to the next.
 
-Small models fall into it at a hard place and would write such text up to the limit. See `lacli.completion.rules`.
+Small models get into such loops and would continue to the token limit. See `lacli.completion.rules`.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from lacli.completion.rules import Rule, Written, whole
 
 _LONGEST_ROUND = 64
 _LEAST_ROUND = 40
-"""So many bytes at least must repeat those before them: `0x00, 0x00` and the like are short."""
+"""Least bytes that must be repeated within a line; `0x00, 0x00` and the like are shorter."""
 _TOLD = 8
-"""So many bytes that stood before may be the beginning of a round."""
+"""Bytes that must have occurred before for a repetition to be considered."""
 _ROUNDS = 3
-"""So often at least a part of a line must be said again."""
+"""Least number of repetitions of a part of a line."""
 _LONGEST_BLOCK = 4
 _NAME = re.compile(rb"(?<![\w\\])[A-Za-z_]")
-"""The beginning of a word that is no number and no escape: tables of numbers repeat for good reasons."""
+"""The beginning of a word, but not of a number or an escape: tables of numbers repeat legitimately."""
 _WORD = re.compile(rb"\w\w")
 _GROWN = re.compile(rb"([A-Za-z_]{3,}?)\1+")
 _JOINTS = b" \t,;+-*/%=<>|&.?:([{"
 
 
 class Loops(Rule):
-    """Ends the text after the first round."""
+    """Stops after the first round of a loop."""
 
     def __init__(self, cursor: Cursor) -> None:
         self._is_code = cursor.language.is_code
-        self._skips = not cursor.in_indent  # the rest of the cursor's line is no whole line
+        self._skips = not cursor.in_indent  # the rest of the cursor's line is not a whole line
         self._lines: list[tuple[bytes, int]] = []
-        """Each line as `_shape` has it, and its indentation."""
+        """For each line its `_shape` and its indentation."""
         self._begins: list[int] = []
         self._runs = [0] * (_LONGEST_BLOCK + 1)
-        """For each distance, how many of the last lines are like those so far above them."""
+        """Indexed by distance: how many of the last lines have the shape of the line that far above."""
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
@@ -49,14 +49,14 @@ class Loops(Rule):
         return self._once(written, size) if _NAME.search(data, len(data) - 2 * size) else None
 
     def _once(self, written: Written, size: int) -> int:
-        """The end of what is said again every `size` bytes, once; nothing of a line that is not the first."""
+        """The end of the first round of a repetition of period `size`; beyond the first line, the line's beginning."""
         data, begin = written.data, written.line_begin
         if data[:begin].strip():
             return whole(written, begin)
         again = len(data)
         while again > begin + size and data[again - 1] == data[again - 1 - size]:
             again -= 1
-        while again > begin and _WORD.fullmatch(data[again - 1 : again + 1]):  # not half a word
+        while again > begin and _WORD.fullmatch(data[again - 1 : again + 1]):  # do not cut within a word
             again -= 1
         return max(begin, len(data[:again].rstrip(_JOINTS)))
 
@@ -70,7 +70,7 @@ class Loops(Rule):
         self._begins.append(written.line_begin)
         for size in range(1, min(_LONGEST_BLOCK, len(self._lines) - 1) + 1):
             (shape, indent), (above, indent_above) = self._lines[-1], self._lines[-1 - size]
-            same = shape == above and indent >= indent_above  # what is closed ends further out each time
+            same = shape == above and indent >= indent_above  # closing lines are indented less each time
             self._runs[size] = self._runs[size] + 1 if same else 0
             enough = self._runs[size] >= (_ROUNDS if size == 1 else 2 * size)
             if enough and any(_NAME.search(shape) for shape, _ in self._lines[-size:]):
@@ -88,12 +88,12 @@ class Loops(Rule):
 
 
 def _distance(data: bytearray, begin: int, count: int) -> int:
-    """How far before the last so many bytes of a line the same stand, nearest; 0 for nowhere near."""
+    """The least distance at which the last `count` bytes of a line occurred before; 0 if not nearby."""
     start = len(data) - count
     found = data.rfind(data[start:], max(begin, start - _LONGEST_ROUND), len(data) - 1) if start > begin else -1
     return 0 if found < 0 else start - found
 
 
 def _shape(line: bytes) -> bytes:
-    """A line without its indentation, and every part of a word that repeats once only."""
+    """A line without its indentation and with repeated parts of words collapsed to one."""
     return _GROWN.sub(rb"\1", line.strip())

@@ -1,4 +1,4 @@
-"""Rules that end a completion where it repeats: what follows the cursor, or itself. See `lacli.completion.rules`."""
+"""Rules that stop a completion that repeats the text after the cursor, or itself. See `lacli.completion.rules`."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from lacli.completion.scanner import in_text
 _WORD = re.compile(rb"\w")
 _CLOSING = re.compile(rb"[)\]};,\s]*")
 _PART = re.compile(rb"\d+|[A-Za-z][a-z]*|[\x80-\xff]+")
-"""Numbers, and words as names are put together from them."""
+"""Numbers, and the words of which names are composed."""
 _LONGEST_ALIKE = 240
-"""Lines longer than this must be equal: to find out whether they are alike would cost more than it is worth."""
+"""Longer lines are only tested for equality, as comparing them fuzzily would cost too much."""
 _LONGEST_BLOCK = 16
 _OPENER = {")": "(", "]": "[", "}": "{"}
 _LEAST_ALIKE = 3
-"""Characters that tell that the text has come to the rest of the cursor's line."""
+"""Characters that suffice to recognise the rest of the cursor's line."""
 _LEAST_HALF = 6
-"""Characters of a line from which it is known to be half of another."""
+"""Least characters of a line that is recognised as the first half of another."""
 _PAIRS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
 _BEGINNING = re.compile(rb"[\w\x80-\xff]+")
 _ENDS = b")]}>\"'`;"
-"""Behind these, as behind a word, no word can follow without a blank."""
+"""After these, as after a word, another word cannot follow without a blank."""
 _JOINS = b"=.,*&|+-<>"
-"""What neither ends nor begins a statement."""
+"""Characters that neither end nor begin a statement."""
 
 
 class RestOfLine(Rule):
-    """Ends the text where it has written what stands right of the cursor, at the depth of the cursor itself.
+    """Stops where the text repeats the rest of the cursor's line, at the cursor's own depth.
 
-    What may be a beginning of it is held back, and compared with it at the text's end, for all rules alike: by `Rules`.
+    A possible beginning of it is held back and compared at the end of the text, by `Rules` for all rules alike.
     """
 
     def __init__(self, cursor: Cursor) -> None:
         self._head = cursor.head.encode("utf-8", "replace")
         self._depth = len(cursor.stack)
         self._lacking = self._depth + cursor.lacking if cursor.lacking else -1
-        """Where the text is to open brackets that the rest of the line closes, the depth of that rest."""
+        """If the text has to open brackets that the rest of the line closes: the depth of that rest, else -1."""
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
@@ -48,7 +48,7 @@ class RestOfLine(Rule):
         if self._lacking >= 0 and written.done == "close" and len(written.scanner.stack) < self._lacking:
             return self._overran(written)
         end = len(written.data)
-        if _is_word(head[-1]):  # it may go on, as a longer word
+        if _is_word(head[-1]):  # it may continue as a longer word
             if _is_word(byte):
                 return None
             end -= 1
@@ -65,8 +65,8 @@ class RestOfLine(Rule):
         return begin
 
     def _overran(self, written: Written) -> int | None:
-        """The text closed what the rest of the line is to close: where it began to be alike, if that is more than a
-        bracket."""
+        """The text closed what the rest of the line has to close. Returns where the two began to agree, if on more than
+        a bracket."""
         best, length = None, _LEAST_ALIKE - 1
         for begin, depth in enumerate(written.depths if not written.ends else ()):
             alike = len(common_start(bytes(written.data[begin:]), self._head)) if depth == self._lacking else 0
@@ -81,9 +81,9 @@ class RestOfLine(Rule):
 
 
 class LineRewritten(Rule):
-    """Leaves nothing of a text that begins as the rest of the cursor's line does, and ends so that this cannot follow.
+    """Discards a text that begins like the rest of the cursor's line and ends so that this rest cannot follow.
 
-    The model has then written that line's end anew, with something more in it: the rest would stand there twice.
+    The model has then rewritten the end of the line with something added, so that it would be there twice.
     """
 
     def __init__(self, cursor: Cursor) -> None:
@@ -117,9 +117,9 @@ class LineRewritten(Rule):
 
 
 class ClosedInText(Rule):
-    """Ends the text before a bracket that is right of the cursor already where brackets are text, as in f"{name}".
+    """Within strings, where brackets are text as in f"{name}", stops before one that is right of the cursor already.
 
-    Brackets that were opened may stay open in a text.
+    Brackets that a string opens may stay open.
     """
 
     def __init__(self, cursor: Cursor) -> None:
@@ -132,7 +132,7 @@ class ClosedInText(Rule):
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
         if not self._opens or len(written.scanner.stack) < self._depth:
-            self._opens = b""  # the text around the cursor is over
+            self._opens = b""  # the string around the cursor has ended
             return None
         self._open += (byte in self._opens) - (byte in self._closes)
         if self._open < 0:
@@ -143,10 +143,10 @@ class ClosedInText(Rule):
 
 
 class NextLine(Rule):
-    """Ends the text before a line that equals the next one of the file, or nearly: indentation included.
+    """Stops before a line that equals the file's next line, or nearly so, including its indentation.
 
-    Lines of closing brackets alone equal one another by chance; where brackets count, `rules_blocks` judges them.
-    Lines that differ in a number or a word are members of a series, as `xs = …` and `ys = …` are.
+    Lines of only closing brackets are equal by chance; where brackets matter, `rules_blocks` judges them. Lines that
+    differ in a number or a word are members of a series, such as `xs = …` and `ys = …`.
     """
 
     def __init__(self, cursor: Cursor) -> None:
@@ -155,8 +155,8 @@ class NextLine(Rule):
         self._indent = line[: len(line) - len(self._target)]
         counted = cursor.language.is_code and not in_text(cursor.stack)
         self._active = bool(self._target) and not (counted and _CLOSING.fullmatch(self._target))
-        self._own = not cursor.in_indent  # on the cursor's line: what the user began is no repetition
-        self._keeps = 0 if cursor.next_breaks else len(cursor.before)  # blanks, which stand before that line already
+        self._own = not cursor.in_indent  # on the cursor's line, whose beginning is the user's and not a repetition
+        self._keeps = 0 if cursor.next_breaks else len(cursor.before)  # indentation that is before that line already
         most = max(0, -(-len(self._target) // 10) - 1)  # less than a tenth
         self._most = most if len(self._target) <= _LONGEST_ALIKE else 0
         self._start()
@@ -165,7 +165,7 @@ class NextLine(Rule):
         self._blank = True
         self._row = list(range(len(self._target) + 1))
         self._begun = self._active
-        self._blanks: list[int] = []  # they count once more of the line follows
+        self._blanks: list[int] = []  # they only count once more of the line follows
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
@@ -191,7 +191,7 @@ class NextLine(Rule):
         return None
 
     def _compare(self, byte: int) -> None:
-        """A further row of the edit distance between this line and the beginnings of the target."""
+        """Compute the next row of the edit distance between this line and all prefixes of the target."""
         before, row = self._row, [self._row[0] + 1]
         for index, wanted in enumerate(self._target):
             row.append(min(before[index] + (byte != wanted), before[index + 1] + 1, row[index] + 1))
@@ -226,7 +226,7 @@ class NextLine(Rule):
         return self._cut(written, written.line)
 
     def _is_half(self, text: bytes) -> bool:
-        """Whether a line that the text ends in is no whole one, but the beginning of the next one of the file."""
+        """Whether the text's last line is incomplete and the beginning of the file's next line."""
         rest = self._target[len(text) :].lstrip()
         if not self._target.startswith(text) or not rest or len(text) < max(_LEAST_HALF, len(self._target) / 2):
             return False
@@ -236,16 +236,16 @@ class NextLine(Rule):
 
 
 class Repetition(Rule):
-    """Ends the text where it says a block of lines once more, or one line for the third time."""
+    """Stops where the text repeats a block of lines, or a single line for the third time."""
 
     def __init__(self, cursor: Cursor) -> None:
         above = [line.rstrip() for line in cursor.above]
         self._lines: list[bytes] = [line.encode("utf-8", "replace") for line in above]
         self._first = cursor.before.encode("utf-8", "replace")
         self._begins: list[int] = [0] * len(above)
-        """Where each line begins in the text; those above the cursor at 0."""
+        """Offset of each line in the text; 0 for the lines above the cursor."""
         self._runs = [0] * (_LONGEST_BLOCK + 1)
-        """For each distance, how many of the last lines equal those so far above them."""
+        """Indexed by distance: how many of the last lines equal the line that far above."""
 
     def feed(self, written: Written, byte: int) -> int | None:
         """See `Rule`."""
@@ -266,7 +266,7 @@ class Repetition(Rule):
         return None
 
     def _needed(self, size: int) -> int:
-        """How many lines must repeat those `size` above: as many; more where they say next to nothing."""
+        """How many lines must repeat those `size` lines above: `size`, more if they have little content."""
         words = {line for line in self._lines[-size:] if len(_WORD.findall(line)) > 1}
         return size * (4 if not words else 2 if len(words) == 1 else 1)
 
@@ -275,7 +275,7 @@ class Repetition(Rule):
         line = (written.line if written.ends else self._first + written.line).rstrip()
         begins = [len(written.data)]
         for size in range(1, min(_LONGEST_BLOCK, len(self._lines)) + 1):
-            if self._lines[-size].startswith(line):  # the present line may go on with a repetition, or begin one
+            if self._lines[-size].startswith(line):  # the current line may continue or begin a repetition
                 run = self._runs[size]
                 begins.append(self._begins[-run] if run else written.line_begin)
         return min(begins)
@@ -290,7 +290,7 @@ def _is_letter(byte: int) -> bool:
 
 
 def _same_words(left: bytes, right: bytes) -> bool:
-    """Whether two lines say the same words, but for a letter of a long one."""
+    """Whether two lines consist of the same words, up to a letter of a long word."""
     ours, theirs = _PART.findall(left), _PART.findall(right)
     return len(ours) == len(theirs) and all(map(_nearly, ours, theirs))
 

@@ -1,7 +1,7 @@
-"""Which brackets, strings and comments stand open in a piece of code: roughly, and one character after another.
+"""An incremental scanner for open brackets, strings and comments, one character at a time.
 
-No grammar: what it takes for a string is one in every language that `languages` lists, but for odd corners, in which a
-closing bracket may be miscounted.
+An approximation without a grammar: it recognises the strings of every language in `languages` except for corner cases,
+in which a closing bracket may be miscounted.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ _BEFORE_REGEX = "(,=:[!&|?{};+~^<>"
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Something that stands open."""
+    """An open bracket, string, comment or regular expression."""
 
     mark: str
-    """The bracket; the quotes of a string; what began a comment; / for a regular expression."""
+    """What opened it: the bracket, the quotes, the comment mark, or / for a regular expression."""
     line: int
-    """How many line ends came before it."""
+    """Number of line ends before it."""
 
     @property
     def is_bracket(self) -> bool:
-        """Whether code stands in it, and not the text of a string or a comment."""
+        """Whether its content is code and not the text of a string or comment."""
         return self.mark in OPENS
 
 
 def in_text(stack: Sequence[Open]) -> bool:
-    """Whether what was opened last is a string, a comment or a regular expression, in which brackets are text."""
+    """Whether the innermost open element is a string, comment or regular expression, in which brackets are text."""
     return bool(stack) and not stack[-1].is_bracket
 
 
@@ -41,25 +41,25 @@ class Scanner:
 
     def __init__(self, language: Language, stack: list[Open] | None = None, meaning: str = "\n") -> None:
         self.stack: list[Open] = list(stack or [])
-        """What stands open, outermost first."""
+        """Open elements, outermost first."""
         self.line = 0
-        """Line ends so far."""
+        """Number of line ends so far."""
         self.missing = 0
-        """Closing brackets and quotes that closed nothing."""
+        """Number of closing brackets and quotes that closed nothing."""
         self._language = language
-        self._last = ""  # the character before, "" where it must not begin anything together with the next one
+        self._last = ""  # the previous character; "" if it must not combine with the next one
         self.meaning = meaning
-        """The last character of code that is no blank; comments are none."""
+        """The last non-blank character of code, ignoring comments."""
         self._escaped = False
-        self._count = 0  # characters inside the string, so far
-        self._run = 0  # quotes in a row inside a long string
-        self._empty = ""  # the quote of an empty string that was just closed: a third one makes it a long one
+        self._count = 0  # characters in the string so far
+        self._run = 0  # consecutive quotes inside a triple-quoted string
+        self._empty = ""  # quote of an empty string just closed: a third one makes it triple-quoted
         self._skip = 0
-        self._quoted = 0  # 1 right behind a quote that may begin a literal, 2 one character later
+        self._quoted = 0  # 1 right after a quote that may begin a character literal, 2 one character later
         self._before_slash = "\n"
 
     def feed(self, character: str) -> str:
-        """Take a character; what it did: "open", "close", "missing" (it closed nothing) or nothing."""
+        """Process a character. Returns its effect: "open", "close", "missing" (it closed nothing) or ""."""
         if character == "\n":
             self.line += 1
         if not self._language.is_code:
@@ -104,7 +104,7 @@ class Scanner:
         return ""
 
     def _is_literal(self, character: str) -> bool:
-        """Whether this belongs to a literal of one character; a lifetime only begins with its quote."""
+        """Whether this belongs to a character literal; a Rust lifetime also begins with a quote."""
         state, self._quoted = self._quoted, 0
         if character == "'" and state != 1:
             self._quoted = 0 if state else 1
@@ -120,7 +120,7 @@ class Scanner:
         return self._open(mark)
 
     def _inside(self, top: str, character: str) -> str:
-        """A character of a string, a comment or a regular expression."""
+        """Process a character within a string, comment or regular expression."""
         last, self._last = self._last, character
         language = self._language
         if top == language.comment:
@@ -146,7 +146,7 @@ class Scanner:
             self._empty = top if self._count == 1 else ""
             return self._close(top)
         if character == "\n" and (top not in language.long_quotes or language.triple):
-            return self._close(top)  # such strings end with their line, whatever was meant
+            return self._close(top)  # such strings end with their line in any case
         if character == "{" and last == "$" and top == "`":
             return self._open("{")
         return ""
@@ -160,11 +160,11 @@ class Scanner:
         return "open"
 
     def _close(self, mark: str) -> str:
-        """Close the nearest `mark`, with what was left open in it by mistake."""
+        """Close the innermost `mark` and everything left open inside it."""
         for index in range(len(self.stack) - 1, -1, -1):
             if self.stack[index].mark == mark:
                 del self.stack[index:]
-                self._count = 1  # whatever string stands around it is not empty
+                self._count = 1  # the enclosing string, if any, is not empty
                 return "close"
             if not self.stack[index].is_bracket:
                 break
@@ -173,7 +173,7 @@ class Scanner:
 
 
 def scan(text: str, language: Language, stack: list[Open] | None = None) -> Scanner:
-    """The state after a text."""
+    """Scan a text and return the resulting state."""
     scanner = Scanner(language, stack)
     feed = scanner.feed
     for character in text:

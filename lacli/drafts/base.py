@@ -1,6 +1,6 @@
-"""The two contracts of what guesses: draft sources propose continuations, a follower source extends any of them.
+"""The two interfaces of draft sources: a `DraftSource` proposes continuations, a `FollowerSource` extends any of them.
 
-No torch here. A source must never block on disk or network inside these calls, and must never raise on odd token ids.
+No torch here. A source must not block on disk or network inside these calls and must not raise on invalid token ids.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 NO_TOKEN = 0xFFFFFFFF
-"""In stored tables: among followers none, in the key of a pair any token before."""
+"""In stored tables: no follower, or in the key of a pair: any preceding token."""
 TAIL = 4
-"""How many of the last tokens a follower source is told."""
+"""How many preceding tokens a follower source is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,102 +20,103 @@ class Draft:
     """One guessed continuation of the context."""
 
     token_ids: tuple[int, ...]
-    """The guess, first token first."""
+    """The guessed tokens in order."""
     chances: tuple[float, ...]
-    """For each token the estimated chance that it *and all before it* are accepted; never above its parent's."""
+    """For each token the estimated probability that it *and all before it* are accepted; non-increasing."""
     source: str
-    """Who guessed: window, prediction, prompt, session, project or files."""
+    """Name of the source: window, prediction, prompt, session, project or files."""
     key: int = 0
-    """The source's own note (for instance the class of match), handed back untouched in `credit`."""
+    """Private to the source (for instance the class of match); passed back unchanged in `credit`."""
     position: int = -1
-    """Where in the source's own index the guess was read, handed back in `credit`, too."""
+    """Private to the source: where in its index the guess was read; passed back in `credit`."""
 
 
 class GuessSource(Protocol):
-    """What both kinds of source have in common: they follow a reply and keep what they learn from it."""
+    """What both kinds of source share: they follow a reply and learn from it."""
 
     name: str
     """As shown in statistics."""
 
     def start(self, context: Sequence[int]) -> None:
-        """A reply begins; `context` is the prompt and the first token."""
+        """Begin a reply; `context` is the prompt and the first token."""
         ...
 
     def observe(self, token_ids: Sequence[int]) -> None:
-        """These tokens were emitted after the context last seen."""
+        """Append tokens that were emitted after the context seen so far."""
         ...
 
     def fork(self) -> Self:
-        """The same knowledge for a reply that is written beside others; itself if a reply leaves no trace in it.
+        """A copy for a reply in a batch, sharing what is known so far; the source itself if replies do not change it.
 
-        What the fork learns of the reply's text is its own until `merge`, so that it may still be forgotten as one.
+        What the fork learns from the reply's text stays its own until `merge`, so that it can be discarded as a whole.
         """
         ...
 
     def merge(self, fork: Self) -> None:
-        """The fork's reply has ended: take what it learned, as if the reply had been written here just now."""
+        """Take over what the fork learned, once its reply has ended, as if that reply had been written here."""
         ...
 
     def numbers(self) -> list[float]:
-        """What has been learned of how far to trust its guesses, to be kept for `restore`; may be empty."""
+        """The learned calibration of its guesses, to be stored for `restore`; may be empty."""
         ...
 
     def restore(self, numbers: Sequence[float]) -> None:
-        """Restore what `numbers` returned in an earlier process; numbers of another shape are ignored."""
+        """Restore what `numbers` returned in an earlier process; a list of another shape is ignored."""
         ...
 
 
 class DraftSource(GuessSource, Protocol):
-    """Proposes whole continuations of the context."""
+    """Proposes continuations of the context."""
 
     def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
-        """Guesses for what follows `context` (its last token is row 0), none longer than `room` tokens."""
+        """Guesses of what follows `context` (whose last token is row 0), each of at most `room` tokens."""
         ...
 
     def credit(self, draft: Draft, accepted: int) -> None:
-        """Of this draft, cut to the tokens the text has judged, the first `accepted` were right, any other is wrong."""
+        """Learn the outcome of a draft, cut to the tokens that the text has decided: the first `accepted` were right,
+        the next one, if any, was wrong."""
         ...
 
 
 Found = tuple[int, tuple[int, ...], tuple[int, ...]]
-"""How many of the last tokens were found, the followers behind them, likeliest first, and for each the weight of its
-probability, -16 log2."""
+"""Length of the context that was found, its followers, likeliest first, and the weight of each: -16 log2 of its
+probability."""
 
 
 class StaticFollowers(Protocol):
-    """Knows what may come after a few tokens and never learns."""
+    """Predicts the token after a short context from a fixed table; never learns."""
 
     def find(self, tail: tuple[int, ...]) -> Found:
-        """What follows the longest end of these tokens that is known; (0, (), ()) where none is."""
+        """Look up the longest known suffix of these tokens; (0, (), ()) if none is known."""
         ...
 
 
 class FollowerSource(GuessSource, Protocol):
-    """Knows what may come after any few tokens, so that it extends every node of the draft tree, whoever guessed it."""
+    """Predicts the token after any short context, and so extends every node of the draft tree, whatever its source."""
 
     def follow(self, *tail: int) -> Sequence[tuple[int, float]]:
-        """What may come after these tokens, the latest last, each with its chance given them: `TAIL` of them where the
-        text has as many."""
+        """Candidates for the token after `tail` (the last `TAIL` tokens, or fewer at the beginning of a text), each
+        with its probability given `tail`."""
         ...
 
     def learn(
         self, pairs: Iterable[tuple[int, int]], followers: Iterable[list[int]], logits: Iterable[list[float]]
     ) -> None:
-        """After a forward, for each verified row: the token before it and its own, the model's top tokens there,
-        likeliest first, and their logits."""
+        """Learn from a forward. For each verified row: the preceding token and the row's own, the model's top tokens
+        after it, likeliest first, and their logits."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """All that guesses for a reply, besides the lookahead window."""
+    """All sources of a reply except the lookahead window."""
 
     drafts: Sequence[DraftSource] = ()
-    """In the order that decides between equal promises."""
+    """In order of preference among equally likely drafts."""
     follower: FollowerSource | None = None
 
     def all(self) -> tuple[GuessSource, ...]:
-        """Both kinds, the draft sources first."""
+        """All sources, the draft sources first."""
         return (*self.drafts, *([self.follower] if self.follower is not None else []))
 
     def fork(self) -> Sources:

@@ -1,7 +1,7 @@
-"""How often a class of guesses turns out right, learned online; and the base class of the sources that use it.
+"""Online calibration of guesses by class, and the base class of the sources that use it.
 
-A class is what a source knows of a guess before it is tried (length of the match, share among the alternatives). For
-each class and depth the conditional acceptance is a Beta mean with decayed counts around a prior.
+A class is what a source knows about a guess before it is verified (length of the match, share among the alternatives).
+For each class and depth, the conditional acceptance probability is a Beta mean with decayed counts around a prior.
 """
 
 from __future__ import annotations
@@ -14,42 +14,43 @@ from typing import Self
 from lacli.drafts.base import Draft
 
 _DECAY = 0.97
-_STRENGTH = 3.0  # the prior weighs as much as three judged guesses
+_STRENGTH = 3.0  # weight of the prior, in guesses
 _DEPTHS = (0, 1, 2, 3, 3, 4, 4, 4, 4)  # depth -> row of the table
-_DEEPER = 5  # the row of all depths beyond
+_DEEPER = 5  # row of all greater depths
 
 
 class Calibration:
-    """Learned chances of one source."""
+    """Calibrated acceptance probabilities of one source."""
 
     def __init__(self, first: Sequence[float], later: Sequence[float]) -> None:
-        """first, later: prior chance of the first token and, given all before it, of each later one, per class."""
+        """Priors per class: `first` for the first token, `later` for each later one, given all before it."""
         self._priors = [(start, *(follow,) * 5) for start, follow in zip(first, later, strict=True)]
         self._right = [[0.0] * 6 for _ in first]
         self._judged = [[0.0] * 6 for _ in first]
 
     def chances(self, key: int, count: int) -> tuple[float, ...]:
-        """For a guess of this class with `count` tokens: the chance of each prefix, never increasing."""
+        """For a guess of this class with `count` tokens: the probability of each prefix, non-increasing."""
         prior, right, judged = self._priors[key], self._right[key], self._judged[key]
         rates = [(right[row] + _STRENGTH * prior[row]) / (judged[row] + _STRENGTH) for row in range(6)]
-        # Drafts are as long as the room allows, mostly in vain, and this runs dozens of times a step.
+        # Hot: drafts are as long as allowed, and this runs dozens of times per step.
         given = [rates[row] for row in _DEPTHS[:count]]
         given += repeat(rates[_DEEPER], count - len(given))
         return tuple(accumulate(given, mul))
 
     def learn(self, key: int, accepted: int, judged: int) -> None:
-        """A guess of this class was right in its first `accepted` tokens; the text decided on the first `judged`."""
+        """Update with a guess of this class: of the `judged` tokens that the text decided, the first `accepted` were
+        right."""
         for depth in range(judged):
             row = _DEPTHS[depth] if depth < len(_DEPTHS) else _DEEPER
             self._right[key][row] = _DECAY * self._right[key][row] + (depth < accepted)
             self._judged[key][row] = _DECAY * self._judged[key][row] + 1
 
     def numbers(self) -> list[float]:
-        """What is learned, for `restore` in a later process."""
+        """The learned counts, for `restore` in a later process."""
         return [value for table in (self._right, self._judged) for row in table for value in row]
 
     def restore(self, numbers: Sequence[float]) -> None:
-        """Take back `numbers`; those of another shape are ignored."""
+        """Restore `numbers`; a list of another shape is ignored."""
         count = 6 * len(self._priors)
         if len(numbers) != 2 * count or not all(0 <= value < 1e6 for value in numbers):
             return
@@ -58,7 +59,7 @@ class Calibration:
 
 
 class Calibrated:
-    """A `DraftSource` without `propose`: learns how far to trust its guesses, and nothing of the text."""
+    """A `DraftSource` without `propose`: learns the calibration of its guesses, and nothing from the text."""
 
     def __init__(self, calibration: Calibration) -> None:
         self._calibration = calibration

@@ -1,4 +1,4 @@
-"""Drafts from an index: what followed earlier occurrences of the context's end, with learned chances.
+"""Drafts from an index: what followed earlier occurrences of the context's suffix, with calibrated probabilities.
 
 No torch, no files.
 """
@@ -14,14 +14,14 @@ from lacli.drafts.index import Match, SuffixIndex
 
 _DRAFTS = 4
 
-_LENGTHS = (0, 0, 1, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5)  # match length -> class; 16 and more is class 6
+_LENGTHS = (0, 0, 1, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5)  # match length -> class; 16 and more: class 6
 _FIRST = (0.15, 0.30, 0.42, 0.55, 0.68, 0.80, 0.92)
 _LATER = (0.50, 0.60, 0.68, 0.75, 0.84, 0.91, 0.96)
-_SHARES = (1.0, 0.75, 0.30)  # the only continuation seen, the usual one, a rarer one
+_SHARES = (1.0, 0.75, 0.30)  # share of a continuation: the only one seen, the most frequent one, a rarer one
 
 
 def new_calibration(trust: float = 1.0) -> Calibration:
-    """Priors for drafts made by `drafts_from`: 7 classes of match length, 3 of share."""
+    """Priors for drafts made by `drafts_from`: 7 classes of match length by 3 of share."""
     return Calibration(
         [trust * first * share for first in _FIRST for share in _SHARES], [later for later in _LATER for _ in _SHARES]
     )
@@ -30,7 +30,7 @@ def new_calibration(trust: float = 1.0) -> Calibration:
 def drafts_from(
     index: SuffixIndex, context: Sequence[int], room: int, calibration: Calibration, source: str
 ) -> list[Draft]:
-    """What followed earlier occurrences of the context's end, the longest match first, of equals what was seen most."""
+    """Drafts of what followed earlier occurrences of the context's suffix: longest match first, then most frequent."""
     matches = index.matches(context)
     seen: set[tuple[int, ...]] = set()
     runs: list[tuple[Match, tuple[int, ...]]] = []
@@ -38,7 +38,7 @@ def drafts_from(
     for match in matches:
         if len(runs) >= _DRAFTS and match.length < matches[0].length:
             break
-        # As long as there is room: how far a chain is worth following its chances say.
+        # As long as there is room: the probabilities tell how far a chain is worth verifying.
         run = index.following(match.position, room)
         if run and match.length == matches[0].length:
             firsts[run[0]] += match.seen

@@ -1,9 +1,9 @@
-"""Where the end of a context was seen before: two indexes with one face and one order.
+"""Suffix indexes: earlier positions at which the end of a context occurs. Two of them with one interface.
 
-`LiveIndex` grows token by token (a reply, a session); `StoredIndex` is built once from segments that do not change.
-Both keep their positions sorted by what stands before them (`index_keys`), so the truly longest match is found however
-much else is stored, and a continuation is read at a position, hence as long as one likes (research/ngram.md §2.1).
-Nothing here is shared: an index may be built in one thread and then used in another. No torch, no files.
+`LiveIndex` grows token by token (a reply, a session); `StoredIndex` is built once from immutable segments. Both keep
+their positions sorted by the reversed text before them (`index_keys`), so the longest match is found however much else
+is stored, and a continuation is read from its position, at any length (research/ngram.md §2.1). No shared state: an
+index may be built in one thread and used in another. No torch, no files.
 """
 
 from __future__ import annotations
@@ -27,56 +27,57 @@ from lacli.drafts.index_keys import (
 )
 
 HEAD = 4
-"""Continuations are one and the same if so many first tokens are."""
+"""Continuations count as equal if their first so many tokens are."""
 LOOKED_AT = 32
-"""Places of one length that are looked at; of more, so many evenly spread over them."""
+"""Positions of one match length that are looked at; of more, an evenly spread sample of this size."""
 KINDS = 8
-"""Continuations told of for one length."""
+"""Most continuations returned for one match length."""
 
-_MOST = 1 << 17  # tokens a live index keeps: some 25 MB
-_FEW = 32  # keys inserted one by one; more are sorted at once
-_RECENT = 1 << 14  # keys up to which inserting into a list is as good as free
+_MOST = 1 << 17  # tokens in a live index: about 25 MB
+_FEW = 32  # up to so many keys are inserted one by one; more are sorted together
+_RECENT = 1 << 14  # size up to which insertion into a list is cheap
 
 
 class Match(NamedTuple):
-    """One continuation of positions that agree with the context's end equally far."""
+    """One continuation, among the positions with one match length."""
 
     length: int
-    """How many of the context's last tokens stand before each of the positions, exactly; 32 is that or more."""
+    """How many of the context's last tokens precede these positions, exactly; 32 means 32 or more."""
     position: int
-    """Where to read it on, with `following`: the newest of the positions with this continuation."""
+    """Where to read it with `following`: the newest position with this continuation."""
     seen: int
-    """How many of the positions of this length continue so (in their first `HEAD` tokens)."""
+    """How many of the positions continue like this (comparing the first `HEAD` tokens)."""
     of: int
-    """How many positions of this length were looked at: all of them up to `LOOKED_AT`, else a spread sample."""
+    """How many positions of this length were looked at: all of them up to `LOOKED_AT`, else a sample."""
 
 
 class SuffixIndex(Protocol):
-    """Earlier positions where the end of a context occurs."""
+    """Finds earlier positions at which the suffix of a context occurs."""
 
     def matches(self, context: Sequence[int]) -> list[Match]:
-        """What followed the positions that share most with the context's end.
+        """The continuations of the longest matches with the context's suffix.
 
-        The longest match there is comes first; then, for backing off, the next shorter lengths that occur, until
-        `index_keys.ENOUGH` positions are found or `LEVELS` lengths. A position counts once, at its own length: a scorer
-        that wants the counts of a shorter context adds those of the longer. Within a length the continuation seen
-        most often comes first, of equals the newest; at most `KINDS`.
+        The longest match comes first, followed by the next shorter lengths that occur, for back-off, until
+        `index_keys.ENOUGH` positions or `LEVELS` lengths are found. A position counts once, at its own length; for the
+        counts of a shorter context add those of the longer ones. Within a length the most frequent continuation comes
+        first, the newest one on a tie; at most `KINDS` of them.
         """
         ...
 
     def following(self, position: int, count: int) -> tuple[int, ...]:
-        """Up to `count` tokens from `position` on, within their segment."""
+        """Up to `count` tokens from `position` on, within its segment."""
         ...
 
 
 class LiveIndex:
-    """Index over text that grows; it forgets its oldest half when it holds `_MOST` tokens."""
+    """Index over growing text; drops its older half when it holds `_MOST` tokens."""
 
     def __init__(self) -> None:
         self._tokens: list[int] = []
-        self._dropped = 0  # tokens forgotten; positions count from before them
-        self._key = EMPTY_KEY  # of the position the next token will have
-        # Ascending keys, each with its position behind it, so of equal keys the oldest is first; the recent ones apart.
+        self._dropped = 0  # tokens dropped so far; positions still count them
+        self._key = EMPTY_KEY  # key of the next token's position
+        # Ascending keys, each followed by its position, so that of equal keys the oldest comes first. Recent ones are
+        # kept in a small list of their own.
         self._settled: list[bytes] = []
         self._recent: list[bytes] = []
 
@@ -84,7 +85,7 @@ class LiveIndex:
         return len(self._tokens)
 
     def extend(self, token_ids: Iterable[int]) -> None:
-        """Append to the current segment; what cannot be a token's id ends it."""
+        """Append to the current segment; an invalid token id ends it."""
         tokens, key, position, keys = self._tokens, self._key, self._dropped + len(self._tokens), []
         for token_id in token_ids:
             if not 0 <= token_id < SEPARATOR:
@@ -109,7 +110,7 @@ class LiveIndex:
                 insort(self._recent, key)
         if len(self._recent) > _RECENT:
             self._settled += self._recent
-            self._settled.sort()  # a merge, to Python's sort
+            self._settled.sort()  # two sorted runs, which Python's sort merges
             self._recent = []
 
     def _forget(self) -> None:
@@ -122,7 +123,7 @@ class LiveIndex:
         self._recent = [key for key in self._recent if key[KEY_BYTES:] >= first]
 
     def close_segment(self) -> None:
-        """No match and no continuation crosses this point."""
+        """End the segment: no match and no continuation crosses this point."""
         if self._tokens and self._tokens[-1] != SEPARATOR:
             self._tokens.append(SEPARATOR)
             self._key = EMPTY_KEY
@@ -146,7 +147,7 @@ class LiveIndex:
 
 
 class StoredIndex:
-    """Index over segments that do not change; a position is a token's number if each segment ends in one gap."""
+    """Index over immutable segments. A position is a token's number in their concatenation, with one gap after each."""
 
     def __init__(self, segments: Iterable[Sequence[int] | np.ndarray]) -> None:
         gap = np.array([SEPARATOR], np.uint32)
@@ -160,7 +161,7 @@ class StoredIndex:
         self._count = count
         self._text = GAP * HEAD + backwards.astype(">u4").tobytes() + EMPTY_KEY
         self._end = TOKEN_BYTES * (HEAD + count)
-        # Where in the text each key begins; the tokens that follow its position end there.
+        # Byte offset of each key in the reversed text; the tokens after its position end there.
         self._offsets = memoryview((self._end - TOKEN_BYTES * sorted_positions(backwards)).astype(np.uint32).data)
         self._keys = (_StoredKeys(self._text, self._offsets),)
 
@@ -168,11 +169,11 @@ class StoredIndex:
         return self._count
 
     def segment_of(self, position: int) -> int:
-        """The number, in the order they came, of the segment that holds this position."""
+        """The index, in the order given, of the segment that contains this position."""
         return bisect_right(self._segments, position) - 1
 
     def matches(self, context: Sequence[int]) -> list[Match]:
-        """See `SuffixIndex.matches`; a match of a single token says too little among so much."""
+        """See `SuffixIndex.matches`; without matches of a single token, which mean little in a large text."""
         found: list[Match] = []
         for length, spans in nearest(self._keys, context, shortest=2):
             offsets = sorted([self._offsets[slot] for _, slots in _spread(spans) for slot in slots], reverse=True)
@@ -186,7 +187,7 @@ class StoredIndex:
         return struct.unpack(f">{len(run) // TOKEN_BYTES}I", run)[::-1]
 
     def _heads(self, offsets: Sequence[int]) -> list[bytes]:
-        """What tells the continuations of these positions apart."""
+        """The first `HEAD` tokens of the continuations at these offsets, as bytes."""
         size = TOKEN_BYTES * HEAD
         heads = [self._text[offset - size : offset] for offset in offsets]
         if GAP in b"".join(heads):
@@ -194,16 +195,16 @@ class StoredIndex:
         return heads
 
     def _backwards(self, offset: int, count: int) -> bytes:
-        """What `following` gives, as it is stored: the last token first."""
+        """The bytes of the `count` tokens that follow, as stored: last token first."""
         run = self._text[max(0, offset - TOKEN_BYTES * count) : offset]
         gap = run.rfind(GAP)
-        while gap % TOKEN_BYTES and gap > 0:  # the end of one token and the beginning of the next
+        while gap % TOKEN_BYTES and gap > 0:  # not a gap, but the bytes across two tokens
             gap = run.rfind(GAP, 0, gap + TOKEN_BYTES - 1)
         return run if gap < 0 else run[gap + TOKEN_BYTES :]
 
 
 class _StoredKeys:
-    """The sorted keys of a stored text, each cut from it when it is looked at."""
+    """The sorted keys of a stored text, sliced from it on access."""
 
     def __init__(self, text: bytes, offsets: memoryview) -> None:
         self._text = text
@@ -218,13 +219,13 @@ class _StoredKeys:
 
 
 def _spread(spans: Sequence[Span]) -> list[tuple[int, range]]:
-    """The slots to look at: all, or of many every so manieth from the last one on."""
+    """The slots to look at: all of them, or an evenly spaced sample that includes the last one."""
     step = -(-sum([high - low for _, low, high in spans]) // LOOKED_AT)
     return [(number, range(high - 1, low - 1, -step)) for number, low, high in spans]
 
 
 def _kinds(length: int, positions: Sequence[int], heads: Sequence[Hashable]) -> list[Match]:
-    """Places, oldest first, counted by what begins there."""
+    """The matches of one length: `positions`, oldest first, grouped by their continuations `heads`."""
     newest = dict(zip(heads, positions, strict=True))
     of = len(positions)
     if len(newest) == 1:

@@ -1,9 +1,9 @@
-"""How positions in a text are ordered, so that those which share most with a context stand side by side.
+"""The sort order of positions in a text, in which positions with a long common suffix are neighbours.
 
-The *key* of a position is what stands before it, read backwards, as big-endian bytes, four a token: comparing keys
-compares contexts from their last token on, by C's `memcmp`. In a sorted sequence of keys the longest matches of a
-context are the neighbours of where it would be put, the next shorter ones their neighbours, and so on. No numpy, no
-tokens of its own.
+The *key* of a position is the text before it, reversed, as big-endian bytes, four per token, so that comparing keys
+with `memcmp` compares contexts from their last token backwards. In a sorted sequence of keys the longest matches of a
+context are the neighbours of its insertion point, the next shorter ones their neighbours, and so on. No numpy; stores
+no tokens itself.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from collections.abc import Sequence
 from typing import Protocol
 
 LONGEST_MATCH = 32
-"""Tokens of context a key holds: a match is not followed further back."""
+"""Tokens in a key, and so the longest match that is distinguished."""
 SEPARATOR = 2**32 - 1
-"""Between segments; no token has this id, so no match crosses it."""
+"""Stands between segments; no token has this id, so no match crosses it."""
 
 TOKEN_BYTES = 4
 KEY_BYTES = TOKEN_BYTES * LONGEST_MATCH
 GAP = b"\xff" * TOKEN_BYTES
 EMPTY_KEY = GAP * LONGEST_MATCH
 """The key of a segment's first position."""
-_ABOVE = GAP * (LONGEST_MATCH + 2)  # longer than any key, hence after every key that goes on with gaps
+_ABOVE = GAP * (LONGEST_MATCH + 2)  # longer than any key, so it sorts after every key that ends in gaps
 
 ENOUGH = 8
-"""Places after which shorter matches are no longer looked for."""
+"""Positions after which shorter matches are no longer searched."""
 LEVELS = 3
-"""Lengths of match looked for at most."""
+"""Most match lengths that are searched."""
 
 Span = tuple[int, int, int]
-"""(number of the sequence of keys, first, one after the last) of keys whose matches are equally long"""
+"""(index of the key sequence, first slot, one past the last slot) of keys with one match length."""
 
 
 class Keys(Protocol):
-    """Ascending keys, of which each may have something behind it."""
+    """A sequence of ascending keys, each of which may have further bytes after it."""
 
     def __len__(self) -> int: ...
 
@@ -43,7 +43,7 @@ class Keys(Protocol):
 
 
 def key_of(context: Sequence[int]) -> tuple[bytes, int]:
-    """The key of the position after `context`, and of how many tokens it is made; odd ids end it."""
+    """The key of the position after `context`, and the number of tokens in it; an invalid id ends it."""
     tail = context[-LONGEST_MATCH:]
     try:
         key = struct.pack(f">{len(tail)}I", *reversed(tail))
@@ -61,9 +61,9 @@ def key_of(context: Sequence[int]) -> tuple[bytes, int]:
 
 
 def nearest(sequences: Sequence[Keys], context: Sequence[int], shortest: int) -> list[tuple[int, list[Span]]]:
-    """Spans of the keys that share most with the context's end, by length of match, the longest first.
+    """Spans of the keys that match the context's suffix, by match length, longest first.
 
-    Every sequence is ascending. Lengths are looked for until `ENOUGH` positions are found, and none under `shortest`.
+    Each sequence is ascending. Searches lengths until `ENOUGH` positions are found, none below `shortest`.
     """
     wanted, most = key_of(context)
     found: dict[int, list[Span]] = {}
@@ -79,7 +79,7 @@ def nearest(sequences: Sequence[Keys], context: Sequence[int], shortest: int) ->
 
 
 def _collect(found: dict[int, list[Span]], number: int, keys: Keys, wanted: bytes, most: int, shortest: int) -> None:
-    """Add to `found` what one sequence has; walks outwards from where `wanted` would be put."""
+    """Add the spans of one sequence to `found`, walking outwards from the insertion point of `wanted`."""
     low = high = bisect_left(keys, wanted)
     count, code = len(keys), int.from_bytes(wanted)
     left = min(most, _shared(keys[low - 1], code)) if low else 0
@@ -103,20 +103,20 @@ def _collect(found: dict[int, list[Span]], number: int, keys: Keys, wanted: byte
 
 
 def _shared(key: bytes, code: int) -> int:
-    """How many leading tokens a key has in common with another, given as one number."""
+    """Length in tokens of the common prefix of a key with another key, which is given as an integer."""
     return LONGEST_MATCH - ((int.from_bytes(key[:KEY_BYTES]) ^ code).bit_length() + 31) // 32
 
 
 def _first_with(keys: Keys, prefix: bytes, known: int) -> int:
-    """The first of the keys that begin with `prefix`, of which `known` is one."""
-    step = 1  # strides that double: a span is nearly always a few keys, among a million
+    """The first slot whose key begins with `prefix`; slot `known` is one of them."""
+    step = 1  # galloping search: a span is nearly always a few keys out of a million
     while step <= known and keys[known - step].startswith(prefix):
         step *= 2
     return known if step == 1 else bisect_left(keys, prefix, max(0, known - step + 1), known - step // 2)
 
 
 def _end_of(keys: Keys, prefix: bytes, known: int) -> int:
-    """One after the last of the keys that begin with `prefix`, of which `known` is one."""
+    """One past the last slot whose key begins with `prefix`; slot `known` is one of them."""
     step, count = 1, len(keys)
     while known + step < count and keys[known + step].startswith(prefix):
         step *= 2

@@ -1,4 +1,4 @@
-"""The n-grams of the lookahead window as a draft source, filled by `engine.window`. Lives for one reply."""
+"""The n-grams of the lookahead window as a draft source; filled by `engine.window`, lives for one reply."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from lacli.drafts.base import Draft
 from lacli.drafts.calibration import Calibrated, Calibration
 
-_PER_KEY = 8  # n-grams kept for a first token, newest first
+_PER_KEY = 8  # n-grams kept per first token, newest first
 
 
 class WindowSource(Calibrated):
-    """N-grams by their first token, as the reference's pool keeps them."""
+    """N-grams by first token, as in the n-gram pool of the reference implementation."""
 
     name = "window"
 
@@ -20,7 +20,7 @@ class WindowSource(Calibrated):
         self._grams: dict[int, list[tuple[int, ...]]] = {}
 
     def learn(self, grams: Iterable[tuple[int, ...]]) -> None:
-        """Take the n-grams of one step; a repeated one moves to the front."""
+        """Add the n-grams of one step; one that is known already moves to the front."""
         for first, *rest in grams:
             known = self._grams.setdefault(first, [])
             follow = tuple(rest)

@@ -1,7 +1,7 @@
-"""The sources that look up the context's end in earlier text: this request and what is expected of it, this
-session, the pool, the files.
+"""The sources that look up the context's suffix in earlier text: this request and its predicted reply, this session,
+the pool, the project's files.
 
-They differ in what they index and how far they are trusted; `chains.drafts_from` does the lookup.
+They differ in what they index and in their priors; `chains.drafts_from` does the lookup.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from lacli.drafts.chains import drafts_from, new_calibration
 from lacli.drafts.index import LiveIndex, StoredIndex, SuffixIndex
 
 _LEAD = 16
-"""Tokens of the prompt's end in front of what is expected: as many as tell lengths of a match apart."""
+"""Tokens of the prompt's end that are put before the predicted text: as many as match lengths are distinguished by."""
 
 
 class _Lookup(Calibrated):
-    """What the sources below share."""
+    """Base of the sources below."""
 
     name = ""
 
@@ -48,7 +48,7 @@ class PromptSource(_Lookup):
         self._index.extend(context)
 
     def fork(self) -> Self:
-        """See `GuessSource.fork`; how far to trust it is learned in common."""
+        """See `GuessSource.fork`; the calibration is shared."""
         fork = type(self)()
         fork._calibration = self._calibration
         return fork
@@ -63,7 +63,7 @@ class PromptSource(_Lookup):
 
 
 class PredictionSource(_Lookup):
-    """What whoever asks expects of this one reply. Without that it guesses nothing."""
+    """The text that the caller predicts for this reply (`Request.prediction`). Guesses nothing without one."""
 
     name = "prediction"
 
@@ -73,17 +73,17 @@ class PredictionSource(_Lookup):
         self._expected: Sequence[int] = ()
 
     def expect(self, token_ids: Sequence[int]) -> None:
-        """Before the reply starts; also to say that nothing is expected of it."""
+        """Set the prediction before the reply starts; empty for none."""
         self._expected = token_ids
 
     def start(self, context: Sequence[int]) -> None:
-        """See `GuessSource.start`. The end of the prompt leads to the first expected token."""
+        """See `GuessSource.start`. The prompt's end is indexed in front of the prediction, so that it matches first."""
         self._index = LiveIndex()
         if self._expected:
             self._index.extend([*context[-_LEAD - 1 : -1], *self._expected])
 
     def fork(self) -> Self:
-        """See `GuessSource.fork`; how far to trust it is learned in common."""
+        """See `GuessSource.fork`; the calibration is shared."""
         fork = type(self)()
         fork._calibration = self._calibration
         return fork
@@ -94,7 +94,7 @@ class PredictionSource(_Lookup):
 
 
 class SessionSource(_Lookup):
-    """Earlier replies of this process. The reply being written is the prompt source's."""
+    """Earlier replies of this process. The current reply is indexed by `PromptSource`."""
 
     name = "session"
 
@@ -106,11 +106,11 @@ class SessionSource(_Lookup):
     def start(self, context: Sequence[int]) -> None:
         """See `GuessSource.start`."""
         self._close()
-        # The first token was drawn from prefill, before `observe` begins.
+        # The first token was sampled after prefill, before the first `observe`.
         self._current = list(context[-1:])
 
     def fork(self) -> Self:
-        """See `GuessSource.fork`; what was said before is looked up in common."""
+        """See `GuessSource.fork`; the index of earlier replies is shared."""
         fork = type(self)()
         fork._calibration, fork._index = self._calibration, self._index
         return fork
@@ -125,7 +125,7 @@ class SessionSource(_Lookup):
         self._index.close_segment()
 
     def forget(self) -> None:
-        """Drop the last reply: nothing may be learned from it."""
+        """Drop the last reply, from which nothing may be learned."""
         self._current = []
 
     def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:
@@ -138,7 +138,7 @@ class SessionSource(_Lookup):
 
 
 class ProjectSource(_Lookup):
-    """What the model has said before in this project: the pool's segments as they were when it was opened."""
+    """Earlier replies in this project: the pool's segments as of when it was opened."""
 
     name = "project"
 
@@ -148,13 +148,13 @@ class ProjectSource(_Lookup):
         self._credits: Counter[int] = Counter()
 
     def credit(self, draft: Draft, accepted: int) -> None:
-        """See `DraftSource.credit`; remembers which segment was of use."""
+        """See `DraftSource.credit`; also counts the accepted tokens of the segment."""
         super().credit(draft, accepted)
         if accepted and draft.position >= 0:
             self._credits[self._index.segment_of(draft.position)] += accepted
 
     def credits(self) -> dict[int, int]:
-        """Tokens guessed right from each segment since the last call, by its position among the segments given."""
+        """Accepted tokens by segment since the last call; keys are indices into the segments given."""
         earned = dict(self._credits)
         self._credits.clear()
         return earned
@@ -174,7 +174,7 @@ class FilesSource(_Lookup):
         self._index: SuffixIndex | None = None
 
     def replace(self, index: SuffixIndex | None) -> None:
-        """Use this index from the next step on; may be called from another thread."""
+        """Use this index from the next step on. Thread-safe."""
         self._index = index
 
     def propose(self, context: Sequence[int], room: int) -> Sequence[Draft]:

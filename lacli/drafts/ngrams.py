@@ -1,13 +1,13 @@
-"""A static table of n-grams: which tokens mostly follow one to four tokens in the text it was counted from.
+"""A static n-gram table: the most frequent followers of contexts of one to four tokens in a corpus.
 
-Made once for a tokenizer (`ngram_counts`), never changed, and mapped from its file: opening it reads the header only, a
-lookup touches two or three of its pages. What is damaged behind the starts can only make a guess wrong. May not: learn;
-what is learned is the successor table's.
+Built once per tokenizer (`ngram_counts`), immutable, and memory-mapped: opening it reads the header and the starts, a
+lookup touches two or three pages. Damage behind the starts can only make guesses wrong. Nothing is learned here; that
+is the successor table's job.
 
-    header     magic, version, number of contexts, CRC-32 of these numbers and of the starts
-    starts     uint32 [2^16 + 1]: the first context whose key begins with these 16 bits
+    header     magic, version, number n of contexts, CRC-32 of these numbers and of the starts
+    starts     uint32 [2^16 + 1]: index of the first context whose key begins with these 16 bits
     keys       uint64 [n], ascending: hashes of contexts (`extended`)
-    followers  uint32 [n, 4], likeliest first; NO_TOKEN where there are fewer
+    followers  uint32 [n, 4], likeliest first, padded with NO_TOKEN
     weights    uint8 [n, 4]: -16 log2 of the probability
 """
 
@@ -25,14 +25,14 @@ from numpy.typing import NDArray
 from lacli.drafts.base import NO_TOKEN, Found
 
 ORDERS = 4
-"""Tokens of the longest contexts."""
+"""Length of the longest contexts, in tokens."""
 FOLLOWERS = 4
 
 _MAGIC, _VERSION = b"lacli-ng", 1
 _HEADER = struct.Struct("<8sIII4x")
 _BITS = 16
 _STARTS = (1 << _BITS) + 1
-_PADDING = 4  # keys stand at a multiple of 8
+_PADDING = 4  # aligns the keys to 8 bytes
 _KEYS_AT = _HEADER.size + 4 * _STARTS + _PADDING
 CONTEXT_BYTES = 8 + 4 * FOLLOWERS + FOLLOWERS
 _FACTOR, _MASK, _SHIFT = 0x9E3779B97F4A7C15, 0xFFFFFFFFFFFFFFFF, 29
@@ -42,10 +42,10 @@ NOTHING: Found = (0, (), ())
 
 
 class Ngrams:
-    """A table as it was opened: `StaticFollowers`."""
+    """An open table; implements `StaticFollowers`."""
 
     def __init__(self, data: memoryview) -> None:
-        """data: what `encode` made."""
+        """data: as made by `encode`."""
         count = _HEADER.unpack_from(data)[2]
         self._starts = data[_HEADER.size : _HEADER.size + 4 * _STARTS].cast("I")
         at = _KEYS_AT + 8 * count
@@ -87,16 +87,16 @@ class Ngrams:
 
 
 def extended(keys: NDArray[np.uint64], token_ids: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """The keys of contexts that are one token longer at their beginning; of one token from keys that are 0.
+    """The keys of contexts extended by one preceding token each; from keys of 0, those of single tokens.
 
-    Contexts are hashed from their last token to their first, so that one walk gives the keys of all lengths.
+    Contexts are hashed from the last token to the first, so that one pass yields the keys of all lengths.
     """
     mixed = (keys ^ token_ids.astype(np.uint64)) * np.uint64(_FACTOR)
     return mixed ^ (mixed >> np.uint64(_SHIFT))
 
 
 def encode(keys: NDArray[np.uint64], followers: NDArray[np.uint32], weights: NDArray[np.uint8]) -> bytes:
-    """The bytes of a file. keys: ascending; followers, weights: [n, 4]."""
+    """The bytes of a table file. keys: [n], ascending; followers, weights: [n, 4]."""
     first = np.arange(_STARTS, dtype=np.uint64)[:-1] << np.uint64(64 - _BITS)
     starts = np.append(np.searchsorted(keys, first), len(keys)).astype("<u4")
     head = _MAGIC, _VERSION, len(keys)
@@ -112,12 +112,12 @@ def encode(keys: NDArray[np.uint64], followers: NDArray[np.uint32], weights: NDA
 
 
 def empty() -> bytes:
-    """The file of a table of nothing."""
+    """The bytes of a table without contexts."""
     return encode(np.empty(0, np.uint64), np.empty((0, FOLLOWERS), np.uint32), np.empty((0, FOLLOWERS), np.uint8))
 
 
 def read(path: Path) -> Ngrams | None:
-    """Map a file; None if it is missing, damaged, or of another version."""
+    """Map a table file; None if it is missing, damaged, or of another version."""
     try:
         with path.open("rb") as file:
             data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

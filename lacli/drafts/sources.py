@@ -1,4 +1,4 @@
-"""All sources of a process, as it begins."""
+"""Creates the draft sources of a process."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def new_sources(
     files: bool = False,
     ngrams: StaticFollowers | None = None,
 ) -> Sources:
-    """Sources that know what is given and nothing else.
+    """New sources, initialised with what is given.
 
-    segments: the project's log; tables: of successors, the one that counts most last; numbers: what was learned of how
-    far to trust each source, by its name; files: whether an index of the project's files will be supplied; ngrams: the
-    static table of the tokenizer.
+    segments: of the project's pool; tables: successor tables, later ones take precedence; numbers: stored calibration
+    by source name; files: whether an index of the project's files will be supplied; ngrams: the tokenizer's static
+    table.
     """
     successors = SuccessorSource(ngrams)
     for table in tables:

@@ -1,10 +1,10 @@
-"""The successor table: for a token, and for a pair of tokens, the likeliest next tokens when the model last ran there.
+"""The successor table: for a token, and for a pair of tokens, the model's top next tokens when it last saw them.
 
-Token Recycling (arXiv 2408.08696): every verified row, accepted or not, leaves its top tokens as the entry of its own
-token. Beyond the paper, the row also leaves them for the pair of its token and the one before, which is asked first,
-and each follower keeps the model's own probability: `engine.tree` hangs followers below any node, best first, so that
-a sure stretch grows long and an open one wide. It costs no rows of its own to fill. The assistant stores the changes of
-a reply with the project's pool.
+Token Recycling (arXiv 2408.08696): every verified row, accepted or not, stores its top tokens as the entry of the row's
+token. Beyond the paper, they are also stored for the pair of this token and the preceding one, which is looked up
+first, and each follower keeps its probability: `engine.tree` adds followers below any node, likeliest first, so the
+tree grows deep where the text is predictable and wide where it is not. Filling the table costs no extra rows. The
+assistant stores a reply's changes in the project's pool.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from lacli.drafts.blend import PAIR_KNOWN, TOKEN_KNOWN, UNKNOWN, blended, claim
 
 SUCCESSORS = 8
 MOST_PAIRS = 65_536
-"""Pairs kept, those used last; tokens are bounded by the vocabulary."""
+"""Most pairs kept (least recently used ones are dropped); single tokens are bounded by the vocabulary."""
 
-_PER_BIT = 16  # weights count sixteenths of a bit: -16 log2 p
-_BUCKETS = 14  # two classes a bit
+_PER_BIT = 16  # weights are in sixteenths of a bit: -16 log2 p
+_BUCKETS = 14  # two classes per bit
 _BUCKET_OF = tuple(min(weight >> 3, _BUCKETS - 1) for weight in range(256))
 _BITS = math.log2(math.e)
 _STRENGTH = 8.0
 _DECAY = 0.99
 
 SuccessorTable = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
-"""keys [n, 2], followers [n, 8], weights [n, 8] as in `pool.update.TableRows`."""
+"""keys [n, 2], followers [n, 8], weights [n, 8], as in `pool.update.TableRows`."""
 
 _PAIR, _ALONE, _BESIDES = range(3)
-# Prior chance of a follower by the probability the model gave it, half a bit a class: where the pair was known, where
-# only the token was, and for those that only the token had beside a known pair. Means over the replies of the code
-# suite (`lacli bench --replay`), smoothed.
+# Prior acceptance of a follower by its stored probability, in classes of half a bit: of a known pair, of a token whose
+# pair is unknown, and of a token's follower that the known pair lacks. Means over the replies of the code suite
+# (`lacli bench --replay`), smoothed.
 _PRIORS = (
     (0.88, 0.78, 0.62, 0.36, 0.20, 0.12, 0.07, 0.05, 0.03, 0.015, 0.012, 0.010, 0.006, 0.004),
     (0.52, 0.40, 0.36, 0.25, 0.14, 0.13, 0.09, 0.05, 0.05, 0.045, 0.030, 0.022, 0.017, 0.010),
@@ -48,28 +48,29 @@ _Entry = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class SuccessorSource:
-    """A `FollowerSource`: extends any node of the tree."""
+    """The successor table as a `FollowerSource`."""
 
     name = "successor"
 
     def __init__(self, ngrams: StaticFollowers | None = None) -> None:
-        """ngrams: what text says of followers besides."""
+        """ngrams: a static table whose predictions are blended in."""
         self._ngrams = ngrams
         self._entries: dict[int, _Entry] = {}
         self._pairs: dict[int, _Entry] = {}
         self._loaded: list[SuccessorTable] = []
         self._loaded_rows: dict[int, tuple[int, int]] = {}
-        """Keys of the loaded tables: which table and which row. A row becomes an entry when it is first looked up."""
+        """Key -> (table, row) of the loaded tables. A row becomes an entry when it is first looked up."""
         self._before: dict[int, _Entry | None] = {}
-        """What changed since the last `changes`, as it was before: keys of `_pairs`, or of `_entries` below 2^32."""
+        """Previous values of what changed since the last `changes`; keys below 2^32 are of `_entries`, others of
+        `_pairs`."""
         self._hits = [[0.0] * _BUCKETS for _ in _PRIORS]
         self._trials = [[0.0] * _BUCKETS for _ in _PRIORS]
         self._rates = [list(rates) for rates in _PRIORS]
         self._claims = [[claim(rate, kind) for rate in rates] for kind, rates in enumerate(_PRIORS)]
-        """The same, as `blended` takes it."""
+        """The same as logits, as `blended` expects them."""
         self._tail = (-1, -1)
         self._base: SuccessorSource | None = None
-        """Of a fork: the source it was forked from."""
+        """The source this one was forked from, if any."""
 
     def __len__(self) -> int:
         return len(self._loaded_rows.keys() | self._entries.keys() | self._pairs.keys())
@@ -79,7 +80,7 @@ class SuccessorSource:
         self._tail = (context[-2] if len(context) > 1 else -1, context[-1] if context else -1)
 
     def follow(self, *tail: int) -> list[tuple[int, float]]:
-        """See `FollowerSource.follow`; likeliest first, except for those that only the token alone has."""
+        """See `FollowerSource.follow`; likeliest first, except that followers known from the token alone come last."""
         token_id = tail[-1]
         previous = tail[-2] if len(tail) > 1 else -1
         pair = self._find(_pair_key(previous, token_id)) if previous >= 0 else None
@@ -122,7 +123,7 @@ class SuccessorSource:
         table = self._pairs if key > NO_TOKEN else self._entries
         if key not in self._before:
             self._before[key] = self._find(key)
-        table.pop(key, None)  # out and in again: the order is by last use
+        table.pop(key, None)  # re-inserted, as the order is by last use
         table[key] = entry
         if len(self._pairs) > MOST_PAIRS:
             oldest = next(iter(self._pairs))
@@ -130,7 +131,7 @@ class SuccessorSource:
             self._before.pop(oldest, None)
 
     def observe(self, token_ids: Sequence[int]) -> None:
-        """Learn which followers of the text's own tokens came true, by the probability the model had given them."""
+        """Update the acceptance rates: which followers of the emitted tokens came true, by their stored probability."""
         previous, last = self._tail
         for token_id in token_ids:
             pair = self._find(_pair_key(previous, last)) if previous >= 0 else None
@@ -155,7 +156,7 @@ class SuccessorSource:
             self._rate(kind, bucket)
 
     def _rate(self, kind: int, bucket: int) -> None:
-        """The decayed Beta mean around the prior."""
+        """Recompute the rate of a class: the decayed Beta mean around its prior."""
         hits, trials = self._hits[kind][bucket], self._trials[kind][bucket]
         rate = self._rates[kind][bucket] = (hits + _STRENGTH * _PRIORS[kind][bucket]) / (trials + _STRENGTH)
         self._claims[kind][bucket] = claim(rate, kind)
@@ -176,11 +177,11 @@ class SuccessorSource:
     # -- between processes --------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[float]:
-        """What is learned of classes of followers, for `restore` in a later process."""
+        """The learned counts of the classes, for `restore` in a later process."""
         return [value for table in (self._hits, self._trials) for row in table for value in row]
 
     def restore(self, numbers: Sequence[float]) -> None:
-        """Take back `numbers`; those of another shape are ignored."""
+        """Restore `numbers`; a list of another shape is ignored."""
         count = len(_PRIORS) * _BUCKETS
         if len(numbers) != 2 * count or not all(0 <= value < 1e6 for value in numbers):
             return
@@ -192,7 +193,7 @@ class SuccessorSource:
                 self._rate(kind, bucket)
 
     def load(self, keys: NDArray[np.uint32], followers: NDArray[np.uint32], weights: NDArray[np.uint8]) -> None:
-        """Load entries that `changes` returned earlier; of a key that is loaded twice, the later one counts."""
+        """Load entries that `changes` returned earlier; for a key loaded twice, the later one wins."""
         before, last = keys[:, 0].astype(np.uint64), keys[:, 1].astype(np.uint64)
         names = np.where(before == NO_TOKEN, last, (before + np.uint64(1)) << np.uint64(32) | last).tolist()
         number = len(self._loaded)
@@ -200,7 +201,7 @@ class SuccessorSource:
         self._loaded_rows.update((name, (number, row)) for row, name in enumerate(names))
 
     def changes(self) -> SuccessorTable:
-        """The entries made or changed since the last call of this or of `forget_changes`."""
+        """The entries added or changed since the last call of this or of `forget_changes`."""
         keys = list(self._before)
         followers = np.full((len(keys), SUCCESSORS), NO_TOKEN, np.uint32)
         weights = np.full((len(keys), SUCCESSORS), 255, np.uint8)
@@ -213,7 +214,7 @@ class SuccessorSource:
         return np.array(halves, np.uint32).reshape(-1, 2), followers, weights
 
     def forget_changes(self) -> None:
-        """Restore every entry as of the last call: what a reply taught is forgotten."""
+        """Undo all changes since the last call, so that nothing of a reply is kept."""
         for key, known in self._before.items():
             table = self._pairs if key > NO_TOKEN else self._entries
             if known is None:
@@ -224,23 +225,23 @@ class SuccessorSource:
 
 
 def _rated(entry: _Entry, worth: Sequence[float]) -> list[tuple[int, float]]:
-    """The followers of an entry, each with what its class is worth."""
+    """The followers of an entry, each with the value of its class in `worth`."""
     return [(follower, worth[_BUCKET_OF[weight]]) for follower, weight in zip(*entry, strict=True)]
 
 
 def _pair_key(previous: int, token_id: int) -> int:
-    """Above every key of a single token."""
+    """The key of a pair; greater than every key of a single token."""
     return (previous + 1) << 32 | token_id
 
 
 def weights_of(logits: Sequence[float]) -> tuple[int, ...]:
-    """The probabilities of a row's best tokens among themselves, as they are stored: -16 log2, at most 255.
+    """Stored weights of a row's top tokens: -16 log2 of their softmax among themselves, at most 255.
 
-    logits: best first. The whole vocabulary's sum is not worth its time: what is learned from these numbers is
-    calibrated. Not in numpy, whose code has to come from memory again after every forward: that takes longer.
+    logits: best first. Normalising over the whole vocabulary is not worth its time, as the weights are only classes to
+    be calibrated. Plain Python is faster here than numpy, whose code is out of the CPU caches after a forward.
     """
     best = logits[0]
     total = math.log2(sum([math.exp(logit - best) for logit in logits]))
     weights = [_PER_BIT * (total + (best - logit) * _BITS) for logit in logits]
-    # What is no number is as unlikely as can be: it is the sampler's to judge, where it matters.
+    # NaN gets the least probability; the sampler is what reports it.
     return tuple([round(weight) if weight < 255 else 255 for weight in weights])

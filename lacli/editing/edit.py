@@ -15,6 +15,7 @@ from lacli.editing.by_tree import by_its_tree
 from lacli.editing.context import context_of, lines_of
 from lacli.editing.placer import REMOVES, Made, Placer
 from lacli.editing.question import Form, Question
+from lacli.editing.replies import given_up
 from lacli.editing.source import Source
 from lacli.edits.checks.checks import Fault, faults
 from lacli.edits.find.find import Part, Picked, find
@@ -24,6 +25,7 @@ from lacli.edits.mend.mend import mended
 from lacli.edits.reply.answer import Unusable
 from lacli.edits.reply.placing import dedented
 from lacli.edits.tree.outline import Outline, outline
+from lacli.edits.tree.pieces import pieces
 from lacli.edits.tree.syntax import is_sound
 from lacli.edits.write.apply import EditResult, Problem
 from lacli.edits.write.diff import target_of, unified
@@ -44,7 +46,7 @@ _OF_BLANKS = re.compile(
     re.IGNORECASE,
 )
 """How an instruction speaks of how a text is set."""
-_UNCHANGED = "nothing is changed yet"
+_UNCHANGED = Fault("asked", "nothing is changed yet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Try:
     finished: Finished
     reply: str
     """All of it, with what it was begun with."""
+    taken: bool = False
+    """Whether the result holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,12 @@ class Outcome:
     result: EditResult
     picked: Picked
     tries: tuple[Try, ...]
+
+    def replies(self, force: bool = False) -> list[Finished]:
+        """The answers in order, given up where nothing of them is used. `force`: what is wrong with the result is put
+        up with."""
+        is_refused = any(problem.final or not force for problem in self.result.problems)
+        return [each.finished if each.taken and not is_refused else given_up(each.finished) for each in self.tries]
 
     def story(self) -> Iterator[str]:
         """Part, form and tries, line by line, for whoever asks why."""
@@ -150,12 +160,6 @@ class Edit:
             return self
         return Edit(self.file, self.instruction, self.label, self.parts, self.others, unseen, self.longest)
 
-    @property
-    def renamed(self) -> tuple[str, ...]:
-        """The names of definitions that are to get another one, which other files may use."""
-        defined = {each.name for each in self._outline.definitions} if self._outline is not None else set()
-        return tuple(old for old, _ in self._intent.renames if old in defined)
-
     def doubt(self, data: bytes) -> str:
         """What speaks against a file of some of the result's hunks: empty where nothing does."""
         text = self.file.reads(data)
@@ -208,7 +212,10 @@ class Edit:
             notes += made.notes
             left += made.faults
         if self._is_same(self._text, text) and not left:
-            why = f"the model changes nothing, asked {counted(len(tries), 'time', 'times')}"
+            why = (
+                "nothing the model changes was asked for, and it is put back" if notes else "the model changes nothing"
+            )
+            why += f", asked {counted(len(tries), 'time', 'times')}"
             return Outcome(_refused(self.file, why), self.picked, tuple(tries))
         if self._are_several:
             spans = [(part.start, part.end) for part in (*self.picked.parts, *self.picked.beside)]
@@ -235,7 +242,7 @@ class Edit:
         """What becomes of one part; what to say where there is nothing that could be taken."""
         question = self._question(part, text)
         best: Made | None = None
-        why = ""
+        best_at, why = 0, ""
         for attempt in range(_TRIES):
             finished = ask(question)
             if finished.reason in ("cancelled", "timeout"):
@@ -243,28 +250,34 @@ class Edit:
             reply = question.whole(finished.text)
             try:
                 made = self._checked(part, text, reply, question.form, finished.reason == "stop")
-                found = tuple(fault.text for fault in made.faults)
+                found = made.faults
                 if self._is_same(text, made.text) and self._has_to_change(part):
                     found = (*found, _UNCHANGED)
                 if best is None or len(made.faults) < len(best.faults) or self._is_same(text, best.text):
-                    best = made
+                    best, best_at = made, len(tries)
             except Unusable as error:
                 why = str(error) + _length(finished)
-                found = (str(error),)
-            tries.append(Try(part.label, question.form, found, finished, reply))
+                found = (Fault("form", str(error)),)
+            tries.append(Try(part.label, question.form, tuple(each.text for each in found), finished, reply))
             if not found:
-                return made
+                break
             question = self._next(part, text, question, reply, found, attempt)
-        return best if best is not None else why
+        if best is None:
+            return why
+        tries[best_at] = replace(tries[best_at], taken=True)
+        return best
 
     def _next(
-        self, part: Part, text: str, question: Question, reply: str, found: Sequence[str], attempt: int
+        self, part: Part, text: str, question: Question, reply: str, found: Sequence[Fault], attempt: int
     ) -> Question:
         """What is asked after an answer in which something is wrong: the same with the fault named, at last in another
         form, as a model that copied a part twice copies it again."""
         if question.form == "rewrite" and attempt == _TRIES - 2:
             return self._asked(part, text, "search")
-        said = (Message("assistant", reply.rstrip("\n")), editing.again(found, self._name(part), question.form))
+        said = (
+            Message("assistant", reply.rstrip("\n")),
+            editing.again([each.told for each in found], self._name(part), question.form),
+        )
         begun = question.begun
         if question.form == "rewrite":
             now = outline(text, self._language)
@@ -347,13 +360,30 @@ class Edit:
 
     def _result(self, text: str, left: Sequence[Fault], notes: Sequence[str]) -> EditResult:
         data = self._source.changed(text, self.unseen) if text != self._text else self.file.data
-        gone = sum(self.file.text.count(each) - self.file.reads(data).count(each) for each in self.unseen)
+        unseen = sum(self.file.text.count(each) - self.file.reads(data).count(each) for each in self.unseen)
         problems = [Problem(fault.text, final=False) for fault in left]
-        if gone > 0 and not problems and not REMOVES.search(self.instruction):
-            lost = counted(gone, "character", "characters")
+        if unseen > 0 and not problems and not REMOVES.search(self.instruction):
+            lost = counted(unseen, "character", "characters")
             problems.append(Problem(f"with the lines it changes the reply loses {lost} the model cannot see", False))
         diff = unified(self.file.data, data, target_of(self.file.name))
-        return EditResult(data, diff, tuple(problems), tuple(dict.fromkeys(notes)))
+        gone = _defined(self._text, self._language) - _defined(text, self._language)
+        every_note = dict.fromkeys((*notes, *self._still_named(gone, text)))
+        return EditResult(data, diff, tuple(problems), tuple(every_note), gone=tuple(sorted(gone)))
+
+    def _still_named(self, gone: Collection[str], text: str) -> Iterator[str]:
+        """A note of each name that is defined no more and that code of the file still has. It may be meant for the
+        method of another type, so that this is no fault."""
+        tokens = pieces(text, self._language).tokens() if gone else ()
+        for name in sorted(gone):
+            if count := tokens.count(name):
+                yield f"{self.label} still has `{name}` in {counted(count, 'place', 'places')}"
+
+
+def _defined(text: str, language: str) -> set[str]:
+    """The names that a text defines for other code to use; keys and headings are data."""
+    found = outline(text, language)
+    definitions = found.definitions if found is not None else ()
+    return {each.name for each in definitions if each.kind in ("function", "class", "variable")}
 
 
 def _refused(file: TextFile, why: str) -> EditResult:

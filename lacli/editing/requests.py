@@ -27,7 +27,7 @@ class Requests:
     def __init__(self, assistant: Replier, base: Request, max_tokens: int | None = None) -> None:
         """`base` has the user's options and, at most, a system message; `max_tokens` where the user said how many."""
         self._assistant = assistant
-        self._base = replace(base, max_tokens=1)
+        self._base = replace(base, max_tokens=1, may_be_refused=True)
         self._max_tokens = max_tokens
         self._sizes: dict[str, int] = {}
 

@@ -1,9 +1,9 @@
-"""Verification by agreement: walk the tree with the ordinary sampler.
+"""Verification by sampling: walk the tree with the ordinary sampler.
 
-At each row the next token is drawn as plain decoding would draw it; where a child holds just that token its row has
-already been computed and the walk goes on, else it ends. Every draw is emitted, the last one too (bonus token), so the
-text is the model's own whatever was guessed (sample-and-match; equals Algorithm 4 of arXiv 2402.02057 for guesses that
-are points, with one random number a token).
+At each row the next token is drawn exactly as plain decoding would draw it. If a child of the row holds that token, its
+logits have already been computed and the walk continues there; otherwise it ends. Every drawn token is emitted, the
+last one included (the bonus token), so the output does not depend on the guesses. This is sample-and-match; for
+deterministic guesses it equals Algorithm 4 of arXiv 2402.02057, with one random number per token.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lacli.models.base import Rows, Scores
 
 
 def accept(rows: Rows, scores: Scores, sampler: Sampler) -> Accepted:
-    """Follow the draws from row 0. scores: of `rows.wanted`."""
+    """Walk from row 0 along the sampled tokens. `scores` are those of `rows.wanted`, in that order."""
     scored = {row: index for index, row in enumerate(rows.wanted)}
     children = {(parent, rows.token_ids[row]): row for row, parent in enumerate(rows.parents)}
     path, token_ids = [0], []

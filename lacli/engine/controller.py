@@ -1,8 +1,8 @@
-"""Plans each step: which sources are asked, how many rows are bought, whether the window runs.
+"""Plans each step: which draft sources are asked, how many rows are verified, whether the window runs.
 
-A row is bought only while it raises expected tokens per millisecond by the measured T(M), so a plain one-row step is
-always among the choices. Sources that keep guessing wrong sleep for exponentially longer, one by one; the window runs
-only while what it is seen to bring pays its rows.
+A row is added only while it raises the expected tokens per millisecond under the measured cost curve T(M), so a plain
+one-row step is always one of the options. A source that keeps guessing wrong is put to sleep, with exponential
+back-off; the window runs only while the tokens observed to come from it pay for its rows.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 from lacli.engine.cost import CostCurve
 
-_DISTRUST = 0.5  # for each wrong step in a row: the chances of a stale source count half as much each time
+_DISTRUST = 0.5  # per consecutive miss: a source's chances are halved each time
 _PRIOR_TOKENS = 1.5  # weight of the prior that a source is reliable
 _DECAY = 0.98  # a step
-_MISSES_BEFORE_SLEEP = 6  # in a row: a source that is right in one step of five should not sleep
+_MISSES_BEFORE_SLEEP = 6  # consecutive: a source that is right in one step of five should not sleep
 _LONGEST_SLEEP = 64
-_WINDOW_PRIOR = 0.4  # tokens a step that a window brings on code at 7B (Spec-Bench 1.64 with G=7, MT-Bench less)
+_WINDOW_PRIOR = 0.4  # tokens per step gained from a window on code at 7B (Spec-Bench 1.64 with G=7, MT-Bench less)
 _WINDOW_MEMORY = 0.05
-_LEAST = 0.0005  # where rows are free: below it a tree grows for nothing
-_TOO_EXPENSIVE = 0.5  # beside other replies: guesses that must be likelier than this are too few to be worth drafting
-_MARGIN = 1.05  # rows must gain this much: gains are estimates, costs are certain
+_LEAST = 0.0005  # least chance worth a row where rows are free: keeps the tree finite
+_TOO_EXPENSIVE = 0.5  # in a batch: if only guesses likelier than this pay, too few do to be worth drafting
+_MARGIN = 1.05  # required gain of a row: gains are estimates, costs are certain
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Limits:
 
     @property
     def columns(self) -> int:
-        """W as far as the window's W(N-1) rows fit into a step; 0 where no window can run."""
+        """W, reduced so that the window's W(N-1) rows fit into a step; 0 if no window can run."""
         return min(self.window, self.max_rows // (self.ngram - 1))
 
 
@@ -59,7 +59,7 @@ class Plan:
 
 
 class _SourceRecord:
-    """How one source has done: its back-off, and the expected and the accepted tokens of its rows."""
+    """Track record of one source: its back-off, and the expected and accepted tokens of its rows (decayed sums)."""
 
     __slots__ = ("accepted", "expected", "misses", "sleep_left")
 
@@ -70,12 +70,13 @@ class _SourceRecord:
 
     @property
     def reliability(self) -> float:
-        """Accepted tokens by expected ones. Below 1, as rows are bought where chances are overestimated most."""
+        """Ratio of accepted to expected tokens, at most 1. Usually less: rows are bought where chances are
+        overestimated most."""
         return min(1.0, (self.accepted + _PRIOR_TOKENS) / (self.expected + _PRIOR_TOKENS))
 
 
 class Controller:
-    """Decides for one model and all replies of a process."""
+    """One per model and process; shared by all replies."""
 
     def __init__(self, cost: CostCurve, limits: Limits) -> None:
         self.cost = cost
@@ -88,15 +89,16 @@ class Controller:
         self._others = 0
         self._others_tokens = 0.0
         self._displaced = 0.0
-        """Tokens a step from guesses that the window's rows would leave no room for."""
+        """Tokens per step (decayed mean) from guesses that would not fit beside the window's rows."""
 
     def set_others(self, rows: int, tokens: float) -> None:
-        """Set what else is in the next forward: rows of other replies, and the tokens expected of them. A guess must
-        then bring more than those rows do."""
+        """Set what else is in the next forward of a batch: the rows of other replies and the tokens expected of them.
+        A guess must then bring more per millisecond than those rows do."""
         self._others, self._others_tokens = rows, tokens
 
     def plan(self, room: int, window_rows: int) -> Plan:
-        """room: tokens that still fit into budget and context below row 0; window_rows: rows the window would add."""
+        """Plan the next step. `room`: tokens that budget and context still allow below row 0; `window_rows`: rows that
+        the window would add."""
         limits = self.limits
         most = limits.max_rows - 1 - self._others
         depth = max(0, min(room, most))
@@ -121,7 +123,7 @@ class Controller:
         return False
 
     def awake(self, source: str) -> bool:
-        """Whether this source is asked in this step; to be called once a step, as it counts down the sleep."""
+        """Whether this source is asked in this step. Call once per step: it counts down the back-off."""
         record = self._records[source]
         if record.sleep_left > 0:
             record.sleep_left -= 1
@@ -130,31 +132,32 @@ class Controller:
 
     @property
     def resting(self) -> tuple[str, ...]:
-        """Who is not asked in the next step: sources that sleep, and the window where it would not pay."""
+        """What is not asked in the next step: sleeping sources, and the window if it would not pay."""
         asleep = [name for name, record in self._records.items() if record.sleep_left > 0]
         return (*asleep, "window") if self._window_sleep > 0 else tuple(asleep)
 
     def trust(self, source: str) -> float:
-        """The factor for the chances that this source gives: lowered by a streak of misses and by low reliability."""
+        """Factor for this source's chances: lowered by a streak of misses and by low reliability."""
         return _DISTRUST ** min(self._records[source].misses, 8) * self.reliability(source)
 
     def reliability(self, source: str) -> float:
-        """The factor for a source to which misses are normal: accepted by expected tokens alone."""
+        """Factor for a source for which misses are normal: reliability alone, without the streak."""
         return self._records[source].reliability
 
     def least(self, already: int) -> float:
-        """The chance below which no row pays, whatever else is bought: a plain step has the lowest rate there is."""
+        """Lower bound on the chance of a row worth its cost, whatever else is bought: no step has a lower rate than a
+        plain one. `already`: rows in the step anyway."""
         slope = self.cost.least_slope(already + self._others, self.limits.max_rows)
         return max(_LEAST, slope * self._plain_rate())
 
     def _plain_rate(self) -> float:
-        """Tokens a millisecond with no guess of this step among the rows."""
+        """Tokens per millisecond of a step without guesses of this reply."""
         return (1.0 + self._others_tokens) / self.cost(1 + self._others)
 
     def buy(self, chances: Sequence[float], already: int) -> int:
-        """How many rows of these chances (descending) to add to a step that has `already` rows anyway.
+        """How many rows with these chances (descending) to add to a step that has `already` rows anyway.
 
-        Maximises expected tokens per millisecond over all counts, none included.
+        Maximises expected tokens per millisecond over all counts, including 0.
         """
         already_all = already + self._others
         best_count, expected = 0, 1.0 + self._others_tokens
@@ -168,16 +171,16 @@ class Controller:
         return best_count
 
     def _displaced_tokens(self, bought: Sequence[float], already: int) -> float:
-        """Expected tokens of the rows that fill, or would have filled, the room of the window's rows."""
+        """Expected tokens of the bought rows that occupy, or would occupy, the space of the window's rows."""
         left = self.limits.max_rows - 1 - self._window_rows
         if already == 1:
             return sum(bought[left:])
         return self._window_rows * bought[-1] if bought and len(bought) == left else 0.0
 
     def record_acceptance(self, expected: Mapping[str, float], accepted: Mapping[str, int]) -> None:
-        """After a step: the summed chances of the rows that were bought, and the tokens accepted of them, by source."""
+        """Record a step: by source, the summed chances of the rows bought and the tokens accepted from them."""
         for record in self._records.values():
-            # They decay by steps, not by rows bought: a source that is not bought for a while is tried again.
+            # Decay per step, not per row bought: a source that was not bought for a while is tried again.
             record.expected *= _DECAY
             record.accepted *= _DECAY
         for source, chance in expected.items():
@@ -186,8 +189,8 @@ class Controller:
             record.accepted += accepted.get(source, 0)
 
     def learn(self, outcomes: dict[str, bool], window_accepted: int | None) -> None:
-        """After a step: for each source with a guess whether its first token was right, and the tokens that only the
-        window had guessed (None where it did not run). Being right wakes a source that sleeps."""
+        """Record a step. `outcomes`: for each source that guessed, whether its first token was right, which also wakes
+        a sleeping one; `window_accepted`: tokens that only the window had guessed, None if it did not run."""
         for source, right in outcomes.items():
             record = self._records[source]
             record.misses = 0 if right else record.misses + 1

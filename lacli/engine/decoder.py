@@ -1,7 +1,8 @@
-"""One reply, a step at a time: which rows to run, and what is committed once their scores are known.
+"""One reply, step by step: which rows to run, and what is committed once their scores are known.
 
-Whoever drives it runs the forward between `rows` and `answer`: `engine.loop` for one reply, `engine.batch` for many.
-It decides only; `engine.metrics` times and counts. Closing the driver between steps always finds a whole state.
+The driver runs the forward between `rows` and `answer`: `engine.loop` for one reply, `engine.batch` for many. This
+module only decides; `engine.metrics` times and counts. Between steps the state is always consistent, so a driver may be
+closed there.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Decoder:
         stops: Stops,
         controller: Controller,
     ) -> None:
-        """cached: holds the prompt already, as only then a runner knows whether it can branch."""
+        """`cached` must hold the prompt already: only after prefill does a runner know whether it can branch."""
         self._context = list(prompt)
         self._cached = cached
         self._sampler = sampler
@@ -41,7 +42,7 @@ class Decoder:
         self._row_sources: Sequence[str] = ()
 
     def start(self, scores: Scores) -> Committed:
-        """Deliver the first token. scores: of the prompt's last token, a single row."""
+        """Commit the first token. `scores`: those of the prompt's last token, a single row."""
         run = (self._sampler.draw(scores, 0),)
         cut = self._stops.cut(run)
         kept = run[: cut.keep]
@@ -50,13 +51,14 @@ class Decoder:
         return Committed(kept, ("",) * len(kept), cut.finish or self._full())
 
     def rows(self) -> ForwardRequest:
-        """Plan, propose and build: the rows of the next step."""
+        """Plan, propose and build the rows of the next step."""
         plan = self._guesses.plan(self._room())
         self._rows, self._row_sources = self._guesses.build(self._context, plan)
         return ForwardRequest(self._rows, 1.0 + self._guesses.expected)
 
     def answer(self, scores: Scores) -> Committed:
-        """Accept, cut and commit; after the cut everything reads the same list. scores: of the rows asked for."""
+        """Accept, cut, and commit the one list that results to cache, context and sources. `scores`: those of the rows
+        requested."""
         rows, self._rows = self._rows, None
         assert rows is not None, "no rows were asked for"
         accepted = accept(rows, scores, self._sampler)
@@ -69,7 +71,7 @@ class Decoder:
         return Committed(kept, sources, cut.finish or self._full(), rows, self._row_sources)
 
     def _room(self) -> int:
-        """Tokens that still fit below row 0."""
+        """Tokens that budget and context still allow below row 0."""
         runner = self._cached.runner
         return min(self._stops.room, runner.context_size - runner.length) - 1
 
@@ -79,5 +81,5 @@ class Decoder:
 
 
 def _sources_of(accepted: Accepted, row_sources: Sequence[str]) -> tuple[str, ...]:
-    """Who guessed each accepted token: the row after the one it was drawn at, nobody for the bonus token."""
+    """The source of each accepted token: that of the row after the one it was drawn at; "" for the bonus token."""
     return (*(row_sources[row] for row in accepted.path[1:]), "")

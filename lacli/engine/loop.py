@@ -1,7 +1,7 @@
-"""The decoding loop for one reply: one forward a step over everything guessed, then one decision that all else follows.
+"""The decoding loop for one reply: each step is one forward over all guesses, then one decision on what is kept.
 
-Ids in, ids out: no text, no files. What is yielded has been committed, so closing the generator between steps always
-finds a whole state. `engine.batch` is the same for many replies at once.
+Token ids in, token ids out: no text, no files. Everything yielded has been committed, so the generator may be closed
+between steps. `engine.batch` does the same for many replies at once.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def decode(
 ) -> Iterator[Step]:
     """Yield the steps of one reply to `prompt`; the last has `finish` set.
 
-    The first step delivers the token that prefill gives (rows 0). `cancel` is read between steps and prefill chunks.
-    To show the progress of a long prompt, put its beginning into `cached` first, piece by piece. Plain decoding is the
-    same loop with `controller.limits.lookahead` off.
+    The first step delivers the token sampled after prefill (its `rows` is 0). `cancel` is polled between steps and
+    between prefill chunks. To report the progress of a long prompt, prefill it into `cached` chunk by chunk beforehand.
+    Plain decoding is the same loop with `controller.limits.lookahead` off.
     """
     if stops.room <= 0:
         yield ended(Finish.LENGTH)
@@ -55,7 +55,7 @@ def decode(
 
 
 def _forward(request: ForwardRequest, cached: CachedSequence, controller: Controller) -> ForwardResult:
-    """Run the rows, and correct the cost curve by the time that took."""
+    """Run the rows, and update the cost curve with the time taken."""
     started = time.perf_counter()
     scores = cached.runner.forward(request.rows)
     ms, count = since_ms(started), len(request.rows.token_ids)

@@ -1,4 +1,4 @@
-"""What a step took and how many guesses it verified, measured around a `Decoder`: no decision is made here."""
+"""Times the steps of a `Decoder` and counts the guesses verified. Makes no decisions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lacli.models.base import Rows, Scores
 
 
 class MeteredDecoder:
-    """A decoder whose steps are timed and counted. All time spent inside it is drafting time."""
+    """A decoder whose steps are timed and counted. All time spent inside it counts as drafting time."""
 
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
@@ -66,8 +66,8 @@ def _step(
 
 
 def _drafted(rows: Rows | None, row_sources: Sequence[str]) -> dict[str, int]:
-    """Rows that a draw could be compared with, by who guessed them. The window's newest level is run only for its
-    argmax: no wanted row leads to it."""
+    """Guessed rows by source, as far as a draw could have accepted them. The window's newest level is not among them:
+    it is run only for its argmax, and no wanted row leads to it."""
     drafted: dict[str, int] = {}
     if rows is None:
         return drafted

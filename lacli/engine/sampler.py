@@ -1,7 +1,7 @@
-"""One ordinary draw per emitted token, processors first. Pure but for the random state and the ids it has drawn.
+"""One draw per emitted token, after the logit processors. Pure except for the random state and the ids drawn so far.
 
-Drawing exactly once for each emitted token, in order, is what makes the text of a seed the same with and without
-drafts (design §5.1). The generator is Python's own, so a seed gives the same text on every device and release.
+Drawing exactly once per emitted token, in order, is what makes the text for a seed the same with and without drafts
+(design §5.1). The generator is Python's own, so a seed gives the same text on every device and release.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ class SamplingOptions:
     top_p: float = 1.0
     """Only the smallest set of likeliest tokens whose probability reaches p; 1 is all."""
     repetition_penalty: float = 1.0
-    """Logits of ids already in the context are divided (if positive) or multiplied by it (CTRL, arXiv 1909.05858)."""
+    """Logits of ids already in the context are divided by it if positive, else multiplied (CTRL, arXiv 1909.05858)."""
     seed: int | None = None
-    """None takes one from the system."""
+    """None: seeded by the operating system."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstToken:
-    """A first token that is not drawn, but chosen by its place in the model's own ranking.
+    """A first token that is chosen by its rank among the model's logits instead of drawn.
 
-    Blank tokens are none: they come before it as the model likes them best.
+    Blank tokens do not count: leading ones are taken greedily until the chosen token's turn comes.
     """
 
     rank: int
     """0 is the likeliest, the lower id first on a tie."""
     excluded: frozenset[int] = frozenset()
-    """Ids that are left out of the ranking."""
+    """Ids left out of the ranking."""
 
 
 class Sampler:
     """Draws the tokens of one reply.
 
-    In numpy, one thread: what torch shares among threads leaves them spinning where the next forward wants the cores.
+    In numpy, on one thread: torch's worker threads would spin on the cores that the next forward needs.
     """
 
     def __init__(
@@ -65,15 +65,14 @@ class Sampler:
         keep_log_probabilities: bool = False,
         blank: Callable[[int], bool] = lambda token_id: False,
     ) -> None:
-        """`keep_log_probabilities`: how likely each token was is kept in `log_probabilities`. `blank`: whether a token
-        says nothing."""
+        """`keep_log_probabilities`: fill `log_probabilities`. `blank`: whether a token is whitespace only."""
         self._options = options
         self._first_token = first_token
         self._keeps_log_probabilities = keep_log_probabilities
         self.log_probabilities: list[float] = []
-        """Of each token drawn, by the model's own logits: no temperature, no penalty."""
+        """Log probability of each token drawn under the model's own logits, without temperature and penalty."""
         self.first: tuple[int, ...] = ()
-        """The first token drawn that is not blank, once there is one."""
+        """The first non-blank token drawn; empty before."""
         self._blank = blank
         self._random = random.Random(options.seed)
         self._penalises = options.repetition_penalty != 1.0
@@ -124,7 +123,7 @@ class Sampler:
         return logits
 
     def _sampled(self, logits: _Floats) -> int:
-        """Inverse transform in float64 over the allowed tokens in id order."""
+        """Inverse transform sampling in float64 over the allowed tokens, in id order."""
         options = self._options
         best = logits.max()
         allowed = None
@@ -132,7 +131,7 @@ class Sampler:
             allowed = np.flatnonzero(logits >= np.partition(logits, -options.top_k)[-options.top_k])
             logits = logits[allowed]
         weights = np.subtract(logits, best, dtype=np.float64)
-        with np.errstate(over="ignore", under="ignore"):  # next to no temperature
+        with np.errstate(over="ignore", under="ignore"):  # temperatures close to 0
             weights /= options.temperature
             np.exp(weights, out=weights)
         if options.top_p < 1.0:
@@ -146,7 +145,7 @@ class Sampler:
 
 
 def _ranked(logits: _Floats, first_token: FirstToken, blank: Callable[[int], bool]) -> int:
-    """The id at this place of the ranking of those that are not blank; the last one, where there are fewer."""
+    """The id at this rank among the non-blank ids; the last one if there are fewer."""
     left = logits.copy()
     left[[token_id for token_id in first_token.excluded if token_id < len(left)]] = -np.inf
     token_id = int(left.argmax())
@@ -168,16 +167,16 @@ def _log_probability(logits: _Floats, token_id: int) -> float:
 
 
 def _nucleus(weights: _Floats, top_p: float) -> NDArray[np.intp]:
-    """Places of the smallest set of greatest weights that has the share p of all; ties with the last of it stay, too.
+    """Indices of the smallest set of largest weights whose share reaches `top_p`, with all ties of the last one.
 
-    Never sorts much: a flat distribution has a nucleus of thousands.
+    Avoids a full sort: a flat distribution has a nucleus of thousands.
     """
     total = weights.sum()
-    # What is below this is, all together, less than half of what a nucleus may leave out.
+    # All weights below this bound together are less than half of what a nucleus may leave out.
     likely = np.flatnonzero(weights >= 0.5 * (1.0 - top_p) * total / len(weights))
     weights = weights[likely]
-    # Summed by bins, and only the bin where the sum reaches p is sorted. The leading bits of a positive float64 are in
-    # its order.
+    # Sum by bins, and sort only the bin in which the sum reaches p. The leading bits of positive float64 values order
+    # like the values, so they serve as bin numbers.
     bins = weights.view(np.int64) >> _BIN_BITS
     bins = np.minimum(bins.max() - bins, _BINS - 1)
     sums = np.bincount(bins, weights).cumsum()

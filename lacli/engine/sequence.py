@@ -1,6 +1,6 @@
-"""The ids in a runner's KV cache, kept beside it so that a later prompt prefills only what is new.
+"""A runner together with the token ids in its KV cache, so that a later prompt prefills only its new tokens.
 
-The only place that may truncate a cache.
+This is the only place that may truncate a cache.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from lacli.models.base import Rows, Runner, Scores, SharingRunner
 
 
 class CachedSequence:
-    """A runner and the token ids its cache holds, always of the same length."""
+    """A runner and the ids of the tokens in its cache; both always have the same length."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
@@ -23,11 +23,11 @@ class CachedSequence:
         return len(self._ids)
 
     def reusable(self, prompt: Sequence[int]) -> int:
-        """Tokens of `prompt` that need not be prefilled; the last one always is, for its scores."""
+        """How many leading tokens of `prompt` are cached already; at most all but the last, whose scores are needed."""
         return min(common(self._ids, prompt), len(prompt) - 1)
 
     def begin(self, prompt: Sequence[int]) -> int:
-        """Truncate to what `prompt` begins with; returns how many tokens that is."""
+        """Truncate to the common prefix with `prompt`; returns its length."""
         kept = self.reusable(prompt)
         self.runner.truncate(kept)
         del self._ids[kept:]
@@ -35,16 +35,16 @@ class CachedSequence:
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """The tokens held."""
+        """The ids of the tokens in the cache."""
         return tuple(self._ids)
 
     def grown(self, token_ids: Sequence[int]) -> None:
-        """The runner's cache has been given these tokens behind those it held, by other means than a forward."""
+        """Record tokens that were appended to the runner's cache without a forward, as from disk."""
         self._ids.extend(token_ids)
         assert len(self._ids) == self.runner.length
 
     def adopt(self, other: CachedSequence, length: int) -> None:
-        """Copy the first `length` tokens from another sequence of the same model; both runners must be sharing ones."""
+        """Copy the first `length` tokens from another sequence of the same model. Both need a `SharingRunner`."""
         assert isinstance(self.runner, SharingRunner)
         assert isinstance(other.runner, SharingRunner)
         self._ids.clear()
@@ -53,7 +53,7 @@ class CachedSequence:
         self._ids.extend(other._ids[:length])
 
     def start(self, prompt: Sequence[int], on_chunk: Callable[[int], bool]) -> Scores | None:
-        """Make the cache hold exactly `prompt`; scores of its last token, or None if `on_chunk` said stop."""
+        """Make the cache hold exactly `prompt`. Returns the scores of its last token; None if `on_chunk` stopped it."""
         kept = self.begin(prompt)
         try:
             return self.runner.prefill(prompt[kept:], on_chunk)
@@ -61,7 +61,7 @@ class CachedSequence:
             self._ids.extend(prompt[kept : self.runner.length])
 
     def keep(self, rows: Rows, path: Sequence[int]) -> None:
-        """Commit these rows of the last forward; none where a reply ended before its first token."""
+        """Commit the rows on this path of the last forward; an empty path if the reply ended before its first token."""
         if not path:
             return
         self.runner.keep(path)

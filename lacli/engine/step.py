@@ -1,4 +1,4 @@
-"""The records that pass between the stages of one decoding step. Frozen; ids and counts only, no text."""
+"""The records passed between the stages of a decoding step. Frozen; token ids and counts, no text."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ForwardRequest:
-    """The rows a reply wants to run next, on top of what its sequence holds."""
+    """The rows a reply needs next, on top of what its sequence has cached."""
 
     rows: Rows
     expected: float
-    """Tokens the step is expected to bring: one, and the chances of the guesses among its rows."""
+    """Expected tokens of the step: 1 plus the summed chances of its guessed rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,79 +38,80 @@ class ForwardResult:
     """The answer to a `ForwardRequest`."""
 
     scores: Scores
-    """Of the wanted rows; valid until the next forward."""
+    """Scores of the wanted rows; valid until the next forward."""
     ms: float
-    """Time of the forward; where replies share one, this reply's share by its rows."""
+    """Time of the forward; if replies shared it, this reply's share, proportional to its rows."""
     plain_ms: float | None = None
-    """What a forward of one row would have taken just then; None if the cost curve has no times."""
+    """Estimated time of a forward of one row at that moment; None if the cost curve has no times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What the model agreed with in one step, before any stop rule."""
+    """What was accepted in one step, before any stop rule."""
 
     path: tuple[int, ...]
-    """Rows walked, from row 0 down."""
+    """The rows visited, from row 0 down."""
     token_ids: tuple[int, ...]
-    """The draw at each row of `path`: all but the last are tokens of the next row, the last is the bonus token."""
+    """The token drawn at each row of `path`. All but the last equal the token of the next row; the last is the bonus
+    token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The one decision on where an accepted run ends."""
+    """The decision on where an accepted run ends."""
 
     keep: int
-    """Tokens of the run that are delivered; an end-of-sequence id is not."""
+    """How many tokens of the run are delivered; an end-of-sequence id is not."""
     finish: Finish | None = None
     """Set when the reply ends here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What one step has committed to the cache, the context and the sources."""
+    """What one step committed to the cache, the context and the sources."""
 
     token_ids: tuple[int, ...]
     """Tokens delivered, already cut."""
     sources: tuple[str, ...]
-    """For each of them who guessed it; see `Step.sources`."""
+    """For each token the source that guessed it; see `Step.sources`."""
     finish: Finish | None
     rows: Rows | None = None
-    """The rows of the forward; None for the first token, which comes from prefill."""
+    """The rows of the forward; None for the first token, which is sampled after prefill."""
     row_sources: Sequence[str] = ()
-    """Who guessed each of the rows."""
+    """The source of each row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A part of a prompt was read, in a batch."""
+    """Progress of prefilling a prompt in a batch."""
 
     held: int
-    """Tokens of the prompt in the cache now."""
+    """Tokens of the prompt that are cached now."""
     reused: int
-    """Those among them that were not read for this reply."""
+    """Those of them that were cached or copied, not computed for this reply."""
     ms: float = 0.0
-    """Time of the forward: of one that others shared, what its rows' share of that was."""
+    """Time of the forward; if others shared it, the share of these rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One forward pass as the caller sees it: yielded only after everything is committed."""
+    """One forward pass as the caller sees it; yielded after everything is committed."""
 
     token_ids: tuple[int, ...]
     """Tokens delivered by this step, already cut; may be empty in the last one."""
     sources: tuple[str, ...]
-    """For each delivered token who guessed it: a source's name, or "" where the model's own draw was not guessed."""
+    """For each delivered token the name of the source that guessed it, "" if none did."""
     rows: int
-    """Rows of the forward; 0 for the step that delivers the first token, which comes from prefill."""
+    """Rows of the forward; 0 for the step with the first token, which is sampled after prefill."""
     drafted: int
-    """Guessed tokens verified in this step (rows that a draw could have been compared with)."""
+    """Guessed tokens verified in this step: rows that a draw could have accepted."""
     forward_ms: float
-    """Time of the forward; of one that replies share, this reply's share of the rows."""
+    """Time of the forward; if replies shared it, this reply's share, proportional to its rows."""
     draft_ms: float
-    """Time of proposing, building, accepting, committing and learning: the step less the forward."""
+    """Time of the step outside the forward: proposing, building, accepting, committing and learning."""
     finish: Finish | None = None
     """Set on the last step."""
     drafted_by_source: Mapping[str, int] = field(default_factory=dict)
-    """`drafted` by who guessed the token."""
+    """`drafted` by source."""
     plain_ms: float | None = None
-    """What a plain step would have taken in its place: see `ForwardResult`."""
+    """Estimated time of a plain step in its place; see `ForwardResult`."""

@@ -1,6 +1,7 @@
-"""Where an accepted run ends: end-of-sequence ids, budget, then the injected rule.
+"""Where an accepted run ends: at an end-of-sequence id, at the token budget, or where the injected rule says.
 
-Decided once, before any commit. The engine knows no text, so stop strings come in as a `StopRule` (lacli.text.stops).
+Decided once, before anything is committed. The engine has no text, so stop strings are injected as a `StopRule` (see
+lacli.text.stops).
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from lacli.engine.step import Cut, Finish
 
 
 class StopRule(Protocol):
-    """A further reason to end, asked once per step."""
+    """A further stop condition, called once per step."""
 
     def cut(self, token_ids: Sequence[int]) -> Cut:
-        """Judge the run just accepted, already cut at end of sequence and budget.
+        """Cut the run just accepted, which has already been cut at end of sequence and budget.
 
-        Stateful: the tokens it keeps are consumed and belong to the text from now on.
+        Stateful: the tokens kept are consumed; the next call continues behind them.
         """
         ...
 
 
 class Stops:
-    """End-of-sequence ids, the token budget and an optional rule of one reply, applied in this order."""
+    """The stop conditions of one reply: end-of-sequence ids, token budget, optional rule; applied in this order."""
 
     def __init__(self, eos_ids: Collection[int], max_tokens: int, rule: StopRule | None = None) -> None:
         self._eos_ids = frozenset(eos_ids)
@@ -36,13 +37,13 @@ class Stops:
         return self._room
 
     def cut(self, token_ids: Sequence[int]) -> Cut:
-        """How many tokens of this accepted run are delivered, and whether the reply ends with them."""
+        """Decide how many tokens of this accepted run are delivered, and whether the reply ends with them."""
         keep, finish = len(token_ids), None
         for index, token_id in enumerate(token_ids):
             if token_id in self._eos_ids:
                 keep, finish = index, Finish.STOP
                 break
-        if keep >= self._room:  # plain decoding never draws the end token just behind the budget
+        if keep >= self._room:  # plain decoding would not draw the end-of-sequence token that follows the budget
             keep, finish = self._room, Finish.LENGTH
         if self._rule is not None:
             ruled = self._rule.cut(token_ids[:keep])

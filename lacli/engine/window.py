@@ -1,10 +1,10 @@
-"""The lookahead window: its rows go into a step, n-grams come out. Knows no model and no cache.
+"""The lookahead window (Lookahead Decoding, arXiv 2402.02057): contributes rows to a step and yields n-grams.
 
-W columns and N-1 levels of guessed tokens (Jacobi iterations, oldest first) after the last emitted token, which is
-column 0 of level 0. Column i of level l sits at position p+i+l and hangs from column i of level l-1; level 0 is a
-chain. The argmax at the rows of the newest level is the next level, and each column read down the levels is an n-gram
-(Lookahead Decoding, arXiv 2402.02057; levels are filled one step at a time as in its reference implementation).
-N = 2 is plain Jacobi decoding: one level, whose own rows may be accepted.
+W columns by N-1 levels of guessed tokens (successive Jacobi iterations, oldest first). The last emitted token, at
+position p, is column 0 of level 0. Column i of level l sits at position p+i+l; its parent is column i of level l-1, and
+level 0 is a chain. The argmax at the rows of the newest level becomes the next level, and each column read across the
+levels is an n-gram. Levels are filled one per step, as in the reference implementation. N = 2 is plain Jacobi decoding:
+a single level, whose own rows may be accepted. Knows neither model nor cache.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from lacli.models.base import Rows, Scores
 
 
 class LookaheadWindow:
-    """The window of one reply and the draft source that is fed with its n-grams."""
+    """The window of one reply and the draft source fed with its n-grams."""
 
     def __init__(self, columns: int, ngram: int, context: Sequence[int]) -> None:
         self.source = WindowSource()
         self._window = JacobiWindow(columns, ngram, context)
         self.rows_needed = self._window.rows_needed
         self._newest: list[int] | None = None
-        """Rows of the newest level in the step in progress; None if the window does not run in it."""
+        """Rows of the newest level in the current step; None if the window does not run."""
 
     def skip(self) -> None:
-        """The window does not run in this step."""
+        """Leave the window out of this step."""
         self._newest = None
 
     def place(self, tree: Tree, depth: int) -> list[int]:
@@ -37,7 +37,7 @@ class LookaheadWindow:
         return self._newest
 
     def learn(self, rows: Rows, scores: Scores, emitted: int) -> bool:
-        """Take the argmax at the newest level's rows and move on; False if the window did not run in this step."""
+        """Advance by `emitted` tokens, with the argmax at the newest level's rows; False if the window did not run."""
         if self._newest is None:
             return False
         scored = {row: index for index, row in enumerate(rows.wanted)}
@@ -48,21 +48,21 @@ class LookaheadWindow:
 
 
 class JacobiWindow:
-    """The levels of guessed tokens, and how they move on."""
+    """The levels of guessed tokens and how they advance."""
 
     def __init__(self, columns: int, ngram: int, context: Sequence[int], seed: int = 0) -> None:
         self.columns = columns
         self.ngram = ngram
         self._random = random.Random(seed)
         self._fillers = tuple(context)
-        # Level l lists the tokens of columns 0..W-1; column 0 of level 0 is the row of the last emitted token itself,
-        # so its entry is never read.
+        # levels[l][i]: token of column i of level l, i in 0..W-1. Column 0 of level 0 is the last emitted token's own
+        # row, so that entry is never read.
         self._levels: list[list[int]] = [[self._filler() for _ in range(columns)]]
         self._rows: list[list[int]] = []
 
     @property
     def rows_needed(self) -> int:
-        """Rows the window adds to a step once all its levels are there: what it is priced by from the first step on."""
+        """Rows of a window with all its levels filled; used as its cost from the first step on."""
         return self.columns * (self.ngram - 1) - 1
 
     def _filler(self) -> int:
@@ -71,7 +71,7 @@ class JacobiWindow:
     def place(self, tree: Tree, depth: int) -> list[int]:
         """Add the window's rows to `tree`, none deeper than `depth`; return the rows of the newest level.
 
-        The result is shorter than W where columns had to be left out.
+        Fewer than W rows if columns had to be left out.
         """
         self._rows = []
         for level, tokens in enumerate(self._levels):
@@ -88,9 +88,9 @@ class JacobiWindow:
         return self._rows[-1]
 
     def advance(self, newest: Sequence[int], last_token: int, emitted: int) -> list[tuple[int, ...]]:
-        """Take the argmax at the newest level's rows, move on by the tokens emitted, return the n-grams read.
+        """Advance by the `emitted` tokens of a step and return the n-grams completed in it.
 
-        newest: one token per row that `place` returned; last_token: the token of row 0 in that step.
+        newest: the argmax at each row that `place` returned; last_token: the token of row 0 in that step.
         """
         levels = self._levels
         grams: list[tuple[int, ...]] = []
@@ -101,8 +101,8 @@ class JacobiWindow:
                 grams.append((first, *(level[column] for level in levels[1:]), token_id))
         padded = [*newest, *(self._filler() for _ in range(self.columns - len(newest)))]
         kept = [*levels[1:], padded] if full else [*levels, padded]
-        # Column i of level l+1 stands where column i of level l stands one position later, so dropping the oldest
-        # level moves the window by one; more emitted tokens, or a level still missing, move the columns.
+        # Column i of level l+1 is one position behind column i of level l, so dropping the oldest level advances the
+        # window by one position. Further emitted tokens, or a missing level, shift the columns instead.
         shift = emitted - 1 if full else emitted
         self._levels = [self._moved(level, shift) for level in kept]
         return grams

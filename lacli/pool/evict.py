@@ -13,7 +13,7 @@ from dataclasses import dataclass
 HALF_LIFE_MS = 7 * 86_400_000
 GRACE_MS = 3 * 86_400_000
 _GRACE_WORTH = 1 / 32
-"""Tokens per byte as which a new thing counts: an eighth of its own tokens."""
+"""Value per byte credited to a new item, in tokens: as if an eighth of its own tokens had been accepted."""
 _NEWEST_SHARE = 0.25
 _TABLE_SHARE = 0.25
 _TABLE_BYTES = 3_000_000
@@ -24,16 +24,16 @@ class Caps:
     """Size limits of the pools."""
 
     project_bytes: int = 64_000_000
-    """Of one project; the pools of its other tokenizers go first."""
+    """Cap of one project; the pools of its other tokenizers are evicted first."""
     total_bytes: int = 1_000_000_000
-    """Of all projects; the pool in use is never removed for it."""
+    """Cap of all projects together; the pool in use is never evicted for it."""
 
     def log_bytes(self) -> int:
-        """The log's part of what a project may take."""
+        """The log's share of the project's cap."""
         return self._own() - self.table_bytes()
 
     def table_bytes(self) -> int:
-        """The successor table's part."""
+        """The successor table's share of it."""
         return min(_TABLE_BYTES, int(_TABLE_SHARE * self._own()))
 
     def _own(self) -> int:
@@ -49,18 +49,18 @@ class StoredItem:
 
     byte_size: int
     value: float
-    """Accepted tokens, as of now."""
+    """Accepted tokens, decayed to now."""
     used_ms: int
-    """When it was last said or used."""
+    """When it was last given or used."""
 
 
 def decayed(value: float, since_ms: int) -> float:
-    """What a count of accepted tokens is worth after this time."""
+    """A count of accepted tokens after exponential decay over `since_ms`."""
     return value * 0.5 ** (max(0, since_ms) / HALF_LIFE_MS)
 
 
 def choose(items: Sequence[StoredItem], room: int, now_ms: int) -> list[int]:
-    """The indices of the items that stay within `room` bytes."""
+    """The indices of the items to keep, which together fit into `room` bytes."""
     newest_first = sorted(range(len(items)), key=lambda place: (items[place].used_ms, place), reverse=True)
     kept: list[int] = []
     reserved, left = int(room * _NEWEST_SHARE), room
@@ -71,7 +71,7 @@ def choose(items: Sequence[StoredItem], room: int, now_ms: int) -> list[int]:
         kept.append(place)
         left -= size
         reserved -= size
-    # A stable sort: among equals the one used last comes first.
+    # A stable sort: among equal values, the most recently used comes first.
     for place in sorted(newest_first[len(kept) :], key=lambda place: -_worth(items[place], now_ms)):
         if items[place].byte_size <= left:
             kept.append(place)
@@ -81,5 +81,5 @@ def choose(items: Sequence[StoredItem], room: int, now_ms: int) -> list[int]:
 
 def _worth(holding: StoredItem, now_ms: int) -> float:
     size = max(1, holding.byte_size)
-    fresh = abs(now_ms - holding.used_ms) < GRACE_MS  # a use in the future is of a clock that was put back
+    fresh = abs(now_ms - holding.used_ms) < GRACE_MS  # a time in the future means that the clock was set back
     return holding.value / size + (_GRACE_WORTH if fresh else 0.0)

@@ -44,59 +44,59 @@ WordArray: TypeAlias = NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the file says of itself; written once, when the file is made."""
+    """The header of a file; written once, when the file is created."""
 
     tokenizer: str
     """Fingerprint of the tokenizer the ids belong to."""
     vocab_size: int
     """Every id in the file is below it."""
     model: str
-    """The model that wrote first; only information."""
+    """The model that created the file; informational."""
     created_ms: int
     nonce: str
-    """Random; a file that was compacted or made anew is recognised by it."""
+    """Random; tells a compacted or re-created file from the one known before."""
     version: int = VERSION
-    """Of the format; not part of the header text."""
+    """Format version; not part of the header text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """One record, its payload not yet understood."""
+    """One record, its payload not decoded yet."""
 
     words: WordArray
     time_ms: int
     kind: int = SEGMENT
 
     def byte_size(self) -> int:
-        """Bytes it takes in the file."""
+        """Its size in the file, in bytes."""
         return _RECORD_HEAD.size + 4 * len(self.words)
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """The first thing wrong with a file."""
+    """The first defect found in a file."""
 
     kind: Literal["empty", "foreign", "future", "header", "record", "ids", "tail"]
     """`tail`: an append was cut short and only the last record is lost; `future`: a newer lacli wrote the file."""
     text: str
-    """What is wrong, to follow "the pool file"."""
+    """What is wrong: completes a sentence that begins "the pool file"."""
     offset: int
     """Everything before this byte is sound."""
 
 
 def digest(token_ids: WordArray) -> bytes:
-    """Names a segment by its tokens."""
+    """The digest of a segment's tokens, by which it is named."""
     raw = np.ascontiguousarray(token_ids, "<u4").data
     return blake2b(raw, digest_size=4 * DIGEST_WORDS).digest()
 
 
 def segment_bytes(tokens: int) -> int:
-    """Bytes a segment of so many tokens takes in the file."""
+    """Size in the file, in bytes, of a segment of so many tokens."""
     return _RECORD_HEAD.size + 4 * tokens
 
 
 def encode_header(header: Header) -> bytes:
-    """The beginning of a file."""
+    """The bytes of a header."""
     fields = {
         "tokenizer": header.tokenizer,
         "vocab_size": header.vocab_size,
@@ -118,7 +118,7 @@ def encode_record(record: Record) -> bytes:
 
 
 def header_size(data: bytes) -> int:
-    """Bytes before the first record, as a sound file's first 20 bytes tell; 0 if they cannot be right."""
+    """Offset of the first record, from the first 20 bytes of a file; 0 if they are not valid."""
     if len(data) < _FILE_HEAD.size or not data.startswith(MAGIC):
         return 0
     size: int = _FILE_HEAD.unpack_from(data)[2]
@@ -126,7 +126,7 @@ def header_size(data: bytes) -> int:
 
 
 def decode_header(data: bytes) -> tuple[Header | None, Damage | None]:
-    """The header, or what is wrong with it; never both."""
+    """The header, or the defect in it; never both."""
     if not data:
         return None, Damage("empty", "is empty", 0)
     if not data.startswith(MAGIC):
@@ -160,7 +160,7 @@ def _parse_header(text: bytes, version: int) -> Header | None:
 
 
 def decode_file(data: bytes, kinds: frozenset[int]) -> tuple[Header | None, list[Record], Damage | None]:
-    """A whole file that may hold these kinds of record: header, records, and the worst that is wrong with them."""
+    """Decode a whole file that may contain these kinds of record: header, records, and the most severe defect."""
     header, damage = decode_header(data)
     if header is None:
         return None, [], damage
@@ -171,7 +171,7 @@ def decode_file(data: bytes, kinds: frozenset[int]) -> tuple[Header | None, list
 
 
 def decode_records(data: bytes, start: int) -> tuple[list[Record], Damage | None]:
-    """The records from byte `start` on, up to the first thing that is wrong. The arrays are views into `data`."""
+    """The records from byte `start` up to the first defect. Their arrays are views into `data`."""
     records: list[Record] = []
     view, at, end = memoryview(data), start, len(data)
     unpack, crc32, size = _RECORD_HEAD.unpack_from, zlib.crc32, _RECORD_HEAD.size
@@ -180,7 +180,7 @@ def decode_records(data: bytes, start: int) -> tuple[list[Record], Damage | None
             return records, Damage("tail", "ends within a record", at)
         count, kind, time_ms, payload_crc, head_crc = unpack(data, at)
         if crc32(view[at : at + _CHECKED]) != head_crc:
-            if data.count(0, at) == end - at:  # a power cut leaves a longer file whose new blocks were never filled
+            if data.count(0, at) == end - at:  # a power cut can leave a longer file, with blocks never written
                 return records, Damage("tail", "ends in zeros", at)
             return records, Damage("record", f"is damaged at byte {at}", at)
         body, after = at + size, at + size + 4 * count
@@ -196,7 +196,8 @@ def decode_records(data: bytes, start: int) -> tuple[list[Record], Damage | None
 
 
 def impossible(records: list[Record], kinds: frozenset[int], vocab_size: int) -> Damage | None:
-    """What no file of these kinds of record may hold; the entries of `TABLE` records are judged by `table`."""
+    """A defect in the contents of sound records: a kind or a token id that may not occur. Entries of `TABLE` records
+    are checked by `table`."""
     for record in records:
         size = len(record.words)
         if record.kind not in kinds:

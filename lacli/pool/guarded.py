@@ -1,7 +1,7 @@
-"""A pool's files behind their lock: every failure becomes one line for the user, and the session goes on.
+"""Access to a pool's files under their lock: every failure becomes one notice for the user, and the session goes on.
 
-Damaged files are set aside, under the lock and after they have been read again; files of a newer lacli are left alone;
-whatever cannot be read, locked or written ends learning for this session.
+Damaged files are set aside, under the lock and only after being read again; files of a newer lacli are left alone. If a
+file cannot be read, locked or written, learning ends for this session.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _STOPPED = "nothing is learned in this session"
 
 _Read = TypeVar("_Read")
 _Decode: TypeAlias = Callable[[list[Record], int], tuple[_Read, Damage | None]]
-"""Decodes records of ids below a vocabulary size; also returns what is wrong with them."""
+"""Decodes records whose ids are below a vocabulary size; also returns their first defect."""
 
 
 class GuardedFiles:
-    """Reads and writes the files of one pool under their one lock, and collects the notices for the user."""
+    """Reads and writes the files of one pool under their common lock, and collects notices for the user."""
 
     def __init__(self, path: Path, learns: bool, read_limit: int, is_warm: Callable[[], bool]) -> None:
-        """path: the file the lock belongs to; read_limit: bytes; is_warm: whether anything useful has been read."""
+        """path: the file whose lock it is; read_limit: in bytes; is_warm: whether anything useful has been read."""
         self.notices: list[str] = []
         self.learns = learns
         self._path = path
@@ -38,7 +38,7 @@ class GuardedFiles:
         self._holds_lock = False
 
     def read(self, file: Journal, decode: _Decode[_Read]) -> _Read | None:
-        """A whole file, decoded; None, and a notice, if that fails."""
+        """Read and decode a whole file. On failure None, with a notice."""
         try:
             return self._read(file, decode)
         except DamagedFile as found:
@@ -69,14 +69,14 @@ class GuardedFiles:
 
     def _read(self, file: Journal, decode: _Decode[_Read]) -> _Read:
         records = file.read_all(self._read_limit).records
-        assert file.header is not None  # else it would have raised
+        assert file.header is not None  # otherwise it has raised
         decoded, damage = decode(records, file.header.vocab_size)
         if damage is not None:
             raise DamagedFile(damage)
         return decoded
 
     def _read_again(self, file: Journal, decode: _Decode[_Read], damage: Damage) -> _Read | None:
-        """Under the lock: read once more, as another process may have repaired it; if it is still bad, set it aside."""
+        """Under the lock, read again, as another process may have repaired the file; if still damaged, set it aside."""
         try:
             return self._read(file, decode)
         except DamagedFile as found:
@@ -86,19 +86,19 @@ class GuardedFiles:
         return None
 
     def read_on(self, file: Journal) -> NewRecords:
-        """Under the lock, the records not yet known. `file.header` is None afterwards if the file must be created."""
+        """Under the lock, read the records not known yet. `file.header` is then None if the file must be created."""
         try:
             return file.read_on(self._read_limit)
         except FileNotFoundError:
             if file.path.is_symlink():
                 raise
-            file.forget()  # cleared by the user in the meantime: its contents are not written again
+            file.forget()  # cleared by the user meanwhile: do not restore its contents
         except DamagedFile as found:
             self._set_aside(file, found.damage)
         return NewRecords([], from_start=True)
 
     def write(self, work: Callable[[], None]) -> bool:
-        """Call `work` under the lock; False, and a notice, if that failed."""
+        """Call `work` under the lock. On failure False, with a notice."""
         try:
             files.make_private(self._path.parent)
             with self._lock():
@@ -133,12 +133,12 @@ class GuardedFiles:
         self.notices.append(f"{file.title} {damage.text}; starting with an empty one, the old one is kept as {aside}")
 
     def stop(self, why: str) -> None:
-        """Write nothing more in this session, and add the notice that says why."""
+        """Stop writing for this session, with a notice that says why."""
         remembered = f"; what was read before is used, {_STOPPED}" if self._is_warm() else f"; {_STOPPED}"
         self.notices.append(why + remembered)
         self.learns = False
 
 
 def reason(error: OSError) -> str:
-    """The system's message, with the file it is about."""
+    """The system's error message with the file's name."""
     return (error.strerror or type(error).__name__) + (f": {error.filename}" if error.filename else "")

@@ -1,4 +1,4 @@
-"""What pools there are, for `lacli pool`: read without a model, without a lock, and without judging more than bytes.
+"""Lists pools for `lacli pool`, without a model and without a lock; checks the bytes of files, not their meaning.
 
 Only `clear` changes anything.
 """
@@ -22,41 +22,41 @@ _CLEAR_WAIT_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class PoolInfo:
-    """One pool: a project's for one tokenizer."""
+    """One pool: that of a project and a tokenizer."""
 
     path: Path
-    """Of the log; the other files lie beside it."""
+    """Path of the log; the other files are beside it."""
     tokenizer: str = ""
-    """Fingerprint; empty where the header cannot be read."""
+    """Fingerprint of the tokenizer; empty if the header cannot be read."""
     vocab_size: int = 0
     model: str = ""
-    """The model that wrote first."""
+    """The model that created the pool."""
     tokens: int = 0
     segments: int = 0
-    """Different replies."""
+    """Distinct replies."""
     byte_size: int = 0
-    """Of the log."""
+    """Size of the log."""
     created_s: float = 0.0
-    """Seconds since 1970; 0 where unknown."""
+    """Seconds since 1970; 0 if unknown."""
     updated_s: float = 0.0
     oldest_s: float = 0.0
-    """When the reply not said for longest was said; 0 where there is none."""
+    """When the least recently given reply was given, seconds since 1970; 0 if there is none."""
     newest_s: float = 0.0
     value: float = 0.0
-    """Tokens accepted from stored replies, halved for every week that has passed since."""
+    """Tokens accepted from stored replies, decayed with a half-life of a week."""
     hits: int = 0
     """Stored replies from which tokens were accepted."""
     table_bytes: int = 0
     table_entries: int = 0
-    """Entries of the successor table; 0 in a quick look."""
+    """Entries of the successor table; 0 if `quick`."""
     totals: dict[str, float] = field(default_factory=dict)
     """Counters of all replies (`PoolUpdate.totals`)."""
     damage: str = ""
-    """What is wrong, to follow "the pool file"; empty if nothing is."""
+    """What is wrong: completes a sentence that begins "the pool file"; empty if nothing is."""
     torn: bool = False
     """Only the last entry is incomplete; the next reply repairs it."""
     table_damage: str = ""
-    """What is wrong, to follow "the successor table"; a torn end is not counted."""
+    """The same for "the successor table"; an incomplete last record does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,14 @@ class ProjectInfo:
 
     folder: Path
     root: Path | None
-    """Where the project was when the pool was last written; None if the record is missing."""
+    """The project's root when the pool was last written; None if the record is missing."""
     pools: tuple[PoolInfo, ...]
 
 
 def project_info(folder: Path, quick: bool = False) -> ProjectInfo:
-    """Describe the pools below one project's folder (`projects.locate`); an empty one if it does not exist.
+    """Describe the pools below one project's folder (`projects.locate`); no pools if it does not exist.
 
-    quick: believe the numbers beside a log that fits them, and find no damage.
+    quick: trust the stored numbers if they match the log's size, and do not look for damage.
     """
     record = projects.read_record(folder)
     names: list[str] = []
@@ -84,7 +84,7 @@ def project_info(folder: Path, quick: bool = False) -> ProjectInfo:
 
 
 def all_projects(pools: Path) -> list[ProjectInfo]:
-    """Every project that has a pool, the one used last first; a quick look at each."""
+    """Every project with a pool, most recently used first; described with `quick`."""
     names: list[str] = []
     with contextlib.suppress(OSError):
         names = os.listdir(pools)
@@ -94,9 +94,9 @@ def all_projects(pools: Path) -> list[ProjectInfo]:
 
 
 def clear(folder: Path) -> int:
-    """Delete all below one project's folder (`space.delete`). Returns how many bytes that freed.
+    """Delete everything below one project's folder (`space.delete`). Returns the number of bytes freed.
 
-    The lock files stay: another process may hold or await them. Raises OSError.
+    The lock files stay, as another process may hold or await them. Raises OSError.
     """
     freed = sum(space.delete(pool, _CLEAR_WAIT_S) for pool in space.pools_of(folder))
     for path in folder.glob(f"{projects.RECORD_NAME}*"):
@@ -106,7 +106,7 @@ def clear(folder: Path) -> int:
 
 @contextlib.contextmanager
 def changing(folder: Path) -> Iterator[None]:
-    """Failures of the disk and of locks in words."""
+    """Translate failures of the disk and of locks to LacliError."""
     try:
         yield
     except TimeoutError as error:
@@ -166,7 +166,7 @@ def _described(
 
 
 def _table(path: Path, owner: Header) -> tuple[int, str]:
-    """How many entries a successor table has, and what is wrong with it."""
+    """The number of entries of a successor table, and the defect found in it, if any."""
     try:
         header, records, damage = decode_file(files.read(path), table.KINDS)
     except FileNotFoundError:

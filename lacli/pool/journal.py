@@ -1,7 +1,7 @@
-"""One file of records on disk: read at start, read further, appended to, rewritten, or set aside when it is damaged.
+"""One file of records on disk: read, followed as it grows, appended to, rewritten, or set aside when damaged.
 
-What the records mean is up to the callers (`log`, `table`, through `store`). Every writing method must be called under
-the lock, and may raise OSError.
+The meaning of the records is the caller's (`log`, `table`, through `store`). Methods that write must be called under
+the lock and may raise OSError.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from lacli.pool.format import (
 from lacli.storage import atomic, files
 
 _HEAD_BYTES = 1 << 17
-"""More than any header takes."""
+"""Larger than any header."""
 
 
 class DamagedFile(Exception):
-    """The file is so damaged that it cannot be used."""
+    """The file is too damaged to be used."""
 
     def __init__(self, damage: Damage) -> None:
         super().__init__(damage.text)
@@ -41,13 +41,13 @@ class DamagedFile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewRecords:
-    """What a read found beyond the records already known."""
+    """The records found by a read that were not known before."""
 
     records: list[Record]
     torn: bool = False
     """The last record is incomplete; the next append removes it."""
     from_start: bool = False
-    """These are all records of the file, which is not the one that was known."""
+    """These are all records of the file: it is another file than the one known before."""
 
 
 class Journal:
@@ -56,14 +56,14 @@ class Journal:
     def __init__(
         self, path: Path, title: str, tokenizer: str, vocab_size: int, model: str, kinds: frozenset[int]
     ) -> None:
-        """vocab_size and model: for the header of a file that is made here; kinds: of the records it may hold."""
+        """vocab_size, model: for the header if the file is created here; kinds: records that it may contain."""
         self.path = path
         self.title = title
-        """What messages call it."""
+        """Its name in messages."""
         self.header: Header | None = None
-        """None until a sound file has been read or made."""
+        """None until a valid file has been read or created."""
         self.end = 0
-        """Bytes of the file that are read and sound."""
+        """Offset up to which the file has been read and is valid."""
         self._tokenizer = tokenizer
         self._vocab_size = vocab_size
         self._model = model
@@ -75,7 +75,7 @@ class Journal:
         self.header, self._header_bytes, self.end = None, b"", 0
 
     def read_all(self, limit: int) -> NewRecords:
-        """Every record from the first byte on; raises `DamagedFile` on any damage but a torn end."""
+        """Read all records. Raises `DamagedFile` on any damage but an incomplete last record."""
         self.forget()
         data = files.read(self.path, limit=limit)
         header, damage = decode_header(data)
@@ -90,7 +90,7 @@ class Journal:
         return NewRecords(records, torn is not None, from_start=True)
 
     def read_on(self, limit: int) -> NewRecords:
-        """The records appended since the last read, or all of them if it is another file; raises as `read_all`."""
+        """Read the records appended since the last read, or all if it is another file. Raises like `read_all`."""
         header, known = self.header, len(self._header_bytes)
         same = header is not None and files.read(self.path, size=known, limit=limit) == self._header_bytes
         if header is None or not same or os.stat(self.path).st_size < self.end:
@@ -109,21 +109,21 @@ class Journal:
         raise DamagedFile(damage)
 
     def append(self, records: Sequence[Record]) -> None:
-        """Append records after what was read; a torn tail is overwritten."""
+        """Append records behind what was read, overwriting an incomplete last record."""
         data = b"".join(map(encode_record, records))
         files.append(self.path, self.end, data)
         files.restrict(self.path, 0o600)
         self.end += len(data)
 
     def outdated(self) -> bool:
-        """Whether the file must be rewritten before anything is appended: its format is older, so that some records
-        would be misread, or its vocabulary is smaller, so that some ids would be invalid."""
+        """Whether the file must be rewritten before anything is appended: its format is older, so some records would be
+        misread, or its vocabulary is smaller, so some ids would be invalid."""
         header = self.header
         return header is not None and (header.version < VERSION or header.vocab_size < self._vocab_size)
 
     def make(self, records: Sequence[Record]) -> None:
-        """Replace the file by one of these records, keeping its creation time. Open readers of the old file are
-        undisturbed."""
+        """Replace the file by one with these records, keeping its creation time. Readers that have the old file open
+        are not affected."""
         vocab_size = max(self._vocab_size, self.header.vocab_size if self.header is not None else 0)
         created_ms = self.header.created_ms if self.header is not None else now_ms()
         nonce = random_source.token_hex(8)
@@ -134,21 +134,21 @@ class Journal:
         self.header, self._header_bytes, self.end = header, header_bytes, len(data)
 
     def header_bytes(self) -> int:
-        """Bytes of the file before its first record."""
+        """Size of the file's header."""
         return len(self._header_bytes)
 
     def header_room(self) -> int:
-        """Bytes the header of a new file will take."""
+        """Size that the header of a new file will have."""
         return len(encode_header(Header(self._tokenizer, 1 << 32, self._model, now_ms(), "0" * 16)))
 
     def set_aside(self) -> Path:
-        """Rename the file to one that ends in .bad."""
+        """Rename the file, adding .bad. Returns the new path."""
         self.forget()
         return files.set_aside(self.path)
 
 
 def header_at(path: Path) -> tuple[Header | None, Damage | None]:
-    """The header of a file, or what is wrong with it, whatever follows. Raises OSError."""
+    """The header of a file, or its defect, whatever the rest of the file is like. Raises OSError."""
     return decode_header(files.read(path, size=_HEAD_BYTES))
 
 

@@ -27,7 +27,7 @@ from lacli.pool.format import (
 KINDS = frozenset({SEGMENT, REFRESH, CREDIT})
 CREDIT_BYTES = segment_bytes(CREDIT_WORDS)
 _PARTS = 16
-"""A credit is stored in sixteenths of a token, so that little is lost when a decayed one is written again."""
+"""Credits are stored in sixteenths of a token, so that rewriting decayed ones loses little."""
 _MOST_VALUE = 1e6
 
 
@@ -37,7 +37,7 @@ class StoredReply:
 
     token_ids: WordArray
     used_ms: int
-    """When the model last gave it."""
+    """When the model last gave this reply."""
     value: float = 0.0
     """Tokens accepted from it, decayed to `value_ms`."""
     value_ms: int = 0
@@ -45,17 +45,17 @@ class StoredReply:
     """Whether this session's model knows all its ids."""
 
     def value_at(self, now_ms: int) -> float:
-        """Tokens accepted from it, as they count now."""
+        """Tokens accepted from it, decayed to now."""
         return evict.decayed(self.value, now_ms - self.value_ms)
 
 
 class Log:
-    """The stored replies, the one said longest ago first."""
+    """The stored replies, least recently given first."""
 
     def __init__(self) -> None:
         self.replies: dict[bytes, StoredReply] = {}
         self.tokens = 0
-        """In the replies that fit."""
+        """Tokens of the replies that fit."""
         # Kept up to date for `held`, which is called after every reply: a full pool has more than 100,000 replies.
         self._all_tokens = 0
         self._useful: list[StoredReply] = []
@@ -67,13 +67,13 @@ class Log:
         self._useful = []
 
     def add(self, records: Iterable[Record], limit: int | None = None) -> None:
-        """Take in records in the order of the file. limit: ids from it on are unknown to this session's model."""
+        """Add records in file order. limit: ids >= limit are unknown to this session's model."""
         for record in records:
             if record.kind == CREDIT:
                 self._credit(record)
                 continue
             name = record.words.tobytes() if record.kind == REFRESH else digest(record.words)
-            known = self.replies.pop(name, None)  # out and in again: the order is by last use
+            known = self.replies.pop(name, None)  # re-inserted, as the order is by last use
             if known is not None:
                 known.used_ms = record.time_ms
                 self.replies[name] = known
@@ -101,7 +101,7 @@ class Log:
     def join(self, other: Log, vocab_size: int, limit: int | None, now_ms: int) -> None:
         """Merge the replies of another log whose ids are below `vocab_size`.
 
-        Of a reply that is in both, the later time and the higher value count.
+        For a reply in both logs, the later time and the higher value are kept.
 
         limit: see `add`.
         """
@@ -147,25 +147,25 @@ class Log:
     def _stored_item(self, name: bytes, now_ms: int) -> evict.StoredItem:
         each = self.replies[name]
         size = segment_bytes(len(each.token_ids)) + (CREDIT_BYTES if each.value else 0)
-        used_ms = min(each.used_ms, now_ms)  # a clock that was wrong must not make a reply the newest for years
+        used_ms = min(each.used_ms, now_ms)  # a wrong clock must not keep a reply the newest for years
         return evict.StoredItem(size, each.value_at(now_ms), used_ms)
 
     def record_of(self, token_ids: WordArray, now_ms: int) -> Record:
-        """The record to append for a reply: its tokens, or a REFRESH if it is stored already."""
+        """The record to append for a reply: a SEGMENT, or a REFRESH if it is stored already."""
         name = digest(token_ids)
         if name in self.replies:
             return Record(np.frombuffer(name, "<u4"), now_ms, REFRESH)
         return Record(token_ids, now_ms)
 
     def shrink(self, room: int, now_ms: int) -> None:
-        """Evict the least valuable replies, so that `records` need at most `room` bytes."""
+        """Evict the least valuable replies until `records` needs at most `room` bytes."""
         names = list(self.replies)
         staying = evict.choose([self._stored_item(name, now_ms) for name in names], room, now_ms)
         self.replies = {names[place]: self.replies[names[place]] for place in staying}
         self._count()
 
     def records(self, now_ms: int) -> list[Record]:
-        """The records of a file that holds all of it."""
+        """The records of a file with the whole log."""
         records = [Record(each.token_ids, each.used_ms) for each in self.replies.values()]
         credit = credit_record(
             {name: each.value_at(now_ms) for name, each in self.replies.items() if each.value}, now_ms
@@ -174,7 +174,7 @@ class Log:
 
 
 def credit_record(values: Mapping[bytes, float], now_ms: int) -> Record | None:
-    """The record that tokens were accepted from these replies, named by digest; None where none were."""
+    """The CREDIT record for tokens accepted, by digest of the reply; None if there are none."""
     words: list[bytes] = []
     for name, value in values.items():
         parts = round(_PARTS * min(max(value, 0.0), _MOST_VALUE))

@@ -4,7 +4,7 @@
      "held": {"tokens": n, "segments": n, "bytes": size of the log when that was so, "value": v, "value_ms": t,
               "hits": n, "oldest_ms": t, "newest_ms": t}}
 
-It can be lost without harm, so whatever in it cannot be decoded is left out.
+Losing it does no harm, so whatever cannot be decoded is ignored.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _HIGHEST = 1e15
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What the file says."""
+    """The contents of the file."""
 
     totals: dict[str, float] = field(default_factory=dict)
     calibration: dict[str, list[float]] = field(default_factory=dict)
     held: dict[str, float] = field(default_factory=dict)
     future: bool = False
-    """A newer lacli wrote it: it is left alone."""
+    """Written by a newer lacli, and therefore left alone."""
 
 
 def read(path: Path) -> Numbers:
-    """The numbers in a file; none for what is missing or cannot be understood."""
+    """Read a file; what is missing or invalid in it is left out."""
     try:
         return parse(files.read(path, limit=_LIMIT))
     except OSError:
@@ -48,7 +48,7 @@ def read(path: Path) -> Numbers:
 
 
 def parse(text: bytes) -> Numbers:
-    """The numbers in a text; see `read`."""
+    """Parse the contents of a file; see `read`."""
     try:
         fields: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -67,7 +67,7 @@ def parse(text: bytes) -> Numbers:
 
 
 def added(totals: Mapping[str, float], more: Any) -> dict[str, float]:
-    """Totals with more counted in; names and values that cannot be are left out."""
+    """The sums of both; invalid names and values are left out."""
     sums = dict(totals)
     for name, value in (more if isinstance(more, Mapping) else {}).items():
         known = name in sums or len(sums) < _MOST_NAMES
@@ -77,7 +77,7 @@ def added(totals: Mapping[str, float], more: Any) -> dict[str, float]:
 
 
 def replaced(calibration: Mapping[str, list[float]], newer: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
-    """A calibration with the newer numbers of each source in the place of the older ones."""
+    """The calibration updated with newer numbers, source by source."""
     joined = dict(calibration)
     room = _MOST_NUMBERS - sum(map(len, joined.values()))
     for name, numbers in newer.items():
@@ -110,4 +110,4 @@ def _named(name: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _HIGHEST  # also not NaN
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _HIGHEST  # False for NaN

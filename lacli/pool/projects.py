@@ -1,9 +1,9 @@
-"""The folders of the pools: a small `project.json` in each project's, and the adoption of one whose project has moved.
+"""The folders of the pools: the small `project.json` in each, and the adoption of the folder of a moved project.
 
     <pools>/<project id>/project.json                the root, and the first commit where git could tell it
     <pools>/<project id>/<tokenizer>/pool.lacli      a pool, written by `store`
 
-A record that is missing or damaged costs the adoption, nothing else.
+Without a valid record a folder cannot be adopted; nothing else depends on it.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ _ASK_GIT_AGAIN_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class ProjectRecord:
-    """What `project.json` says."""
+    """The contents of `project.json`."""
 
     root: Path
-    """Where the project was when the pool was last written."""
+    """The project's root when the pool was last written."""
     first_commit: str = ""
-    """Empty where unknown."""
+    """Empty if unknown."""
     asked_s: float = 0.0
-    """When git was last asked for it, seconds since 1970."""
+    """When git was last asked for it, in seconds since 1970."""
 
 
 def read_record(folder: Path) -> ProjectRecord | None:
-    """The record of a project's folder; None if there is none that can be understood."""
+    """The record in a project's folder; None if it is missing or invalid."""
     try:
         fields: Any = json.loads(files.read(folder / RECORD_NAME, limit=1 << 16))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(fields, dict) or not isinstance(fields.get("root"), str) or "\0" in fields["root"]:
         return None
-    try:  # stored as UTF-8 whatever the locale, which may be another one today
+    try:  # stored as UTF-8, whatever the locale was
         root = Path(os.fsdecode(fields["root"].encode("utf-8", "surrogateescape")))
         asked = float(fields.get("asked_s", 0))
     except (ValueError, TypeError, OverflowError):
@@ -56,7 +56,7 @@ def read_record(folder: Path) -> ProjectRecord | None:
 
 
 def write_record(folder: Path, root: Path) -> None:
-    """Make `project.json` say where the project is now, and which its first commit is; usually it does already."""
+    """Update `project.json` with the project's root and first commit, if they have changed."""
     known = read_record(folder)
     now = time.time()
     same_place = known is not None and known.root == root
@@ -70,7 +70,7 @@ def write_record(folder: Path, root: Path) -> None:
 
 
 def locate(pools: Path, root: Path) -> Path:
-    """The folder that holds this project's pools: its own, or, while that does not exist, one left by its old place."""
+    """The folder of this project's pools: its own or, if that does not exist, the one from before it was moved."""
     own = pools / project_id(root)
     if os.path.lexists(own):
         return own
@@ -82,13 +82,13 @@ def locate(pools: Path, root: Path) -> Path:
 
 
 def adopt(pools: Path, root: Path) -> Path:
-    """As `locate`, and give what was found the project's own name, so that the next run need not look for it."""
+    """Like `locate`, but also rename a folder that was found, so that the next run need not search for it."""
     own = pools / project_id(root)
     found = locate(pools, root)
     if found == own:
         return own
     with contextlib.suppress(OSError):
-        os.rename(found, own)  # another process may have done it in between
+        os.rename(found, own)  # another process may have done it meanwhile
     if not os.path.isdir(own):
         return found
     with contextlib.suppress(OSError):
@@ -97,7 +97,7 @@ def adopt(pools: Path, root: Path) -> Path:
 
 
 def _left_behind(pools: Path) -> dict[str, Path]:
-    """Folders whose project is no longer where it was, by its first commit; of several the one used last."""
+    """Folders whose project is no longer at its recorded root, by first commit; of several the most recently used."""
     dated: list[tuple[float, str, Path]] = []
     with contextlib.suppress(OSError), os.scandir(pools) as entries:
         for entry in entries:

@@ -26,9 +26,9 @@ class Pruned:
 
     freed_bytes: int
     compacted: int
-    """Pools that are smaller now, as something was dead, left over or beyond the cap."""
+    """Pools made smaller: they had superseded records, leftovers, or exceeded the cap."""
     deleted: int
-    """Pools that went as a whole, as all together were too large."""
+    """Pools deleted because all together were too large."""
     vanished: tuple[Path, ...]
     """Roots of projects that no longer exist, whose pools were deleted."""
     notices: tuple[str, ...]
@@ -36,15 +36,15 @@ class Pruned:
 
 
 def vanished(pools: Path) -> list[Path]:
-    """Roots of projects whose folder is not there: gone, moved, or on a disk not mounted."""
+    """Roots of projects that do not exist: deleted, moved, or on a disk that is not mounted."""
     roots = [record.root for _, record in _projects(pools)]
     return [root for root in roots if not os.path.lexists(root)]
 
 
 def prune(pools: Path, caps: Caps, gone: Collection[Path] = ()) -> Pruned:
-    """Compact the pools below `pools` that have something to drop, and delete damaged ones that were kept aside.
+    """Compact the pools below `pools`, and delete damaged files that were set aside.
 
-    gone: of `vanished`, the projects whose pools are to be deleted.
+    gone: those of `vanished` whose pools are to be deleted.
     """
     before = _all_bytes(pools)
     deleted_roots = _delete_projects(pools, gone)
@@ -62,7 +62,7 @@ def prune(pools: Path, caps: Caps, gone: Collection[Path] = ()) -> Pruned:
 
 
 def _opened(folder: Path, caps: Caps) -> Pool | None:
-    """The pool of a folder, by what its own files say; None, with leftovers removed, if they say nothing."""
+    """Open the pool of a folder by the headers of its own files; None, after removing leftovers, if it has none."""
     header = None
     for name in (projects.POOL_NAME, space.TABLE_NAME):
         with contextlib.suppress(OSError):
@@ -94,7 +94,7 @@ def _delete_projects(pools: Path, roots: Collection[Path]) -> tuple[Path, ...]:
 
 
 def _projects(pools: Path) -> Iterator[tuple[Path, projects.ProjectRecord]]:
-    """The projects' folders whose record can be read."""
+    """The projects' folders that have a valid record."""
     names: list[str] = []
     with contextlib.suppress(OSError):
         names = sorted(os.listdir(pools))

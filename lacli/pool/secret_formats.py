@@ -1,7 +1,7 @@
-"""Keys that say by their own form what they are: issuers' prefixes, key blocks, password hashes. Pure; for `secrets`.
+"""Secrets recognisable by their form: prefixes of issuers, key blocks, password hashes. Pure; used by `secrets`.
 
-The first letters of all words are looked up first, which costs next to nothing; only where a key may begin is a pattern
-tried. Every pattern is bounded, so that no text makes it slow.
+The first letters of all words are looked up first, which is cheap; patterns are tried only where a key may begin. Every
+pattern is bounded, so no text makes it slow.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _ANY = r"A-Za-z0-9_\-"
 _LETTERS = "A-Za-z0-9"
 _BASE64 = r"A-Za-z0-9+/=_\-"
 
-# What is issued under a prefix: name, characters after it, prefixes. A prefix that nothing else has takes any
-# characters from twenty on; one that words have, too, only what looks like a key.
+# Keys with a prefix: name, the characters that follow, prefixes. After a unique prefix any twenty characters count;
+# after one that ordinary words share, only what looks like a key.
 _ISSUED = (
     ("an AWS key", "A-Z0-9", "AKIA ASIA ABIA ACCA AGPA AIDA AROA AIPA ANPA ANVA ASCA"),
     ("an AWS key", _BASE64, "ABSK"),
@@ -71,7 +71,7 @@ _HEADS = re.compile(r"(?<![A-Za-z0-9])(?=([A-Za-z0-9].)\S{6})")
 _FIRST_CHARACTERS = 8
 _ANYTHING_FROM = 20
 
-# Literal, and what must stand there for it to count.
+# A literal, and the pattern that must match where it is found.
 _BLOCKS = (
     ("a private key", "-----BEGIN ", r"-----BEGIN [A-Z0-9 ]{0,40}PRIV"),
     ("a private key", "BEGIN SSH2 ENCRYPTED", r"BEGIN SSH2 ENCRYPTED"),
@@ -107,7 +107,7 @@ _HEADER = re.compile(
 
 
 def issued(text: str) -> str | None:
-    """The kind of a key of a known form in the text, or None."""
+    """The kind of the first secret of a known form in the text, or None."""
     heads = set(_HEADS.findall(text))
     in_doubt: list[str] = []
     for form in _forms():
@@ -132,13 +132,13 @@ class _Form(NamedTuple):
 
     name: str
     head: str
-    """What the word begins with where it can be looked up."""
+    """The beginning of the word, for the lookup."""
     literal: str
     pattern: str
     is_sure: bool = False
-    """Whether the pattern alone decides."""
+    """Whether a match of the pattern is sufficient."""
     is_its_own: bool = False
-    """Whether nothing else has this literal."""
+    """Whether this literal occurs in nothing else."""
 
 
 @cache
@@ -158,7 +158,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _is_key(rest: str, is_its_own: bool) -> bool:
-    """Whether what follows a prefix is a key's and not a word that begins alike, or a row of x."""
+    """Whether the text after a prefix is that of a key, not of a word that begins alike or a placeholder like xxxx."""
     if is_its_own and len(rest) >= _ANYTHING_FROM:
         return len(set(rest)) > 3
     return (is_its_own and _UNEVEN.search(rest) is not None) or is_mixed(rest)

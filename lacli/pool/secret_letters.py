@@ -1,7 +1,7 @@
-"""How surprising a character is in the names and words of code: the numbers `secret_random` judges by. Data only.
+"""How surprising characters are in the identifiers and words of code: the model that `secret_random` uses. Data only.
 
-Counted by tests/pool/count_letters.py over half of the standard library and of some fifty installed packages; the other
-half is what the limits were tried on.
+Counted by tests/pool/count_letters.py over half of the standard library and of about fifty installed packages; the
+limits were validated on the other half.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ LETTERS = (
     "%sHweDXzbdex1slj<@aZ@U^TiQh=XIw$qKnz@0GIbxnO=(Sp(&smxLKqz~5#=tg3`UTn@}fd|&B8)`LkADf!Nd7-eXo3Ga*%NsN~hRKXEGfC*W*;"
     "NKRlp^gT~q$Od&lIoL2xfT2__g*eVGwnQ{o`d4DQ&LKyF)bdnw(q|TrRJX&fU*y}Meco5<lbF!{A=>!e^$4A)GLDepZp)Y;!0x"
 )
-"""Base 85 of zlib of two bits for each of 27 x 27 x 26 (letter before the last, last letter, letter; 0 is none):
-how dear the letter is, by `LEVELS`."""
+"""Base 85 of the zlib stream of 2-bit levels [27, 27, 26]: second letter before (0: none), letter before (0: none),
+letter. Indices into `LEVELS`."""
 
 LEVELS = (20, 43, 64, 107)
-"""Cost of the letters of each level, in sixteenths of a nat."""
+"""Surprise of the letters of each level, in sixteenths of a nat."""
 
 SHAPES = (
     "ALKCGAHLCJANECSAQNAXAQOCEALKCGACNEOAKBKOATVAYASRECALKCGASDDJANBJMANBIJAPCHFALKCGAQNAMAMCHIAKVBPAWOBKALKCGASMLBAN"
     "BRGAYYAPAKPMB"
 )
-"""Cost of a character's class after the two before it, 5 x 5 x 5 (other, sign, digit, lower case, upper case), in
-quarters of a nat, "A" being none."""
+"""Surprise of a character's class after the classes of the two before it, [5, 5, 5] (other, sign, digit, lower case,
+upper case), in quarters of a nat; "A" is 0."""

@@ -1,7 +1,7 @@
-"""Values whose name says that they are secret: assignments of every language, files of credentials, command lines.
+"""Secrets recognisable by the name of the value: in assignments of any language, credential files, command lines.
 
-Pure; for `secrets`. The name is found first; what stands behind it is judged the more strictly, the less the name and
-the writing say. Every pattern is bounded.
+Pure; used by `secrets`. The name is found first; the weaker the evidence of name and syntax, the stricter the check of
+the value. Every pattern is bounded.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _WEAK = (
     r"key|dsn|cookie|session|salt|seed|signature|bearer|license|webhook|pin|hash|client[_-]?id|sas|encrypted|login|user"
 )
 _NAME = re.compile(rf"(?:({_STRONG})|{_WEAK})([\w-]{{0,24}})")
-"""Matched on the text in lower case."""
+"""Matched on the lower-cased text."""
 _STRONG_IN = re.compile(_STRONG)
 
-# A name that goes on to say that the value is about a secret.
+# A name whose ending says that the value only describes a secret.
 _ABOUT = re.compile(
     r"\w{0,20}(?:type|name|endpoint|ur[il]|ids?|field|header|file|path|kind|class|scheme|format|regex|pattern|prefix|label|"
     r"hint|errors?|message|count|limit|length|size)$"
@@ -51,7 +51,7 @@ _PLAINLY_A_KEY = re.compile(
 )
 _SIGN = re.compile(r"[\d!#%&*+/@^~-]")
 
-# Literal in lower case, and the pattern of what follows on a command line or in a file of credentials.
+# A lower-case literal, and the pattern for what follows on a command line or in a credential file.
 _PLACES = (
     ("mysql", r"(?i)mysql\w*(?:\.exe)?\b[^\n|;]{0,160}?\s-p['\"]?([^\s'\"]{4,})"),
     ("maria", r"(?i)mariadb\w*\b[^\n|;]{0,160}?\s-p['\"]?([^\s'\"]{4,})"),
@@ -85,9 +85,9 @@ _COMPILED = tuple((literal, re.compile(pattern)) for literal, pattern in _PLACES
 
 
 def spelt_out(text: str) -> bool:
-    """Whether the text gives a secret's name and then the secret."""
+    """Whether the text contains the name of a secret followed by a value that is one."""
     lower = text.lower()
-    if len(lower) != len(text):  # a few letters change their length; nothing found may be out of place then
+    if len(lower) != len(text):  # lower-casing changes the length of a few letters, which would shift offsets
         lower = text.translate(_TO_LOWER)
     in_doubt: tuple[dict[str, None], dict[str, None]] = ({}, {})
     end = 0
@@ -114,18 +114,18 @@ def spelt_out(text: str) -> bool:
 _TO_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _LIMITS = (WARY, NAMED)
 _LONG = 64
-"""A value of this length is judged whole; what it holds is not judged again."""
+"""Values from this length on are judged as a whole; names inside them are not looked at."""
 
 
 class _Value(NamedTuple):
-    """What stands behind a name."""
+    """The value behind a name."""
 
     text: str
     end: int
     is_strong: bool
-    """Whether the name says no less than that the value is secret."""
+    """Whether the name says plainly that the value is secret."""
     is_secret: bool
-    """Whether the writing leaves no doubt."""
+    """Whether the syntax leaves no doubt."""
 
 
 def _value_of(text: str, name: re.Match[str]) -> _Value | None:

@@ -1,8 +1,8 @@
-"""Tells strings made by a random generator from the names, words and numbers of code. Pure.
+"""Tells randomly generated strings from the names, words and numbers of code. Pure.
 
-Every character gets the logarithm of how much likelier it is in a random string of one of seven alphabets than in
-code, after the two characters before it. The largest sum over any stretch decides (CUSUM), so it does not matter what a
-key is glued to, and one pass finds it.
+Each character is scored with the log-likelihood ratio of a random string over one of seven alphabets to code, given the
+two characters before it. The maximum sum over any stretch decides (CUSUM), so it does not matter what text adjoins a
+key, and one pass finds it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from lacli.pool.secret_letters import LETTERS, LEVELS, SHAPES
 
 _OTHER, _SIGN, _DIGIT, _LOWER, _UPPER = range(5)
 _NATS = 16
-"""Sums are kept in whole sixteenths of a nat."""
+"""Sums are integers in sixteenths of a nat."""
 _NEVER = -150 * _NATS
-"""Ends any sum, as one that large would have been over every limit before."""
+"""Score that resets any sum: a sum that survived it would have exceeded every limit before."""
 _AT_ONCE = 1 << 16
-"""Characters whose sums are taken together: they stay within 32 bits, and memory is bounded."""
+"""Characters processed at once, so that sums stay within 32 bits and memory is bounded."""
 _NO_LETTER = len(LEVELS)
 _KINDS = 2 * (_NO_LETTER + 1)
-"""What is known of a character beside the classes: its letter's level or none, and whether it is a hex digit."""
+"""Number of kinds of a character: the level of its letter or none, times whether it is a hex digit."""
 
-# Share of each class of characters in a random string of each alphabet.
+# Share of each character class in random strings over each alphabet.
 _ALPHABETS = (
     {_LOWER: 26 / 64, _UPPER: 26 / 64, _DIGIT: 10 / 64, _SIGN: 2 / 64},
     {_LOWER: 26 / 36, _DIGIT: 10 / 36},
@@ -56,31 +56,31 @@ _HEX_TURN = re.compile(r"[0-9][A-Fa-f]|[A-Fa-f][0-9]")
 
 
 class Limits(NamedTuple):
-    """From where on a stretch counts as random."""
+    """Thresholds from which a stretch counts as random."""
 
     stretch: int
-    """Characters of the stretch with the largest sum."""
+    """Least length of the stretch with the maximum sum."""
     word: int
-    """Letters and digits in a row around a stretch that may then be shorter."""
+    """Length of a run of letters and digits around the stretch from which the stretch may be shorter."""
     nats: float
     hex_turns: int
-    """Changes between digits and letters that tell a key of 20 and more hexadecimal digits from a number."""
+    """Alternations between digits and letters that distinguish 20 or more hex digits from a number."""
 
 
 USUAL = Limits(stretch=14, word=16, nats=8.0, hex_turns=3)
-"""Measured on half of Python's library and site-packages that the numbers were not counted on."""
+"""Validated on the half of the standard library and site-packages that was not counted."""
 WARY = Limits(stretch=11, word=12, nats=5.0, hex_turns=3)
-"""For a reply to a prompt that holds a secret, and where a key is to be expected."""
+"""For replies to a prompt that contains a secret, and wherever a key is to be expected."""
 AT_THE_END = Limits(stretch=11, word=12, nats=6.0, hex_turns=3)
 """For the last word of a reply, where a budget or Ctrl-C may have cut a key off."""
 LONE = Limits(stretch=15, word=18, nats=3.0, hex_turns=3)
-"""For a last word without a sign in it, as long as half a key."""
+"""For a last word without signs, of the length of half a key."""
 NAMED = Limits(stretch=9, word=9, nats=3.0, hex_turns=2)
 """For a value whose name says that it is secret."""
 
 
 def looks_random(text: str, limits: Limits = USUAL) -> bool:
-    """Whether a stretch of the text seems made by a random generator. A UUID on its own names things: it does not."""
+    """Whether a stretch of the text seems random. A UUID on its own is a name, and does not count."""
     words = dict.fromkeys(_RUN.findall(_UUID.sub(" ", text)))
     runs = " ".join([word for word in words if len(word) >= limits.stretch])
     for start in range(0, len(runs), _AT_ONCE - _OVERLAP):
@@ -90,7 +90,7 @@ def looks_random(text: str, limits: Limits = USUAL) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Whether a password was made up: digits among the letters, not only behind them, or every class of characters."""
+    """Whether a word looks like a password: digits between letters, not only after them, or all character classes."""
     return len(_TURN.findall(value)) >= 2 or has_every_class(value)
 
 
@@ -119,12 +119,12 @@ def _has_random_stretch(runs: str, limits: Limits) -> bool:
 
 
 def _totals(runs: str) -> NDArray[np.int32]:
-    """For each alphabet: the sums of the gains from the start to before each character, and to the end."""
+    """For each alphabet the prefix sums of the scores: [alphabets, characters + 1]."""
     gains, (classes, letters), costs = _tables()
     raw = np.frombuffer(runs.encode("ascii", "replace"), np.uint8)
     own, letter = classes[raw], letters[raw]
     before, earlier = _shifted(own, 1), _shifted(own, 2)
-    # A capital after a small letter begins a word, and so does any letter after none.
+    # A capital after a lower-case letter begins a word, and so does a letter after a non-letter.
     fresh = (before < _LOWER) | ((before == _LOWER) & (own == _UPPER))
     short = fresh | (earlier < _LOWER) | ((earlier == _LOWER) & (before == _UPPER))
     short |= (before == _UPPER) & (own == _LOWER)
@@ -146,7 +146,7 @@ def _shifted(values: NDArray[np.int64], by: int) -> NDArray[np.int64]:
 
 @cache
 def _tables() -> tuple[NDArray[np.int32], tuple[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]:
-    """Gain of each alphabet by classes and kind; class and letter of each byte; level of each three letters."""
+    """Tables: score per alphabet by classes and kind; class and letter of each byte; level of each letter triple."""
     classes, letters = np.zeros(256, np.int64), np.zeros(256, np.int64)
     for group, characters in (
         (_SIGN, "_-+/="),

@@ -1,7 +1,7 @@
-"""What a pool must never keep: replies that hold a secret, and the tails of repetition loops. Pure; used by `store`.
+"""What a pool must not store: replies that contain a secret, and the tails of repetition loops. Pure; used by `store`.
 
-A pool is the model's own text, readable by whoever can read the file. So a whole reply is dropped when it seems to hold
-a secret: a wrong alarm costs a little speed, and masking would teach n-grams nobody wrote.
+A pool holds the model's text, readable by whoever can read the file. A reply that seems to contain a secret is
+therefore dropped whole: a false alarm costs a little speed, and masking would teach n-grams that nobody wrote.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SLACK = 8
 
 
 class Refuse(Protocol):
-    """What names the secret a text holds: `refuse`, or one that knows more."""
+    """A function that names the secret in a text: `refuse`, or one that knows further secrets."""
 
     def __call__(self, text: str, wary: bool = False) -> str | None:
         """See `refuse`."""
@@ -46,9 +46,9 @@ class Refuse(Protocol):
 
 
 def refuse(text: str, wary: bool = False) -> str | None:
-    """What secret the text seems to hold, or None. Give it with the rest of the line that it continues.
+    """The kind of secret that the text seems to contain, or None. Prepend the rest of the line that the text continues.
 
-    Be `wary` where a secret is known to be about, as in a reply to a prompt that holds one: half a key is found then.
+    `wary`: where a secret is known to be about, as in a reply to a prompt with one; also finds half a key.
     """
     joined = _STRING_GOES_ON.sub("", _LINE_GOES_ON.sub("", text))
     for version in (text,) if joined == text else (text, joined):
@@ -78,9 +78,9 @@ def _ends_in_a_part(text: str) -> bool:
 
 
 def loops(token_ids: Sequence[int] | NDArray[np.int64]) -> int | None:
-    """How many tokens to keep of a reply that ends in a repetition loop, its first round included; else None.
+    """How many tokens to keep of a reply that ends in a repetition loop, including its first round; else None.
 
-    A loop is one stretch repeated at least four times over at least 32 tokens, up to a few tokens before the end.
+    A loop is a stretch repeated at least four times, over at least 32 tokens, up to a few tokens before the end.
     """
     ids = np.asarray(token_ids)
     total = len(ids)
@@ -90,7 +90,7 @@ def loops(token_ids: Sequence[int] | NDArray[np.int64]) -> int | None:
     for period in range(1, min(_LONGEST_PERIOD, total // _LEAST_REPEATS) + 1):
         ids_differ = ids[period:] != ids[:-period]
         breaks = np.flatnonzero(ids_differ)
-        # Stretches between breaks; the ones that end within the slack.
+        # Stretches without a break that end within the slack.
         starts = np.concatenate(([0], breaks + 1))
         ends = np.concatenate((breaks, [total - period]))
         recent = ends >= total - period - _SLACK

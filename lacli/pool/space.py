@@ -1,9 +1,9 @@
-"""The disk space of all pools together: which pools are deleted when it is too much, and how one is deleted.
+"""The disk space of all pools together: which pools are deleted when they exceed the caps, and how.
 
     <pools>/<project id>/<tokenizer>/    one pool: log, successor table, numbers, lock, what was set aside;
                                          and the indexes of project files, which go with it (`lacli.project`)
 
-Sizes are asked of the file system; no log is read.
+Sizes come from the file system; no log is read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def pool_folders(pools: Path) -> Iterator[Path]:
 
 
 def pools_of(project: Path) -> list[Path]:
-    """The folders of one project's pools: those that hold anything but a lock, if only the index of its files."""
+    """The folders of one project's pools: those that contain anything but a lock, even only an index of its files."""
     return [folder for folder in _folders(project) if any(True for _ in _parts(folder))]
 
 
@@ -47,7 +47,7 @@ def byte_size(folder: Path) -> int:
 
 
 def make_room(pools: Path, own: Path, project_bytes: int, total_bytes: int, now_ms: int) -> int:
-    """Delete other pools than `own` where it is too much: of its project, then of all. Returns how many went."""
+    """Delete pools other than `own` that exceed the caps: of its project, then of all. Returns their number."""
     sizes = {folder: byte_size(folder) for folder in pool_folders(pools)}
     used = sizes.pop(own, 0)
     siblings = {folder: size for folder, size in sizes.items() if folder.parent == own.parent}
@@ -64,14 +64,14 @@ def _shrink(sizes: dict[Path, int], used: int, cap: int, now_ms: int) -> list[Pa
     staying = evict.choose([_stored_item(each, sizes[each], now_ms) for each in folders], _left(cap, used), now_ms)
     gone: list[Path] = []
     for place in sorted(set(range(len(folders))) - set(staying)):
-        with contextlib.suppress(OSError):  # a pool that another lacli is writing, or that may not be touched
+        with contextlib.suppress(OSError):  # in use by another lacli, or not permitted
             delete(folders[place], wait_s=0.0)
             gone.append(folders[place])
     return gone
 
 
 def _left(cap: int, used: int) -> int:
-    """Space for the other pools; some is left free, so that the next process need not evict again."""
+    """Bytes left for the other pools, with some slack, so that the next process need not evict again."""
     return max(0, int(_KEPT_SHARE * cap) - used)
 
 
@@ -86,10 +86,9 @@ def _stored_item(folder: Path, size: int, now_ms: int) -> evict.StoredItem:
 
 
 def delete(folder: Path, wait_s: float) -> int:
-    """Delete one pool. Returns how many bytes that freed.
+    """Delete one pool, with damaged files that were set aside and indexes of project files. Returns the bytes freed.
 
-    Damaged files set aside and the indexes of project files go, too. The lock file stays: another process may hold or
-    await it. Raises OSError, and TimeoutError where it is held.
+    The lock file stays, as another process may hold or await it. Raises OSError, TimeoutError if the lock is held.
     """
     freed = 0
     with lock.locked(folder / projects.POOL_NAME, wait_s):
@@ -100,7 +99,7 @@ def delete(folder: Path, wait_s: float) -> int:
 
 
 def delete_leftovers(folder: Path) -> int:
-    """Delete what was set aside as damaged and what a killed process left half-written. Called under the lock."""
+    """Delete damaged files set aside and partial files of killed processes. Call under the lock."""
     freed = 0
     for path in _parts(folder):
         if path.name.startswith(_PARTS) and path.name.endswith((files.BAD_SUFFIX, _TEMPORARY)):
@@ -110,7 +109,7 @@ def delete_leftovers(folder: Path) -> int:
 
 
 def _parts(folder: Path) -> Iterator[Path]:
-    """The files of one pool but its lock. A folder in a file's place stays: nobody meant to lose what it holds."""
+    """The files of one pool except its lock. A folder in a file's place is not one of them, and so is never deleted."""
     for name in _names(folder):
         path = folder / name
         ours = ".lacli" in name or name.startswith(numbers.NAME)
@@ -120,7 +119,7 @@ def _parts(folder: Path) -> Iterator[Path]:
 
 def _folders(above: Path) -> list[Path]:
     paths = [above / name for name in _names(above)]
-    return [path for path in paths if path.is_dir()]  # also links: pools are moved to another disk that way
+    return [path for path in paths if path.is_dir()]  # also links, by which users move pools to another disk
 
 
 def _names(above: Path) -> list[str]:

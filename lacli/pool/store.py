@@ -1,12 +1,12 @@
-"""The pool on disk: what the model said in one project and what was learned from it, read at start, written after each
-reply.
+"""The pool on disk: the model's replies in one project and what was learned from them. Read at start, written after
+each reply.
 
     pool.lacli      the log of replies (`log`)          table.lacli   the successor table (`table`)
     numbers.json    totals and calibration (`numbers`)  pool.lacli.lock  the one lock of all three
 
-Pools are written here only. A pool may cost time but never a reply: whatever is wrong with the disk or the files ends
-as a line in `Pool.notices`, never as an exception. No torch, and no text but what is checked for secrets. Readers take
-no lock: files only grow, or are replaced as a whole.
+Pools are written only here. A pool may cost time but never a reply: problems with the disk or the files become lines in
+`Pool.notices`, never exceptions. No torch, and no text except to check it for secrets. Readers take no lock: files only
+grow, or are replaced as a whole.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ if TYPE_CHECKING:
     from lacli.pool.secrets import Refuse
 
 MOST_INDEXED = 2_000_000
-"""Tokens given to draft from: their index takes 0.6 s and 125 MB to build; that of all 14 million which a pool of 64 MB
-may hold would take 6 s and 750 MB at every start."""
+"""Most tokens indexed for drafting: building that index takes 0.6 s and 125 MB. All 14 million tokens of a 64 MB pool
+would take 6 s and 750 MB at every start."""
 _KEPT_SHARE = 0.75
-"""Compaction leaves this share of the cap, so that the next reply does not compact again."""
+"""Compaction shrinks to this share of the cap, so that the next reply does not compact again."""
 _TABLE_SLACK = 8_192
-"""Dead entries the table may always have before it is compacted."""
+"""Superseded entries that the table may have, whatever its size, before it is compacted."""
 _LEAST_TOKENS = 2
 
 
 class Pool:
-    """One project's pool for one tokenizer. For one thread; many processes may have the same pool open."""
+    """The pool of one project and tokenizer. Not thread-safe; many processes may have the same pool open."""
 
     def __init__(
         self, folder: Path, key: PoolKey, mode: Literal["learn", "read"], vocab_size: int, model: str, caps: Caps
     ) -> None:
         self.path = folder / key.tokenizer_folder() / projects.POOL_NAME
         self.refuse: Refuse = _refuse
-        """Replaced by the caller with one that also knows the project's own secrets."""
+        """Callers replace it by one that also knows the project's own secret values."""
         self.key = key
         self._vocab_size = vocab_size
         self._caps = caps
         self._recorded = self._fitted = False
         self._log = log.Log()
         self._opened: list[bytes] = []
-        """Digests of the replies found at opening that drafts are read from."""
+        """Digests of the replies present at opening that are indexed for drafting."""
         self._passed_over: frozenset[bytes] = frozenset()
-        """Digests of the other replies found at opening."""
+        """Digests of the other replies present at opening."""
         self._entries = self._live = 0
-        """Entries of the table on disk as far as it was read, and those among them that are not superseded."""
+        """Entries of the table on disk, as far as read, and how many of them are not superseded."""
         # Caps may have been larger when a file was written.
         limit = 2 * max(caps.project_bytes, DEFAULT_CAPS.project_bytes)
         self._guarded = GuardedFiles(self.path, mode == "learn", limit, lambda: bool(self._log.replies))
@@ -85,10 +85,10 @@ class Pool:
         return self._guarded.learns
 
     def segments(self) -> Iterator[WordArray]:
-        """The stored replies as read-only arrays: those found at opening, oldest first, then the new ones.
+        """The stored replies as read-only arrays: those present at opening, oldest first, then the new ones.
 
-        Of a very large pool only the most valuable, `MOST_INDEXED` tokens together. `PoolUpdate.credits` refers to
-        positions in this sequence right after opening.
+        Of a very large pool only the most valuable ones, up to `MOST_INDEXED` tokens. `PoolUpdate.credits` holds
+        indices into this sequence as of opening.
         """
         old = self._passed_over.union(self._opened)
         for name in [*self._opened, *(name for name in self._log.replies if name not in old)]:
@@ -110,7 +110,7 @@ class Pool:
         return table.sound(rows, self._vocab_size)
 
     def calibration(self) -> dict[str, list[float]]:
-        """The learned numbers of the draft sources, as of the last reply."""
+        """The calibration of the draft sources, as of the last reply."""
         return numbers.read(self._numbers_path).calibration
 
     def totals(self) -> dict[str, float]:
@@ -120,8 +120,9 @@ class Pool:
     def learn(self, update: PoolUpdate) -> bool:
         """Store one reply and what was learned from it; True if its tokens are on disk now.
 
-        A reply with a secret leaves its counters only; one to a prompt with a secret leaves no table, of which chains
-        could spell it, and is dropped for what may be half a key, too. The tail of a repetition loop is left out.
+        Of a reply with a secret only the counters are stored. For a prompt with a secret no table entries are stored,
+        as chains of them could spell it, and a reply with what may be half a key is dropped, too. The tail of a
+        repetition loop is left out.
         """
         if not self.learns:
             return False
@@ -218,7 +219,7 @@ class Pool:
         return parts
 
     def _limit(self) -> int | None:
-        """Ids from here up are unknown: another model with the same tokenizer may have more embedding rows."""
+        """Ids >= this are unknown to this model: another one with the same tokenizer may have more embedding rows."""
         header = self._log_file.header
         return self._vocab_size if header is not None and header.vocab_size > self._vocab_size else None
 
@@ -228,7 +229,7 @@ class Pool:
         if update.text and self.refuse(update.text, wary=asked_with_one):
             return None, None
         rows = update.table if update.table is not None and len(update.table.keys) and not asked_with_one else None
-        from lacli.pool import secrets  # whose patterns take some milliseconds to compile, after the text is out
+        from lacli.pool import secrets  # its patterns take milliseconds to compile, so only after the text is out
 
         ids = np.asarray(update.token_ids, dtype=np.int64)
         ids = ids[: secrets.loops(ids)] if len(ids) else ids
@@ -242,7 +243,7 @@ class Pool:
         """Once a session, after the first reply: record where the project is, make the folders private, free space."""
         if self.learns and not self._recorded:
             self._recorded = True
-            with contextlib.suppress(OSError):  # costs the adoption after a move, nothing else
+            with contextlib.suppress(OSError):  # only needed for the adoption after a move
                 projects.write_record(self.path.parent.parent, self.key.root)
             files.restrict(self.path.parent, 0o700)
             files.restrict(self.path.parent.parent, 0o700)
@@ -274,7 +275,7 @@ class Pool:
             self._log.add(records)
             try:
                 self._compact_log()
-            except OSError:  # what is counted is what is on the disk
+            except OSError:  # keep memory consistent with the disk
                 if new and ids is not None:
                     self._log.drop(digest(ids))
                 raise
@@ -293,7 +294,7 @@ class Pool:
         return int(_KEPT_SHARE * self._caps.log_bytes()) - self._log_file.header_room()
 
     def _compact_log(self, room: int | None = None) -> None:
-        """room: bytes for the records; by default some are left for the next replies."""
+        """Compact into `room` bytes; by default with space left for the next replies."""
         now = now_ms()
         self._log.shrink(self._log_room() if room is None else room, now)
         self._log_file.make(self._log.records(now))
@@ -344,7 +345,8 @@ class Pool:
         numbers.write(path, numbers.Numbers(numbers.added(known.totals, totals), joined, held))
 
     def _catch_up_log(self) -> bool:
-        """Read what was added to the log; True if its end is torn. No header afterwards means: make a new file."""
+        """Read what was appended to the log; True if its last record is incomplete. If there is no header afterwards, a
+        new file must be created."""
         new = self._guarded.read_on(self._log_file)
         if new.from_start:
             self._log.clear()
@@ -360,9 +362,9 @@ def open_pool(
     model: str = "",
     caps: Caps = DEFAULT_CAPS,
 ) -> Pool:
-    """Open the pool that `key` names below `root`, the folder of all pools (`paths.pools_dir()`).
+    """Open the pool named by `key` below `root`, the folder of all pools (`paths.pools_dir()`).
 
-    Never raises for what is found there, makes nothing before the first `learn`, and in mode "read" never writes.
+    Does not raise on anything found there, creates nothing before the first `learn`, and never writes in mode "read".
     """
     folder = projects.adopt(root, key.root) if mode == "learn" else projects.locate(root, key.root)
     pool = Pool(folder, key, mode, vocab_size, model, caps)
@@ -371,7 +373,7 @@ def open_pool(
 
 
 def _refuse(text: str, wary: bool = False) -> str | None:
-    """As `secrets.refuse`, which is imported when there is something to judge."""
+    """Like `secrets.refuse`, which is imported on first use."""
     from lacli.pool import secrets
 
     return secrets.refuse(text, wary)

@@ -1,4 +1,4 @@
-"""Entries of the successor table to records and back: sorted, delta-coded, compressed, checked. Pure; for `store`.
+"""Encodes the successor table as records: sorted, delta-coded, compressed, checked on decoding. Pure; used by `store`.
 
 Payload of a TABLE record, n entries:
 
@@ -7,8 +7,8 @@ Payload of a TABLE record, n entries:
              8 followers, u32: 4 planes of n bytes each
              8 weights, u8, each less the one before it in the entry: a plane of n bytes each
 
-A plane holds the bytes of one place in a number, the lowest first. Of entries with the same key the last one counts.
-The age of an entry is its record's: a compacted file holds the entries in blocks, the oldest first.
+A plane holds one byte of each number; planes are ordered from the lowest byte. For equal keys the last entry wins. An
+entry is as old as its record: a compacted file has the entries in blocks, the oldest first.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from lacli.pool.update import NO_TOKEN, TableRows
 KINDS = frozenset({TABLE})
 FOLLOWERS = 8
 MOST_ENTRIES = 100_000
-"""Of a whole table; compressed some 2 MB."""
+"""Most entries of a table: about 2 MB compressed."""
 BLOCK_ENTRIES = 8_192
 
 _ENTRY_BYTES = 8 + 4 * FOLLOWERS + FOLLOWERS
 _LEVEL = 3
 _MOST_ROWS_READ = 4 * MOST_ENTRIES
-"""Of all records of a file: compaction keeps it far below, so that one that holds more was not written here."""
+"""Most entries in all records of a file. Compaction keeps files far below, so a larger one was not written here."""
 
 _Bytes: TypeAlias = NDArray[np.uint8]
 
 
 def empty() -> TableRows:
-    """A table of no entries."""
+    """A table without entries."""
     shape = (0, FOLLOWERS)
     return TableRows(np.zeros((0, 2), np.uint32), np.zeros(shape, np.uint32), np.zeros(shape, np.uint8))
 
 
 def sound(rows: TableRows, vocab_size: int) -> TableRows:
-    """The entries that can be stored: of the right shape, with ids below `vocab_size` only. Arrays of any integers."""
+    """The storable entries: of the right shape and with ids below `vocab_size`. Takes arrays of any integer type."""
     keys, followers, weights = np.asarray(rows.keys), np.asarray(rows.followers), np.asarray(rows.weights)
     count = len(keys)
     shapes = (keys.shape, followers.shape, weights.shape)
@@ -60,7 +60,7 @@ def sound(rows: TableRows, vocab_size: int) -> TableRows:
 
 
 def merged(parts: Iterable[TableRows]) -> TableRows:
-    """One entry for each key, the last; in the order of the parts, and within a part as they came."""
+    """The last entry of each key, in the order of the parts and of the entries within them."""
     parts = list(parts)
     if not parts:
         return empty()
@@ -74,7 +74,7 @@ def merged(parts: Iterable[TableRows]) -> TableRows:
 
 
 def take(rows: TableRows, places: NDArray[np.intp] | slice) -> TableRows:
-    """Some of the entries."""
+    """The entries at these indices."""
     return TableRows(rows.keys[places], rows.followers[places], rows.weights[places])
 
 
@@ -86,7 +86,7 @@ def _packed(keys: NDArray[np.uint32]) -> NDArray[np.uint64]:
 
 
 def encode(rows: TableRows, time_ms: int, block: int = BLOCK_ENTRIES) -> list[Record]:
-    """The records that hold these entries, in blocks."""
+    """The records for these entries, in blocks."""
     starts = range(0, len(rows.keys), block)
     return [_encode_block(take(rows, slice(start, start + block)), time_ms) for start in starts]
 
@@ -107,14 +107,14 @@ def _encode_block(rows: TableRows, time_ms: int) -> Record:
 
 
 def entries_in(record: Record) -> int:
-    """How many entries a record says it holds."""
+    """The number of entries that a record claims to contain."""
     return int(record.words[0]) if len(record.words) else 0
 
 
 def decode(records: Iterable[Record], vocab_size: int) -> tuple[list[tuple[int, TableRows]], Damage | None]:
-    """The time and the entries of each record, and what is wrong with the first that cannot be.
+    """The time and entries of each record, up to the first invalid one, and its defect.
 
-    No more is inflated than a table may hold.
+    Inflates no more than a table may contain.
     """
     parts: list[tuple[int, TableRows]] = []
     total = 0
@@ -132,7 +132,7 @@ def decode(records: Iterable[Record], vocab_size: int) -> tuple[list[tuple[int, 
 
 
 def _known_ids(rows: TableRows, vocab_size: int) -> bool:
-    one = np.uint32(1)  # added, it makes NO_TOKEN zero
+    one = np.uint32(1)  # adding 1 maps NO_TOKEN to 0
     highest = max(int((rows.followers + one).max()), int((rows.keys[:, 0] + one).max()))
     return highest <= vocab_size and int(rows.keys[:, 1].max()) < vocab_size
 
@@ -162,7 +162,7 @@ def _numbers(planes: _Bytes, kind: str) -> NDArray[np.unsignedinteger[np.typing.
 
 
 def compacted(parts: Iterable[tuple[int, TableRows]], room: int, most: int = MOST_ENTRIES) -> Iterator[Record]:
-    """The records of a table of the newest entries that fit, the oldest first."""
+    """The records for the newest entries that fit into the size given, the oldest first."""
     parts = list(parts)
     whole = merged(part for _, part in parts)
     whole = take(whole, slice(max(0, len(whole.keys) - most), None))

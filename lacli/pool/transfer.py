@@ -1,14 +1,14 @@
-"""`lacli pool export` and `import`: one file with all a pool holds, for another computer. It holds no text but ids.
+"""`lacli pool export` and `import`: the contents of a pool as one file, for another computer. Token ids, no text.
 
 The file is a pool file (`format`) of the current version: header, then
-    SEGMENT records, the reply said longest ago first, each with the time it was last said;
+    SEGMENT records, least recently given reply first, each with the time it was last given;
     one CREDIT record with the tokens accepted from them, decayed to its time;
     TABLE records (`table`), the oldest first;
     one TOTALS record: counters as JSON {"version": 1, "totals": {...}}, as in `numbers`.
-Any may be missing. Calibration is not in it: it is of one computer.
+Any of them may be missing. Calibration is not included, as it belongs to one computer.
 
-An import trusts nothing: sizes, CRCs, ids and names are checked, and what `check` refuses is left out. It adds replies
-and entries, as old as they are, to those that are there; totals are taken over only by a pool that has none.
+An import trusts nothing: sizes, CRCs, ids and names are checked, and what `check` refuses is left out. Replies and
+entries are merged with those present, keeping their age; totals are imported only into a pool that has none.
 """
 
 from __future__ import annotations
@@ -49,24 +49,24 @@ MOST_BYTES = 256_000_000
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did."""
+    """The result of an import."""
 
     replies: int
-    """In the file."""
+    """Replies in the file."""
     refused: int
-    """Replies left out, as they seem to hold a secret; then the successor table is left out, too."""
+    """Replies left out because they seem to contain a secret; then the successor table is left out, too."""
     crowded_out: int
     """Replies that the pool has no room for."""
     entries: int
-    """Entries of the successor table that were taken over."""
+    """Entries of the successor table that were imported."""
     new_replies: int
-    """Replies the pool has now and had not."""
+    """Replies that the pool did not have before."""
     new_entries: int
-    """The same of the successor table."""
+    """Entries of the successor table that it did not have before."""
 
 
 def export(pool: Path, destination: Path) -> int:
-    """Write all that the pool in `pool` (a path of `PoolInfo`) holds to a file; returns its size. Takes no lock."""
+    """Write the contents of the pool at `pool` (a path of `PoolInfo`) to a file; returns its size. Takes no lock."""
     header, records = _read(pool, log.KINDS)
     exported = log.Log()
     exported.add(records)
@@ -92,14 +92,14 @@ def export(pool: Path, destination: Path) -> int:
 
 
 def header_of(source: Path) -> Header:
-    """What an exported file says of itself, to choose the pool for it. Raises `LacliError`."""
+    """The header of an exported file, by which its pool is chosen. Raises `LacliError`."""
     return _read(source, _KINDS)[0]
 
 
 def import_(pool: Pool, source: Path, check: Callable[[Sequence[int]], bool] | None = None) -> Imported:
-    """Add what an exported file holds to a pool.
+    """Merge an exported file into a pool.
 
-    check: whether the reply of these ids may be stored; it sees what only a tokenizer can show. Raises `LacliError`.
+    check: whether the reply with these ids may be stored; it has the tokenizer to see their text. Raises `LacliError`.
     """
     header, records = _read(source, _KINDS)
     if header.tokenizer != pool.key.tokenizer:
@@ -131,7 +131,7 @@ def import_(pool: Pool, source: Path, check: Callable[[Sequence[int]], bool] | N
 
 
 def _contexts(pool: Pool) -> set[bytes]:
-    """What the pool's successor table has entries for."""
+    """The keys in the pool's successor table."""
     rows = pool.table()
     return {key.tobytes() for key in rows.keys} if rows is not None else set()
 
@@ -145,7 +145,7 @@ def _read(path: Path, kinds: frozenset[int]) -> tuple[Header, list[Record]]:
         raise failure(f"{path} cannot be read: {error.strerror}", remedy) from error
     header, records, damage = decode_file(data, kinds)
     if damage is not None and damage.kind == "tail" and own:
-        damage = None  # a pool whose last append was interrupted, or is just going on
+        damage = None  # the last append was interrupted, or is in progress
     if header is None or damage is not None:
         raise _unusable(path, damage, _OWN if own else _GIVEN)
     return header, records

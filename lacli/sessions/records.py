@@ -14,6 +14,8 @@ from lacli.events import Counts, Finished, Message
 
 INTERRUPTED = "cancelled"
 """The reason of a reply that was stopped before its end; what had been written of it is kept."""
+CONVERSATIONS = ("ask", "chat")
+"""The kinds of session that can be gone on with; `complete` and `edit` are kept for reading."""
 SUMMARISED = "What have we said so far?"
 """The question of the turn that stands for older ones."""
 

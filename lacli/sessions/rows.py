@@ -8,7 +8,7 @@ import math
 import os
 import struct
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,15 +160,20 @@ def _counts_of(totals: Mapping[str, Any]) -> Counts:
 
 
 def summaries(
-    connection: sqlite3.Connection, project: Path | None, everywhere: bool, limit: int | None = None
+    connection: sqlite3.Connection,
+    project: Path | None,
+    everywhere: bool,
+    limit: int | None = None,
+    kinds: Collection[str] = (),
 ) -> list[Summary]:
     """Sessions, most recently used first."""
+    of_kinds = f" AND kind IN ({','.join('?' * len(kinds))})" if kinds else ""
     rows = connection.execute(
         "SELECT id, kind, project, model, title, begun_s, used_s,"
         " (SELECT count(*) FROM turns WHERE session = id),"
         " (SELECT reason FROM turns WHERE session = id ORDER BY number DESC LIMIT 1)"
-        f" FROM sessions WHERE ? OR project = ? ORDER BY {USED_LAST} LIMIT ?",
-        (everywhere, project_column(project), -1 if limit is None else limit),
+        f" FROM sessions WHERE (? OR project = ?){of_kinds} ORDER BY {USED_LAST} LIMIT ?",
+        (everywhere, project_column(project), *kinds, -1 if limit is None else limit),
     )
     return [
         Summary(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,13 +41,18 @@ def fold(text: str) -> str:
 
 
 def search(
-    connection: sqlite3.Connection, text: str, project: Path | None, everywhere: bool, limit: int | None
+    connection: sqlite3.Connection,
+    text: str,
+    project: Path | None,
+    everywhere: bool,
+    limit: int | None,
+    kinds: Collection[str] = (),
 ) -> list[Hit]:
     """The sessions with this text in a question, an answer or an attachment, the one used last first."""
     wanted = fold(valid_unicode(text))
     matched = _matched(connection, wanted, (everywhere, rows.project_column(project)))
     hits: list[Hit] = []
-    for session in rows.summaries(connection, project, everywhere):
+    for session in rows.summaries(connection, project, everywhere, kinds=kinds):
         match = matched.get(session.id)
         if match is not None and (limit is None or len(hits) < limit):
             place = connection.execute(

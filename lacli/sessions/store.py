@@ -208,16 +208,29 @@ class SessionStore:
         return session
 
     def list(
-        self, project: Path | None = None, everywhere: bool = False, limit: int | None = None
+        self,
+        project: Path | None = None,
+        everywhere: bool = False,
+        limit: int | None = None,
+        kinds: Collection[str] = (),
     ) -> Sequence[Summary]:
-        """Sessions of this project (None: of none), or of all, the one used last first."""
-        return self._database.read(lambda connection: rows.summaries(connection, project, everywhere, limit))
+        """Sessions of this project (None: of none), or of all, the one used last first; of these kinds, if any are
+        named."""
+        return self._database.read(lambda connection: rows.summaries(connection, project, everywhere, limit, kinds))
 
     def search(
-        self, text: str, project: Path | None = None, everywhere: bool = False, limit: int | None = None
+        self,
+        text: str,
+        project: Path | None = None,
+        everywhere: bool = False,
+        limit: int | None = None,
+        kinds: Collection[str] = (),
     ) -> Sequence[Hit]:
-        """Sessions whose turns or attachments contain this text, ignoring case; all sessions if it is empty."""
-        return self._database.read(lambda connection: search.search(connection, text, project, everywhere, limit))
+        """Those of the sessions that `list` gives whose turns or attachments contain this text, ignoring case; all if
+        it is empty."""
+        return self._database.read(
+            lambda connection: search.search(connection, text, project, everywhere, limit, kinds)
+        )
 
     def full_id(self, prefix: str) -> str:
         """The id that begins so. Raises NoSuchSession."""

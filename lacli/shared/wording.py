@@ -64,6 +64,7 @@ def stats_record(stats: ReplyStats) -> dict[str, Any]:
         "predicted_ms": round(stats.predicted_ms, 1),
         "predicted_per_second": _rounded(stats.predicted_per_second),
         **counts_record(stats),
+        "given_up_n": stats.given_up_n,
         "plain_step_ms": _rounded(stats.plain_step_ms),
         "pool_hits": stats.accepted_by_source.get("project", 0),
         "pool_size": stats.pool_size,
@@ -96,6 +97,8 @@ def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
         parts.append(f"{stats.predicted_per_second:.1f} tok/s")
     if stats.draft_n:
         parts += [*filter(None, [_saved(stats)]), f"guessed {_shares(stats)}"]
+    if stats.given_up_n:
+        parts.append(f"{stats.given_up_n:,} tok given up")
     parts.append(without_pool or f"pool {stats.pool_size:,} tok")
     parts.append(f"first token {duration(stats.ttft_ms)}")
     if stats.shown_n < stats.window_n:

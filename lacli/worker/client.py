@@ -15,9 +15,9 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from lacli.assistant.base import Cancel, Report, ignore, never
+from lacli.assistant.base import Cancel, Report, check_model, ignore, never
 from lacli.config import Settings
-from lacli.errors import LacliError, UsageError, WorkerDied
+from lacli.errors import LacliError, WorkerDied
 from lacli.events import Event, Failed, Notice, Preview, Request
 from lacli.worker.channel import Channel, RunningCalls, linked
 from lacli.worker.process import WorkerProcess, own_command
@@ -117,8 +117,7 @@ class WorkerAssistant:
 
     def enter(self, settings: Settings) -> None:
         """See `ProjectReplier.enter`. The worker is told with its next call."""
-        if settings.of_model != self._settings.of_model:
-            raise UsageError("this engine has another model", "start one for it")
+        check_model(self._settings, settings)
         self._settings = replace(settings, folder=(settings.folder or Path()).absolute())
 
     def close(self) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 from textual.widgets import OptionList
@@ -15,6 +16,9 @@ from lacli.errors import LacliError
 from lacli_tui.background import in_thread
 from lacli_tui.widgets.prompt import Prompt
 from lacli_tui.widgets.sidebar import MOST, Sidebar
+
+if TYPE_CHECKING:
+    from lacli.sessions.records import Summary
 
 
 @dataclass(eq=False)
@@ -50,10 +54,13 @@ class SidebarController:
 
     async def _list_chats(self) -> None:
         from lacli.project.root import project_root
+        from lacli.sessions.records import CONVERSATIONS
         from lacli.sessions.store import SessionStore, path
 
-        try:
-            chats = await in_thread(lambda: SessionStore(path()).list(project_root(self._folder), limit=MOST))
-        except LacliError:
-            chats = []
+        def read() -> Sequence[Summary]:
+            return SessionStore(path()).list(project_root(self._folder), limit=MOST, kinds=CONVERSATIONS)
+
+        chats: Sequence[Summary] = []
+        with contextlib.suppress(LacliError):  # the screen of all chats says so
+            chats = await in_thread(read)
         self._sidebar.show_chats(chats, self._chat.recorder.id, self._now())

@@ -32,7 +32,7 @@ def _opened() -> SessionStore:
 
 
 class SessionsScreen(Picker):
-    """The chats of this project, or of all."""
+    """The chats of this project, or of all projects; completions and edits, which are kept as well, on request."""
 
     TITLE = "Chats"
     PLACES = (PICKER, SESSIONS)
@@ -50,18 +50,21 @@ class SessionsScreen(Picker):
         self._current = current
         self._project = project
         self._everywhere = project is None
+        self._all_kinds = False
         self._store = store
         self._now = now
 
     def search(self, query: str) -> None:
-        everywhere = self._everywhere
-        self.search_in_background(lambda: self._search(query, everywhere))
+        everywhere, all_kinds = self._everywhere, self._all_kinds
+        self.search_in_background(lambda: self._search(query, everywhere, all_kinds))
 
-    def _search(self, query: str, everywhere: bool) -> Sequence[Hit] | Sequence[Summary]:
-        store = self._store()
+    def _search(self, query: str, everywhere: bool, all_kinds: bool) -> Sequence[Hit] | Sequence[Summary]:
+        from lacli.sessions.records import CONVERSATIONS
+
+        store, kinds = self._store(), () if all_kinds else CONVERSATIONS
         if query.strip():
-            return store.search(query, self._project, everywhere, _MOST)
-        return store.list(self._project, everywhere, _MOST)
+            return store.search(query, self._project, everywhere, _MOST, kinds)
+        return store.list(self._project, everywhere, _MOST, kinds)
 
     def on_background_result(self, result: BackgroundResult) -> None:
         if result.error is not None:
@@ -101,7 +104,14 @@ class SessionsScreen(Picker):
     def footer_of(self, id_: str, footer: str) -> str:
         if id_ == "everywhere":
             return "" if self._project is None else "this project" if self._everywhere else "all projects"
+        if id_ == "all-kinds":
+            return "chats alone" if self._all_kinds else "edits, too"
         return footer
+
+    def action_all_kinds(self) -> None:
+        self._all_kinds = not self._all_kinds
+        self.show_hints()
+        self.search(self.query_text)
 
     def action_everywhere(self) -> None:
         if self._project is not None:

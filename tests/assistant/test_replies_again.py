@@ -63,6 +63,26 @@ class TestBeginsAgain:
         assert stats.reused_n == 0
         assert stats.prompt_n == stats.ctx_used - stats.predicted_n
 
+    def test_what_was_given_up_is_in_no_count(self, make: Make) -> None:
+        """Nor does plain decoding, against which savings are told, save anything against itself."""
+        asked = dataclasses.replace(emptied(make, REQUEST), begins_again=True)
+        plain = last(make(lookahead=False, pool=False).reply(asked)).stats
+        assert plain.given_up_n > 0
+        assert (plain.saved_n, plain.steps) == (0, plain.plain_steps)
+        assistant = make()
+        stats = last(assistant.reply(asked)).stats
+        assert (stats.plain_steps, stats.given_up_n) == (plain.plain_steps, plain.given_up_n)
+        totals = assistant.loaded.pool.totals()  # type: ignore[union-attr]
+        assert (totals["tokens"], totals["steps"], totals["saved_steps"]) == (
+            stats.predicted_n, stats.steps, stats.saved_n,
+        )  # fmt: skip
+
+    def test_of_what_may_be_refused_nothing_counts_as_saved(self, make: Make) -> None:
+        assistant = make()
+        stats = last(assistant.reply(dataclasses.replace(REQUEST, may_be_refused=True))).stats
+        totals = assistant.loaded.pool.totals()  # type: ignore[union-attr]
+        assert (totals["tokens"], totals["saved_steps"], totals.get("saved_ms")) == (stats.predicted_n, 0, None)
+
     def test_a_reply_that_says_something_is_left_as_it_is(self, make: Make) -> None:
         plain = last(make(pool=False).reply(REQUEST))
         again = last(make(pool=False).reply(dataclasses.replace(REQUEST, begins_again=True)))

@@ -12,6 +12,7 @@ from lacli.editing.applying import applied
 from lacli.editing.edit import Edit, Interrupted, Outcome
 from lacli.editing.question import Question
 from lacli.editing.source import parts_of
+from lacli.edits.checks.fault import Fault
 from lacli.edits.find.find import Part
 from lacli.edits.reply.placing import dedented
 from lacli.edits.write.textfile import TextFile
@@ -200,10 +201,19 @@ class TestTries:
         assert asked[1].begun == "```python\ndef pop"
         assert asked[1].messages[:1] == asked[0].messages[:1]
 
+    def test_orders_are_for_the_model_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        wrong = Fault("changed", "`push` is changed", "leave it as it was")
+        monkeypatch.setattr("lacli.editing.edit.faults", lambda *_: (wrong,))
+        asked: list[Question] = []
+        _, outcome = edit("let pop return 1", block("def pop(self):\n    return 1\n"), asked=asked)
+        assert "- `push` is changed: leave it as it was\n" in asked[1].messages[-1].text
+        assert outcome.tries[0].faults == ("`push` is changed",)
+        assert [each.text for each in outcome.result.problems] == ["`push` is changed"]
+
     def test_what_is_spelt_out_has_to_be_there(self) -> None:
         _, outcome = edit("let pop raise an EmptyStack", block("def pop(self):\n    return None\n"))
         found = [problem.text for problem in outcome.result.problems]
-        assert "`EmptyStack`, which the instruction names, is not in it" in found
+        assert "`EmptyStack`, which was asked for, is not in it" in found
 
     def test_after_three_tries_it_is_refused_with_the_best_kept(self) -> None:
         asked: list[Question] = []

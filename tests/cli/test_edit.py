@@ -142,8 +142,25 @@ class TestOutput:
         result = scripted.run(["edit", "a.py", "rename load to read_file"], [])
         assert result.err.endswith("lacli: 1 other file of this project has `load`, too, unchanged\n")
         assert (folder / "b.py").read_text() == "from a import load\n"
+        (folder / "a.py").write_text(OLD.partition("\n\n\n")[0] + "\n\n\ndef keep(x):\n    return x\n")
+        result = scripted.run(["edit", "a.py", "remove load"], [])
+        assert result.err.endswith("lacli: 1 other file of this project has `load`, too, unchanged\n")
+        assert "other file" not in scripted.run(["edit", "a.py", "remove keep"], []).err
+        (folder / "a.py").write_text(OLD)
         assert "other file" not in scripted.run(["edit", "a.py", "rename path to name in load"], []).err
         assert "other file" not in scripted.run(["edit", "-", "rename load to read_file"], [], stdin=OLD.encode()).err
+
+    def test_a_removal_says_where_the_name_is_still_used(self, folder: Path, scripted: Scripted) -> None:
+        methods = (
+            "class A:\n    def run(self):\n        return 1\n\n    def go(self):\n        return self.run(), self.run\n"
+        )
+        (folder / "a.py").write_text(methods)
+        result = scripted.run(["edit", "a.py", "remove A.run"], [])
+        assert (result.code, result.err) == (0, "lacli: a.py still has `run` in 2 places\n")
+        (folder / "a.py").write_text(OLD + "print(load('y'))\n")
+        result = scripted.run(["edit", "a.py", "remove load"], [])
+        assert result.code == 1
+        assert "`load` is used but not defined (lines 1, 2)" in result.err
 
     def test_stdin_is_a_filters_file(self, folder: Path, scripted: Scripted) -> None:
         result = scripted.run(["edit", "-", "read lines"], [block(NEW)], stdin=OLD.replace("\n", "\r\n").encode())
@@ -243,6 +260,31 @@ class TestPrompt:
         assert "edit" in found
 
 
+class TestStatistics:
+    """Only the answers that the result holds are counted; in `lacli stats` as well."""
+
+    BAD, GOOD = block("print('x')\n"), block(NEW)
+
+    def test_an_answer_that_was_asked_for_again_is_given_up(self, folder: Path, scripted: Scripted) -> None:
+        alone = scripted.run(["edit", "a.py", "read lines", "--json"], [self.GOOD])
+        again = scripted.run(["edit", "a.py", "read lines", "--json"], [self.BAD, self.GOOD])
+        expected, found = (json.loads(each.out)["stats"] for each in (alone, again))
+        assert expected["given_up_n"] == 0
+        assert found["given_up_n"] > 0
+        for key in ("predicted_n", "steps", "saved_n", "saved_ms", "draft_n", "predicted_per_second"):
+            assert found[key] == expected[key], key
+        assert found["prompt_n"] == 2 * expected["prompt_n"]
+
+    def test_a_refused_edit_saves_nothing(self, folder: Path, scripted: Scripted) -> None:
+        refused = ["edit", "a.py", "make it faster", "--json"]
+        found = json.loads(scripted.run(refused, [self.BAD] * 3).out)["stats"]
+        assert (found["predicted_n"], found["steps"], found["saved_n"], found["saved_ms"]) == (0, 0, 0, None)
+        weeks = json.loads(scripted.run(["stats", "--json", "--all"], []).out)["weeks"]
+        assert sum(each["predicted_n"] + each["steps"] for each in weeks) == 0
+        forced = json.loads(scripted.run([*refused, "--force"], [self.BAD] * 3).out)["stats"]
+        assert forced["predicted_n"] == forced["given_up_n"] / 2
+
+
 class TestSeveralBlocks:
     def test_the_reply_is_asked_to_end_with_the_part(self, folder: Path, scripted: Scripted) -> None:
         scripted.run(["edit", "a.py:1-2", "read lines"], [block(PART)])
@@ -293,7 +335,7 @@ class TestRefusals:
         assert load_registry().resolve("qwen2.5-coder-1.5b").sources
 
     def test_what_fails_a_check_is_taken_by_force_alone(self, folder: Path, scripted: Scripted) -> None:
-        arguments = ["edit", "a.py", "add hints", "--in-place"]
+        arguments = ["edit", "a.py", "make it faster", "--in-place"]
         bad = block("print('x')\n")
         result = scripted.run([*arguments, "--keep-reply", "bad.diff"], [bad, bad, bad])
         assert (result.code, (folder / "a.py").read_text()) == (1, OLD)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lacli.assistant.scripted import ScriptedAssistant
+from lacli.cli.ask.reply_output import write_text
 from lacli.cli.framework.deadline import Deadline
 from lacli.cli.run import Run
 from lacli.cli.terminal import output
@@ -140,6 +141,38 @@ class TestTimeout:
 
     def test_over_before_anything_begins_is_the_same(self, endless: Scripted) -> None:
         assert endless.run(["ask", "hi", "--timeout", "0.001"]).code == 6
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["complete", "pipe:1"],
+            ["edit", "pipe", "add hints"],
+            ["edit", "a.py", "add hints", "-f", "pipe"],
+            ["ask", "hi", "-f", "pipe"],
+            ["ask", "--batch", "pipe"],
+        ],
+    )
+    def test_ends_the_wait_for_a_named_pipe_that_nobody_writes_to(
+        self, arguments: list[str], endless: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        os.mkfifo("pipe")
+        Path("a.py").write_text("x = 1\n")
+        result = endless.run([*arguments, "--timeout", "0.1"])
+        assert (result.code, result.out) == (6, "")
+        assert result.err.startswith("lacli: error: the 0.1 s of --timeout were over before ")
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+    def test_ends_the_wait_for_a_reader_of_a_named_pipe(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        monkeypatch.setattr(Run.current, "deadline", Deadline(0.1))
+        with pytest.raises(TimedOut) as caught:
+            write_text("yes\n", str(tmp_path / "pipe"))
+        assert caught.value.hint == "it was printed to stdout instead"
+        assert capfd.readouterr().out == "yes\n"
 
     def test_counts_from_a_restart_and_is_none_unless_allowed(self) -> None:
         deadline = Deadline()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lacli import entry
 from lacli.cli.framework import catalog
 from lacli.cli.framework.config_files import ConfigFiles
 from lacli.cli.tui import command as tui
@@ -157,7 +158,7 @@ def test_the_script_of_its_own_is_the_same_command(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["lacli-tui", "--help"])
-    assert tui.main() == 0
+    assert entry.lacli_tui() == 0
     assert "lacli tui" in capfd.readouterr().out
 
 

@@ -66,7 +66,7 @@ class TestTypes:
     def test_the_type_that_is_named_has_to_be_there(self) -> None:
         ask = "Annotate the parameter and the return value of freeze as object."
         wrong = self.TEXT.replace("(obj):", "(obj: int) -> int:")
-        assert found(self.TEXT, wrong, ask) == ["`object`, which the instruction names, is not in it"]
+        assert found(self.TEXT, wrong, ask) == ["`object`, which was asked for, is not in it"]
         assert found(self.TEXT, self.TEXT.replace("(obj):", "(obj: object) -> object:"), ask) == []
 
 
@@ -127,7 +127,7 @@ class TestAllOfIt:
                 "Add an optional dependency group docs with mkdocs",
                 '    "anyio",\n',
                 '    "anyio",\n    "mkdocs",\n',
-                "`docs`, which the instruction asks for, is not there",
+                "`docs`, which was asked for, is not there",
             ),
             (
                 "Raise requires-python to >=3.9 and remove the classifier of Python 3.8",
@@ -160,7 +160,7 @@ class TestAllOfIt:
     def test_an_item_that_was_not_meant_comes_back(self) -> None:
         ask = "Remove the classifier of Python 3.8"
         wrong = TOML.replace('    "Python :: 3.8",\n    "Python :: 3.9",\n', "")
-        assert any("means another item" in each for each in found(TOML, wrong, ask, "toml"))
+        assert any("another item was meant" in each for each in found(TOML, wrong, ask, "toml"))
         text, _ = mended(TOML, wrong, "toml", intent_of(ask, TOML, outline(TOML, "toml")), [(6, 10)])
         assert text == TOML.replace('    "Python :: 3.8",\n', "")
 

@@ -116,7 +116,7 @@ class TestLosses:
     def test_order_is_kept_unless_a_move_is_asked_for(self) -> None:
         pop = "    def pop(self):\n        return self.items.pop()\n"
         after = without(STACK, "\n" + pop).replace("    def push", f"{pop}\n    def push")
-        assert any("keep their order" in each for each in found(STACK, after, TIDY))
+        assert any("` stands before `" in each for each in found(STACK, after, TIDY))
         assert found(STACK, after, intent("move pop before push", "pop push")) == []
 
     def test_what_is_defined_twice_is_a_fault(self) -> None:
@@ -137,9 +137,7 @@ class TestLosses:
 class TestChanges:
     def test_what_the_instruction_does_not_name_stays(self) -> None:
         after = STACK.replace("not self.items", "len(self.items) == 0")
-        assert "`Stack.empty` is changed, and the instruction does not name it: leave it as it was" in found(
-            STACK, after, FASTER
-        )
+        assert "`Stack.empty` is changed, which was not asked for" in found(STACK, after, FASTER)
 
     def test_a_method_that_is_to_be_added_changes_no_other(self) -> None:
         added = "    def __len__(self):\n        return len(self.items)\n\n"
@@ -209,13 +207,13 @@ class TestNames:
         before = "function a() {\n  return 1;\n}\n\nfunction b() {\n  return a();\n}\n"
         after = before[before.index("function b") :]
         assert found(before, after, intent("remove a", "a", "a"), "javascript") == [
-            "`a` is gone, and line 2 still uses it"
+            "`a` is gone, and is still used in line 2"
         ]
 
     def test_a_name_not_yet_renamed(self) -> None:
         after = STACK.replace("def read(path", "def read(where")
         said = found(STACK, after, intent("rename path of read to where", "read path", renames="path>where"))
-        assert "`path` is not yet renamed to `where` in line 12" in said
+        assert "`path` is not renamed to `where` in line 12" in said
 
 
 class TestLayout:
@@ -300,7 +298,9 @@ class TestOnlyAdding:
 
     def found(self, new: str, instruction: str) -> list[str]:
         intent = Intent(instruction, names=frozenset({"f"}))
-        return [each.text for each in faults(self.OLD, new, "python", intent, [(0, 4)]) if "only adds" in each.text]
+        return [
+            each.text for each in faults(self.OLD, new, "python", intent, [(0, 4)]) if "only to be added" in each.text
+        ]
 
     def test_a_guard_may_stand_anywhere(self) -> None:
         new = self.OLD.replace("    if x is", "    if x == 3:\n        raise ValueError\n    elif x is")

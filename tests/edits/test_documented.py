@@ -167,7 +167,6 @@ def test_code_is_as_it_was(language: str) -> None:
     [
         "Add a docstring to peek and make it return 0",
         "Add a method docs to Queue",
-        "Add comments and type hints to peek",
         "Comment out the first line of peek",
         "Let peek return the first value, and document it",
     ],

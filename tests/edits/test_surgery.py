@@ -47,6 +47,9 @@ class TestRemoved:
     def test_the_last_method_of_a_class(self) -> None:
         assert cut("delete the method b from Alpha") == TEXT.replace("\n    def b(self):\n        return 2\n", "")
 
+    def test_the_first_method_of_a_class(self) -> None:
+        assert cut("delete the method a from Alpha") == TEXT.replace("    def a(self):\n        return 1\n\n", "")
+
     def test_a_class_that_loses_all_it_holds_still_parses(self) -> None:
         kept = TEXT.replace("    def a(self):\n        return 3\n", "    pass\n")
         assert cut("remove Beta.a") == kept

@@ -398,6 +398,7 @@ CASES: dict[str, Case] = {
     "choice-first": Case(marked(lambda count: 0), (marked_last,)),
     "choice-last": Case(marked(lambda count: count - 1), (screen(names),)),
     "everywhere": Case(lambda it: "this project" in it.text(), (kept_chat,)),
+    "all-kinds": Case(lambda it: "chats alone" in it.text(), (kept_chat,)),
     "session-delete": Case(shows(ConfirmScreen), (kept_chat,)),
     "pool-clear": Case(shows(ConfirmScreen), (pool_opened,)),
     "pool-prune": Case(shows(ConfirmScreen), (pool_opened,)),

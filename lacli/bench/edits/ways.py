@@ -13,10 +13,11 @@ from pathlib import Path
 from lacli.assistant.base import Replier
 from lacli.editing.edit import Edit
 from lacli.editing.question import Question
+from lacli.editing.replies import joined
 from lacli.editing.requests import Requests
 from lacli.edits.write.textfile import TextFile
 from lacli.errors import LacliError
-from lacli.events import Attachment, Counts, Finished, Message, Request, joined
+from lacli.events import Attachment, Counts, Finished, Message, Request
 from lacli.text.fences import blocks
 from lacli.text.lines import likeness
 

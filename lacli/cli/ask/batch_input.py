@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, BinaryIO
 
 from lacli.cli.framework.options import NUMBERS, Common
+from lacli.cli.terminal.interrupt import WaitingInterrupt
 from lacli.cli.terminal.stdin import dash_for_stdin
 from lacli.errors import UsageError
 from lacli.events import Message, Request
@@ -60,7 +61,8 @@ class PromptFile:
     def __enter__(self) -> PromptFile:
         """Raises UsageError where it cannot be read."""
         try:
-            self._file = self._opened()
+            with WaitingInterrupt(f"before {self.name} was read"):
+                self._file = self._opened()
         except OSError as error:
             raise UsageError(f"{self.name} cannot be read: {error.strerror}", "give a file of JSON lines") from None
         return self

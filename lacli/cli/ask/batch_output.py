@@ -16,6 +16,7 @@ from lacli import streams
 from lacli.cli.ask.batch_input import BatchPrompt
 from lacli.cli.ask.reply_output import check_output_path
 from lacli.cli.terminal import diagnostics, output
+from lacli.cli.terminal.interrupt import WaitingInterrupt
 from lacli.errors import LacliError, UsageError, unwritable
 from lacli.storage.lock import lock_file
 
@@ -136,7 +137,8 @@ class Replies:
             if self._file is not None:
                 self._file.truncate(self._size)
             elif self._path:  # a pipe or a device: opening it may wait for its reader, and so comes as late as it can
-                self._file = streams.writer(self._path)
+                with WaitingInterrupt(f"before {self._path} could be written"):
+                    self._file = streams.writer(self._path)
         except OSError as error:
             raise self._unusable(error) from None
         self._flush()

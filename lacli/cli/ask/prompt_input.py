@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics
+from lacli.cli.terminal.interrupt import WaitingInterrupt
 from lacli.cli.terminal.stdin import Stdin, argument_text, dash_for_stdin, piped_stdin
 from lacli.errors import UsageError
 from lacli.events import Attachment, Message
@@ -54,7 +55,8 @@ class PromptInput:
             from lacli.cli.terminal.editor import edited
 
             text = edited(text)
-        self._words, self._attachments = attached(text, files, diagnostics.note, stdin=str)
+        with WaitingInterrupt("before the files were read"):
+            self._words, self._attachments = attached(text, files, diagnostics.note, stdin=str)
         _warn_of_secrets(self._attachments, common.no_log)
         self._stdin = Stdin() if dash or "-" in files else piped_stdin(common.no_stdin)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from lacli import streams
 from lacli.cli.terminal import diagnostics, output
+from lacli.cli.terminal.interrupt import WaitingInterrupt
 from lacli.cli.terminal.tty import sanitize
 from lacli.edits.write import disk
 from lacli.errors import LacliError, UsageError
@@ -128,7 +129,8 @@ def write_text(text: str, path: str) -> None:
         output.end_text("\n" if output.to_terminal() and not text.endswith("\n") else "")
         return
     try:
-        disk.put(path, (sanitize(text) if _is_device(path) else text).encode("utf-8", "replace"))
+        with WaitingInterrupt(f"before {path} could be written"):
+            disk.put(path, (sanitize(text) if _is_device(path) else text).encode("utf-8", "replace"))
     except LacliError as error:
         output.text(text)
         output.end_text()

@@ -164,7 +164,7 @@ def _talk(loop: ChatLoop, resumed: bool) -> int:
     reader = Reader(history, ChatCompleter(), wants_colour(sys.stderr, loop.common.color))
     diagnostics.note("/help lists the commands, Ctrl-D leaves")
     if resumed:
-        commands.say(Outcome(lines=loop.chat.resumed()))
+        commands.say(Outcome(lines=loop.chat.resumed()), loop.common.plain)
     try:
         return loop.run(reader)
     finally:

@@ -131,8 +131,8 @@ _RUN: dict[str, Callable[[Loop, str], Outcome]] = {
 }
 
 
-def say(outcome: Outcome) -> None:
-    """Print the lines of an outcome."""
+def say(outcome: Outcome, as_text: bool = False) -> None:
+    """Print the lines of an outcome. `as_text`: Markdown is not rendered."""
     for line in outcome.lines:
         text = f"{line.text}; {line.hint}" if line.hint else line.text
         if line.level == "error":
@@ -141,5 +141,7 @@ def say(outcome: Outcome) -> None:
             diagnostics.warning(text)
         elif line.level == "note":
             diagnostics.note(text)
+        elif line.level == "answer":
+            live.show_answer(line.text, as_text)
         else:
             diagnostics.plain_line(text, " " if line.level == "words" else "")

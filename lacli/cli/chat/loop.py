@@ -126,7 +126,7 @@ class ChatLoop:
         """Show an outcome and do what it says."""
         if outcome.restart:
             self._restart()
-        commands.say(outcome)
+        commands.say(outcome, self.common.plain)
         if outcome.draft is not None:
             self.draft = outcome.draft
         if outcome.send is not None:

@@ -11,13 +11,11 @@ from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics
 from lacli.errors import UsageError
 from lacli.sessions.recorder import Recorder
+from lacli.sessions.records import CONVERSATIONS
 
 if TYPE_CHECKING:
     from lacli.chat.conversation import Conversation
     from lacli.sessions.records import Session
-
-KINDS = ("ask", "chat")
-"""Commands whose sessions -c continues."""
 
 
 def going_on(last: bool, prefix: str | None) -> Session | None:
@@ -32,7 +30,7 @@ def going_on(last: bool, prefix: str | None) -> Session | None:
     store = open_store(diagnostics.notice)
     if prefix is not None:
         return store.session(prefix)
-    found = store.latest(project_root(Path(".")), KINDS)
+    found = store.latest(project_root(Path(".")), CONVERSATIONS)
     if found is None:
         diagnostics.note("no conversation is kept of this project yet; this is a new one")
     return found

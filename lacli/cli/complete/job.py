@@ -13,6 +13,7 @@ from typing import Any
 
 from lacli.cli.complete.cursor import CursorTarget, InsertRange, insert_range, position
 from lacli.cli.terminal import diagnostics, output
+from lacli.cli.terminal.interrupt import WaitingInterrupt
 from lacli.cli.terminal.stdin import Stdin, argument_text
 from lacli.completion.window import REACH
 from lacli.edits.write.diff import label_of, target_of, unified
@@ -158,9 +159,7 @@ class CompleteJob:
             output.content(data, lambda: self.file.reads(data))
         elif out.diff:
             output.content(diff, lambda: diff.decode("utf-8", "replace"))
-        if not finished.text:
-            diagnostics.note("nothing to insert here" + (f": {self.where}" if out.several else ""))
-        elif written and not out.json:
+        if written and not out.json:
             lines = finished.text.strip("\n").count("\n") + 1
             diagnostics.note(f"{self.where}: {counted(lines, 'line', 'lines')} inserted")
 
@@ -200,9 +199,7 @@ class CompleteJob:
             for number, text in enumerate(texts, start=1):
                 output.line(f"==> {self.where} ({number} of {len(texts)}) <==")
                 output.line(text.removesuffix("\n"))
-        if not texts:
-            diagnostics.note("nothing to insert here" + (f": {self.where}" if out.several else ""))
-        elif len(texts) < out.alternatives:
+        if texts and len(texts) < out.alternatives:
             count = counted(len(texts), "different text", "different texts")
             diagnostics.note(f"only {count}: the others say the same, or nothing")
 
@@ -234,7 +231,8 @@ def read(target: CursorTarget, stdin_name: str) -> CompleteJob:
         file = TextFile.of_bytes(Stdin().data(), "stdin")
         path = stdin_name
     else:
-        file = TextFile.read(target.path, streams_too=True)
+        with WaitingInterrupt(f"before {target.path} was read"):
+            file = TextFile.read(target.path, streams_too=True)
         path = stdin_name if file.stamp is None else target.path
     if file.odd:
         odd = counted(file.odd, "byte is", "bytes are")

@@ -15,6 +15,7 @@ from lacli.cli.complete import alternatives
 from lacli.cli.complete.job import CompleteJob, CompleteOutput, ContextOptions
 from lacli.cli.framework import record
 from lacli.cli.framework.options import Common
+from lacli.cli.models.first_model import better_than
 from lacli.cli.terminal import diagnostics, live, output
 from lacli.completion.around import other_files, project_of
 from lacli.errors import LacliError
@@ -66,6 +67,8 @@ class CompleteRunner:
         try:
             if finished.reason not in ("cancelled", "timeout"):
                 job.write(finished, out)
+                if not finished.text:
+                    self._say_nothing_comes(job)
             elif out.json:
                 job.write(finished, CompleteOutput(json=True))
         finally:
@@ -82,9 +85,20 @@ class CompleteRunner:
             found = alternatives.distinct(replies, job.fits)
             if finished.reason not in ("cancelled", "timeout") or found:
                 job.write_several(finished, [each.text for each in found], out)
+                if not found:
+                    self._say_nothing_comes(job)
         finally:
             self._report(finished)
         live.conclude(finished)
+
+    def _say_nothing_comes(self, job: CompleteJob) -> None:
+        """Say that nothing is to be inserted, and what else can be tried."""
+        where = f": {job.where}" if self._output.several else ""
+        tries = ["--alternatives 3 shows other texts"] if self._output.alternatives == 1 else []
+        tries.append("a comment before the cursor tells the model what is missing")
+        better = better_than(self._common.model)
+        tries += [f"-m {better} takes a real coding model"] if better else []
+        diagnostics.note(f"nothing to insert here{where}; {'; '.join(tries)}")
 
     def _report(self, finished: Finished) -> None:
         """Report how it ended. That nothing is to be inserted was said by then, and a larger budget would not help."""

@@ -17,8 +17,9 @@ from lacli.cli.framework.flags import BackupOption, InPlaceOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.models import first_model
 from lacli.cli.terminal import live
+from lacli.editing.replies import given_up, joined
 from lacli.editing.target import parse_target
-from lacli.events import Finished, joined
+from lacli.events import Finished, Message
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -111,23 +112,28 @@ def _edit(assistant: Replier, job: EditJob, out: EditOutput, common: Common, dry
             show_prompt(assistant, asking.of(edit, question), common)
         return
     live.load(assistant, common)
+    asked: list[Message] = []
     replies: list[Finished] = []
-    recorder = record.recorder(common, "edit")
 
     def ask(question: Question) -> Finished:
-        finished = live.stream(assistant, asking.of(edit, question), common, silent=True)
-        replies.append(finished)
-        recorder.turn(job.asked if len(replies) == 1 else question.messages[-1], finished)
-        return finished
+        asked.append(question.messages[-1] if asked else job.asked)
+        replies.append(live.stream(assistant, asking.of(edit, question), common, silent=True))
+        return replies[-1]
 
+    used: list[Finished] = []
     try:
         outcome = edit.run(ask)
-        write_result(job, outcome, replies, out, common)
+        used = outcome.replies(out.force)
+        write_result(job, outcome, used, out, common)
     except Interrupted:
         pass
     finally:
-        if replies:
-            live.report_stats(_to_report(replies), common)
+        used = used or [given_up(each) for each in replies]
+        recorder = record.recorder(common, "edit")
+        for message, finished in zip(asked, used, strict=False):  # one more was asked where no reply came
+            recorder.turn(message, finished)
+        if used:
+            live.report_stats(_to_report(used), common)
     live.conclude(replies[-1])
 
 

@@ -13,6 +13,7 @@ from lacli.cli.ask.prompt_input import PromptInput
 from lacli.cli.framework.instructions import project_instructions
 from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics
+from lacli.cli.terminal.interrupt import WaitingInterrupt
 from lacli.cli.terminal.stdin import Stdin, argument_text, dash_for_stdin
 from lacli.editing.edit import Edit
 from lacli.editing.requests import Requests
@@ -57,7 +58,8 @@ def read(target: EditTarget, words: Sequence[str], files: Sequence[str], common:
         asked = PromptInput(words, replace(common, no_stdin=True), files).message()
         file = TextFile.of_bytes(Stdin().data(), "stdin")
     else:
-        file = TextFile.read(target.path, streams_too=True)
+        with WaitingInterrupt(f"before {target.path} was read"):
+            file = TextFile.read(target.path, streams_too=True)
         asked = PromptInput(words, common, files).message(_NO_INSTRUCTION)
     if not asked.text.strip():
         raise UsageError(*_NO_INSTRUCTION)

@@ -18,12 +18,13 @@ from lacli.cli.models.first_model import better_than
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.tty import sanitize
 from lacli.editing.edit import Outcome
+from lacli.editing.replies import joined
 from lacli.editing.target import EditTarget
 from lacli.edits.write import disk
 from lacli.edits.write.apply import EditResult
 from lacli.edits.write.diff import target_of, unified
 from lacli.errors import LacliError, UsageError
-from lacli.events import Finished, joined
+from lacli.events import Finished
 from lacli.project.mentions import files_with
 from lacli.shared.wording import counted, reply_record
 
@@ -128,13 +129,11 @@ def _check(job: EditJob, outcome: Outcome, out: EditOutput, model: str | None) -
 
 
 def _elsewhere(job: EditJob, outcome: Outcome) -> Iterator[str]:
-    """A note of the other files that may use what a pure rename gave another name; they are not changed."""
-    renamed = job.edit.renamed
-    if outcome.tries or not outcome.result.diff or not renamed or job.file.stamp is None:
-        return
-    count = files_with(renamed, Path(job.file.name))
+    """A note of the other files that may use what the file defines no more; they are not changed."""
+    result = outcome.result
+    count = files_with(result.gone, Path(job.file.name)) if result.gone and job.file.stamp is not None else 0
     if count:
-        names = " or ".join(f"`{name}`" for name in renamed)
+        names = " or ".join(f"`{name}`" for name in result.gone)
         verb = "has" if count == 1 else "have"
         yield f"{counted(count, 'other file', 'other files')} of this project {verb} {names}, too, unchanged"
 

@@ -13,9 +13,10 @@ import typer
 from lacli.cli.framework.flags import JsonOption
 from lacli.cli.framework.options import Common, check_choice, with_common
 from lacli.cli.serve.duration import duration, seconds
-from lacli.cli.serve.http import LOOPBACK, HttpOptions
+from lacli.cli.serve.http import HttpOptions
 from lacli.cli.terminal import diagnostics, output
 from lacli.errors import UsageError
+from lacli.server import loopback
 from lacli.server.supervisor import AlreadyRuns, ServeOptions, run
 from lacli.server.units import UNITS, unit
 
@@ -73,7 +74,7 @@ def serve(
     host: Annotated[
         str,
         typer.Option("--host", metavar="ADDRESS", help="Where HTTP listens; others than this computer need --token."),
-    ] = LOOPBACK,
+    ] = loopback.ADDRESS,
     token: Annotated[
         str,
         typer.Option(

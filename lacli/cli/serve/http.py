@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from lacli.config import Settings
 from lacli.errors import UsageError
+from lacli.server import loopback
 from lacli.server.base import Engine
 from lacli.server.supervisor import Door
 from lacli.server.token import own_token, token_file
 
-LOOPBACK = "127.0.0.1"
 _LEAST_TOKEN = 16
 
 
@@ -22,7 +22,7 @@ class HttpOptions:
 
     port: int | None = None
     """None serves none; 0 is any that is free."""
-    host: str = LOOPBACK
+    host: str = loopback.ADDRESS
     token: str = ""
     """What requests must have; empty is the user's own."""
     ollama: bool = False
@@ -30,14 +30,15 @@ class HttpOptions:
     def check(self) -> None:
         """Raise UsageError for options that do not go together."""
         if self.port is None:
-            named = [name for name, given in (("--host", self.host != LOOPBACK), ("--ollama", self.ollama)) if given]
+            other_host = self.host != loopback.ADDRESS
+            named = [name for name, given in (("--host", other_host), ("--ollama", self.ollama)) if given]
             if named:
                 raise UsageError(f"{named[0]} is for HTTP", "give a --port, too, such as 8012")
         if self.token and (len(self.token) < _LEAST_TOKEN or not self.token.isascii() or " " in self.token):
             raise UsageError(
                 f"the token must have {_LEAST_TOKEN} letters or more, and no blank", "`openssl rand -hex 32` makes one"
             )
-        if self.host not in (LOOPBACK, "localhost", "::1") and not self.token:
+        if self.host not in loopback.NAMES and not self.token:
             raise UsageError(
                 f"--host {self.host} lets other computers ask",
                 "give a --token, too; nothing is encrypted",
@@ -45,16 +46,15 @@ class HttpOptions:
 
     def line(self, port: int) -> str:
         """Where it is, and with what, for the user."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
         token = "your token" if self.token else f"the token in {token_file()}"
-        return f"HTTP at http://{host}:{port}, with {token}"
+        return f"HTTP at http://{loopback.in_url(self.host)}:{port}, with {token}"
 
     @property
     def arguments(self) -> list[str]:
         """The same for another start; without the token, which is told by a variable."""
         if self.port is None:
             return []
-        host = ["--host", self.host] if self.host != LOOPBACK else []
+        host = ["--host", self.host] if self.host != loopback.ADDRESS else []
         return ["--port", str(self.port), *host, *(["--ollama"] if self.ollama else [])]
 
     def doors(self, settings: Settings, started: Callable[[int], None]) -> list[Door]:

@@ -50,6 +50,34 @@ class _SignalHandlers:
         raise NotImplementedError
 
 
+class WaitingInterrupt(_SignalHandlers):
+    """A block that may wait in one call of the system, as for the other side of a named pipe: the end of --timeout
+    raises TimedOut there, too, where the system has timers that interrupt such a call."""
+
+    def __init__(self, what: str) -> None:
+        """`what`: what was not done then, as in `Deadline.failure`."""
+        has_timers = hasattr(signal, "setitimer") and Run.current.deadline.seconds is not None
+        super().__init__(*((signal.SIGALRM,) if has_timers else ()))
+        self._what = what
+
+    def __enter__(self) -> WaitingInterrupt:
+        super().__enter__()
+        left = Run.current.deadline.left()
+        if self._before and left is not None:
+            signal.setitimer(signal.ITIMER_REAL, max(left, _SOON_S))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._before:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        super().__exit__(kind, value, trace)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        raise Run.current.deadline.failure(self._what)
+
+
 def raise_pending() -> None:
     """End now, if a signal to terminate is pending."""
     number, Run.current.pending_signal = Run.current.pending_signal, None

@@ -210,6 +210,17 @@ def stream(
     return finished
 
 
+def show_answer(text: str, as_text: bool) -> None:
+    """Show an answer that was written before: on a terminal as it was shown then, elsewhere beside the notes, as it is
+    no part of what is asked now."""
+    page = _page(not as_text)
+    if page is not None:
+        output.styled(page.push(text).text + page.finish().text)
+    else:
+        for line in text.split("\n"):
+            diagnostics.plain_line(line)
+
+
 def _page(markdown: bool) -> Page | None:
     """The renderer of Markdown, if it is wanted and can be drawn."""
     if not markdown or not output.can_draw():

@@ -135,13 +135,6 @@ def tui(
     raise typer.Exit(code)
 
 
-def main() -> int:
-    """`lacli-tui`: the same."""
-    from lacli.cli.main import main as run
-
-    return run(["tui", *sys.argv[1:]])
-
-
 def _checked(flag: str, value: str) -> Any:
     from lacli.cli.chat.option_values import checked
 

@@ -36,7 +36,7 @@ def asked(scope: Scope) -> Iterator[Fault]:
         bare = "".join(code.split()).removesuffix("()")
         if _ASIDE.search(text[: found.start()]) or code in known or bare in before or bare in after:
             continue
-        yield Fault("asked", f"`{code}`, which the instruction names, is not in it")
+        yield Fault("asked", f"`{code}`, which was asked for, is not in it")
     yield from _types(scope)
     yield from _missing(scope)
     yield from _halves(scope)
@@ -63,7 +63,7 @@ def _missing(scope: Scope) -> Iterator[Fault]:
         as_defined = re.search(rf"\b{_AS_DEFINED}{re.escape(name)}(?!\w)", scope.intent.text) is not None
         dotted = any(name in each.name.split(".") for each in scope.new.definitions)
         if not dotted and (is_key or (as_defined and scope.old.language != "c") or not mentions([text], [name])):
-            yield Fault("asked", f"`{name}`, which the instruction asks for, is not there")
+            yield Fault("asked", f"`{name}`, which was asked for, is not there")
 
 
 def _is_data(scope: Scope) -> bool:
@@ -146,7 +146,7 @@ def _types(scope: Scope) -> Iterator[Fault]:
     had, has = (Counter(each.tokens()) for each in (scope.old, scope.new))
     for name in dict.fromkeys(_AS_TYPE.findall(scope.intent.text)):
         if has[name] <= had[name]:
-            yield Fault("asked", f"`{name}`, which the instruction names, is not in it")
+            yield Fault("asked", f"`{name}`, which was asked for, is not in it")
 
 
 _DOES_NOTHING = re.compile(
@@ -233,6 +233,6 @@ def kept(scope: Scope) -> Iterator[Fault]:
         for line in filter(None, body):
             found = next((form for form in (line, f"el{line}") if there[form]), None)
             if found is None:
-                yield Fault("lost", f"`{line[:60]}` of `{each.label}` is gone, and the instruction only adds something")
+                yield Fault("lost", f"`{line[:60]}` of `{each.label}` is gone, and something was only to be added")
                 return
             there[found] -= 1

@@ -25,15 +25,17 @@ _ADDS = re.compile(
 )
 """How an instruction asks for definitions whose names it leaves to the model."""
 _TYPED = ("python", "typescript")
+_LEAVE_IT = "leave it as it was"
 
 
 def changes(scope: Scope) -> Iterator[Fault]:
     """Definitions that are not as they were, and statements that are gone."""
     for at in changed_siblings(scope):
-        why = "only names are to change" if scope.only_renames else "the instruction does not name it"
-        yield Fault("changed", f"`{scope.old.definitions[at].label}` is changed, and {why}: leave it as it was")
+        why = "and only names are to change" if scope.only_renames else "which was not asked for"
+        yield Fault("changed", f"`{scope.old.definitions[at].label}` is changed, {why}", _LEAVE_IT)
     for row in changed_outside(scope)[:1]:
-        yield Fault("changed", f"line {row + 1} (`{scope.old.lines[row].strip()[:50]}`) is changed: leave it as it was")
+        shown = scope.old.lines[row].strip()[:50]
+        yield Fault("changed", f"line {row + 1} (`{shown}`) is changed, which was not asked for", _LEAVE_IT)
     for line in lost_statements(scope):
         yield Fault("changed", f"line {line + 1} (`{scope.old.lines[line].strip()[:50]}`) is gone")
 

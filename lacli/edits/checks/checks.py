@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from lacli.edits.checks import (
     asked,
     changes,
-    documented,
     guards,
     items,
     layout,
@@ -19,6 +18,7 @@ from lacli.edits.checks import (
     members,
     names,
     strays,
+    untouched,
 )
 from lacli.edits.checks.fault import Fault, FaultKind
 from lacli.edits.checks.scope import Scope, scope_of
@@ -46,7 +46,7 @@ def _content(scope: Scope) -> Iterator[Fault]:
     yield from marks.marks(scope)
     if scope.old.outline is not None and scope.old.outline.definitions and not _is_broken_anew(scope):
         yield from losses.losses(scope)
-        yield from documented.documented(scope)
+        yield from untouched.untouched(scope)
         yield from losses.doubled(scope)
         yield from losses.order(scope)
         yield from changes.changes(scope)

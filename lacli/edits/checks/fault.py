@@ -11,6 +11,7 @@ FaultKind = Literal[
     "doubled",
     "order",
     "changed",
+    "code",
     "undefined",
     "rename",
     "layout",
@@ -28,4 +29,11 @@ class Fault:
 
     kind: FaultKind
     text: str
-    """One line that tells the user what is wrong and the model what to mend."""
+    """What is wrong, in one line for the user."""
+    order: str = ""
+    """What the model is told to do about it, where that does not follow from the text."""
+
+    @property
+    def told(self) -> str:
+        """The line for the model."""
+        return f"{self.text}: {self.order}" if self.order else self.text

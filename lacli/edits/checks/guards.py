@@ -35,7 +35,9 @@ def guards(scope: Scope) -> Iterator[Fault]:
     """Each guard that is new there."""
     for each in late(scope):
         yield Fault(
-            "asked", f"`if {each.test}` stands in a loop, where it is the same in each round: let it stand before"
+            "asked",
+            f"`if {each.test}` stands in a loop, where it is the same in each round",
+            "let it stand before the loop",
         )
 
 

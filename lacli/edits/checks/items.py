@@ -24,7 +24,7 @@ _MANY = re.compile(
 def items(scope: Scope) -> Iterator[Fault]:
     """The first of them."""
     for row, item in lost_items(scope)[:1]:
-        yield Fault("lost", f"{item[:60]} in line {row + 1} is gone, and the instruction means another item")
+        yield Fault("lost", f"{item[:60]} in line {row + 1} is gone, and another item was meant")
 
 
 def lost_items(scope: Scope) -> list[tuple[int, str]]:

@@ -75,7 +75,7 @@ def _is_repeatable(text: Pieces, definition: Definition) -> bool:
 def order(scope: Scope) -> Iterator[Fault]:
     """Definitions that changed places."""
     for ahead, each in swapped(scope)[:1]:
-        yield Fault("order", f"`{each.label}` stands before `{ahead.label}` now; keep their order")
+        yield Fault("order", f"`{each.label}` stands before `{ahead.label}` now", "keep their order")
 
 
 def swapped(scope: Scope) -> list[tuple[Definition, Definition]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lacli.edits.checks.fault import Fault
@@ -28,22 +28,34 @@ _TELLING = {
 }
 
 
+_SHOWN = 5
+"""Lines that are named of those with one fault."""
+
+
 def names(scope: Scope) -> Iterator[Fault]:
     """What is new of such faults."""
     had = {renamed(line, scope.renames) for _, _, line in flakes(scope.old.text, scope.old.language)}
-    said: set[str] = set()
+    said: dict[str, list[int]] = {}
     for _, row, line in flakes(scope.new.text, scope.new.language):
-        if renamed(line, scope.renames) not in had and line not in said:
-            said.add(line)
-            yield Fault("undefined", f"{line} (line {row})")
+        if renamed(line, scope.renames) not in had:
+            said.setdefault(line, []).append(row)
+    for line, rows in said.items():
+        yield Fault("undefined", f"{line} ({_in_lines(rows)})")
     for name, row, _ in assigned_consts(scope):
         yield Fault("undefined", f"`{name}` is a const, and line {row + 1} gives it another value")
     for name, lines in dangling(scope):
         if f"`{name}` is used but not defined" not in said:
-            yield Fault("undefined", f"`{name}` is gone, and line {lines[0] + 1} still uses it")
+            yield Fault("undefined", f"`{name}` is gone, and is still used in {_in_lines([row + 1 for row in lines])}")
     for (old, new), places in missed(scope).items():
-        where = ", ".join(str(place.row + 1) for place in places[:5])
-        yield Fault("rename", f"`{old}` is not yet renamed to `{new}` in line {where}")
+        where = _in_lines([place.row + 1 for place in places])
+        yield Fault("rename", f"`{old}` is not renamed to `{new}` in {where}")
+
+
+def _in_lines(rows: Sequence[int]) -> str:
+    """Lines, counted from 1, in words."""
+    distinct = list(dict.fromkeys(rows))
+    more = f" and {len(distinct) - _SHOWN} more" if len(distinct) > _SHOWN else ""
+    return f"line{'s' * (len(distinct) > 1)} {', '.join(map(str, distinct[:_SHOWN]))}{more}"
 
 
 def undefined(text: str, language: str) -> list[str]:

@@ -6,7 +6,9 @@ import functools
 import re
 from collections.abc import Sequence
 
+from lacli.edits.checks.purpose import Purpose, adds_documentation, purposes
 from lacli.edits.find.intent import Intent
+from lacli.edits.tree.annotations import HINTED
 from lacli.edits.tree.outline import Definition
 from lacli.edits.tree.pieces import matches, mentions, pieces, renamed
 
@@ -23,22 +25,6 @@ _MORE_THAN_RENAMES = re.compile(
     r"log)(?:e|es|s|ing)?\b",
     re.IGNORECASE,
 )
-
-_DOCUMENTS = re.compile(
-    r"\s*(?:please\s+)?(?:(?:add|write|insert|put|give|create|provide|attach|include)\s+"
-    r"(?:(?!and\b|with\b|that\b|to\b|for\b|plus\b)[\w'-]*\s+){0,5}?"
-    r"(?:doc\s?strings?|doc(?:umentation)?\s+comments?|[jk]s?doc|javadoc|godoc|rustdoc|comments?|documentation)\b"
-    r"|(?:document|explain|describe|comment)\b(?!\s+out\b))",
-    re.IGNORECASE,
-)
-"""How an instruction begins that wants comments or docstrings."""
-_AND_CODE = re.compile(
-    r"(?:[,;.]|\band\b|\bthen\b|\balso\b)\s+(?:(?:and|then|also|an?|the|its?|\w+ly)\s+)*(?:add|make|let|return|raise"
-    r"|throw|change|rename|remove|delete|drop|use|convert|set|move|fix|replace|guard|validate|check|type|annotate|test"
-    r"|parameter|method|function|field|default|import|call|log|print|write|simplify|refactor)",
-    re.IGNORECASE,
-)
-"""How such an instruction asks for something else, too."""
 
 
 class Scope:
@@ -76,8 +62,18 @@ class Scope:
     @functools.cached_property
     def only_documents(self) -> bool:
         """Whether comments and docstrings are to come, and nothing else is to change."""
-        is_meant = _DOCUMENTS.match(self.words) is not None and not self.renames and not self.intent.removes
-        return is_meant and not _AND_CODE.search(self.words) and self.old.language not in ("markdown", "json")
+        return self._is_plain and adds_documentation(self.words)
+
+    @functools.cached_property
+    def only(self) -> frozenset[Purpose]:
+        """All that may change, where the instruction asks for documentation or type hints alone; else empty."""
+        found = purposes(self.words) if self._is_plain else frozenset[Purpose]()
+        return found if "types" not in found or self.old.language in HINTED else frozenset[Purpose]()
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether no name has to change or go, in a language that tells code from comments."""
+        return not self.renames and not self.intent.removes and self.old.language not in ("markdown", "json")
 
     @property
     def moves(self) -> bool:

@@ -52,13 +52,17 @@ def strays(scope: Scope) -> Iterator[Fault]:
     for start, _ in stray_rows(scope):
         row = next(row for row in range(start, len(scope.new.lines)) if scope.new.tokens(row, row + 1))
         yield Fault(
-            "changed", f"`{scope.new.lines[row].strip()[:50]}` was not asked for: give no code beside the definition"
+            "changed",
+            f"`{scope.new.lines[row].strip()[:50]}` was not asked for",
+            "give no code beside the definition",
         )
     for each in unused_imports(scope):
         yield Fault("changed", f"the import of {each.label} was not asked for, and it is needless")
     for start, _ in late_imports(scope):
         yield Fault(
-            "layout", f"`{scope.new.lines[start].strip()[:50]}` stands below other code; imports stand at the top"
+            "layout",
+            f"`{scope.new.lines[start].strip()[:50]}` stands below other code",
+            "imports stand at the top",
         )
 
 

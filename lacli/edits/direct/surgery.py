@@ -104,7 +104,8 @@ def _without(lines: Sequence[object], start: int, end: int) -> list[object]:
         return [*lines[:ahead], *([""] if lines[-1] == "" else [])]
     blank = max(start - ahead, behind - end) if ahead else 0
     closes = str(lines[behind]).strip()[:1] in ("}", ")", "]") if isinstance(lines[behind], str) else False
-    return [*lines[:ahead], *[""] * (0 if closes else blank), *lines[behind:]]
+    opens = ahead == start and str(lines[ahead - 1]).rstrip()[-1:] in (":", "{", "(", "[")  # the first of a block
+    return [*lines[:ahead], *[""] * (0 if closes or opens else blank), *lines[behind:]]
 
 
 def _emptied(text: str, outline: Outline, gone: Sequence[Definition]) -> set[int | None]:

@@ -13,7 +13,6 @@ from lacli.edits.checks.checks import Fault, faults
 from lacli.edits.checks.scope import Scope, scope_of
 from lacli.edits.find.intent import Intent
 from lacli.edits.mend import (
-    documented,
     guards,
     imports,
     items,
@@ -22,6 +21,7 @@ from lacli.edits.mend import (
     members,
     names,
     strays,
+    untouched,
 )
 from lacli.edits.mend.mending import Mended
 
@@ -37,7 +37,8 @@ _STEPS: tuple[Callable[[Scope], Iterator[Mended]], ...] = (
     members.with_receiver,
     losses.without_repeats,
     losses.placeholders,
-    documented.code,
+    untouched.code,
+    untouched.hinted,
     losses.siblings,
     losses.definitions,
     losses.decorators,
@@ -114,5 +115,6 @@ def _weighed(before: str, text: str, language: str, intent: Intent, spans: Seque
 
 
 def _weight(fault: Fault) -> int:
-    """How bad a fault is. A text that does not parse hides its other faults; a name not yet renamed is mended last."""
-    return {"syntax": 1000, "rename": 1}.get(fault.kind, 10)
+    """How bad a fault is. A text that does not parse hides its other faults; code put back leaves imports that nothing
+    uses; a name not yet renamed is mended last."""
+    return {"syntax": 1000, "code": 100, "rename": 1}.get(fault.kind, 10)

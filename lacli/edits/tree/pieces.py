@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lacli.edits.tree.annotations import is_hint
 from lacli.edits.tree.grammar import GRAMMARS
 from lacli.edits.tree.hunks import hunks
 from lacli.edits.tree.imports import Import, imports_in
@@ -80,12 +81,22 @@ class Pieces:
 
     @functools.cached_property
     def _leaves(self) -> tuple[list[int], list[str]]:
-        rows: list[int] = []
-        tokens: list[str] = []
-        for row, token in self._tokens():
-            rows.append(row)
-            tokens.append(token)
-        return rows, tokens
+        found = list(self._tokens(lambda _: False))
+        return [row for row, _ in found], [token for _, token in found]
+
+    @functools.cached_property
+    def unhinted(self) -> tuple[tuple[int, str], ...]:
+        """Each token with the line it begins in, without type hints and the imports at the top; the first token of an
+        indented statement tells how deep it stands."""
+        found: list[tuple[int, str]] = []
+        depth = ""
+        for row, token in self._tokens(is_hint(self.language)):
+            if token[0] == _LEVELS[0]:
+                depth = token
+                continue
+            found.append((row, depth + token))
+            depth = ""
+        return tuple(found)
 
     def tokens(self, start: int = 0, end: int | None = None) -> tuple[str, ...]:
         """The tokens that begin in these lines. Comments are none."""
@@ -143,7 +154,7 @@ class Pieces:
         """These lines as one text."""
         return "\n".join(self.lines[start:end])
 
-    def _tokens(self) -> Iterator[tuple[int, str]]:
+    def _tokens(self, is_skipped: Callable[[Node], bool]) -> Iterator[tuple[int, str]]:
         tree = parsed(self.text, self.language)
         if tree is None or self.language == "markdown":  # whose tree ends at blocks of prose
             for row, line in enumerate(self.lines):
@@ -154,7 +165,7 @@ class Pieces:
         row = 0
         while pending:
             node, depth, is_statement = pending.pop()
-            if node.type in comments:
+            if node.type in comments or is_skipped(node):
                 continue
             row = max(row, node.start_point[0])
             if is_statement:

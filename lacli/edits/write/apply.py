@@ -32,6 +32,8 @@ class EditResult:
     """Lines for the user."""
     taken: str = field(default="", compare=False)
     """What of the reply it is made of."""
+    gone: tuple[str, ...] = ()
+    """Names that the file defines no more, which other files may use."""
 
     def remarks(self, path: object) -> list[str]:
         """What is said in a chat to whoever decides whether this file becomes the result. Raises UsageError where there

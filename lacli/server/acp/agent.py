@@ -29,7 +29,7 @@ from lacli.server.acp.editor import Editor, numbers
 from lacli.server.acp.start import Start
 from lacli.server.stdio.engine import Engines
 from lacli.server.stdio.streams import in_thread
-from lacli.sessions.records import NoSuchSession, Session
+from lacli.sessions.records import CONVERSATIONS, NoSuchSession, Session
 from lacli.sessions.store import SessionStore, new_id
 from lacli.sessions.store import path as log_path
 
@@ -200,7 +200,7 @@ def _folder(cwd: str) -> Path:
 
 def _listed(cwd: str | None) -> list[schema.SessionInfo]:
     project = project_root(_folder(cwd)) if cwd is not None else None
-    found = SessionStore(log_path()).list(project, everywhere=cwd is None, limit=_LISTED)
+    found = SessionStore(log_path()).list(project, cwd is None, _LISTED, CONVERSATIONS)
     return [
         schema.SessionInfo(
             session_id=each.id,
@@ -209,7 +209,7 @@ def _listed(cwd: str | None) -> list[schema.SessionInfo]:
             updated_at=datetime.datetime.fromtimestamp(each.used, datetime.UTC).isoformat(),
         )
         for each in found
-        if each.kind in ("ask", "chat") and each.project is not None
+        if each.project is not None
     ]
 
 

@@ -19,11 +19,12 @@ from lacli.chat.slash import numbered, path_of
 from lacli.editing.edit import Edit, Interrupted
 from lacli.editing.edit import Outcome as EditOutcome
 from lacli.editing.question import Question
+from lacli.editing.replies import given_up, joined
 from lacli.editing.requests import Requests
 from lacli.editing.target import parse_target
 from lacli.edits.write.textfile import TextFile
 from lacli.errors import LacliError, UsageError
-from lacli.events import Attachment, Finished, Message, joined
+from lacli.events import Attachment, Finished, Message
 from lacli.models.registry.registry import load_registry
 from lacli.prompts.instructions import framed
 from lacli.prompts.instructions import joined as told
@@ -121,17 +122,23 @@ def _worked_out(here: Conversation, job: Edit, cancel: CancelToken) -> tuple[Edi
     asking = Requests(here.engine_until(cancel), base)
     fitted = asking.fitted(job, here.show_progress)
     recorder = Recorder("edit", start.notify, start.keep, chat.conversation.system, here.folder)
+    asked: list[Message] = []
     replies: list[Finished] = []
 
     def ask(question: Question) -> Finished:
-        finished = here.finished(asking.of(fitted, question), cancel)
-        words = Message("user", f"{job.label}: {job.instruction}")
-        recorder.turn(question.messages[-1] if replies else words, finished)
-        replies.append(finished)
-        return finished
+        asked.append(question.messages[-1] if asked else Message("user", f"{job.label}: {job.instruction}"))
+        replies.append(here.finished(asking.of(fitted, question), cancel))
+        return replies[-1]
 
-    outcome = fitted.run(ask)
-    whole = joined(replies)
+    used: list[Finished] = []
+    try:
+        outcome = fitted.run(ask)
+        used = outcome.replies()
+    finally:
+        used = used or [given_up(each) for each in replies]
+        for words, finished in zip(asked, used, strict=False):  # one more was asked where no reply came
+            recorder.turn(words, finished)
+    whole = joined(used)
     here.editor.report_usage(whole.stats)
     return outcome, replace(End.of(whole), reason="stop")
 

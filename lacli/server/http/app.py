@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from lacli.server import loopback
 from lacli.server.http import llama_doors, ollama_doors, openai_doors
 from lacli.server.http.exchange import Exchange, Handler, Services
 from lacli.server.http.guard import Guard
@@ -42,7 +43,7 @@ _OLLAMA: Mapping[tuple[str, str], Handler] = {
 }
 
 
-def application(services: Services, token: str, host: str = "127.0.0.1", ollama: bool = False) -> ASGIApp:
+def application(services: Services, token: str, host: str = loopback.ADDRESS, ollama: bool = False) -> ASGIApp:
     """All doors behind the guard; ollama's only where asked for."""
     doors = {**_OPENAI, **_LLAMA, **{(method, f"/v1{path}"): each for (method, path), each in _OPENAI.items()}}
     doors["GET", "/v1/health"] = llama_doors.health

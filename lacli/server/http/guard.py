@@ -14,10 +14,10 @@ from collections.abc import Iterable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from lacli.server import loopback
 from lacli.server.http.refusals import Refusal
 from lacli.server.http.wire import Gone, refused, shape_of
 
-LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 OPEN_PATHS = ("/health", "/v1/health")
 """Served without a token; they tell nothing but whether the engine is alive."""
 _HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[^:\[\]]+)(:\d{1,5})?")
@@ -29,11 +29,11 @@ Headers = Iterable[tuple[bytes, bytes]]
 class Guard:
     """Lets requests pass that name this host, come from no foreign page and have the token."""
 
-    def __init__(self, app: ASGIApp, token: str, host: str = "127.0.0.1") -> None:
+    def __init__(self, app: ASGIApp, token: str, host: str = loopback.ADDRESS) -> None:
         """host: where the server listens; another than loopback may be named in requests, too."""
         self._app = app
         self._token = token.encode()
-        self._names = frozenset((*LOOPBACK, f"[{host}]" if ":" in host else host.lower()))
+        self._names = frozenset(map(loopback.in_url, (*loopback.NAMES, host.lower())))
         self._any_address = host in _WILD
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,11 @@ class Told(SessionStore):
         super().__init__(Path("none.db"))
 
     def list(
-        self, project: Path | None = None, everywhere: bool = False, limit: int | None = None
+        self,
+        project: Path | None = None,
+        everywhere: bool = False,
+        limit: int | None = None,
+        kinds: Collection[str] = (),
     ) -> Sequence[Summary]:
         return [Summary("1" * 16, "chat", Path("/[/a]"), "m", "[/a].py [bold", 1, 0.0, 0.0, True)]
 
@@ -46,6 +50,21 @@ def kept(sandbox: Path) -> tuple[Path, list[str]]:
         store.append(id_, turn)
         ids.insert(0, id_)
     return here, ids
+
+
+async def test_completions_and_edits_are_shown_on_request(opened: Open, kept: tuple[Path, list[str]]) -> None:
+    here, ids = kept
+    store = SessionStore(path())
+    edit = store.begin("edit", here, "m")
+    store.append(edit, Turn(Message("user", "a.py: use C++"), Message("assistant", "so"), "stop", Counts(), 1.8e9))
+    async with opened(SessionsScreen("", here), (120, 30)) as it:
+        await it.until("ubuntu 20.04 or C++", "shift+tab edits, too")
+        assert it.keys == ids[:2]
+        await it.type("C++")
+        await it.it.until(lambda: it.keys == [ids[0]])
+        await it.press("shift+tab")
+        await it.until("a.py: use C++", "shift+tab chats alone")
+        assert it.keys == [edit, ids[0]]
 
 
 async def test_tab_shows_those_of_all_projects_and_enter_goes_on_with_one(
@@ -107,7 +126,11 @@ async def test_one_is_deleted_once_the_user_is_sure(opened: Open, kept: tuple[Pa
 async def test_a_log_that_cannot_be_read_is_one_line(opened: Open) -> None:
     class Broken(Told):
         def list(
-            self, project: Path | None = None, everywhere: bool = False, limit: int | None = None
+            self,
+            project: Path | None = None,
+            everywhere: bool = False,
+            limit: int | None = None,
+            kinds: Collection[str] = (),
         ) -> Sequence[Summary]:
             raise StoreUnavailable("the log [/x] is damaged", "see lacli doctor")
 
@@ -122,7 +145,12 @@ async def test_keys_are_taken_while_the_log_is_slow_and_the_newest_search_wins(o
 
     class Slow(Told):
         def search(
-            self, text: str, project: Path | None = None, everywhere: bool = False, limit: int | None = None
+            self,
+            text: str,
+            project: Path | None = None,
+            everywhere: bool = False,
+            limit: int | None = None,
+            kinds: Collection[str] = (),
         ) -> Sequence[Hit]:
             asked.append(text)
             gate.wait(5)
