@@ -1,4 +1,4 @@
-"""The Triton kernels of y = x W^T for few rows: one for each way weights are stored, and the sum of their partial results.
+"""The Triton kernels of y = x W^T for few rows, one for each way weights are stored, and the sums they need.
 
 Lives here: device code. May not: choose configurations, allocate, know models. Imported only where Triton is.
 
@@ -96,7 +96,7 @@ def nf4(
 ):  # fmt: skip
     """Words of eight codes as bitsandbytes packs them: of each byte, the upper half is the even column.
 
-    scales: float32 [N, 4 tiles], of blocks of 64. table: int32 [16], an entry two bfloat16 whose sum is a code's value;
+    scales: float32 [N, 2 tiles], of blocks of 64. table: int32 [16], an entry two bfloat16 whose sum is a code's value;
     with TERMS 1 the lower ones are zero and left out.
     """
     outputs, rows, first, last = _rows_and_tiles(N, M, tiles, share, BN, BM)
@@ -132,22 +132,38 @@ def _nibbles(word, number: tl.constexpr, OPERAND: tl.constexpr):
 
 
 @triton.jit
+def add_blocks(x, totals, M, K, BM: tl.constexpr):
+    """totals [blocks, BM] = the sums of x [M, K] over blocks of 32 columns; rows past the end repeat the last."""
+    block = tl.program_id(0)
+    rows = tl.arange(0, BM)
+    columns = block * 32 + tl.arange(0, 32)
+    places = x + tl.minimum(rows, M - 1)[:, None] * K + columns[None, :]
+    values = tl.load(places, mask=(columns < K)[None, :], other=0.0).to(tl.float32)
+    tl.store(totals + block * BM + rows, tl.sum(values, axis=1))
+
+
+@triton.jit
 def int4(
-    x, words, scales, minima, y, M, N, K, tiles, share,
+    x, words, scales, minima, totals, y, M, N, K, tiles, share,
     BN: tl.constexpr, BM: tl.constexpr, STAGES: tl.constexpr, MINIMA: tl.constexpr, EVEN: tl.constexpr,
     OPERAND: tl.constexpr,
 ):  # fmt: skip
+    """Blocks of 32 as `weights.from_blocks` lays them out: nibble n of word i of a tile is column 16 n + i of the tile.
+
+    scales, minima: float16 [N, 4 tiles]. Without MINIMA a weight is scale * (nibble - 8), with them
+    scale * nibble + minimum; totals are then what `add_blocks` makes.
+    """
     outputs, rows, first, last = _rows_and_tiles(N, M, tiles, share, BN, BM)
     sums = tl.zeros((BN, BM), tl.float32)
     row = words + outputs[:, None] * (tiles * 16)
     factor_places = outputs[:, None] * (tiles * 4) + tl.arange(0, 4)[None, :]
+    total_places = totals + tl.arange(0, 4)[:, None] * BM + tl.arange(0, BM)[None, :]
     for tile in tl.range(first, last, num_stages=STAGES):
         word = tl.load(row + (tile * 16 + tl.arange(0, 16))[None, :])
         factors = _quarters(tl.load(scales + factor_places + tile * 4))
         if MINIMA:
             least = _quarters(tl.load(minima + factor_places + tile * 4))
-        else:
-            least = factors
+            added = _quarters(tl.trans(tl.load(total_places + tile * (4 * BM))))
         for block in tl.static_range(4):
             lower = _columns(x, rows, K, tile * TILE + block * 32, 16, EVEN).to(OPERAND)
             upper = _columns(x, rows, K, tile * TILE + block * 32 + 16, 16, EVEN).to(OPERAND)
@@ -156,9 +172,7 @@ def int4(
             part = tl.dot(_nibbles(word, 2 * block + 1, OPERAND), upper, part)
             sums += part * (scale / _SMALL)[:, None]
             if MINIMA:
-                ones = tl.full((BN, 16), 1.0, OPERAND)
-                totals = tl.dot(ones, upper, tl.dot(ones, lower))
-                sums += totals * (least[block].to(tl.float32) + 8.0 * scale)[:, None]
+                sums += (least[block].to(tl.float32) + 8.0 * scale)[:, None] * added[block][None, :]
     _store(y, sums, M, N, BN, BM)
 
 

@@ -7,6 +7,7 @@ Lives here: launches. May not: be imported where Triton is missing. Configuratio
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import torch
 import triton
@@ -73,12 +74,29 @@ def _launch(x: Tensor, weight: PackedWeight, configuration: Configuration, y: Te
         "EVEN": weight.columns % TILE == 0,
         "OPERAND": _OPERAND,
         "num_warps": tiling.warps,
+        "maxnreg": tiling.registers,
     }
     if weight.format == "nf4":
         products.nf4[grid](x, weight.words, weight.scales, weight.table, y, *sizes, TERMS=weight.terms, **common)
     elif weight.format == "int4":
-        minima = weight.scales if weight.minima is None else weight.minima  # without them, none is read
-        masked = weight.minima is not None
-        products.int4[grid](x, weight.words, weight.scales, minima, y, *sizes, MINIMA=masked, **common)
+        _launch_int4(x, weight, y, grid, sizes, common)
     else:
         products.int8[grid](x, weight.words, weight.scales, y, *sizes, **common)
+
+
+def _launch_int4(
+    x: Tensor,
+    weight: PackedWeight,
+    y: Tensor,
+    grid: tuple[int, int],
+    sizes: tuple[int, ...],
+    common: dict[str, Any],
+) -> None:
+    if weight.minima is None:
+        unread = weight.scales
+        products.int4[grid](x, weight.words, weight.scales, unread, unread, y, *sizes, MINIMA=False, **common)
+        return
+    blocks, rows = 4 * weight.tiles, common["BM"]
+    totals = torch.empty((blocks, rows), dtype=torch.float32, device=x.device)
+    products.add_blocks[(blocks,)](x, totals, *x.shape, BM=rows)
+    products.int4[grid](x, weight.words, weight.scales, weight.minima, totals, y, *sizes, MINIMA=True, **common)

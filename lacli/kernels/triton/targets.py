@@ -45,6 +45,9 @@ class Tiling:
     rows: int
     warps: int
     stages: int
+    registers: int | None = None
+    """The most a thread may have, where that is said: left to itself the assembler takes fewer of some tilings, for the
+    sake of one more block on a processor, and spills a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +59,17 @@ class Configuration:
     """Parts the columns are split into; their results are added in order."""
 
 
-_FEW = (Tiling(32, 8, 2, 4), Tiling(64, 8, 4, 4))
-_SIXTEEN = (Tiling(64, 16, 4, 4), Tiling(128, 16, 4, 3))
+_FEW = (Tiling(32, 8, 2, 4), Tiling(64, 8, 4, 3))
+_SIXTEEN = (Tiling(64, 16, 4, 3), Tiling(128, 16, 4, 3, 255))
+_MORE = (Tiling(64, 32, 4, 3, 255), Tiling(64, 64, 4, 3))
 _TILINGS: dict[Format, tuple[Tiling, ...]] = {
-    # 16-byte loads of 8 rows of activations are as many as 2 warps have threads: int4, which reads 16 columns at a
-    # time, has no use for more. NF4 with 64 rows needs more registers than there are, but for 32 outputs.
-    "nf4": (*_FEW, *_SIXTEEN, Tiling(64, 32, 4, 4), Tiling(32, 64, 4, 3)),
-    "int4": (_FEW[0], *_SIXTEEN, Tiling(64, 32, 4, 4), Tiling(64, 64, 4, 3)),
-    "int8": (*_FEW, *_SIXTEEN, Tiling(64, 32, 4, 4), Tiling(64, 64, 4, 3)),
+    # int4 reads 16 columns of activations at a time: of 8 rows too little for 4 warps to load 4 bytes a thread.
+    # NF4 would need more registers for 64 rows than there are.
+    "nf4": (*_FEW, *_SIXTEEN, _MORE[0], Tiling(32, 64, 4, 3)),
+    "int4": (_FEW[0], *_SIXTEEN, *_MORE),
+    "int8": (*_FEW, *_SIXTEEN, *_MORE),
 }
-_HOPPER_TILINGS = (*_SIXTEEN, Tiling(64, 32, 4, 4), Tiling(64, 64, 4, 3))
+_HOPPER_TILINGS = (*_SIXTEEN, *_MORE)
 """Its tensor cores take 64 outputs of 4 warps; with fewer the older instruction would be used, and its bits."""
 
 

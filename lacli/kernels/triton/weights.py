@@ -4,7 +4,7 @@ Lives here: the layouts, made from what bitsandbytes and our own files hold with
 they stand for. May not: import Triton or bitsandbytes (their objects are taken as they come), know models.
 
 `nf4` and `int8` are read in bitsandbytes' own bytes, so a matrix is in memory once. `int4` holds the values of our CPU
-files in another order: eight columns that lie 16 apart share a word, so that one word gives eight products a value each.
+files in another order: eight columns that lie 16 apart share a word, so that a nibble is used where it stands.
 """
 
 from __future__ import annotations
