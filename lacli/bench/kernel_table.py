@@ -145,8 +145,9 @@ def table(kernels: Iterable[Kernel]) -> str:
 
     found = list(kernels)
     lines = [
-        f"Computed from machine code by Triton {triton.__version__}, not measured: instructions of a thread for a weight,",
-        "and the part of the card's memory bandwidth that is used at most, with the best tiling for so many rows.",
+        f"Computed from machine code by Triton {triton.__version__}, not measured: instructions of a thread for",
+        "a weight, and the part of the card's memory bandwidth that is used at most, with the best tiling for so many",
+        "rows.",
         "",
         "| target | card | weights | bytes/weight | " + " | ".join(f"to {rows} rows" for rows in _ROWS) + " |",
         "|---|---|---|---|" + "---|" * len(_ROWS),

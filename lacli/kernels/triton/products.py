@@ -124,10 +124,7 @@ def nf4(
 @triton.jit
 def _nibbles(word, number: tl.constexpr, OPERAND: tl.constexpr):
     """Nibble `number` of each word, less 8, as `_integer` gives it."""
-    if number < 5:
-        values = _integer(word, 4 * number, 4)
-    else:
-        values = _integer(word >> 12, 4 * number - 12, 4)
+    values = _integer(word, 4 * number, 4) if number < 5 else _integer(word >> 12, 4 * number - 12, 4)
     return values.to(OPERAND)
 
 

@@ -73,9 +73,9 @@ _HOPPER_TILINGS = (*_SIXTEEN, *_MORE)
 """Its tensor cores take 64 outputs of 4 warps; with fewer the older instruction would be used, and its bits."""
 
 
-def tilings(format: Format, capability: int) -> tuple[Tiling, ...]:
+def tilings(stored_as: Format, capability: int) -> tuple[Tiling, ...]:
     """All that are compiled for a target, fewest rows first."""
-    return _HOPPER_TILINGS if capability == HOPPER else _TILINGS[format]
+    return _HOPPER_TILINGS if capability == HOPPER else _TILINGS[stored_as]
 
 
 def configurations(weight: PackedWeight, rows: int, target: Target) -> tuple[Configuration, ...]:

@@ -26,6 +26,5 @@ class Outcome(NamedTuple):
     """To float64 on `PackedWeight.dequantised`."""
     apart: bool
     """Whether the first row keeps its bits when all others are NaN."""
-    again: bool
-    """Whether the same product a second time has the same bits, and as bfloat16 is that within a last place (Triton's
-    interpreter rounds towards zero)."""
+    half: bool
+    """Whether the result as bfloat16 is the float32 one within a last place: Triton's interpreter cuts off."""

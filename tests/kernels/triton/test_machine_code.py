@@ -1,80 +1,64 @@
-"""The compile gate: every Triton kernel in every tiling becomes good machine code for every target, without a device."""
+"""The compile gate: every Triton kernel, tiling and target gives good machine code, without a device."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lacli.bench import kernel_table
 from lacli.bench.kernel_table import Kernel
 from lacli.kernels.triton import listing
-from lacli.kernels.triton.targets import HOPPER, SHARED_BYTES
+from lacli.kernels.triton.targets import HOPPER, SHARED_BYTES, Tiling, tilings
 from lacli.kernels.triton.weights import TILE
 from tests.kernels.triton.needed import need_triton
 
 ROOT = Path(__file__).resolve().parents[3]
-pytestmark = [pytest.mark.slow, pytest.mark.triton]
 
 
-@pytest.fixture(scope="module")
-def compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def faults(kernel: Kernel) -> list[str]:
+    """What a kernel lacks, in words."""
+    tiling = kernel.tiling
+    bits = 8 if kernel.variant == "int8" else 4
+    wide = tiling.outputs * TILE * bits / 8 / 16 / (32 * tiling.warps)  # that load all weights of a tile
+    tensor = "HGMMA.64x" if kernel.capability == HOPPER else "HMMA.16816.F32.BF16"
+    found = {
+        "spills registers": kernel.stack_bytes or listing.count(kernel.whole, "STL", "LDL"),
+        "needs more shared memory than there is": kernel.shared_bytes > SHARED_BYTES[kernel.capability],
+        "loads weights less than 16 bytes at a time": listing.wide_loads(kernel.loop) < wide,
+        "waits for a load in its loop": listing.count(kernel.loop, "LDG."),
+        "leaves the tensor cores idle": not listing.count(kernel.loop, tensor),
+    }
+    return [f"sm_{kernel.capability} {kernel.variant} {tiling} {words}" for words, wrong in found.items() if wrong]
+
+
+@pytest.fixture
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Triton, compiling anew."""
     need_triton()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.mktemp("triton")))
-        patch.delenv("TRITON_INTERPRET", raising=False)
-        yield
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
 
 
-@pytest.fixture(scope="module")
-def kernels(compiler: None) -> list[Kernel]:
-    return kernel_table.compiled()
+@pytest.mark.slow
+@pytest.mark.triton
+def test_every_product_is_good_machine_code_on_every_target_and_the_documented_table_is_of_it(compiler: None) -> None:
+    """One test, as compiling all takes a minute."""
+    import triton
 
-
-def named(kernels: list[Kernel]) -> list[str]:
-    return [f"sm_{each.capability} {each.variant} {each.tiling}" for each in kernels]
-
-
-class TestMachineCode:
-    def test_it_is_there_for_all_targets(self, kernels: list[Kernel]) -> None:
-        assert {each.capability for each in kernels} == set(SHARED_BYTES)
-        assert all(each.loop for each in kernels)
-
-    def test_no_register_is_spilled(self, kernels: list[Kernel]) -> None:
-        spilled = [each for each in kernels if each.stack_bytes or listing.count(each.whole, "STL", "LDL")]
-        assert not named(spilled)
-
-    def test_shared_memory_suffices(self, kernels: list[Kernel]) -> None:
-        assert not named([each for each in kernels if each.shared_bytes > SHARED_BYTES[each.capability]])
-
-    def test_weights_are_loaded_16_bytes_at_a_time(self, kernels: list[Kernel]) -> None:
-        def needed(each: Kernel) -> float:
-            bits = 8 if each.variant == "int8" else 4
-            return each.tiling.outputs * TILE * bits / 8 / 16 / 32 / each.tiling.warps
-
-        assert not named([each for each in kernels if listing.wide_loads(each.loop) < needed(each)])
-
-    def test_no_load_of_the_loop_is_waited_for(self, kernels: list[Kernel]) -> None:
-        """All go to shared memory while earlier tiles are multiplied."""
-        assert not named([each for each in kernels if listing.count(each.loop, "LDG.")])
-
-    def test_tensor_cores_multiply(self, kernels: list[Kernel]) -> None:
-        def instruction(each: Kernel) -> str:
-            return "HGMMA.64x" if each.capability == HOPPER else "HMMA.16816.F32.BF16"
-
-        assert not named([each for each in kernels if not listing.count(each.loop, instruction(each))])
-
-    def test_the_table_of_the_documentation_is_that_of_the_version_it_names(self, kernels: list[Kernel]) -> None:
-        import triton
-
-        documented = kernel_table.documented((ROOT / "docs/gpu-kernels.md").read_text(encoding="utf-8"))
-        if f"Triton {triton.__version__}," not in documented:
-            pytest.skip(f"the table is of another version than {triton.__version__}")
+    kernels = kernel_table.compiled()
+    assert {each.capability for each in kernels} == set(SHARED_BYTES)
+    assert not [words for each in kernels for words in faults(each)]
+    documented = kernel_table.documented((ROOT / "docs/gpu-kernels.md").read_text(encoding="utf-8"))
+    if f"Triton {triton.__version__}," in documented:
         assert documented == kernel_table.table(kernels)
 
 
+@pytest.mark.slow
+@pytest.mark.triton
 @pytest.mark.parametrize("capability", SHARED_BYTES)
 def test_the_small_kernels_load_wide_and_spill_nothing(compiler: None, capability: int) -> None:
     from lacli.kernels.triton.compile import sums
@@ -84,10 +68,50 @@ def test_the_small_kernels_load_wide_and_spill_nothing(compiler: None, capabilit
     assert shares.stack_bytes == blocks.stack_bytes == 0
 
 
+@pytest.mark.slow
+@pytest.mark.triton
 def test_columns_that_are_no_whole_tiles_spill_nothing_either(compiler: None) -> None:
     from lacli.kernels.triton.compile import VARIANTS, product
-    from lacli.kernels.triton.targets import tilings
 
     for variant in VARIANTS:
         for tiling in tilings(variant.format, 86):
             assert product(variant, tiling, 86, even=False).stack_bytes == 0, (variant.name, tiling)
+
+
+class TestTheGate:
+    GOOD = Kernel(
+        *("int4", 0.5625, 86, Tiling(64, 16, 4, 3), 100, 0, 30_000),
+        loop=Counter({"LDGSTS.E.BYPASS.128": 2, "HMMA.16816.F32.BF16": 16, "FFMA": 46}),
+        whole=Counter(),
+    )
+
+    def test_passes_what_is_good(self) -> None:
+        assert not faults(self.GOOD)
+
+    @pytest.mark.parametrize(
+        "worse",
+        [
+            {"stack_bytes": 8},
+            {"whole": Counter({"STL.64": 1})},
+            {"shared_bytes": 102_000},
+            {"loop": Counter({"LDGSTS.E.64": 4, "HMMA.16816.F32.BF16": 16})},
+            {"loop": GOOD.loop + Counter({"LDG.E.64": 1})},
+            {"loop": Counter({"LDGSTS.E.BYPASS.128": 2, "FFMA": 64})},
+            {"capability": HOPPER},
+        ],
+        ids=lambda worse: next(iter(worse)),
+    )
+    def test_notices_each_fault(self, worse: dict[str, Any]) -> None:
+        assert len(faults(replace(self.GOOD, **worse))) == 1
+
+
+class TestTheBound:
+    def test_is_that_of_the_busiest_unit(self) -> None:
+        """32 times 2,048 products on 256 a clock are 256 clocks, 64 instructions of a scheduler that issues one a clock."""
+        kernel = replace(TestTheGate.GOOD, loop=Counter({"HMMA.16816.F32.BF16": 32, "FFMA": 32}))
+        arriving = 0.5625 * 64 * 128 * 28 * 1.777 / 360
+        assert kernel.bound == pytest.approx(arriving / (4 * 256))
+        assert kernel.instructions_per_weight == 1.0
+
+    def test_is_never_more_than_all(self) -> None:
+        assert replace(TestTheGate.GOOD, loop=Counter({"FFMA": 4})).bound == 1.0

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,7 +38,7 @@ TABLE = [
 """The layers of 1.5B and 7B models."""
 
 
-def outcomes(cases: list[Case]) -> list[Outcome]:
+def outcomes(cases: Sequence[Case]) -> list[Outcome]:
     """Computed in another process, as interpreting is decided when kernels are defined."""
     need_triton()
     done = subprocess.run(
@@ -51,43 +52,42 @@ def outcomes(cases: list[Case]) -> list[Outcome]:
     return [Outcome(*each) for each in json.loads(done.stdout.splitlines()[-1])]
 
 
-@pytest.fixture(scope="module")
-def quick() -> dict[Case, Outcome]:
-    return dict(zip(QUICK, outcomes(list(QUICK)), strict=True))
+def faults(case: Case, outcome: Outcome) -> list[str]:
+    """What is wrong with a product, in words."""
+    rounded = case.kind == "nf4-rounded"
+    found = {
+        f"is {outcome.error:.2g} off": not rounded and outcome.error > CLOSE,
+        # so that the line above would notice a kernel that rounds codes where it should not
+        f"is {outcome.error:.2g} off, not as rounded codes are": rounded and not 10 * CLOSE < outcome.error <= ROUNDED,
+        f"is {outcome.own_error:.2g} off what its weights say": outcome.own_error > CLOSE,
+        "lets a row change with the others": not outcome.apart,
+        "is another number as bfloat16": not outcome.half,
+    }
+    return [f"{case} {words}" for words, wrong in found.items() if wrong]
 
 
 @pytest.mark.triton
-class TestProducts:
-    @pytest.mark.parametrize("case", [case for case in QUICK if case.kind != "nf4-rounded"], ids=str)
-    def test_they_are_right_to_the_last_bits_of_float32(self, quick: dict[Case, Outcome], case: Case) -> None:
-        assert quick[case].error <= CLOSE
-
-    @pytest.mark.parametrize("case", QUICK, ids=str)
-    def test_they_multiply_by_what_the_weights_say_they_are(self, quick: dict[Case, Outcome], case: Case) -> None:
-        assert quick[case].own_error <= CLOSE
-
-    def test_rounded_codes_differ_by_their_rounding_alone(self, quick: dict[Case, Outcome]) -> None:
-        """So the test above would notice a kernel that rounds codes where it should not."""
-        error = next(outcome.error for case, outcome in quick.items() if case.kind == "nf4-rounded")
-        assert 10 * CLOSE < error <= ROUNDED
-
-    @pytest.mark.parametrize("case", QUICK, ids=str)
-    def test_a_row_keeps_its_bits_whatever_the_others_hold(self, quick: dict[Case, Outcome], case: Case) -> None:
-        assert quick[case].apart
-
-    @pytest.mark.parametrize("case", QUICK, ids=str)
-    def test_a_product_has_the_same_bits_each_time(self, quick: dict[Case, Outcome], case: Case) -> None:
-        assert quick[case].again
+def test_products_are_right_and_exact_by_row() -> None:
+    """To the last bits of float32. One test, as one process computes all."""
+    assert not [words for case, outcome in zip(QUICK, outcomes(QUICK), strict=True) for words in faults(case, outcome)]
 
 
 @pytest.mark.slow
 @pytest.mark.triton
-def test_every_row_count_and_every_layer_of_real_models_is_right() -> None:
+def test_so_are_those_of_every_row_count_and_every_layer_of_real_models() -> None:
     """Dealt to two processes by how long they take."""
     dealt = sorted(TABLE, key=lambda case: case.columns, reverse=True)
     parts = [dealt[first::2] for first in range(2)]
     with ThreadPoolExecutor(2) as pool:
         found = [outcome for part in pool.map(outcomes, parts) for outcome in part]
     cases = [case for part in parts for case in part]
-    assert not {case: outcome for case, outcome in zip(cases, found, strict=True) if outcome.error > CLOSE}
-    assert all(outcome.apart and outcome.again for outcome in found)
+    assert not [words for case, outcome in zip(cases, found, strict=True) for words in faults(case, outcome)]
+
+
+def test_a_fault_is_noticed() -> None:
+    good = Outcome(1e-6, 1e-6, True, True)
+    assert not faults(QUICK[0], good)
+    assert faults(QUICK[0], good._replace(error=2e-5))
+    assert faults(QUICK[0]._replace(kind="nf4-rounded"), good)
+    for wrong in ({"own_error": 2e-5}, {"apart": False}, {"half": False}):
+        assert len(faults(QUICK[0], good._replace(**wrong))) == 1
