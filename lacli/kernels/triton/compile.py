@@ -29,12 +29,14 @@ _ALIGNED = [["tt.divisibility", 16]]
 _SIZES = {name: "i32" for name in ("M", "N", "K", "tiles", "share")}
 _DIVISIBLE = {"N", "K"}
 """Sizes that are multiples of 16 in every model; launches find out by themselves."""
+_BLOCKS = {
+    **{"x": "*bf16", "words": "*i32", "scales": "*fp16", "minima": "*fp16", "totals": "*fp32", "y": "*fp32"},
+    **_SIZES,
+}
 _SIGNATURES: dict[Format, dict[str, str]] = {
     "nf4": {"x": "*bf16", "words": "*i32", "scales": "*fp32", "table": "*i32", "y": "*fp32", **_SIZES},
-    "int4": {
-        **{"x": "*bf16", "words": "*i32", "scales": "*fp16", "minima": "*fp16", "totals": "*fp32", "y": "*fp32"},
-        **_SIZES,
-    },
+    "int4": _BLOCKS,
+    "int8_blocks": _BLOCKS,
     "int8": {"x": "*bf16", "words": "*i32", "scales": "*fp32", "y": "*fp32", **_SIZES},
 }
 
@@ -56,6 +58,8 @@ VARIANTS = (
     Variant("int4", "int4", {"MINIMA": False}, 0.5 + 2 / 32),
     Variant("int4 minima", "int4", {"MINIMA": True}, 0.5 + 4 / 32),
     Variant("int8", "int8", {}, 1.0),
+    Variant("int8 blocks", "int8_blocks", {"MINIMA": False}, 1 + 2 / 32),
+    Variant("int8 blocks minima", "int8_blocks", {"MINIMA": True}, 1 + 4 / 32),
 )
 
 

@@ -19,6 +19,8 @@ import triton.language as tl
 
 TILE = tl.constexpr(128)
 """Columns a step of a program reads; a share of the columns is a number of tiles."""
+_SIZES = ["M", "tiles", "share", "shares"]
+"""What must not give a kernel of its own where it is 1 or a multiple of 16."""
 _SMALL = tl.constexpr(2.0**-22)
 """What one is after `_integer`: the least denormal, 2^-149, times 2^127."""
 
@@ -88,7 +90,7 @@ def _two_bfloats(entries, OPERAND: tl.constexpr):
     return upper.to(OPERAND), lower.to(OPERAND)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=_SIZES)
 def nf4(
     x, words, scales, table, y, M, N, K, tiles, share,
     BN: tl.constexpr, BM: tl.constexpr, STAGES: tl.constexpr, TERMS: tl.constexpr, EVEN: tl.constexpr,
@@ -128,7 +130,7 @@ def _nibbles(word, number: tl.constexpr, OPERAND: tl.constexpr):
     return values.to(OPERAND)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=_SIZES)
 def add_blocks(x, totals, M, K, BM: tl.constexpr):
     """totals [blocks, BM] = the sums of x [M, K] over blocks of 32 columns; rows past the end repeat the last."""
     block = tl.program_id(0)
@@ -139,7 +141,7 @@ def add_blocks(x, totals, M, K, BM: tl.constexpr):
     tl.store(totals + block * BM + rows, tl.sum(values, axis=1))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=_SIZES)
 def int4(
     x, words, scales, minima, totals, y, M, N, K, tiles, share,
     BN: tl.constexpr, BM: tl.constexpr, STAGES: tl.constexpr, MINIMA: tl.constexpr, EVEN: tl.constexpr,
@@ -174,6 +176,15 @@ def int4(
 
 
 @triton.jit
+def _bytes(word, BN: tl.constexpr, OPERAND: tl.constexpr):
+    """[BN, words] as [BN, 4 words]: the int8 of each, as `_integer` gives them."""
+    word = word ^ -0x7F7F7F80  # counted from 0 on instead of from -128
+    even = tl.join(_integer(word, 0, 8), _integer(word >> 16, 0, 8))
+    odd = tl.join(_integer(word, 8, 8), _integer(word >> 16, 8, 8))
+    return tl.reshape(tl.join(even, odd), (BN, word.shape[1] * 4)).to(OPERAND)
+
+
+@triton.jit(do_not_specialize=_SIZES)
 def int8(
     x, words, scales, y, M, N, K, tiles, share,
     BN: tl.constexpr, BM: tl.constexpr, STAGES: tl.constexpr, EVEN: tl.constexpr, OPERAND: tl.constexpr,
@@ -186,15 +197,39 @@ def int8(
     for tile in tl.range(first, last, num_stages=STAGES):
         for half in tl.static_range(2):
             activations = _columns(x, rows, K, tile * TILE + half * 64, 64, EVEN).to(OPERAND)
-            word = _words(row, tile * 32 + half * 16, row_words, 16, EVEN) ^ -0x7F7F7F80  # bytes from 0 on
-            even = tl.join(_integer(word, 0, 8), _integer(word >> 16, 0, 8))
-            odd = tl.join(_integer(word, 8, 8), _integer(word >> 16, 8, 8))
-            values = tl.reshape(tl.join(even, odd), (BN, 64))
-            sums = tl.dot(values.to(OPERAND), activations, sums)
+            word = _words(row, tile * 32 + half * 16, row_words, 16, EVEN)
+            sums = tl.dot(_bytes(word, BN, OPERAND), activations, sums)
     _store(y, sums * (tl.load(scales + outputs) / _SMALL)[:, None], M, N, BN, BM)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=_SIZES)
+def int8_blocks(
+    x, words, scales, minima, totals, y, M, N, K, tiles, share,
+    BN: tl.constexpr, BM: tl.constexpr, STAGES: tl.constexpr, MINIMA: tl.constexpr, EVEN: tl.constexpr,
+    OPERAND: tl.constexpr,
+):  # fmt: skip
+    """Words of four int8 in the order of their columns, [N, 32 tiles]; the rest as for `int4`."""
+    outputs, rows, first, last = _rows_and_tiles(N, M, tiles, share, BN, BM)
+    sums = tl.zeros((BN, BM), tl.float32)
+    row = words + outputs[:, None] * (tiles * 32)
+    factor_places = outputs[:, None] * (tiles * 4) + tl.arange(0, 4)[None, :]
+    total_places = totals + tl.arange(0, 4)[:, None] * BM + tl.arange(0, BM)[None, :]
+    for tile in tl.range(first, last, num_stages=STAGES):
+        factors = _quarters(tl.load(scales + factor_places + tile * 4))
+        if MINIMA:
+            least = _quarters(tl.load(minima + factor_places + tile * 4))
+            added = _quarters(tl.trans(tl.load(total_places + tile * (4 * BM))))
+        for block in tl.static_range(4):
+            activations = _columns(x, rows, K, tile * TILE + block * 32, 32, EVEN).to(OPERAND)
+            word = tl.load(row + (tile * 32 + block * 8 + tl.arange(0, 8))[None, :])
+            part = tl.dot(_bytes(word, BN, OPERAND), activations)
+            sums += part * (factors[block].to(tl.float32) / _SMALL)[:, None]
+            if MINIMA:
+                sums += least[block].to(tl.float32)[:, None] * added[block][None, :]
+    _store(y, sums, M, N, BN, BM)
+
+
+@triton.jit(do_not_specialize=_SIZES)
 def add_shares(parts, y, count, shares, BLOCK: tl.constexpr):
     """y [count] = parts [shares, count] added in their order."""
     places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

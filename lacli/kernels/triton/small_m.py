@@ -78,13 +78,13 @@ def _launch(x: Tensor, weight: PackedWeight, configuration: Configuration, y: Te
     }
     if weight.format == "nf4":
         products.nf4[grid](x, weight.words, weight.scales, weight.table, y, *sizes, TERMS=weight.terms, **common)
-    elif weight.format == "int4":
-        _launch_int4(x, weight, y, grid, sizes, common)
-    else:
+    elif weight.format == "int8":
         products.int8[grid](x, weight.words, weight.scales, y, *sizes, **common)
+    else:
+        _launch_blocks(x, weight, y, grid, sizes, common)
 
 
-def _launch_int4(
+def _launch_blocks(
     x: Tensor,
     weight: PackedWeight,
     y: Tensor,
@@ -92,11 +92,12 @@ def _launch_int4(
     sizes: tuple[int, ...],
     common: dict[str, Any],
 ) -> None:
-    if weight.minima is None:
-        unread = weight.scales
-        products.int4[grid](x, weight.words, weight.scales, unread, unread, y, *sizes, MINIMA=False, **common)
-        return
-    blocks, rows = 4 * weight.tiles, common["BM"]
-    totals = torch.empty((blocks, rows), dtype=torch.float32, device=x.device)
-    products.add_blocks[(blocks,)](x, totals, *x.shape, BM=rows)
-    products.int4[grid](x, weight.words, weight.scales, weight.minima, totals, y, *sizes, MINIMA=True, **common)
+    kernel = products.int4 if weight.format == "int4" else products.int8_blocks
+    minima = totals = weight.scales  # where there are no minima, neither is read
+    if weight.minima is not None:
+        blocks, rows = 4 * weight.tiles, common["BM"]
+        minima = weight.minima
+        totals = torch.empty((blocks, rows), dtype=torch.float32, device=x.device)
+        products.add_blocks[(blocks,)](x, totals, *x.shape, BM=rows)
+    factors = (weight.scales, minima, totals)
+    kernel[grid](x, weight.words, *factors, y, *sizes, MINIMA=weight.minima is not None, **common)

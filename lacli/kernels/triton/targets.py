@@ -68,6 +68,7 @@ _TILINGS: dict[Format, tuple[Tiling, ...]] = {
     "nf4": (*_FEW, *_SIXTEEN, _MORE[0], Tiling(32, 64, 4, 3)),
     "int4": (_FEW[0], *_SIXTEEN, *_MORE),
     "int8": (*_FEW, *_SIXTEEN, *_MORE),
+    "int8_blocks": (*_FEW, *_SIXTEEN, *_MORE),
 }
 _HOPPER_TILINGS = (*_SIXTEEN, *_MORE)
 """Its tensor cores take 64 outputs of 4 warps; with fewer the older instruction would be used, and its bits."""

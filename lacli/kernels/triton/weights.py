@@ -3,8 +3,9 @@
 Lives here: the layouts, made from what bitsandbytes and our own files hold without rounding anything anew, and what
 they stand for. May not: import Triton or bitsandbytes (their objects are taken as they come), know models.
 
-`nf4` and `int8` are read in bitsandbytes' own bytes, so a matrix is in memory once. `int4` holds the values of our CPU
-files in another order: eight columns that lie 16 apart share a word, so that a nibble is used where it stands.
+`nf4` and `int8` are read in bitsandbytes' own bytes, so a matrix is in memory once. `int4` and `int8_blocks` hold the
+values of our CPU files, the former in another order: eight columns that lie 16 apart share a word, so that a nibble is
+used where it stands.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from lacli.errors import LacliError
 from lacli.kernels.packing import BLOCK, Blocks
 
-Format = Literal["nf4", "int4", "int8"]
+Format = Literal["nf4", "int4", "int8", "int8_blocks"]
 TILE = 128
 """Columns the kernels take at a time; factors are padded to as many with zeros."""
 NF4_BLOCK = 64
@@ -36,12 +38,13 @@ class PackedWeight:
     columns: int
     words: Tensor
     """int32. nf4: [outputs, columns / 8], int8: [outputs, columns / 4], each the bytes of bitsandbytes.
-    int4: [outputs, 16 tiles], where nibble n of word i of a tile is column 16 n + i of the tile."""
+    int4: [outputs, 16 tiles], where nibble n of word i of a tile is column 16 n + i of the tile.
+    int8_blocks: [outputs, 32 tiles], each four columns in their order."""
     scales: Tensor
-    """nf4: float32 [outputs, 2 tiles], of blocks of 64. int4: float16 [outputs, 4 tiles], of blocks of 32.
-    int8: float32 [outputs]."""
+    """nf4: float32 [outputs, 2 tiles], of blocks of 64. int8: float32 [outputs]. Others: float16 [outputs, 4 tiles], of
+    blocks of 32."""
     minima: Tensor | None = None
-    """int4: float16 like the scales; None where a weight is scale * (nibble - 8)."""
+    """int4, int8_blocks: float16 like the scales; None where there are none, and a nibble means itself less 8."""
     table: Tensor | None = None
     """nf4: int32 [16], the value of a code as two bfloat16 whose sum it is, the greater in the upper half."""
     terms: Literal[1, 2] = 1
@@ -61,17 +64,21 @@ class PackedWeight:
         """float32 [outputs, columns]: what the kernels multiply by."""
         if self.format == "int8":
             return self.words.view(torch.int8).to(torch.float32) * self.scales[:, None]
+        if self.format == "int8_blocks":
+            return self._scaled(self.words.view(torch.int8).to(torch.float32))
         codes = _nibbles(self.words)  # [outputs, words, 8], the lowest first
         if self.format == "nf4":
             assert self.table is not None
             values = _table_values(self.table)[codes[:, :, [1, 0, 3, 2, 5, 4, 7, 6]].reshape(self.outputs, -1).long()]
             return values * self.scales.repeat_interleave(NF4_BLOCK, 1)[:, : self.columns]
-        codes = codes.view(self.outputs, self.tiles, _WORDS, 8).transpose(2, 3).reshape(self.outputs, -1)
-        scales = self.scales.float().repeat_interleave(BLOCK, 1)
-        if self.minima is None:
-            weights = (codes.float() - 8) * scales
-        else:
-            weights = codes.float() * scales + self.minima.float().repeat_interleave(BLOCK, 1)
+        codes = codes.view(self.outputs, self.tiles, _WORDS, 8).transpose(2, 3).reshape(self.outputs, -1).float()
+        return self._scaled(codes - 8 if self.minima is None else codes)
+
+    def _scaled(self, values: Tensor) -> Tensor:
+        """Values of whole tiles by the factors of their blocks of 32."""
+        weights = values * self.scales.float().repeat_interleave(BLOCK, 1)
+        if self.minima is not None:
+            weights += self.minima.float().repeat_interleave(BLOCK, 1)
         return weights[:, : self.columns].contiguous()
 
 
@@ -107,30 +114,32 @@ def from_bitsandbytes_int8(weight: Tensor, row_maxima: Tensor) -> PackedWeight:
 
 
 def from_blocks(blocks: Blocks, device: torch.device | str = "cpu") -> PackedWeight:
-    """A 4-bit matrix of our files, value for value."""
+    """A matrix of our files, value for value."""
     outputs, columns = blocks.values.shape
-    if blocks.bits != 4 or columns % BLOCK:
-        raise LacliError(f"{blocks.bits}-bit blocks in {columns} columns have no Triton kernel", _ELSEWHERE)
+    if columns % BLOCK:
+        raise LacliError(f"{columns} columns are no whole blocks of {BLOCK}", _ELSEWHERE)
     tiles = -(-columns // TILE)
-    values = np.zeros((outputs, tiles * TILE), dtype=np.uint8)
-    values[:, :columns] = blocks.values
-    nibbles = values.reshape(outputs, tiles, 4, 2, _WORDS)  # [.., bytes of a word, its halves, words]
-    packed = nibbles[:, :, :, 0] | (nibbles[:, :, :, 1] << 4)
-    words = np.ascontiguousarray(packed.transpose(0, 1, 3, 2)).view("<i4").reshape(outputs, tiles * _WORDS)
-    return PackedWeight(
-        "int4",
-        outputs,
-        columns,
-        torch.from_numpy(words).to(device),
-        _padded(blocks.scales, tiles * 4).to(device),
-        None if blocks.minima is None else _padded(blocks.minima, tiles * 4).to(device),
+    values = _padded(blocks.values, tiles * TILE)
+    stored_as: Format = "int8_blocks"
+    if blocks.bits == 4:
+        stored_as = "int4"
+        nibbles = values.reshape(outputs, tiles, 4, 2, _WORDS)  # [.., bytes of a word, its halves, words]
+        packed = nibbles[:, :, :, 0] | (nibbles[:, :, :, 1] << 4)
+        values = np.ascontiguousarray(packed.transpose(0, 1, 3, 2))
+    words = torch.from_numpy(values.reshape(outputs, -1).view("<i4"))
+    scales, minima = (
+        None if factors is None else torch.from_numpy(_padded(factors, tiles * 4)).to(device)
+        for factors in (blocks.scales, blocks.minima)
     )
+    assert scales is not None
+    return PackedWeight(stored_as, outputs, columns, words.to(device), scales, minima)
 
 
-def _padded(factors: Any, count: int) -> Tensor:
-    full = np.zeros((factors.shape[0], count), dtype=np.float16)
-    full[:, : factors.shape[1]] = factors
-    return torch.from_numpy(full)
+def _padded(array: NDArray[Any], count: int) -> NDArray[Any]:
+    """[rows, columns] as [rows, count], with zeros."""
+    full = np.zeros((array.shape[0], count), dtype=array.dtype)
+    full[:, : array.shape[1]] = array
+    return full
 
 
 def _plain_scales(state: Any) -> Tensor:

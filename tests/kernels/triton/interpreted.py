@@ -47,9 +47,14 @@ def weights(kind: str, outputs: int, columns: int) -> tuple[Any, Tensor]:
     if kind == "int8":
         values, maxima, _ = bnb.int8_vectorwise_quant(drawn.half())
         return from_bitsandbytes_int8(values, maxima), values.float() * maxima[:, None] / 127
-    blocks = packing.quantise(drawn.numpy(), 4)
-    if kind == "int4-symmetric":
-        blocks = packing.Blocks(blocks.values, blocks.scales, None, 4)
+    if kind.startswith("int8"):
+        blocks = packing.quantise(drawn.numpy(), 8)
+        if kind == "int8-blocks-minima":
+            blocks = packing.Blocks(blocks.values, blocks.scales, blocks.scales[::-1].copy(), 8)
+    else:
+        blocks = packing.quantise(drawn.numpy(), 4)
+        if kind == "int4-symmetric":
+            blocks = packing.Blocks(blocks.values, blocks.scales, None, 4)
     return from_blocks(blocks), torch.from_numpy(packing.dequantise(blocks))
 
 

@@ -9,7 +9,7 @@ class Case(NamedTuple):
     """One product with random numbers."""
 
     kind: str
-    """nf4, nf4-plain, nf4-rounded, int4, int4-symmetric, int8"""
+    """nf4, nf4-plain, nf4-rounded, int4, int4-symmetric, int8, int8-blocks, int8-blocks-minima"""
     columns: int
     outputs: int
     rows: int

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def faults(kernel: Kernel) -> list[str]:
     """What a kernel lacks, in words."""
     tiling = kernel.tiling
-    bits = 8 if kernel.variant == "int8" else 4
+    bits = 8 if kernel.variant.startswith("int8") else 4
     wide = tiling.outputs * TILE * bits / 8 / 16 / (32 * tiling.warps)  # that load all weights of a tile
     tensor = "HGMMA.64x" if kernel.capability == HOPPER else "HMMA.16816.F32.BF16"
     found = {
@@ -107,7 +107,7 @@ class TestTheGate:
 
 class TestTheBound:
     def test_is_that_of_the_busiest_unit(self) -> None:
-        """32 times 2,048 products on 256 a clock are 256 clocks, 64 instructions of a scheduler that issues one a clock."""
+        """32 times 2,048 products on 256 a clock are 256 clocks, and 64 instructions on four schedulers are 16."""
         kernel = replace(TestTheGate.GOOD, loop=Counter({"HMMA.16816.F32.BF16": 32, "FFMA": 32}))
         arriving = 0.5625 * 64 * 128 * 28 * 1.777 / 360
         assert kernel.bound == pytest.approx(arriving / (4 * 256))

@@ -27,6 +27,8 @@ QUICK = (
     Case("int4-symmetric", 352, 69, 7, 2),
     Case("int8", 384, 133, 16),
     Case("int8", 592, 133, 64, 3),
+    Case("int8-blocks", 160, 69, 1),
+    Case("int8-blocks-minima", 288, 133, 16),
 )
 """Two tiles of outputs and a rest; 320, 352 and 592 columns are no whole number of tiles."""
 TABLE = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import bitsandbytes.functional as bnb
 import numpy as np
@@ -49,13 +49,13 @@ class TestNF4:
             from_bitsandbytes_nf4(*nf4(4, 256, False, **options))
 
 
-class TestInt4:
+class TestBlocks:
     @pytest.mark.parametrize("minima", [False, True])
     @pytest.mark.parametrize("columns", [128, 160])
-    def test_it_is_what_our_files_say_it_is(self, minima: bool, columns: int) -> None:
-        blocks = packing.quantise(np.random.default_rng(0).standard_normal((37, columns)).astype(np.float32), 4)
-        if not minima:
-            blocks = packing.Blocks(blocks.values, blocks.scales, None, 4)
+    @pytest.mark.parametrize("bits", [4, 8])
+    def test_they_are_what_our_files_say_they_are(self, minima: bool, columns: int, bits: Literal[4, 8]) -> None:
+        made = packing.quantise(np.random.default_rng(0).standard_normal((37, columns)).astype(np.float32), bits)
+        blocks = packing.Blocks(made.values, made.scales, made.scales[::-1].copy() if minima else None, bits)
         assert torch.equal(from_blocks(blocks).dequantised(), torch.from_numpy(packing.dequantise(blocks)))
 
     def test_eight_columns_sixteen_apart_share_a_word(self) -> None:
@@ -63,9 +63,9 @@ class TestInt4:
         blocks = packing.Blocks(values, np.ones((1, 4), np.float16), None, 4)
         assert from_blocks(blocks).words.tolist() == [[0x76543210] * 16]
 
-    def test_eight_bits_are_refused(self) -> None:
-        with pytest.raises(LacliError, match="8-bit blocks"):
-            from_blocks(packing.quantise(np.ones((2, 32), np.float32), 8))
+    def test_a_block_that_is_not_whole_is_refused(self) -> None:
+        with pytest.raises(LacliError, match="40 columns are no whole blocks"):
+            from_blocks(packing.quantise(np.ones((2, 40), np.float32), 8))
 
 
 class TestInt8:
