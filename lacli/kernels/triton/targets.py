@@ -59,24 +59,24 @@ class Configuration:
     """Parts the columns are split into; their results are added in order."""
 
 
-_FEW = (Tiling(32, 8, 2, 4), Tiling(64, 8, 4, 3))
 _SIXTEEN = (Tiling(64, 16, 4, 3), Tiling(128, 16, 4, 3, 255))
-_MORE = (Tiling(64, 32, 4, 3, 255), Tiling(64, 64, 4, 3))
-_TILINGS: dict[Format, tuple[Tiling, ...]] = {
-    # int4 reads 16 columns of activations at a time: of 8 rows too little for 4 warps to load 4 bytes a thread.
-    # NF4 would need more registers for 64 rows than there are.
-    "nf4": (*_FEW, *_SIXTEEN, _MORE[0], Tiling(32, 64, 4, 3)),
-    "int4": (_FEW[0], *_SIXTEEN, *_MORE),
-    "int8": (*_FEW, *_SIXTEEN, *_MORE),
-    "int8_blocks": (*_FEW, *_SIXTEEN, *_MORE),
-}
-_HOPPER_TILINGS = (*_SIXTEEN, *_MORE)
+_TILINGS = (
+    Tiling(32, 8, 2, 4),  # 2 warps, as 16 columns of 8 rows are 4 bytes for each thread of no more
+    *_SIXTEEN,
+    Tiling(64, 32, 4, 3, 255),
+    Tiling(64, 64, 4, 3),
+)
+_NF4_TILINGS = (*_TILINGS[:-1], Tiling(32, 64, 4, 3))
+"""Its 64 rows by 64 outputs would need more registers than there are."""
+_HOPPER_TILINGS = (*_SIXTEEN, Tiling(64, 32, 4, 3, 255), Tiling(64, 64, 4, 3, 255))
 """Its tensor cores take 64 outputs of 4 warps; with fewer the older instruction would be used, and its bits."""
 
 
 def tilings(stored_as: Format, capability: int) -> tuple[Tiling, ...]:
     """All that are compiled for a target, fewest rows first."""
-    return _HOPPER_TILINGS if capability == HOPPER else _TILINGS[stored_as]
+    if capability == HOPPER:
+        return _HOPPER_TILINGS
+    return _NF4_TILINGS if stored_as == "nf4" else _TILINGS
 
 
 def configurations(weight: PackedWeight, rows: int, target: Target) -> tuple[Configuration, ...]:

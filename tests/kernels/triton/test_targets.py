@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 import torch
 
 from lacli.kernels.triton.targets import MOST_ROWS, SHARED_BYTES, Target, configurations, shares, tilings
 from lacli.kernels.triton.weights import Format, PackedWeight
 
-FORMATS: tuple[Format, ...] = ("nf4", "int4", "int8")
+FORMATS: tuple[Format, ...] = get_args(Format)
 EMPTY = torch.empty(0)
 
 
