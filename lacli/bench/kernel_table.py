@@ -65,6 +65,8 @@ class Kernel:
     registers: int
     stack_bytes: int
     shared_bytes: int
+    order: tuple[str, ...]
+    """See `MachineCode.order`."""
     loop: Counter[str]
     """Instructions of a warp for a tile."""
     whole: Counter[str]
@@ -134,6 +136,7 @@ def _compile(job: tuple[int, int, Tiling]) -> Kernel:
         code.registers,
         code.stack_bytes,
         code.shared_bytes,
+        code.order,
         listing.loop(code.listing),
         listing.instructions(code.listing),
     )

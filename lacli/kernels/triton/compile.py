@@ -73,6 +73,8 @@ class MachineCode:
     """Of a thread."""
     stack_bytes: int
     """Of a thread: what does not fit into registers goes there."""
+    order: tuple[str, ...]
+    """How the tensor cores' operands are laid out, which decides the columns that one of their instructions adds."""
     shared_bytes: int
     """Of a block."""
 
@@ -96,7 +98,7 @@ def sums(capability: int) -> tuple[MachineCode, MachineCode]:
     signature = {"parts": "*fp32", "y": "*bf16", "count": "i32", "shares": "i32"}
     shares = _compiled(products.add_shares, signature, {"BLOCK": 1024}, capability, 4)
     signature = {"x": "*bf16", "totals": "*fp32", "M": "i32", "K": "i32"}
-    return shares, _compiled(products.add_blocks, signature, {"BM": 16}, capability, 4)
+    return shares, _compiled(products.add_blocks, signature, {"BM": 16}, capability, 2)
 
 
 def _compiled(
@@ -129,7 +131,8 @@ def _compiled(
     finally:
         os.unlink(path)
     used = {name: int(count) for name, count in re.findall(r"\b(REG|STACK):(\d+)", usage)}
-    return MachineCode(listing, used["REG"], used["STACK"], compiled.metadata.shared)
+    order = re.findall(r"opIdx = \d, parent = #mma\d*, kWidth = \d|versionMajor = \d", compiled.asm["ttgir"])
+    return MachineCode(listing, used["REG"], used["STACK"], tuple(sorted(set(order))), compiled.metadata.shared)
 
 
 def _tool(name: str, *arguments: str) -> str:

@@ -132,9 +132,12 @@ def _nibbles(word, number: tl.constexpr, OPERAND: tl.constexpr):
 
 @triton.jit(do_not_specialize=_SIZES)
 def add_blocks(x, totals, M, K, BM: tl.constexpr):
-    """totals [blocks, BM] = the sums of x [M, K] over blocks of 32 columns; rows past the end repeat the last."""
+    """totals [blocks, BM] = the sums of x [M, K] over blocks of 32 columns; rows past the end repeat the last.
+
+    A program takes 8 rows whatever BM is: the order of such a sum depends on how its threads share the tile.
+    """
     block = tl.program_id(0)
-    rows = tl.arange(0, BM)
+    rows = tl.program_id(1) * 8 + tl.arange(0, 8)
     columns = block * 32 + tl.arange(0, 32)
     places = x + tl.minimum(rows, M - 1)[:, None] * K + columns[None, :]
     values = tl.load(places, mask=(columns < K)[None, :], other=0.0).to(tl.float32)

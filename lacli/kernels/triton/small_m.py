@@ -98,6 +98,6 @@ def _launch_blocks(
         blocks, rows = 4 * weight.tiles, common["BM"]
         minima = weight.minima
         totals = torch.empty((blocks, rows), dtype=torch.float32, device=x.device)
-        products.add_blocks[(blocks,)](x, totals, *x.shape, BM=rows)
+        products.add_blocks[(blocks, rows // 8)](x, totals, *x.shape, BM=rows, num_warps=2)
     factors = (weight.scales, minima, totals)
     kernel[grid](x, weight.words, *factors, y, *sizes, MINIMA=weight.minima is not None, **common)
