@@ -148,9 +148,7 @@ def table(kernels: Iterable[Kernel]) -> str:
 
     found = list(kernels)
     lines = [
-        f"Computed from machine code by Triton {triton.__version__}, not measured: instructions of a thread for",
-        "a weight, and the part of the card's memory bandwidth that is used at most, with the best tiling for so many",
-        "rows.",
+        f"Computed from machine code by Triton {triton.__version__}, not measured, with the best tiling for so many rows.",
         "",
         "| target | card | weights | bytes/weight | " + " | ".join(f"to {rows} rows" for rows in _ROWS) + " |",
         "|---|---|---|---|" + "---|" * len(_ROWS),
@@ -158,7 +156,7 @@ def table(kernels: Iterable[Kernel]) -> str:
     for capability, variant in dict.fromkeys((each.capability, each.variant) for each in found):
         group = [each for each in found if (each.capability, each.variant) == (capability, variant)]
         cells = (_cell([each for each in group if each.tiling.rows == rows]) for rows in _ROWS)
-        head = f"| sm_{capability} | {CARDS[capability].name} | {variant} | {group[0].bytes_per_weight:.3g} | "
+        head = f"| sm_{capability} | {CARDS[capability].name} | {variant} | {group[0].bytes_per_weight:.4g} | "
         lines.append(head + " | ".join(cells) + " |")
     return "\n".join(lines)
 

