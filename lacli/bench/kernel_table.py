@@ -148,7 +148,7 @@ def table(kernels: Iterable[Kernel]) -> str:
 
     found = list(kernels)
     lines = [
-        f"Computed from machine code by Triton {triton.__version__}, not measured, with the best tiling for so many rows.",
+        f"Computed from machine code by Triton {triton.__version__}, not measured; the best tiling for so many rows.",
         "",
         "| target | card | weights | bytes/weight | " + " | ".join(f"to {rows} rows" for rows in _ROWS) + " |",
         "|---|---|---|---|" + "---|" * len(_ROWS),

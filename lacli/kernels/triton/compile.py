@@ -120,7 +120,7 @@ def _compiled(
         constexprs=dict(constants),
         attrs={(index,): _ALIGNED for index in aligned},
     )
-    options = {"num_warps": warps, "maxnreg": registers}
+    options = {"num_warps": warps, "maxnreg": registers, "enable_fp_fusion": True}
     compiled = triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
     descriptor, path = tempfile.mkstemp(suffix=".cubin")
     try:

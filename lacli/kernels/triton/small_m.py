@@ -23,6 +23,8 @@ _OPERAND = tl.float32 if _INTERPRETED else tl.bfloat16
 _PRETENDED = Target(86, 28)
 """What the interpreter computes as."""
 _ADDED_AT_ONCE = 1024
+_FUSED = {"enable_fp_fusion": True}
+"""A product and its sum round once; Triton's default is about to become twice."""
 
 
 @functools.cache
@@ -52,7 +54,7 @@ def matmul(
     parts = torch.empty((chosen.shares, *y.shape), dtype=torch.float32, device=x.device)
     _launch(x.contiguous(), weight, chosen, parts)
     grid = (triton.cdiv(y.numel(), _ADDED_AT_ONCE),)
-    products.add_shares[grid](parts, y, y.numel(), chosen.shares, BLOCK=_ADDED_AT_ONCE)
+    products.add_shares[grid](parts, y, y.numel(), chosen.shares, BLOCK=_ADDED_AT_ONCE, **_FUSED)
     return y
 
 
@@ -75,6 +77,7 @@ def _launch(x: Tensor, weight: PackedWeight, configuration: Configuration, y: Te
         "OPERAND": _OPERAND,
         "num_warps": tiling.warps,
         "maxnreg": tiling.registers,
+        **_FUSED,
     }
     if weight.format == "nf4":
         products.nf4[grid](x, weight.words, weight.scales, weight.table, y, *sizes, TERMS=weight.terms, **common)
@@ -98,6 +101,6 @@ def _launch_blocks(
         blocks, rows = 4 * weight.tiles, common["BM"]
         minima = weight.minima
         totals = torch.empty((blocks, rows), dtype=torch.float32, device=x.device)
-        products.add_blocks[(blocks, rows // 8)](x, totals, *x.shape, BM=rows, num_warps=2)
+        products.add_blocks[(blocks, rows // 8)](x, totals, *x.shape, BM=rows, num_warps=2, **_FUSED)
     factors = (weight.scales, minima, totals)
     kernel[grid](x, weight.words, *factors, y, *sizes, MINIMA=weight.minima is not None, **common)
