@@ -87,7 +87,15 @@ def configurations(weight: PackedWeight, rows: int, target: Target) -> tuple[Con
     table = tilings(weight.format, target.capability)
     bucket = min(tiling.rows for tiling in table if tiling.rows >= rows)
     split = shares(weight.outputs, weight.tiles, target.processors)
-    return tuple(Configuration(tiling, split) for tiling in table if tiling.rows == bucket)
+
+    def unlikely(tiling: Tiling) -> tuple[bool, int]:
+        """Wide tiles decode with fewer instructions, where there are enough of them to keep the device busy."""
+        programs = -(-weight.outputs // tiling.outputs) * split
+        too_few = programs < _PROGRAMS_PER_PROCESSOR * target.processors
+        return too_few, tiling.outputs if too_few else -tiling.outputs
+
+    fitting = sorted((tiling for tiling in table if tiling.rows == bucket), key=unlikely)
+    return tuple(Configuration(tiling, split) for tiling in fitting)
 
 
 def shares(outputs: int, tiles: int, processors: int) -> int:

@@ -44,6 +44,14 @@ def test_hopper_has_tiles_of_whole_warp_groups_only() -> None:
     assert all(tiling.outputs % 64 == 0 and tiling.warps == 4 for tiling in tilings("nf4", 90))
 
 
+def test_wide_tiles_come_first_where_they_are_enough() -> None:
+    def first(processors: int) -> int:
+        return configurations(weight("int4", outputs=8192), 16, Target(86, processors))[0].tiling.outputs
+
+    assert first(28) == 128
+    assert first(60) == 64
+
+
 def test_nothing_is_offered_beyond_what_is_checked() -> None:
     assert not configurations(weight("int4"), MOST_ROWS + 1, Target(86, 28))
     assert not configurations(weight("int4"), 1, Target(75, 40))
