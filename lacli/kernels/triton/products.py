@@ -2,11 +2,12 @@
 
 Lives here: device code. May not: choose configurations, allocate, know models. Imported only where Triton is.
 
-All three multiply the same way. A program computes BN outputs for all rows, over one share of the columns. Weights are
+All multiply the same way. A program computes BN outputs for all rows, over one share of the columns. Weights are
 the left operand of the tensor cores, 16 (on Hopper 64) of them side by side, so that few rows fill the narrow side, a
 multiple of 8. They are decoded in registers to small integers or table entries that bfloat16 holds exactly; scales are
 float32 and multiply the float32 sums of a block afterwards. So nothing is rounded but sums, and the order of those is
-fixed by the columns and the number of shares alone: neither tile, warps nor other rows change a row's bits.
+fixed by the columns and the number of shares alone: neither tile, warps nor other rows change a row's bits
+(docs/gpu-kernels.md says what that takes for granted).
 
 `OPERAND` is what the tensor cores multiply: bfloat16; float32 in Triton's interpreter, whose `dot` reads bfloat16 as
 integers. The products are the same, since two bfloat16 multiply exactly in float32.
