@@ -74,6 +74,8 @@ def compare(case: Case) -> Outcome:
         exact = x.double() @ weight.double().T
         return float((y - exact).abs().max() / exact.abs().max())
 
+    if case.values_only:
+        return Outcome(error(wanted), error(packed.dequantised()), True, True)
     others = x.clone()
     others[1:] = float("nan")
     apart = torch.equal(matmul(others, packed, chosen, torch.float32)[0], y[0])

@@ -15,6 +15,8 @@ class Case(NamedTuple):
     rows: int
     shares: int | None = None
     """By default as for a card of 28 processors."""
+    values_only: bool = False
+    """Whether one product is enough; the rest of its `Outcome` is then taken for granted."""
 
 
 class Outcome(NamedTuple):

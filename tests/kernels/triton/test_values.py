@@ -32,7 +32,7 @@ QUICK = (
 )
 """Two tiles of outputs and a rest; 320, 352 and 592 columns are no whole number of tiles."""
 TABLE = [
-    Case(kind, columns, 69 if rows < 16 else 133, rows)
+    Case(kind, columns, 69 if rows < 16 or (rows > 32 and kind == "nf4") else 133, rows, values_only=True)
     for kind in ("nf4", "int4", "int8")
     for columns in (1536, 8960, 3584, 18944)
     for rows in (1, 7, 16, 33, 64)
