@@ -15,6 +15,7 @@ OPTIONAL = {
     "pip": "fetches a wheel where the user's Python has it",
     "pygls": "of the extra `lsp`: without it `lacli lsp` says so",
     "lsprotocol": "comes with pygls",
+    "triton": "of the extra `triton`, or brought by PyTorch for CUDA: without it stock kernels multiply",
     "xllamacpp": "a peer of the benchmark, installed by hand",
 }
 
