@@ -97,15 +97,15 @@ def size_request(chat: ChatSession) -> Request:
 def size(chat: ChatSession, preview: Preview) -> Outcome:
     """How much of the context is used."""
     conversation, reserve = chat.conversation, chat.request.max_tokens
-    taken = len(preview.token_ids)
+    taken = preview.size
     left = max(0, preview.ctx_size - taken - reserve)
     parts = [counted(len(conversation.turns) - conversation.left_out, "turn", "turns")]
     if conversation.attachments:
         parts.append(counted(len(conversation.attachments), "file", "files"))
-    lines = [
-        f"{taken:,} tokens so far ({', '.join(parts)})",
-        f"{reserve:,} kept free for the reply, {left:,} left for the question, of {preview.ctx_size:,}",
-    ]
+    about = "about " if preview.estimated_n else ""
+    lines = [f"{about}{taken:,} tokens so far ({', '.join(parts)})"]
+    if preview.ctx_size:
+        lines.append(f"{reserve:,} kept free for the reply, {left:,} left for the question, of {preview.ctx_size:,}")
     if conversation.left_out:
         lines.append(f"{counted(conversation.left_out, 'oldest turn is', 'oldest turns are')} not sent any more")
     return Outcome(lines=plain(*lines))
