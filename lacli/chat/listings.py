@@ -8,6 +8,7 @@ import time
 from lacli.chat import options
 from lacli.chat.chat import ChatSession
 from lacli.chat.outcome import Line, Outcome, note, plain
+from lacli.configuration.remotes import is_remote
 from lacli.events import Message, Preview, Request
 from lacli.shared.wording import age, attachment_label, counted, counts_table
 
@@ -35,12 +36,14 @@ def models(chat: ChatSession) -> Outcome:
     from lacli.models.registry.registry import load_registry
 
     registry = load_registry()
-    now = registry.resolve(chat.settings.model).alias
-    widest = max(map(len, registry.models))
+    now = chat.model
+    widest = max(map(len, [*registry.models, now]))
     lines = [
         f"{'*' if name == now else ' '} {name:{widest}}  {'here' if presence(spec).ready else 'not here'}"
         for name, spec in registry.models.items()
     ]
+    if is_remote(now):
+        lines.append(f"* {now:{widest}}  not on this computer")
     return Outcome(
         lines=(*plain(*lines), Line("/model NAME goes on with another; a folder or .gguf file will do, too"))
     )

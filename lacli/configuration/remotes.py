@@ -127,8 +127,12 @@ KEYS: Table = {
         Key("model", "text", "What the server calls the model; default: the only one it has."),
         Key("kind", "text", "What runs there; auto asks it.", KINDS, "auto", check=_one_of(KINDS)),
         Key("key-env", "text", "The variable that holds the key to send.", check=_variable),
-        Key("api", "text", "Whether chats go to its chat API, or rendered to completions.", APIS, "chat", _one_of(APIS)),
-        Key("tokenizer", "text", "The model of `lacli models list` that has the same tokenizer; default: its namesake."),
+        Key(
+            "api", "text", "Whether chats go to its chat API, or rendered to completions.", APIS, "chat", _one_of(APIS)
+        ),
+        Key(
+            "tokenizer", "text", "The model of `lacli models list` that has the same tokenizer; default: its namesake."
+        ),
     )
 }
 

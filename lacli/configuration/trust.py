@@ -42,7 +42,10 @@ def refused(key: str, value: Any) -> tuple[str, str] | None:
         return f"a project may only set {key} to {str(wanted).lower()}", "the other way is yours to choose, not its"
     if key == "model":
         if is_remote(str(value)):
-            return "a project may not choose a remote", "what is asked would leave this computer: name it by -m yourself"
+            return (
+                "a project may not choose a remote",
+                "what is asked would leave this computer: name it by -m yourself",
+            )
         if not _is_path(str(value)):
             return None
         return "a project may only name a model of `lacli models list`", "files are yours to choose, not a project's"

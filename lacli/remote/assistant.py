@@ -21,6 +21,7 @@ from lacli.remote import server as servers
 from lacli.remote.calls import Call, call_of, goes_on, texts_of
 from lacli.remote.counters import Counters
 from lacli.remote.exchange import Cancelled, Limits
+from lacli.remote.failures import ends_all
 from lacli.remote.guard import Guard
 from lacli.remote.known import KnownModel
 from lacli.remote.pool import ProjectPool
@@ -75,17 +76,25 @@ class RemoteAssistant:
                 for event in self.reply(request, lambda: left.is_set() or cancel()):
                     answers.put((index, event))
             except LacliError as error:
-                answers.put((index, Failed(error.message, error.hint, error.exit_code)))
-            except Exception as error:  # the others go on
-                answers.put((index, Failed(f"{type(error).__name__}: {error}", "repeat it alone with -vv", 1)))
+                if ends_all(error):
+                    failed.append(error)
+                else:
+                    answers.put((index, Failed(error.message, error.hint, error.exit_code)))
+            except Exception as error:  # a mistake of ours must not leave the others waiting
+                failed.append(LacliError(f"{type(error).__name__}: {error}", "repeat with -vv"))
             answers.put((index, None))
 
-        waiting, running = enumerate(requests), 0
+        waiting, running, failed = enumerate(requests), 0, list[LacliError]()
         try:
             while True:
-                while running < SIDE_BY_SIDE and not cancel() and (taken := next(waiting, None)) is not None:
+                while running < SIDE_BY_SIDE and not (failed or cancel()):
+                    taken = next(waiting, None)
+                    if taken is None:
+                        break
                     threading.Thread(target=write, args=taken, name="remote reply", daemon=True).start()
                     running += 1
+                if not running and failed:  # what was under way is written; the same command goes on from there
+                    raise failed[0]
                 if not running:
                     return
                 index, event = answers.get()
@@ -134,7 +143,8 @@ class RemoteAssistant:
         remote = self._find()
         if self._settings.offline and not remote.is_local:
             raise ModelUnavailable(
-                f"{remote.title} is on another computer, and --offline was given", "leave it out, or use a model that is here"
+                f"{remote.title} is on another computer, and --offline was given",
+                "leave it out, or use a model that is here",
             )
         notices = []
         if remote.key_env and remote.url.startswith("http:") and not remote.is_local:
@@ -150,7 +160,9 @@ class RemoteAssistant:
                 predicted = call.body.get("prediction", {}).get("content", "")
                 guard.check(remote.title, [*call.sent, predicted])
 
-        self._context = Context(server, known, check, lambda request: _prediction(server, pool, request), lambda: pool.size)
+        self._context = Context(
+            server, known, check, lambda request: _prediction(server, pool, request), lambda: pool.size
+        )
         return [*notices, Notice(f"{server.title}: what is asked is sent there")]
 
     def _ended(self, finished: Finished, request: Request, cancel: Cancel) -> Finished:

@@ -266,13 +266,16 @@ def _markers_there(server: Server, known: KnownModel) -> FimMarkers | None:
     from lacli.models.registry.fim_markers import family_of
 
     found: dict[str, int | None] = {}
+    answers = True
 
     def id_of(marker: str) -> int | None:
-        if marker not in found:
-            told = servers.ask(server, url, {"model": server.model, name: marker, **more}) or {}
-            ids = told.get("tokens")
+        nonlocal answers
+        if marker not in found and answers:
+            told = servers.ask(server, url, {"model": server.model, name: marker, **more})
+            answers = told is not None
+            ids = (told or {}).get("tokens")
             found[marker] = ids[0] if isinstance(ids, list) and len(ids) == 1 and type(ids[0]) is int else None
-        return found[marker]
+        return found.get(marker)
 
     return family_of(known.registry.fim.values(), id_of)
 

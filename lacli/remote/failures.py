@@ -27,6 +27,15 @@ _NO_MODEL = re.compile(r"model", re.IGNORECASE)
 _DOCTOR = "`lacli doctor` asks every remote"
 
 
+class Refused(LacliError):
+    """The server does not take this request; it may well take others."""
+
+
+def ends_all(error: LacliError) -> bool:
+    """Whether there is no use in asking this server anything else now."""
+    return not isinstance(error, Refused | PromptTooLong | UsageError)
+
+
 def unreachable(remote: Remote, broken: Broken) -> LacliError:
     """No answer came."""
     cause = broken.cause
@@ -62,7 +71,8 @@ def refused(remote: Remote, head: Head, body: bytes, model: str = "") -> LacliEr
     if 300 <= head.status < 400:
         where = _clipped(head.headers.get("location", "")) or "another place"
         return UsageError(
-            f"{remote.title} redirects to {where}, which is not followed", "write that address into its url if it is right"
+            f"{remote.title} redirects to {where}, which is not followed",
+            "write that address into its url if it is right",
         )
     if head.status in (401, 403):
         hint = (
@@ -93,8 +103,13 @@ def of_message(remote: Remote, said: str, status: int = 0, model: str = "") -> L
             f"{remote.title} has nothing at that path (404){_because(said)}", "correct its url: with or without /v1?"
         )
     told = f" ({status})" if status else ""
-    hint = "its log says more" if status >= 500 or not status else "correct the request, or its table in your configuration"
-    return LacliError(f"{remote.title} failed{told}{_because(said)}", hint)
+    hint = (
+        "its log says more"
+        if status >= 500 or not status
+        else "correct the request, or its table in your configuration"
+    )
+    kind = LacliError if status >= 500 else Refused
+    return kind(f"{remote.title} failed{told}{_because(said)}", hint)
 
 
 def message_of(body: bytes) -> str:
@@ -117,7 +132,9 @@ def message_of_object(value: Any) -> str:
     for name in ("error", "error_message"):
         inner = value.get(name) if isinstance(value, dict) else None
         if isinstance(inner, Mapping):
-            inner = " ".join(str(inner[each]) for each in ("code", "type", "message") if isinstance(inner.get(each), str))
+            inner = " ".join(
+                str(inner[each]) for each in ("code", "type", "message") if isinstance(inner.get(each), str)
+            )
         if isinstance(inner, str) and inner.strip():
             return _clipped(inner)
     return ""

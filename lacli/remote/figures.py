@@ -51,9 +51,7 @@ class Told:
         self._read_speculative(speculative, "num_spec_steps", "total_draft_tokens", "total_accepted_draft_tokens")
         for place in (chunk, choice):
             speculative = _inner(_inner(place.get("sglext")).get("spec_tokens_details"))
-            self._read_speculative(
-                speculative, "spec_verify_ct", "spec_num_proposed_drafts", "spec_num_correct_drafts"
-            )
+            self._read_speculative(speculative, "spec_verify_ct", "spec_num_proposed_drafts", "spec_num_correct_drafts")
 
     @property
     def steps(self) -> int | None:

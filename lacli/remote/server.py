@@ -116,9 +116,7 @@ def told(
         raise failures.unreachable(remote, broken) from None
 
 
-def ask(
-    server: Server, url: str, body: dict[str, Any] | None = None, cancel: Cancel = never
-) -> dict[str, Any] | None:
+def ask(server: Server, url: str, body: dict[str, Any] | None = None, cancel: Cancel = never) -> dict[str, Any] | None:
     """A short answer as JSON; None where the server has no such door, or answers with something else."""
     try:
         head, data = told(server.remote, server.limits, url, body, cancel)
@@ -141,9 +139,7 @@ def _models(remote: Remote, limits: Limits, cancel: Cancel) -> list[dict[str, An
     except (ValueError, KeyError, RecursionError):
         listed = None
     if not isinstance(listed, list):
-        raise UsageError(
-            f"what {remote.title} answers at {remote.base}/models is no list of models", "correct its url"
-        )
+        raise UsageError(f"what {remote.title} answers at {remote.base}/models is no list of models", "correct its url")
     return [each for each in listed if isinstance(each, dict) and isinstance(each.get("id"), str)]
 
 
@@ -164,6 +160,7 @@ def _inner(value: Any) -> dict[str, Any]:
 
 
 def _some(names: list[str]) -> str:
-    shown = ", ".join("".join(each if each.isprintable() else "?" for each in name[:80]) for name in names[:_MOST_SHOWN])
+    shown = ", ".join(
+        "".join(each if each.isprintable() else "?" for each in name[:80]) for name in names[:_MOST_SHOWN]
+    )
     return shown + (", …" if len(names) > _MOST_SHOWN else "")
-

@@ -231,7 +231,9 @@ def _problems_of(files: list[Path]) -> list[str]:
             problems += [
                 problem for each in found if keymap.has_table(each) for problem in keymap.checked(each).problems
             ]
-            problems += [problem for each in found if each.kind == "user" for problem in remotes.checked(each.document)[1]]
+            problems += [
+                problem for each in found if each.kind == "user" for problem in remotes.checked(each.document)[1]
+            ]
             errors = [problem.to_error() for problem in sorted(problems, key=lambda problem: problem.line)]
         except UsageError as error:
             errors = [error]
