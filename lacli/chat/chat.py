@@ -312,8 +312,8 @@ class ChatSession:
 
     @staticmethod
     def find_model(name: str | None) -> str:
-        """What people call a model, folder or file. Reads the registry. Raises LacliError if there is none; whether there
-        is a remote of this name shows when it is asked."""
+        """What people call a model, folder or file. Reads the registry. Raises LacliError if there is none; whether
+        there is such a remote is found out when it is asked."""
         if is_remote(name):
             return str(name)
         from lacli.models.registry.registry import load_registry

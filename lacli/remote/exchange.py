@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import urlsplit
 
 from lacli.assistant.base import Cancel
@@ -151,21 +151,25 @@ class Exchange:
             connection = self._connected()
             try:
                 connection.request(self._method, self._path(), self._body, dict(self._headers))
-                response = connection.getresponse()
-                begun = True
-                self._items.put(Head(response.status, {name.lower(): value for name, value in response.getheaders()}))
-                read = 0
-                while not self._closed and (part := response.read1(_CHUNK)):
-                    read += len(part)
-                    if read > _MOST_BYTES:
-                        raise HTTPException("the answer is far too long")
-                    self._items.put(part)
+                with contextlib.closing(connection.getresponse()) as response:
+                    begun = True
+                    headers = {name.lower(): value for name, value in response.getheaders()}
+                    self._items.put(Head(response.status, headers))
+                    self._pass_on(response)
             finally:
                 connection.close()
         except (OSError, HTTPException, ValueError) as error:
             self._items.put(Broken(error, begun))
         self._over.set()
         self._items.put(None)
+
+    def _pass_on(self, response: HTTPResponse) -> None:
+        read = 0
+        while not self._closed and (part := response.read1(_CHUNK)):
+            read += len(part)
+            if read > _MOST_BYTES:
+                raise HTTPException("the answer is far too long")
+            self._items.put(part)
 
     def _connected(self) -> HTTPConnection:
         parts = urlsplit(self._url)

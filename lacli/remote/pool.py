@@ -1,5 +1,7 @@
-"""The project's pool beside a remote: its replies teach it, and it gives texts to guess from, where the tokenizer of the
-remote's model is here. Without one a pool would hold ids that nobody can read."""
+"""The project's pool beside a remote: replies teach it, and it gives texts to guess from.
+
+Only where the tokenizer of the remote's model is here: without it a pool would hold ids that nobody can read.
+"""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ class RemoteReply:
         return seconds
 
     def _changed(self, call: Call, head: Head, body: bytes) -> Call | None:
-        """The call without what this server does not take, or without the oldest turns; None where that is no reason."""
+        """The call without what this server does not take, or without the oldest turns; None where neither helps."""
         if head.status not in (400, 413, 422):
             return None
         said = failures.message_of(body)

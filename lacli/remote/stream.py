@@ -1,4 +1,4 @@
-"""The bytes of an answer as JSON objects: server-sent events, a JSON object a line, or one object for all of it. Pure."""
+"""The bytes of an answer as JSON objects: server-sent events, an object a line, or one object for all of it. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Who answers a command: a remote that was named, the engine of `lacli serve`, where one runs that fits, else a model in
-this process."""
+"""Who answers a command: a remote that was named, the engine of `lacli serve`, where one runs that fits, else a model
+in this process."""
 
 from __future__ import annotations
 
