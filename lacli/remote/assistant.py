@@ -112,15 +112,7 @@ class RemoteAssistant:
         context = self._opened()
         server, known = context.server, context.known
         size = self._settings.context or server.context
-        if request.place is None and not request.raw:
-            text, ids = _text_of(request), ()
-            if known.tokenizer is not None and known.template is not None:
-                text, ids = _in_template(known, request)
-        else:
-            call = call_of(server, known, request)
-            prompt = call.body.get("prompt") or "\n".join(call.sent)
-            is_text = isinstance(prompt, str) or known.tokenizer is None
-            text, ids = (str(prompt), ()) if is_text else (known.tokenizer.spelled(prompt), tuple(prompt))
+        text, ids = _shown(server, known, request)
         notes = () if ids else ("its tokens are estimated, as the tokenizer is not known here",)
         # A reply that cannot be begun for the model is asked for as of one that thinks first.
         thinks = request.place is None and not goes_on(server)
@@ -179,15 +171,23 @@ class RemoteAssistant:
         return finished
 
 
-def _in_template(known: KnownModel, request: Request) -> tuple[str, tuple[int, ...]]:
-    """The messages as the remote's own template has them, for all that is known."""
+def _shown(server: Server, known: KnownModel, request: Request) -> tuple[str, tuple[int, ...]]:
+    """The prompt as text and, where they are known here, as ids: of messages by the template that the model has here,
+    else their words."""
+    tokenizer = known.tokenizer
+    if request.place is not None or request.raw:
+        call = call_of(server, known, request)
+        prompt = call.body.get("prompt") or "\n".join(call.sent)
+        if isinstance(prompt, str) or tokenizer is None:
+            return str(prompt), ()
+        return tokenizer.spelled(prompt), tuple(prompt)
+    if tokenizer is None or known.template is None:
+        return _text_of(request), ()
     from lacli.prompts import chat
-    from lacli.prompts.content import composed
 
-    assert known.tokenizer is not None
-    turns = [chat.Message(each.role, composed(each.text, each.attachments)) for each in request.messages]
-    ids = chat.compose(turns, known.template, known.tokenizer).token_ids
-    return known.tokenizer.spelled(ids), tuple(ids)
+    turns = [chat.Message(each.role, text) for each, text in zip(request.messages, texts_of(request), strict=True)]
+    ids = chat.compose(turns, known.template, tokenizer).token_ids
+    return tokenizer.spelled(ids), tuple(ids)
 
 
 def _prediction(server: Server, pool: ProjectPool, request: Request) -> str:

@@ -18,6 +18,11 @@ from lacli.remote.figures import SOURCE
 from lacli.remote.server import Server
 
 _LINE = re.compile(r"^vllm:(\w+)(?:\{[^}]*\})? ([0-9.eE+]+)$", re.MULTILINE)
+_NAMES = (
+    *("num_requests_running", "request_success_total", "spec_decode_num_drafts_total"),
+    *("spec_decode_num_draft_tokens_total", "spec_decode_num_accepted_tokens_total"),
+)
+"""The counters of a `Reading`, in its order."""
 _QUICK = Limits(connect_s=1.0, idle_s=1.0)
 
 
@@ -79,9 +84,7 @@ def reading(text: str) -> Reading | None:
             sums[name] = sums.get(name, 0.0) + float(value)
         except ValueError:
             return None
-    names = ("num_requests_running", "request_success_total", "spec_decode_num_drafts_total")
-    names += ("spec_decode_num_draft_tokens_total", "spec_decode_num_accepted_tokens_total")
-    return Reading(*(sums[name] for name in names)) if all(name in sums for name in names) else None
+    return Reading(*(sums[name] for name in _NAMES)) if all(name in sums for name in _NAMES) else None
 
 
 def _read(server: Server, cancel: Cancel) -> Reading | None:

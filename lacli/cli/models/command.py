@@ -75,9 +75,9 @@ def list_(as_json: JsonOption = False) -> None:
     rows += [_row(spec, here, spec.alias == default) for spec, here in found]
     rows += [_remote_row(each, each.title == default) for each in others]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for mark, name, size, *others in rows:
+    for mark, name, size, *more in rows:
         cells = [mark.ljust(2) + name.ljust(widths[1]), size.rjust(widths[2])]
-        cells += [cell.ljust(width) for cell, width in zip(others, widths[3:], strict=True)]
+        cells += [cell.ljust(width) for cell, width in zip(more, widths[3:], strict=True)]
         output.line("  ".join(cells).rstrip())
 
 
