@@ -32,6 +32,9 @@ from lacli.remote.words import estimated
 SIDE_BY_SIDE = 8
 """Replies of a batch that are asked for at a time: what more a server can do it does by its own queue."""
 
+_NEAR = 4_096
+"""Characters before a place."""
+
 
 class RemoteAssistant:
     """See `base.BatchReplier`. `find` gives the remote, when it is first needed: it may raise LacliError."""
@@ -44,6 +47,8 @@ class RemoteAssistant:
         self._pool: ProjectPool | None = None
         self._counters: Counters | None = None
         self._pool_notes: list[str] = []
+        self._one_at_a_time = threading.Lock()
+        """Pool and counters are for one thread, and the replies of a batch have one each."""
 
     def open(self, report: Report = ignore) -> None:
         """See `Replier.open`: asks the remote what it is."""
@@ -60,7 +65,10 @@ class RemoteAssistant:
         try:
             yield from self._opening(cancel)
             for event in RemoteReply(self._opened(), request).events(cancel):
-                yield self._ended(event, request, cancel) if isinstance(event, Finished) else event
+                if isinstance(event, Finished):
+                    event = self._ended(event, request, cancel)
+                    yield from self._notices_of_pool()
+                yield event
         except Cancelled:
             stats = ReplyStats(model=self._find().title, replies=0, finish_reason="cancelled")
             yield Finished("", (), "cancelled", stats)
@@ -152,22 +160,30 @@ class RemoteAssistant:
                 predicted = call.body.get("prediction", {}).get("content", "")
                 guard.check(remote.title, [*call.sent, predicted])
 
-        self._context = Context(
-            server, known, check, lambda request: _prediction(server, pool, request), lambda: pool.size
-        )
+        def prediction(request: Request) -> str:
+            with self._one_at_a_time:
+                return _prediction(server, pool, request)
+
+        self._context = Context(server, known, check, prediction, lambda: pool.size)
         return [*notices, Notice(f"{server.title}: what is asked is sent there")]
+
+    def _notices_of_pool(self) -> Iterator[Notice]:
+        """What the pool has to say, each once."""
+        while self._pool_notes:
+            note = self._pool_notes.pop(0)
+            if note not in self._opened().seen_notices:
+                self._opened().seen_notices.add(note)
+                yield Notice(note)
 
     def _ended(self, finished: Finished, request: Request, cancel: Cancel) -> Finished:
         """The end of a reply, with what the server's own counters tell of it; the pool learns from it."""
-        context = self._opened()
-        stats = finished.stats
-        if self._counters is not None and "steps" in stats.untold and finished.reason != "cancelled":
-            stats = self._counters.added(stats, cancel)
-            finished = replace(finished, stats=stats)
-        if self._pool is not None:
-            self._pool.learn(finished, _text_of(request) if request.place is None else request.place.prefix[-4096:])
-            notes, self._pool_notes[:] = list(self._pool_notes), []
-            context.seen_notices.update(notes)
+        with self._one_at_a_time:
+            if self._counters is not None and "steps" in finished.stats.untold and finished.reason != "cancelled":
+                finished = replace(finished, stats=self._counters.added(finished.stats, cancel))
+            if self._pool is not None:
+                place = request.place
+                line = "" if place is None else place.prefix.rpartition("\n")[2]
+                self._pool.learn(finished, _text_of(request), line)
         return finished
 
 
@@ -200,4 +216,5 @@ def _prediction(server: Server, pool: ProjectPool, request: Request) -> str:
 
 
 def _text_of(request: Request) -> str:
-    return "\n".join(texts_of(request))
+    """What was asked, for the search for secrets in what comes of it; of a place the text before it."""
+    return "\n".join(texts_of(request)) if request.place is None else request.place.prefix[-_NEAR:]

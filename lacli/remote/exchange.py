@@ -136,7 +136,7 @@ class Exchange:
                     if time.monotonic() >= until:
                         raise Broken(TimeoutError("nothing came for too long")) from None
                     continue
-                if item is None and not self._over.is_set():  # woken
+                if item is None and (self._cancel() or not self._over.is_set()):  # woken
                     continue
                 if isinstance(item, Broken):
                     raise item

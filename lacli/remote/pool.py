@@ -55,8 +55,9 @@ class ProjectPool:
             chosen.insert(0, ids)
         return "\n".join(map(tokenizer.decode, chosen))
 
-    def learn(self, finished: Finished, prompt: str) -> None:
-        """Keep what a reply said; a failure is a note."""
+    def learn(self, finished: Finished, prompt: str, line: str = "") -> None:
+        """Keep what a reply to this prompt said; a failure is a note. `line`: what a completion goes on with, where a
+        key may have begun."""
         self._asked = True
         tokenizer, pool = self._known.tokenizer, self._pool
         if pool is None or tokenizer is None or not pool.learns or not finished.text:
@@ -64,8 +65,7 @@ class ProjectPool:
         from lacli.pool.update import PoolUpdate
 
         ids = tuple(tokenizer.encode(finished.text))
-        last_line = prompt.rpartition("\n")[2]
-        pool.learn(PoolUpdate(ids, last_line + finished.text, prompt, totals=finished.stats.totals()))
+        pool.learn(PoolUpdate(ids, line + finished.text, prompt, totals=finished.stats.totals()))
         for notice in pool.notices:
             self._note(notice)
         pool.notices.clear()
