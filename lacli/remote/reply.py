@@ -6,8 +6,9 @@ closes the connection, which is how servers learn that nobody wants the rest.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -63,6 +64,8 @@ class RemoteReply:
         self._first_at = self._last_at = self._object_at = 0.0
         self._has_begun = False
         """Whether a part of the text has arrived, perhaps to be held back yet."""
+        self._new_notes: list[str] = []
+        """Lines for the user that were not given yet."""
         self._dropped = 0
         self._cancelled = False
 
@@ -71,21 +74,18 @@ class RemoteReply:
         call = self._call()
         self._start_text(call)
         try:
-            for chunk in self._chunks(call, cancel):
-                yield from self._notices(self._new_notes)
-                self._told.read(chunk)
-                text, thought, ended = call.read(chunk)
-                self._ended = self._ended or ended
-                new = self._push(text, thought)
-                if new.answer or new.thought:
-                    yield self._piece(new)
-                if self._rule.fired:
-                    break
+            with contextlib.closing(self._chunks(call, cancel)) as chunks:
+                for chunk in chunks:
+                    yield from self._notices(self._new_notes)
+                    yield from self._take(call, chunk)
+                    if self._rule.fired:
+                        break
         except Cancelled:
             self._cancelled = True
-        new = self._last(early=self._cancelled or self._ended in _LENGTH)
-        if new.answer or new.thought:
-            yield self._piece(new)
+        except LacliError:
+            yield from self._last(early=True)
+            raise
+        yield from self._last(early=self._cancelled or self._ended in _LENGTH)
         yield from self._notices(self._new_notes)
         yield self._finished()
 
@@ -93,7 +93,7 @@ class RemoteReply:
         request = self._request
         call = call_of(self._server, self._context.known, request, self._context.prediction(request))
         self._context.check(call)
-        self._new_notes: list[str] = list(call.notes)
+        self._new_notes += call.notes
         return call
 
     def _start_text(self, call: Call) -> None:
@@ -103,27 +103,31 @@ class RemoteReply:
         self._rule = StopStrings(self._words, watchers=watchers)
         self._thoughts = Thoughts(False if call.thoughts else None)
 
-    def _push(self, text: str, thought: str) -> Split:
-        """What of the answer is certain with this text behind the one before."""
-        new = Split(thought=thought)
+    def _take(self, call: Call, chunk: dict[str, Any]) -> Iterator[Piece]:
+        """What an object of the answer tells, and the text that is certain with it."""
+        self._told.read(chunk)
+        text, thought, ended = call.read(chunk)
+        self._ended = self._ended or ended
         self._has_begun |= bool(text or thought)
+        new = Split(thought=thought)
         if text:
             self._rule.cut(self._words.encode(text))
             new += self._thoughts.push(self._rule.take())
-        return self._noted(new)
+        yield from self._piece(new)
 
-    def _last(self, early: bool) -> Split:
-        return self._noted(self._thoughts.push(self._rule.finish(early)) + self._thoughts.finish())
+    def _last(self, early: bool) -> Iterator[Piece]:
+        """The text that was held back."""
+        yield from self._piece(self._thoughts.push(self._rule.finish(early)) + self._thoughts.finish())
 
-    def _noted(self, new: Split) -> Split:
+    def _piece(self, new: Split) -> Iterator[Piece]:
         if new.answer or new.thought:
             self._last_at = time.perf_counter()
             self._first_at = self._first_at or self._last_at
             self._text.append(new.answer)
             self._thought.append(new.thought)
-        return new
+            yield Piece(new.answer, (), self._stats(), (), new.thought)
 
-    def _chunks(self, call: Call, cancel: Cancel) -> Iterator[dict[str, Any]]:
+    def _chunks(self, call: Call, cancel: Cancel) -> Generator[dict[str, Any], None, None]:
         """The objects of the answer, from the first try that gives any."""
         limits, tries = self._server.limits, 0
         while True:
@@ -231,9 +235,6 @@ class RemoteReply:
             if note not in self._context.seen_notices:
                 self._context.seen_notices.add(note)
                 yield Notice(note)
-
-    def _piece(self, new: Split) -> Piece:
-        return Piece(new.answer, (), self._stats(), (), new.thought)
 
     def _finished(self) -> Finished:
         reason: Reason = "cancelled" if self._cancelled else "length" if self._ended in _LENGTH else "stop"

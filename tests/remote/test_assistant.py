@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -297,6 +297,10 @@ class TestEnds:
             until(server.gone.is_set)
 
 
+def _texts(made: RemoteAssistant, request: Request) -> Iterator[str]:
+    return (each.text for each in made.reply(request) if isinstance(each, Piece))
+
+
 def _begun(*more: bytes | float) -> list[bytes | float]:
     return [*chunks("vllm")[:3], *more]
 
@@ -319,7 +323,7 @@ class TestMisbehaviour:
         with serving("vllm", BROKEN[way]) as server:
             texts: list[str] = []
             with pytest.raises(LacliError) as failure:
-                texts.extend(each.text for each in assistant(server).reply(asked()) if isinstance(each, Piece))
+                texts.extend(_texts(assistant(server), asked()))
             assert len(server.replies) == 1, "what was seen must not be asked for again"
         assert failure.value.exit_code == 1
         assert "\n" not in failure.value.message + failure.value.hint
@@ -332,6 +336,13 @@ class TestMisbehaviour:
             texts = [each.text for each in (next(events) for _ in range(4)) if isinstance(each, Piece)]
             events.close()  # type: ignore[attr-defined]
         assert "".join(texts) == "".join(WORDS[:3])
+
+    def test_what_was_held_back_comes_before_the_failure(self) -> None:
+        with serving("vllm", Answer(parts=chunks("vllm", ["one <sto", "p"])[:2])) as server:
+            texts: list[str] = []
+            with pytest.raises(LacliError):
+                texts.extend(_texts(assistant(server), asked(stops=("<stopped>",))))
+        assert "".join(texts) == "one <stop"
 
     def test_chunks_may_be_cut_anywhere(self) -> None:
         whole = b"".join(chunks("vllm", ["naïve ", "漢字 ", "👩‍💻"]))
