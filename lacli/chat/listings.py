@@ -36,7 +36,7 @@ def models(chat: ChatSession) -> Outcome:
     from lacli.models.registry.registry import load_registry
 
     registry = load_registry()
-    now = chat.model
+    now = chat.find_model(chat.settings.model)
     widest = max(map(len, [*registry.models, now]))
     lines = [
         f"{'*' if name == now else ' '} {name:{widest}}  {'here' if presence(spec).ready else 'not here'}"

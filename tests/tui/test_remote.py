@@ -19,6 +19,7 @@ from lacli_tui.screens.models import Model, about, known_models, remote_of
 from lacli_tui.start import Start
 from lacli_tui.widgets.decode_panel import DecodePanel
 from lacli_tui.widgets.header import Header
+from lacli_tui.widgets.status_line import StatusLine
 from tests.remote.scripted import Answer, Server, chunks, refusal, serving, until
 from tests.tui.conftest import Play
 
@@ -39,7 +40,7 @@ def given(server: Server) -> dict[str, Any]:
 
 def lines(it: Any, kind: type[Any]) -> str:
     widget = it.main.query_one(kind)
-    return "\n".join(line.plain for line in widget.view(60, 40))
+    return "\n".join(line.plain for line in widget.view(120, 40))
 
 
 async def test_header_and_panel_tell_of_the_remote(pilot: Play) -> None:
@@ -59,6 +60,9 @@ async def test_what_is_not_told_is_shown_as_such(pilot: Play) -> None:
             panel = lines(it, DecodePanel)
             assert "n/a mean" in panel
             assert "n/a of text" in panel
+            line = lines(it, StatusLine)
+            assert "n/a tok/step" in line
+            assert "guessed n/a" in line
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     no_args_is_help=True,
-    epilog="For example: lacli remote recipe vllm qwen2.5-coder-7b  |  lacli ask -m remote:gpu 'what does this do?'",
+    epilog="For example: lacli remote recipe vllm qwen2.5-coder-7b  |  lacli remote recipe sglang qwen2.5-coder-7b",
 )
 
 ENGINES = ("vllm", "sglang")
