@@ -18,7 +18,7 @@ from lacli.configuration.remotes import Remote
 from lacli.errors import LacliError, ModelUnavailable, UsageError
 from lacli.events import Event, Failed, Finished, Notice, Preview, ReplyStats, Request
 from lacli.remote import server as servers
-from lacli.remote.calls import Call, call_of, goes_on, texts_of
+from lacli.remote.calls import call_of, goes_on, texts_of
 from lacli.remote.counters import Counters
 from lacli.remote.exchange import Cancelled, Limits
 from lacli.remote.failures import ends_all
@@ -155,10 +155,9 @@ class RemoteAssistant:
         self._pool = pool = ProjectPool(self._settings, known, self._pool_notes.append)
         self._counters = Counters.of(server, cancel)
 
-        def check(call: Call) -> None:
+        def check(texts: Iterable[str]) -> None:
             if not self._settings.send_anyway:
-                predicted = call.body.get("prediction", {}).get("content", "")
-                guard.check(remote.title, [*call.sent, predicted])
+                guard.check(remote.title, texts)
 
         def prediction(request: Request) -> str:
             with self._one_at_a_time:
@@ -201,7 +200,7 @@ def _shown(server: Server, known: KnownModel, request: Request) -> tuple[str, tu
         return _text_of(request), ()
     from lacli.prompts import chat
 
-    turns = [chat.Message(each.role, text) for each, text in zip(request.messages, texts_of(request), strict=True)]
+    turns = [chat.Message(each.role, text) for each, text in zip(request.messages, texts_of(request), strict=False)]
     ids = chat.compose(turns, known.template, tokenizer).token_ids
     return tokenizer.spelled(ids), tuple(ids)
 

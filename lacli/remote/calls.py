@@ -81,8 +81,8 @@ def goes_on(server: Server) -> bool:
 
 
 def texts_of(request: Request) -> tuple[str, ...]:
-    """What is sent of messages."""
-    return tuple(map(_shown, request.messages))
+    """What is sent of messages, and of a reply that is begun."""
+    return (*map(_shown, request.messages), *filter(None, [request.begun]))
 
 
 def _chat(server: Server, request: Request, prediction: str) -> Call:

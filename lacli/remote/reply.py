@@ -16,7 +16,7 @@ from lacli.assistant.base import Cancel
 from lacli.errors import LacliError, PromptTooLong
 from lacli.events import Event, Finished, Message, Notice, Piece, Reason, ReplyStats, Request
 from lacli.remote import failures, server
-from lacli.remote.calls import Call, call_of, goes_on
+from lacli.remote.calls import Call, call_of, goes_on, texts_of
 from lacli.remote.exchange import Broken, Cancelled, Exchange, Head
 from lacli.remote.figures import SOURCE, Told
 from lacli.remote.known import KnownModel
@@ -27,7 +27,7 @@ from lacli.text.stops import StopString, StopStrings, Watcher
 from lacli.text.thoughts import AfterThought, Split, Thoughts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _LENGTH = ("length", "max_tokens", "limit")
 
@@ -38,8 +38,8 @@ class Context:
 
     server: Server
     known: KnownModel
-    check: Callable[[Call], None]
-    """Raises UsageError for what must not be sent."""
+    check: Callable[[Iterable[str]], None]
+    """Raises UsageError for texts that must not be sent."""
     prediction: Callable[[Request], str]
     """A text that guesses may be read off there."""
     pool_size: Callable[[], int]
@@ -91,8 +91,10 @@ class RemoteReply:
 
     def _call(self) -> Call:
         request = self._request
-        call = call_of(self._server, self._context.known, request, self._context.prediction(request))
-        self._context.check(call)
+        prediction = self._context.prediction(request)
+        self._context.check([*texts_of(request), prediction])  # first, as a server may be asked to render them
+        call = call_of(self._server, self._context.known, request, prediction)
+        self._context.check(call.sent)
         self._new_notes += call.notes
         return call
 

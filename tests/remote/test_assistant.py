@@ -245,6 +245,19 @@ class TestSecrets:
             assert "--send-anyway" in failure.value.hint
             assert not server.replies
 
+    def test_nor_to_be_rendered(self) -> None:
+        with serving("llama-server") as server:
+            server.doors["/apply-template"] = Answer(body=b'{"prompt": "x"}')
+            with pytest.raises(UsageError, match="nothing was sent"):
+                reply(assistant(server, api="raw"), asked(self.KEY))
+            assert not [each for each in server.asked if each.method == "POST"]
+
+    def test_nor_as_a_prediction(self) -> None:
+        with serving("lacli") as server:
+            with pytest.raises(UsageError, match="nothing was sent"):
+                reply(assistant(server), asked(prediction=self.KEY))
+            assert not server.replies
+
     def test_nor_where_a_file_holds_it(self) -> None:
         place = Place(prefix=f"KEY = '{self.KEY}'\n", path="a.py")
         with serving() as server:
