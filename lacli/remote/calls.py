@@ -8,7 +8,7 @@ goes to what the server has for such places.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from lacli.errors import UsageError
@@ -62,6 +62,8 @@ class Call:
     """Members of the body that are left out where the server refuses them by name."""
     sent: tuple[str, ...] = field(default=(), repr=False)
     """All texts of the user's in it, for the search for secrets."""
+    otherwise: Callable[[], Call] | None = None
+    """What is asked where the server cannot do this."""
 
 
 def call_of(server: Server, known: KnownModel, request: Request, prediction: str = "") -> Call:
@@ -129,13 +131,26 @@ def _rendered(server: Server, known: KnownModel, request: Request) -> Call:
 
 def _completion(server: Server, known: KnownModel, request: Request, place: Place) -> Call:
     """What belongs at a place in a file."""
-    from lacli.completion.fim import completion
-
     room = server.context - request.max_tokens if server.context and request.drop_oldest else None
     tokenizer = known.tokenizer
     markers = known.markers or _markers_there(server, known)
     if markers is None and known.spec is None and server.kind in (*_INFILLS, "ollama", "openai"):
-        return _insertion(server, request, place)
+        made = _insertion(server, request, place)
+        return replace(made, otherwise=lambda: _completion_of(server, request, place, None, None, room))
+    return _completion_of(server, request, place, tokenizer, markers, room)
+
+
+def _completion_of(
+    server: Server,
+    request: Request,
+    place: Place,
+    tokenizer: Tokenizer | None,
+    markers: FimMarkers | None,
+    room: int | None,
+) -> Call:
+    """The same by a prompt of ours."""
+    from lacli.completion.fim import completion
+
     if tokenizer is not None:
         made = completion(place, markers, tokenizer, room)
         prompt: str | list[int] = list(made.token_ids)

@@ -72,8 +72,8 @@ class ProjectPool:
 
     @cached_property
     def _pool(self) -> Pool | None:
-        settings, tokenizer = self._settings, self._known.tokenizer
-        if not settings.pool or tokenizer is None or self._known.folder is None:
+        settings, tokenizer, spec = self._settings, self._known.tokenizer, self._known.spec
+        if not settings.pool or tokenizer is None or spec is None or self._known.folder is None:
             return None
         from lacli import paths
         from lacli.assistant.project import caps
@@ -91,7 +91,7 @@ class ProjectPool:
                 paths.pools_dir(),
                 "learn" if writes else "read",
                 _rows(self._known.folder, tokenizer.vocab_size),
-                self._known.server.remote.title,
+                spec.alias,
                 caps(settings),
             )
         except (LacliError, OSError) as error:

@@ -71,13 +71,12 @@ class RemoteReply:
 
     def events(self, cancel: Cancel) -> Iterator[Event]:
         """All events of the reply. Raises LacliError where it fails; what came before was yielded by then."""
-        call = self._call()
-        self._start_text(call)
+        self._begin(self._made())
         try:
-            with contextlib.closing(self._chunks(call, cancel)) as chunks:
+            with contextlib.closing(self._chunks(cancel)) as chunks:
                 for chunk in chunks:
                     yield from self._notices(self._new_notes)
-                    yield from self._take(call, chunk)
+                    yield from self._take(chunk)
                     if self._rule.fired:
                         break
         except Cancelled:
@@ -89,26 +88,29 @@ class RemoteReply:
         yield from self._notices(self._new_notes)
         yield self._finished()
 
-    def _call(self) -> Call:
+    def _made(self) -> Call:
+        """The request as it is sent. Raises UsageError for what must not be."""
         request = self._request
         prediction = self._context.prediction(request)
         self._context.check([*texts_of(request), prediction])  # first, as a server may be asked to render them
         call = call_of(self._server, self._context.known, request, prediction)
         self._context.check(call.sent)
-        self._new_notes += call.notes
         return call
 
-    def _start_text(self, call: Call) -> None:
+    def _begin(self, call: Call) -> None:
+        """This is what is asked now; nothing has come of it yet."""
+        self._call = call
+        self._new_notes += call.notes
         found: list[Watcher] = [*map(StopString, dict.fromkeys(self._request.stops)), *call.watchers]
         watchers = [AfterThought(each, False) for each in found] if call.thoughts else found
         self._words = Words()
         self._rule = StopStrings(self._words, watchers=watchers)
         self._thoughts = Thoughts(False if call.thoughts else None)
 
-    def _take(self, call: Call, chunk: dict[str, Any]) -> Iterator[Piece]:
+    def _take(self, chunk: dict[str, Any]) -> Iterator[Piece]:
         """What an object of the answer tells, and the text that is certain with it."""
         self._told.read(chunk)
-        text, thought, ended = call.read(chunk)
+        text, thought, ended = self._call.read(chunk)
         self._ended = self._ended or ended
         self._has_begun |= bool(text or thought)
         new = Split(thought=thought)
@@ -129,13 +131,13 @@ class RemoteReply:
             self._thought.append(new.thought)
             yield Piece(new.answer, (), self._stats(), (), new.thought)
 
-    def _chunks(self, call: Call, cancel: Cancel) -> Generator[dict[str, Any], None, None]:
+    def _chunks(self, cancel: Cancel) -> Generator[dict[str, Any], None, None]:
         """The objects of the answer, from the first try that gives any."""
         limits, tries = self._server.limits, 0
         while True:
             tries += 1
             try:
-                with self._asked(call, cancel) as exchange:
+                with self._asked(cancel) as exchange:
                     head = exchange.head(limits.first_s)
                     if head.status == 200:
                         yield from self._objects(exchange, head)
@@ -148,15 +150,16 @@ class RemoteReply:
                 continue
             except Garbled as garbled:
                 raise failures.broken_off(self._server.remote, str(garbled)) from None
-            again = self._changed(call, head, body)
+            again = self._changed(head, body)
             if again is not None:
-                call, tries = again, tries - 1
+                self._begin(again)
+                tries -= 1
             else:
                 self._pause(self._wait(head, body, tries), cancel)
 
-    def _asked(self, call: Call, cancel: Cancel) -> Any:
-        body = {name: value for name, value in call.body.items() if name not in self._context.left_out}
-        return server.exchange(self._server.remote, self._server.limits, call.url, body, cancel)
+    def _asked(self, cancel: Cancel) -> contextlib.AbstractContextManager[Exchange]:
+        body = {name: value for name, value in self._call.body.items() if name not in self._context.left_out}
+        return server.exchange(self._server.remote, self._server.limits, self._call.url, body, cancel)
 
     def _objects(self, exchange: Exchange, head: Head) -> Iterator[dict[str, Any]]:
         """Until the server says that it is done. Raises Broken where it ends without."""
@@ -193,11 +196,11 @@ class RemoteReply:
             raise failures.refused(self._server.remote, head, body, self._server.model)
         return seconds
 
-    def _changed(self, call: Call, head: Head, body: bytes) -> Call | None:
+    def _changed(self, head: Head, body: bytes) -> Call | None:
         """The call without what this server does not take, or without the oldest turns; None where neither helps."""
-        if head.status not in (400, 413, 422):
+        if head.status not in (400, 404, 413, 422, 501):
             return None
-        said = failures.message_of(body)
+        call, said = self._call, failures.message_of(body)
         refusal = failures.refused(self._server.remote, head, body, self._server.model)
         if isinstance(refusal, PromptTooLong):
             return self._shorter()
@@ -207,7 +210,7 @@ class RemoteReply:
                 if name != "max_tokens":
                     return call
                 return replace(call, body={**call.body, "max_completion_tokens": self._request.max_tokens})
-        return None
+        return call.otherwise() if call.otherwise is not None else None
 
     def _shorter(self) -> Call | None:
         """The call without the older half of the turns before the last question, where they may be left out."""
@@ -218,7 +221,7 @@ class RemoteReply:
         kept = _half(messages[first:])
         self._dropped += len(messages) - first - len(kept)
         self._request = replace(self._request, messages=(*messages[:first], *kept))
-        call = self._call()
+        call = self._made()
         self._new_notes.append(f"the oldest {self._dropped} messages no longer fit into the context and were left out")
         return call
 

@@ -25,6 +25,7 @@ from tests.remote.scripted import (
     Asked,
     Server,
     chunks,
+    ollama_lines,
     refusal,
     serving,
 )
@@ -123,6 +124,25 @@ class TestCommands:
             sent = server.replies[0]
         assert sent.path == path
         assert "three" in sent.body[member]
+
+    @pytest.mark.parametrize("kind", ["llama-server", "ollama", "openai"])
+    def test_a_model_that_knows_no_filling_in_continues_the_text(
+        self, run: Run, sandbox: Path, project: Path, kind: str
+    ) -> None:
+        (project / "a.py").write_text("x = 1\ny = \nz = 3\n", encoding="utf-8")
+
+        def plain(asked: Asked) -> Answer:
+            if asked.path == "/infill" or "suffix" in asked.body:
+                return refusal(501 if kind == "llama-server" else 400, "suffix is not supported by this model")
+            if kind == "ollama":
+                return Answer(parts=ollama_lines([" 2", "\n"]), headers={"Content-Type": "application/x-ndjson"})
+            return Answer(parts=chunks(kind, [" 2", "\n"], chat=False))
+
+        with serving(kind, plain) as server:
+            configure(sandbox, server.url)
+            result = run("complete", *MODEL, "a.py:2")
+            assert (result.code, result.out) == (0, "2"), result.err
+            assert "z = 3" in server.replies[-1].body["prompt"]
 
     def test_edit_changes_the_part_that_was_meant(self, run: Run, server: Server, project: Path) -> None:
         file = project / "a.py"
