@@ -44,7 +44,13 @@ class Server:
     @property
     def title(self) -> str:
         """What it is and where, for people."""
-        return f"{self.remote.title}: {self.kind} at {self.remote.host}, {self.model}"
+        return f"{self.remote.title}: {self.where}"
+
+    @property
+    def where(self) -> str:
+        """The same without its name; of a model that is called by a path only the file."""
+        model = self.model.rpartition("/")[2] if self.model.startswith("/") else self.model
+        return f"{self.kind} at {self.remote.host}, {model}"
 
 
 def find(remote: Remote, limits: Limits, cancel: Cancel = never) -> Server:

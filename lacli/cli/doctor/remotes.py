@@ -33,4 +33,4 @@ def _asked(remote: Remote) -> Check:
     except LacliError as error:
         return Check(remote.title, "warn", error.message, error.hint)
     context = f", context {server.context:,}" if server.context else ""
-    return Check(remote.title, "ok", f"{server.kind} at {remote.host}, {server.model}{context}")
+    return Check(remote.title, "ok", f"{server.where}{context}")
