@@ -53,14 +53,17 @@ def _parsed(data: bytes) -> dict[str, Any]:
 
 def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
     """Every line, without its end; the rest without an end, too."""
-    held = b""
+    held: list[bytes] = []
     for part in parts:
-        *whole, held = (held + part).split(b"\n")
-        yield from (line.rstrip(b"\r") for line in whole)
-        if len(held) > MOST_LINE:
+        first, *more = part.split(b"\n")
+        held.append(first)
+        if sum(map(len, held)) > MOST_LINE:
             raise Garbled("a line of it has no end")
-    if held:
-        yield held
+        for line in more:
+            yield b"".join(held).rstrip(b"\r")
+            held = [line]
+    if any(held):
+        yield b"".join(held)
 
 
 def _bounded(parts: Iterable[bytes]) -> Iterator[bytes]:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from lacli.cli.main import main
+from lacli_tui.start import Start
 from tests.cli.conftest import ROOT, Result, Scripted
 from tests.remote.scripted import (
     ACCEPTED,
@@ -29,6 +30,7 @@ from tests.remote.scripted import (
     refusal,
     serving,
 )
+from tests.slow import slow
 
 Run = Callable[..., Result]
 MODEL = ("-m", "remote:gpu")
@@ -165,6 +167,20 @@ class TestCommands:
         records = [json.loads(line) for line in (project / "out.jsonl").read_text(encoding="utf-8").splitlines()]
         assert [each["index"] for each in records] == list(range(12))
         assert {each["text"] for each in records} == {TEXT}
+
+    def test_the_terminal_ui_is_started_with_it(
+        self, run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        begun: list[Start] = []
+        monkeypatch.setattr("lacli.cli.tui.command._check_terminal", lambda inline: None)
+        monkeypatch.setattr("lacli_tui.app.run", lambda start: begun.append(start) or ("", 0))
+        assert run("tui", *MODEL, "--send-anyway").code == 0
+        start = begun[0]
+        assert (start.model, start.missing, list(start.remotes())) == ("remote:gpu", "", ["gpu"])
+        assert start.settings.send_anyway
+        start.remote(start.settings).open()
+        assert server.asked[0].path == "/v1/models"
+        assert run("tui", "-m", "remote:gp").code == 3
 
     def test_several_alternatives_are_refused_in_a_line(self, run: Run, server: Server, project: Path) -> None:
         (project / "a.py").write_text("x = \n", encoding="utf-8")
@@ -309,17 +325,17 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 
 
+@pytest.mark.parametrize("rounds", [1, slow(10)])
 def test_nothing_is_sent_without_a_named_remote(
-    scripted: Scripted, server: Server, project: Path, monkeypatch: pytest.MonkeyPatch
+    scripted: Scripted, server: Server, project: Path, monkeypatch: pytest.MonkeyPatch, rounds: int
 ) -> None:
-    """Ten rounds of all commands with a remote configured, whatever they come to: not one connection."""
+    """All commands with a remote configured, whatever they come to: not one connection."""
     opened: list[Any] = []
     monkeypatch.setattr(socket.socket, "connect", lambda self, address: opened.append(address))
     monkeypatch.setattr(socket, "create_connection", lambda *arguments, **more: opened.append(arguments))
     (project / "a.py").write_text("def f():\n    return 1\n", encoding="utf-8")
-    for _ in range(10):
-        for arguments in COMMANDS:
-            scripted.run(list(arguments))
+    for arguments in COMMANDS * rounds:
+        scripted.run(list(arguments))
     assert opened == []
     assert server.asked == []
 
