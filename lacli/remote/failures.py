@@ -23,7 +23,6 @@ _TOO_LONG = re.compile(
     r"longer than the (?:maximum|context)|too many tokens|prompt is too long|input length",
     re.IGNORECASE,
 )
-_NO_MODEL = re.compile(r"model", re.IGNORECASE)
 _DOCTOR = "`lacli doctor` asks every remote"
 
 
@@ -94,7 +93,7 @@ def of_message(remote: Remote, said: str, status: int = 0, model: str = "") -> L
         return PromptTooLong(
             f"the prompt does not fit into the context of {remote.title}{_because(said)}", "shorten it, or a smaller -n"
         )
-    if status == 404 and model and _NO_MODEL.search(said):
+    if status == 404 and model and "model" in said.lower():
         return ModelUnavailable(
             f"{remote.title} has no model {model!r}{_because(said)}", f"set model in [remotes.{remote.name}]; {_DOCTOR}"
         )
@@ -122,6 +121,8 @@ def message_of(body: bytes) -> str:
         value = value[0]
     for name in ("message", "detail"):
         inner = value.get(name) if isinstance(value, dict) else None
+        if isinstance(inner, list):  # FastAPI's, of a body that it does not like
+            inner = json.dumps(inner)
         if isinstance(inner, str) and inner.strip():
             return _clipped(inner)
     return message_of_object(value)

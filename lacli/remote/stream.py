@@ -54,14 +54,16 @@ def _parsed(data: bytes) -> dict[str, Any]:
 def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
     """Every line, without its end; the rest without an end, too."""
     held: list[bytes] = []
+    size = 0
     for part in parts:
         first, *more = part.split(b"\n")
         held.append(first)
-        if sum(map(len, held)) > MOST_LINE:
+        size += len(first)
+        if size > MOST_LINE:
             raise Garbled("a line of it has no end")
         for line in more:
             yield b"".join(held).rstrip(b"\r")
-            held = [line]
+            held, size = [line], len(line)
     if any(held):
         yield b"".join(held)
 
