@@ -196,6 +196,12 @@ class TestCommands:
         shown = run("sessions", "show")
         assert "Use `os.replace`," in shown.out
 
+    def test_the_time_allowed_ends_a_reply_that_stalls(self, run: Run, server: Server) -> None:
+        server.answers = [Answer(parts=[*chunks("vllm")[:3], 30.0])]
+        result = run("ask", *MODEL, "--timeout", "0.6", "hi")
+        assert (result.code, result.out) == (6, "Use `os.replace`,\n")
+        assert server.gone.wait(5)
+
     @pytest.mark.parametrize(
         ("answer", "code"),
         [

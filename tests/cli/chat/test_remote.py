@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from lacli.assistant.base import Replier
@@ -11,6 +14,7 @@ from lacli.configuration.remotes import Remote, named
 from lacli.remote.assistant import RemoteAssistant
 from lacli.remote.exchange import Limits
 from tests.cli.chat.talking import loop_with
+from tests.cli.conftest import ROOT, Terminal
 from tests.remote.scripted import TEXT, Answer, chunks, refusal, serving
 
 QUICK = Limits(connect_s=2.0, idle_s=0.3, first_s=2.0, pause_s=0.01)
@@ -60,3 +64,22 @@ def test_a_remote_that_is_not_there_leaves_the_one_before(capfd: Captured) -> No
         assert loop.chat.model == "remote:gpu"
         assert len(loop.chat.conversation.turns) == 2
         loop.close()
+
+
+@pytest.mark.slow
+def test_the_prompt_names_the_remote_as_long_as_it_is_asked(
+    sandbox: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    with serving("vllm", Answer(parts=chunks("vllm"))) as server:
+        (sandbox / "config").mkdir()
+        (sandbox / "config" / "config.toml").write_text(f'[remotes.gpu]\nurl = "{server.url}"\n', encoding="utf-8")
+        program = "import sys; from lacli.cli.main import main; sys.exit(main())"
+        terminal = Terminal([sys.executable, "-c", program, "chat", "-m", "remote:gpu"])
+        terminal.wait_for(b"remote:gpu>")
+        terminal.send(b"hi\r")
+        terminal.wait_for(b"atomic")
+        terminal.wait_for(b"remote:gpu>")
+        terminal.send(b"/exit\r")
+        assert terminal.finish() == 0
