@@ -31,7 +31,7 @@ class Limits:
 
     connect_s: float = 10.0
     idle_s: float = 120.0
-    """Without a byte, once an answer has begun."""
+    """From one token to the next, and for all of a short answer."""
     first_s: float = 900.0
     """From the request to the first token: a long prompt takes minutes on a small machine."""
     tries: int = 3
@@ -91,12 +91,12 @@ class Exchange:
         return item
 
     def parts(self, until: Callable[[], float]) -> Iterator[bytes]:
-        """The parts of the body as they arrive. `until`: by when one must have come that says something, as servers
-        keep a connection alive with empty ones. Raises Broken or Cancelled.
+        """The parts of the body as they arrive. Raises Broken or Cancelled.
+
+        `until` is asked before each: by when one must have come. Only the reader knows, as servers keep a connection
+        alive with parts that say nothing.
         """
-        silent_until = until()
-        while isinstance(item := self._next(min(silent_until, until())), bytes):
-            silent_until = time.monotonic() + self._limits.idle_s
+        while isinstance(item := self._next(until()), bytes):
             yield item
 
     def whole(self, most: int) -> bytes:

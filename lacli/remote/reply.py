@@ -164,8 +164,7 @@ class RemoteReply:
     def _objects(self, exchange: Exchange, head: Head) -> Iterator[dict[str, Any]]:
         """Until the server says that it is done. Raises Broken where it ends without."""
         self._object_at = time.monotonic()
-        parts = exchange.parts(lambda: self._object_at + self._server.limits.first_s)
-        for found in objects(parts, head.headers.get("content-type", "")):
+        for found in objects(exchange.parts(self._patience), head.headers.get("content-type", "")):
             self._object_at = time.monotonic()
             if isinstance(found, Done):
                 return
@@ -176,10 +175,17 @@ class RemoteReply:
         if not self._ended:
             raise Broken("the connection ended", begun=True)
 
+    def _patience(self) -> float:
+        """By when something must have come."""
+        limits = self._server.limits
+        return self._object_at + (limits.idle_s if self._has_begun else limits.first_s)
+
     def _may_try_again(self, broken: Broken, tries: int) -> bool:
         """Whether a request that was answered by nothing may be repeated: nobody has seen anything of it, and it is not
         for want of a server."""
-        lost = isinstance(broken.cause, ConnectionResetError | BrokenPipeError) or not isinstance(broken.cause, OSError)
+        cause = broken.cause
+        lost = isinstance(cause, ConnectionError) or not isinstance(cause, OSError)
+        lost &= not isinstance(cause, ConnectionRefusedError)
         return lost and not self._has_begun and tries < self._server.limits.tries
 
     def _failure(self, broken: Broken) -> LacliError:
