@@ -37,7 +37,7 @@ def models(chat: ChatSession) -> Outcome:
 
     registry = load_registry()
     now = chat.find_model(chat.settings.model)
-    widest = max(map(len, [*registry.models, now]))
+    widest = max(map(len, registry.models))
     lines = [
         f"{'*' if name == now else ' '} {name:{widest}}  {'here' if presence(spec).ready else 'not here'}"
         for name, spec in registry.models.items()
